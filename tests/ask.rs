@@ -269,7 +269,7 @@ fn whatever_is_changed_in_an_answer_is_noticed() {
     expect![[r#"
         text: failed [1] acme/shop#3#note_1016: the quoted text has another SHA-256 than the citation says
         statement: failed [1] acme/shop#3#note_1016: statement 1 is not what it quotes
-        bytes: failed [1] acme/shop#3#note_1016: the text stands at bytes 0–172, not where the citation says
+        bytes: failed [1] acme/shop#3#note_1016: the text is at bytes 0–172, not where the citation says
         document: failed [1] acme/shop#3#note_1016: the document was changed since: its SHA-256 is another
         author: failed [1] acme/shop#3#note_1016: it was written by alice
         time: failed [1] acme/shop#3#note_1016: it was written at 2023-11-07T09:45:00Z

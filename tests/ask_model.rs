@@ -10,7 +10,10 @@ use backstory_engine::{
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use crate::support::{Forge, Model, Output, Sandbox, Says};
+use crate::{
+    cli_repositories::shop,
+    support::{Forge, Model, NO_SCHEDULE, Output, Sandbox, Says},
+};
 
 const QUESTION: &str = "Why did we choose Redis over Memcached?";
 
@@ -229,7 +232,7 @@ fn configuration_of_the_model_is_checked() {
 }
 
 #[test]
-fn summaries_are_kept_until_what_they_summarise_changes() {
+fn summaries_are_kept_until_what_they_summarize_changes() {
     let forge = Forge::start();
     let model = Model::start();
     let sandbox = sandbox(&forge, &model, "ollama", "");
@@ -257,6 +260,47 @@ fn summaries_are_kept_until_what_they_summarise_changes() {
     sandbox.configure("");
     expect!["no language model is configured; name one under [llm] in the configuration"]
         .assert_eq(sandbox.run(&["summarize", "#1"]).error(3));
+}
+
+// Rows 18 and 120 of docs/requirements.md.
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_and_files_are_summarized_too() {
+    let mut shop = shop();
+    let model = Model::start();
+    let sandbox = Sandbox::indexed(&shop);
+    sandbox.write_config(&format!("{NO_SCHEDULE}{}", model.config("ollama")));
+    let commit = format!("acme/shop@{}", shop.sha("main~2"));
+    model.say("It keeps sessions in Redis, because memcached loses every session on a restart. It takes 42 seconds.");
+    let summary = sandbox.run(&["summarize", &commit, "--json"]).ok().json();
+    // The number stands nowhere in the change.
+    assert_eq!(summary["text"], "It keeps sessions in Redis, because memcached loses every session on a restart.");
+    let asked = model.asked().pop().unwrap().message("user");
+    assert!(asked.contains("added src/session.py") && asked.contains("+def load(key):"), "{asked}");
+
+    let file = "acme/shop:src/session.py";
+    model.say("It defines load and store.");
+    let summary = sandbox.run(&["summarize", file, "--json"]).ok().json();
+    assert_eq!((&summary["text"], &summary["outdated"]), (&json!("It defines load and store."), &json!(false)));
+    assert_eq!(model.asked().len(), 1);
+    sandbox.run(&["summarize", file]).ok();
+    assert!(model.asked().is_empty(), "it is kept");
+    let server = sandbox.serve();
+    let ask = async |id: &str| {
+        let query = format!(
+            "{{ node(id: \"{id}\") {{ ... on File {{ summary {{ text outdated }} }} ... on Commit {{ summary {{ text }} }} }} }}"
+        );
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let request = client.post(format!("{}/graphql", server.url)).json(&json!({ "query": query }));
+        let mut answer: Value = request.send().await.unwrap().json().await.unwrap();
+        answer["data"]["node"]["summary"].take()
+    };
+    assert_eq!(ask(file).await["text"], "It defines load and store.");
+    assert!(ask(&commit).await["text"].as_str().unwrap().starts_with("It keeps sessions"));
+    // It is outdated once the file has changed.
+    shop.write("src/session.py", "def load(key):\n    return None\n");
+    shop.commit("Load nothing");
+    sandbox.run(&["sync"]).ok();
+    assert_ne!(ask(file).await["outdated"], false);
 }
 
 fn settings(model: &Model, provider: Provider) -> Settings {

@@ -100,7 +100,7 @@ const SAID: [(&str, &str, &str); 20] = [
     ),
 ];
 
-/// What others speak of all the time and the project never does, and what is asked of the project.
+/// What others mention all the time and the project never does, and what is asked of the project.
 const UNSAID: [(&str, &str); 20] = [
     ("database sessions", "Which database does the app use for sessions?"),
     ("kafka broker", "Why does the app use a broker such as Kafka?"),
@@ -136,7 +136,7 @@ fn asked() -> Fixture {
     repository
 }
 
-/// Another, which speaks of what the first does not.
+/// Another, which mentions what the first does not.
 fn another(number: usize) -> Fixture {
     let mut repository = Fixture::new();
     for (at, (subject, _)) in UNSAID.iter().enumerate() {
@@ -167,6 +167,7 @@ async fn refusals(indexed: &Indexed, documents: u64) -> (Vec<&'static str>, Vec<
     refused
 }
 
+// Rows 86 and 103 of docs/requirements.md.
 #[tokio::test(flavor = "multi_thread")]
 async fn other_projects_change_no_answer_about_one() {
     let repository = asked();

@@ -33,6 +33,12 @@ fn unknown_references_are_reported() {
     expect!["there is no issue acme/shop#999 in the index; check the reference, or run 'backstory sync' if it is new"]
         .assert_eq(sandbox.run(&["show", "acme/shop#999"]).error(1));
     expect!["there is no merge request acme/shop!999 in the index; check the reference, or run 'backstory sync' if it is new"].assert_eq(sandbox.run(&["show", "!999"]).error(1));
+    expect!["there is no merge request acme/shop!6 in the index; check the reference, or run 'backstory sync' if it is new; did you mean acme/shop#6?"]
+        .assert_eq(sandbox.run(&["show", "!6"]).error(1));
+    expect!["say with --project which project !6 belongs to, or write it as group/project!6"]
+        .assert_eq(sandbox.run(&["why", "!6"]).error(2));
+    expect!["there is no issue or merge request acme/shop!6 in the index; check the reference, or run 'backstory sync' if it is new; did you mean acme/shop#6?"]
+        .assert_eq(sandbox.run(&["why", "acme/shop!6"]).error(1));
     expect!["there is no discussion acme/shop!2~0123 in the index; check the reference, or run 'backstory sync' if it is new"].assert_eq(sandbox.run(&["show", "acme/shop!2~0123"]).error(1));
     expect![
         "there is no issue other/project#1 in the index; check the reference, or run 'backstory sync' if it is new"
@@ -40,7 +46,7 @@ fn unknown_references_are_reported() {
     .assert_eq(sandbox.run(&["show", "other/project#1"]).error(1));
     expect!["'what ever' is not a reference; write group/project#12 for an issue, group/project!7 for a merge request, group/project@1a2b3c4 for a commit, group/project:path#symbol for code or @name for a person"].assert_eq(sandbox.run(&["show", "what ever"]).error(2));
     expect!["say which issue, like issue 12 or group/project#12"].assert_eq(sandbox.run(&["show", "issue"]).error(2));
-    expect!["no project of a forge is configured; write which one #5 is of, like group/project#5"]
+    expect!["no project of a forge is configured; write which one #5 belongs to, like group/project#5"]
         .assert_eq(Sandbox::empty().run(&["show", "issue", "5"]).error(2));
     expect!["'epic' is neither 'issue' nor 'mr'; write issue 3 or mr 3"]
         .assert_eq(sandbox.run(&["show", "epic", "3"]).error(2));
@@ -60,7 +66,7 @@ fn malformed_arguments_are_reported() {
     expect!["invalid value '2024-02-30' for '--before <DATE>': '2024-02-30' is not a date; write 2024-03-15, 2024-03, 2024 or 2024-03-15T10:00:00Z"].assert_eq(sandbox.run(&["search", "x", "--before", "2024-02-30"]).error(2));
     expect!["invalid value '0' for '--limit <N>': 0 is not in 1..=100"]
         .assert_eq(sandbox.run(&["search", "x", "--limit", "0"]).error(2));
-    expect!["invalid value '@' for '--author <USER>': a user name is wanted, like johndoe"]
+    expect!["invalid value '@' for '--author <USER>': missing user name, like johndoe"]
         .assert_eq(sandbox.run(&["search", "x", "--author", "@"]).error(2));
     expect!["invalid value 'here' for '--listen <ADDRESS>': 'here' is no address to listen on; write 127.0.0.1:7373"]
         .assert_eq(sandbox.run(&["serve", "--listen", "here"]).error(2));
@@ -110,8 +116,8 @@ fn ledger_of_a_version_that_is_not_read_is_left_alone() {
     let mut bytes = fs::read(&ledger).unwrap();
     bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
     fs::write(&ledger, &bytes).unwrap();
-    expect!["the ledger has schema version 99, this backstory knows versions up to 11; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["stats"]).error(1));
-    expect!["the ledger has schema version 99, this backstory knows versions up to 11; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["serve", "--listen", "127.0.0.1:0"]).error(1));
+    expect!["the ledger has schema version 99, this backstory knows versions up to 14; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["stats"]).error(1));
+    expect!["the ledger has schema version 99, this backstory knows versions up to 14; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["serve", "--listen", "127.0.0.1:0"]).error(1));
     assert_eq!(fs::read(&ledger).unwrap(), bytes);
     bytes[60..64].copy_from_slice(&6u32.to_be_bytes());
     fs::write(&ledger, &bytes).unwrap();
@@ -174,7 +180,7 @@ fn closed_pipe_is_no_failure() {
 }
 
 #[test]
-fn there_are_no_colours_in_a_pipe_and_paths_with_odd_names_work() {
+fn there_are_no_colors_in_a_pipe_and_paths_with_odd_names_work() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
     let output = sandbox.run(&["show", "#1", "--data-dir", "data"]).ok();

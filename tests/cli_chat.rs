@@ -57,10 +57,7 @@ fn chats_are_kept_listed_continued_and_forgotten() {
     expect!["There are no chats; 'backstory chat' begins one.\n"]
         .assert_eq(&sandbox.run(&["chat", "--list"]).ok().stdout);
     let first = sandbox.run_with_input(&["chat", "--project", "acme/shop"], "Why token bucket?\n");
-    assert!(
-        first.stderr.contains("note: this is chat 1; 'backstory chat --continue 1' goes on with it\n"),
-        "{first:?}"
-    );
+    assert!(first.stderr.contains("note: this is chat 1; 'backstory chat --continue 1' continues it\n"), "{first:?}");
     sandbox.run_with_input(&["chat"], "");
     let chats = sandbox.run(&["chat", "--list", "--json"]).ok().json();
     let of = |field: &str| chats.as_array().unwrap().iter().map(|chat| chat[field].clone()).collect::<Vec<_>>();

@@ -98,7 +98,7 @@ fn repository_is_added_listed_read_again_and_removed() {
     assert!(stats["code_entities"].as_u64() >= Some(3) && stats["design_notes"].as_u64() >= Some(1), "{stats}");
 
     let removed = sandbox.run(&["remove", "acme/shop"]).ok().stdout;
-    assert!(removed.starts_with("Removed acme/shop with its clone; ") && removed.ends_with("forgotten\n"), "{removed}");
+    assert!(removed.starts_with("Removed acme/shop with its clone; ") && removed.ends_with("deleted\n"), "{removed}");
     assert_eq!(sandbox.run(&["repos", "--json"]).ok().json(), json!([]));
     assert_eq!(sandbox.run(&["stats", "--json"]).ok().json()["commits"], 0);
     assert_eq!(sandbox.run(&["check", "--json"]).ok().json()["ok"], true);
@@ -167,7 +167,7 @@ fn branches_are_chosen() {
             repository["indexed"].as_array().unwrap().iter().map(|of| of["branch"].as_str().unwrap()).collect();
         (names.join(" "), repository["commits"].as_u64().unwrap(), repository["branches"]["which"].clone())
     };
-    // A second add of the same repository chooses its branches anew.
+    // A second add of the same repository chooses its branches again.
     assert_eq!(indexed(&[]), ("main".to_owned(), 3, json!("default")));
     assert_eq!(indexed(&["--branch", "next"]), ("main next".to_owned(), 4, json!("selected")));
     assert_eq!(indexed(&["--all-branches"]), ("main next".to_owned(), 4, json!("all")));
@@ -228,17 +228,17 @@ fn what_cannot_be_read_is_not_kept() {
     assert_eq!(sandbox.run(&["check", "--json"]).ok().json()["ok"], true);
 }
 
-/// A server that reads it first, by its schedule, does not take it off the list before whoever adds it is told why.
+/// A server that reads it first, by its schedule, does not take it off the list before the command that adds it reports why.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_schedule_cannot_read_is_told_to_who_adds_it() {
     let (sandbox, empty) = (Sandbox::empty(), Fixture::new());
     let server = sandbox.serve();
     let path = empty.path().display().to_string();
-    let query = "mutation ($path: String!) { addRepository(address: $path, name: \"acme/empty\") { project } }";
+    let query = "mutation ($path: String!) { addRepository(address: $path, name: \"acme/empty\") { project { id } } }";
     let request = json!({ "query": query, "variables": { "path": path } });
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let added = http.post(format!("{}/graphql", server.url)).json(&request).send().await.unwrap();
-    assert_eq!(added.json::<Value>().await.unwrap()["data"]["addRepository"]["project"], "acme/empty");
+    assert_eq!(added.json::<Value>().await.unwrap()["data"]["addRepository"]["project"]["id"], "acme/empty");
     eventually("the schedule has tried to read it", || {
         let listed = sandbox.run(&["repos", "--json"]).ok().json();
         assert_eq!(listed[0]["project"], "acme/empty", "{listed}");
@@ -389,4 +389,37 @@ fn the_commands_that_up_proposes_work() {
     let found = sandbox.run(&["search", search, "--mode", "lexical", "--json"]).ok().json();
     assert_eq!(found["hits"][0]["kind"], "commit", "{found}");
     drop(server);
+}
+
+// Rows 98 and 116 of docs/requirements.md.
+#[test]
+fn a_clone_of_some_depth_has_so_many_commits_and_why_says_what_it_lacks() {
+    let mut shop = shop();
+    let sandbox = Sandbox::empty();
+    let path = shop.path().display().to_string();
+    let status = |sandbox: &Sandbox| sandbox.run(&["repos", "--json"]).ok().json()[0].take();
+    let why = || sandbox.run(&["why", "acme/shop:src/session.py:1", "--json"]).ok().json();
+    let lacks = |trace: &serde_json::Value| {
+        trace["missing"].as_array().unwrap().iter().any(|text| text.as_str().unwrap().contains("no history before"))
+    };
+    sandbox.run(&["add", &path, "--name", "acme/shop", "--depth", "1"]).ok();
+    assert_eq!(status(&sandbox)["commits"], 1);
+    let head = shop.sha("main").to_string();
+    let trace = why();
+    assert!(lacks(&trace), "{trace:#}");
+    assert_eq!(trace["origin"]["commit"], *head, "{trace:#}");
+    // New commits are read; what is cut off stays so.
+    shop.write("src/cart.py", "def total(key):\n    return key\n");
+    shop.commit("Simplify the cart");
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(status(&sandbox)["commits"], 2);
+    assert!(lacks(&why()));
+    let digest = |sandbox: &Sandbox| sandbox.run(&["check", "--digest"]).ok().stdout;
+    // The whole history is what a first sync reads.
+    sandbox.run(&["add", &path, "--name", "acme/shop", "--depth", "0"]).ok();
+    assert_eq!(status(&sandbox)["commits"], 4);
+    assert!(!lacks(&why()));
+    let whole = Sandbox::empty();
+    whole.run(&["add", &path, "--name", "acme/shop"]).ok();
+    assert_eq!(digest(&sandbox), digest(&whole));
 }

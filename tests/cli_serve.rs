@@ -125,7 +125,7 @@ fn second_server_is_refused() {
 fn address_that_others_reach_needs_a_token() {
     let forge = Forge::start();
     let mut sandbox = Sandbox::synced(&forge);
-    expect!["0.0.0.0:0 can be reached by others, so clients must show a token; name the variable that holds it as token_env under [server] in backstory.toml, or listen on 127.0.0.1"].assert_eq(sandbox.run(&["serve", "--listen", "0.0.0.0:0"]).error(3));
+    expect!["0.0.0.0:0 can be reached by others, so clients must show a token; make one with 'backstory token create', name the variable that holds one as token_env under [server] in backstory.toml, or listen on 127.0.0.1"].assert_eq(sandbox.run(&["serve", "--listen", "0.0.0.0:0"]).error(3));
     sandbox.configure("[server]\ntoken_env = \"API_TOKEN\"\n");
     expect!["the environment variable API_TOKEN is not set; put the token that clients must show into it: export API_TOKEN=..."].assert_eq(sandbox.run(&["serve"]).error(3));
     sandbox.set("API_TOKEN", "open sesame");
@@ -133,7 +133,7 @@ fn address_that_others_reach_needs_a_token() {
     sandbox.set("API_TOKEN", "open-sesame-open-sesame");
     let _server = sandbox.serve();
     assert_eq!(sandbox.run(&["count", "issues"]).ok().stdout, "Issues: 6\n");
-    // Whoever can read the data directory needs none.
+    // A user who can read the data directory needs none.
     sandbox.unset("API_TOKEN");
     assert_eq!(sandbox.run(&["count", "issues"]).ok().stdout, "Issues: 6\n");
 }
@@ -161,7 +161,7 @@ fn interrupted_sync_keeps_what_it_has_and_goes_on_from_there() {
     signal(sync.id(), Signal::INT);
     let output = sandbox.output(&sync.wait_with_output().unwrap());
     assert_eq!(output.code, 130, "{output:?}");
-    expect!["error: the sync was interrupted; what it has done so far is kept, and the next one goes on from there"]
+    expect!["error: the sync was interrupted; what it has done so far is kept, and the next one continues from there"]
         .assert_eq(output.stderr.lines().last().unwrap());
     forge.release();
     sandbox.run(&["sync"]).ok();
@@ -187,7 +187,7 @@ fn interrupting_a_command_leaves_the_server_at_work() {
     signal(sync.id(), Signal::INT);
     stderr.read_to_string(&mut told).unwrap();
     assert_eq!(sync.wait().unwrap().code(), Some(130), "{told}");
-    expect!["error: no longer following the sync; the server goes on with it"].assert_eq(told.lines().last().unwrap());
+    expect!["error: no longer following the sync; the server continues it"].assert_eq(told.lines().last().unwrap());
     forge.release();
     let newest = || sandbox.run(&["sync-status", "--json"]).ok().json()["runs"][0]["status"].clone();
     eventually("the server's sync ends", || newest() == "succeeded");

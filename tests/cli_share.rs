@@ -38,14 +38,14 @@ fn readers_are_answered_while_a_command_is_at_work() {
     assert_eq!(counted.stdout, "Issues: 6\n");
     for noted in [counted, sandbox.run(&["list", "issues"]).ok()] {
         assert!(
-            noted.stderr.contains("a sync is at work, so not everything is there yet: acme/shop issues"),
+            noted.stderr.contains("a sync is running, so not everything is there yet: acme/shop issues"),
             "{noted:?}"
         );
     }
     assert!(sandbox.run(&["search", "session cookies", "--mode", "lexical"]).ok().stdout.contains("acme/shop"));
     assert!(sandbox.run(&["show", "#1"]).ok().stdout.starts_with("Issue acme/shop#1"));
     assert!(sandbox.run(&["sync-status"]).ok().stdout.starts_with("Syncing: acme/shop issues"));
-    assert!(sandbox.run(&["status"]).ok().stderr.contains("a sync is at work: acme/shop issues"));
+    assert!(sandbox.run(&["status"]).ok().stderr.contains("a sync is running: acme/shop issues"));
     let doctor = sandbox.run(&["status", "--json"]).ok().json();
     assert_eq!(doctor["syncing"], true);
     forge.release();
@@ -99,6 +99,7 @@ fn long_work_is_refused_with_who_is_in_the_way() {
     end(&sandbox, sync).ok();
 }
 
+// Rows 68 and 78 of docs/requirements.md.
 #[test]
 fn a_forced_sync_takes_over_from_one_of_another_process() {
     let forge = Forge::start();
@@ -171,7 +172,7 @@ fn embedding_is_shared_and_can_be_interrupted() {
     signal(embed.id(), Signal::INT);
     let embed = end(&sandbox, embed);
     assert_eq!(embed.code, 130, "{embed:?}");
-    expect!["error: the embed was interrupted; what it has done so far is kept, and the next one goes on from there"]
+    expect!["error: the embed was interrupted; what it has done so far is kept, and the next one continues from there"]
         .assert_eq(embed.stderr.lines().last().unwrap());
     assert!(!sandbox.data().join("server.json").exists());
     assert_eq!(sandbox.run(&["count", "issues"]).ok().stdout, "Issues: 6\n");

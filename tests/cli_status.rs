@@ -15,6 +15,7 @@ fn cells(table: &str) -> Vec<String> {
     table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
+// Row 77 of docs/requirements.md.
 #[test]
 fn a_sync_that_waits_for_a_rate_limit_says_so() {
     let forge = Forge::start();
@@ -28,6 +29,7 @@ fn a_sync_that_waits_for_a_rate_limit_says_so() {
     assert!(output.stderr.contains(said), "{output:?}");
 }
 
+// Row 92 of docs/requirements.md.
 #[test]
 fn what_failed_in_a_repository_is_reported_until_it_succeeds() {
     let shop = shop();
@@ -73,6 +75,7 @@ fn what_failed_at_a_forge_is_reported_until_it_succeeds() {
     assert!(!sandbox.run(&["doctor"]).ok().stdout.contains(said));
 }
 
+// Rows 137 and 145 of docs/requirements.md.
 #[test]
 fn status_shows_when_a_project_of_a_forge_was_synced_and_of_one_project_alone() {
     let (forge, shop) = (Forge::start(), shop());
@@ -91,6 +94,7 @@ fn status_shows_when_a_project_of_a_forge_was_synced_and_of_one_project_alone() 
         .assert_eq(sandbox.run(&["status", "acme/shp"]).error(2));
 }
 
+// Rows 69, 70 and 144 of docs/requirements.md.
 #[test]
 fn a_sync_is_narrowed_to_projects_and_parts() {
     let (forge, shop) = (Forge::start(), shop());
@@ -133,6 +137,7 @@ fn a_sync_of_a_part_is_none_of_the_whole() {
     assert_eq!(digest(&sandbox), digest(&whole));
 }
 
+// Row 151 of docs/requirements.md.
 #[test]
 fn secrets_in_changed_lines_are_reported_and_none_twice() {
     let forge = Forge::start();

@@ -45,7 +45,9 @@ fn a_line_is_explained() {
                 return key
 
         Commit a561454a feat: keep sessions in Redis Ada Lovelace · 2024-01-01
-            "Rather than in memcached, because memcached loses every session on a restart.""#]]
+            "Rather than in memcached, because memcached loses every session on a restart."
+
+        First shipped in v1 2024-01-01"#]]
     .assert_eq(&told(&output));
     expect![[r#"
         note: commit a561454 belongs to no merge request in the index
@@ -58,7 +60,9 @@ fn a_line_is_explained() {
                 return load(key)
 
         Commit a26daafc Add the cart Ada Lovelace · 2024-01-01
-            "Closes #1""#]]
+            "Closes #1"
+
+        First shipped in v1 2024-01-01"#]]
     .assert_eq(&told(&sandbox.run(&["why", "src/cart.py#total"]).ok()));
 }
 
@@ -129,7 +133,7 @@ fn a_bare_commit_is_of_the_clone_that_the_user_stands_in() {
     assert_eq!(show(&[short], other.path()).code, 1);
     assert_eq!(
         error(&show(&[short], sandbox.path()), 2),
-        format!("say which project @{short} is of with --project, or write it as group/project@{short}")
+        format!("say with --project which project @{short} belongs to, or write it as group/project@{short}")
     );
 }
 
@@ -201,6 +205,28 @@ fn an_entity_tells_where_it_is_and_what_uses_it() {
 }
 
 #[test]
+fn commits_without_a_merge_request_are_told_in_one_sentence() {
+    let (_shop, sandbox) = indexed();
+    let why = sandbox.run(&["why", "src/session.py:1-7"]).ok();
+    assert_eq!(why.stderr.matches("no merge request in the index").count(), 1, "{why:?}");
+}
+
+#[test]
+fn revision_that_is_mistyped_is_answered_with_those_that_are_like_it() {
+    let (_shop, sandbox) = indexed();
+    let refused = sandbox.run(&["why", "src/cart.py:1", "--rev", "1"]);
+    assert_eq!(
+        error(&refused, 1),
+        "'1' is no branch, tag or commit of acme/shop; check it, or run 'backstory sync'; did you mean v1?"
+    );
+    let refused = sandbox.run(&["why", "src/cart.py:1", "--rev", "mian"]);
+    assert_eq!(
+        error(&refused, 1),
+        "'mian' is no branch, tag or commit of acme/shop; check it, or run 'backstory sync'; did you mean main?"
+    );
+}
+
+#[test]
 fn the_graph_is_explored_from_any_node() {
     let (_shop, sandbox) = indexed();
     let (load, total) = ("acme/shop:src/session.py#load", "acme/shop:src/cart.py#total");
@@ -211,12 +237,12 @@ fn the_graph_is_explored_from_any_node() {
     let nowhere = sandbox.run(&["path", load, total, "--edges", "blocks,closes"]).ok();
     assert_eq!(told(&nowhere), "No path.");
     expect![[r#"
-        1  acme/shop:src/cart.py#total
-        1  acme/shop:src/session.py#store"#]]
+        1  acme/shop:src/cart.py#total CALLS →
+        1  acme/shop:src/session.py#store ← CALLS"#]]
     .assert_eq(&told(&sandbox.run(&["neighborhood", load, "--edges", "calls"]).ok()));
     let near = sandbox.run(&["neighborhood", load, "--depth", "2", "--limit", "1", "--json"]).ok().json();
     assert_eq!(near["neighbors"].as_array().unwrap().len(), 1, "{near}");
-    assert_eq!(near["left_out"].as_array().unwrap().len(), 1, "{near}");
+    assert_eq!(near["left_out"].as_array().unwrap().len(), 2, "{near}");
     sandbox.run(&["path", load, total, "--edges", "nothing"]).error(2);
     sandbox.run(&["path", load, "acme/shop:src/none.py"]).error(1);
 }
@@ -273,6 +299,10 @@ fn lines_and_symbols_stand_behind_the_path() {
         ("src/cart.py:4-6", "src/cart.py", json!(4), json!(6), json!(null)),
         ("src/cart.py:L4-L6", "src/cart.py", json!(4), json!(6), json!(null)),
         ("src/cart.py#total", "src/cart.py", json!(4), json!(6), json!("total")),
+        ("src/cart.py#L5", "src/cart.py", json!(5), json!(5), json!(null)),
+        ("total", "src/cart.py", json!(4), json!(6), json!("total")),
+        ("src/cart.py#L4-L6", "src/cart.py", json!(4), json!(6), json!(null)),
+        ("acme/shop:src/cart.py#L4", "src/cart.py", json!(4), json!(4), json!(null)),
         ("a:b/odd.py", "a:b/odd.py", json!(null), json!(null), json!(null)),
         ("a:b/odd.py:2", "a:b/odd.py", json!(2), json!(2), json!(null)),
     ] {

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use crate::{
     graphql::access::Socket,
-    support::{Forge, Sandbox, Server},
+    support::{Forge, Sandbox, Server, check_answer},
 };
 
 /// What reads them, and who may see them.
-const KEEP: &str = "confidential = true\n[server]\ntoken_env = \"PLAIN\"\n[[server.tokens]]\nenv = \"SCOPED\"\nscopes = [\"confidential\"]\n";
+const KEEP: &str = "confidential = true\n[server]\ntoken_env = \"PLAIN\"\n[[server.tokens]]\nenv = \"SCOPED\"\nprojects = [\"**\"]\nscopes = [\"confidential\"]\n";
 /// The confidential issue.
 const HIDDEN: &str = "acme/shop#7";
 /// The public issue with an internal note.
@@ -81,7 +81,10 @@ impl<'a> Client<'a> {
         if let Some(token) = self.token {
             request = request.bearer_auth(token);
         }
-        request.send().await.unwrap().json().await.unwrap()
+        let response = request.send().await.unwrap();
+        let (status, answer) = (response.status().as_u16(), response.json().await.unwrap());
+        check_answer("post", path, status, &answer);
+        answer
     }
 }
 
@@ -209,9 +212,9 @@ async fn records_of_what_was_forgotten_are_as_confidential_as_it_was() {
         Client::new(&server, Some("a plain token, long enough")),
         Client::new(&server, Some("a scoped token, long enough")),
     );
-    let audit = "{ audit { subject reason } }";
+    let audit = "{ audit { nodes { subject reason } } }";
     let subjects = |answer: Value| -> Vec<String> {
-        let entries = answer["data"]["audit"].as_array().unwrap().iter();
+        let entries = answer["data"]["audit"]["nodes"].as_array().unwrap().iter();
         entries.map(|entry| entry["subject"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(subjects(open.ask(None, audit, &Value::Null).await), ["acme/shop#2"]);
@@ -260,7 +263,7 @@ async fn conversations_are_read_by_those_who_see_as_much() {
     let question = "Why did we decide on marzipan in the tangerine outage?";
     let create = "mutation { createChat { id } }";
     let send = "mutation ($chat: ID!, $text: String!) { sendMessage(chat: $chat, text: $text) { text answer { citations { id confidential } } } }";
-    let read = "query ($chat: ID!) { chat(id: $chat) { title messages { text } } chats { id } }";
+    let read = "query ($chat: ID!) { chat(id: $chat) { title messages { nodes { text } } } chats { id } }";
 
     whole.ask(None, create, &Value::Null).await;
     let told = whole.ask(None, send, &json!({ "chat": "1", "text": question })).await;

@@ -21,13 +21,13 @@ fn check(config: &str, expected: &Expect) {
     assert!(!sandbox.path().join("home").exists(), "nothing is created for a wrong configuration");
 }
 
-/// Likewise for lines behind a good beginning, of which the first is line 7.
+/// The same for lines after a good beginning, of which the first is line 7.
 #[track_caller]
 fn check_behind(lines: &str, expected: &Expect) {
     check(&format!("{FORGE}\n{lines}\n"), expected);
 }
 
-/// Likewise for a forge with one line changed.
+/// The same for a forge with one line changed.
 #[track_caller]
 fn check_changed(line: &str, instead: &str, expected: &Expect) {
     assert!(FORGE.contains(line));
@@ -79,6 +79,7 @@ fn config_is_a_file_with_an_end() {
         .assert_eq(sandbox.run(&["stats", "--config", "large.toml"]).error(3));
 }
 
+// Row 65 of docs/requirements.md.
 #[test]
 fn required_fields_missing_are_reported() {
     check_changed(
@@ -144,7 +145,7 @@ fn unknown_keys_are_reported_with_what_was_probably_meant() {
     check_behind(
         "[serach]\nranking = \"rrf\"",
         &expect![
-            "backstory.toml:7: TOML parse error at line 7, column 2: unknown field `serach`, expected one of `data_dir`, `forge`, `repositories`, `embedding`, `search`, `llm`, `snapshots`, `links`, `sync`, `redact`, `retention`, `server`; did you mean `search`?"
+            "backstory.toml:7: TOML parse error at line 7, column 2: unknown field `serach`, expected one of `data_dir`, `forge`, `repositories`, `embedding`, `search`, `llm`, `snapshots`, `index`, `links`, `sync`, `redact`, `retention`, `tracker`, `people`, `server`; did you mean `search`?"
         ],
     );
     check_behind(
@@ -162,7 +163,7 @@ fn unknown_keys_are_reported_with_what_was_probably_meant() {
     check_behind(
         "[server]\ntoken = \"x\"",
         &expect![
-            "backstory.toml:8: TOML parse error at line 8, column 1: unknown field `token`, expected one of `listen`, `token_env`, `tokens`, `allowed_origins`; did you mean `token_env`?"
+            "backstory.toml:8: TOML parse error at line 8, column 1: unknown field `token`, expected one of `listen`, `token_env`, `tokens`, `allowed_origins`, `public_url`, `trusted_proxies`, `requests_per_minute`; did you mean `token_env`?"
         ],
     );
     check_changed(
@@ -224,7 +225,7 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
     check_behind(
         "[embedding]\nprovider = \"olama\"",
         &expect![
-            "backstory.toml:8: TOML parse error at line 8, column 12: unknown variant `olama`, expected one of `bundled`, `ollama`, `openai`; did you mean `ollama`?"
+            "backstory.toml:8: TOML parse error at line 8, column 12: unknown variant `olama`, expected one of `bundled`, `ollama`, `openai`, `none`; did you mean `ollama`?"
         ],
     );
     check_behind(
@@ -264,6 +265,18 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
         "[server]\nallowed_origins = [\"*\"]",
         &expect!["backstory.toml:8: allowed_origins: '*' is no origin; write one such as https://grafana.example.com"],
     );
+    check_behind(
+        "[server]\npublic_url = \"https://code.example.com/backstory\"",
+        &expect![
+            "backstory.toml:8: public_url: 'https://code.example.com/backstory' is no origin; write https://code.example.com"
+        ],
+    );
+    check_behind(
+        "[server]\ntrusted_proxies = [\"10.0.0.0/8\", \"proxy\"]",
+        &expect![
+            "backstory.toml:8: trusted_proxies: 'proxy' is no network; write an address or one such as 10.0.0.0/8"
+        ],
+    );
     check(
         &format!("data_dir = \"\"\n{FORGE}"),
         &expect!["backstory.toml:1: data_dir is empty; name a directory, or remove the key"],
@@ -283,14 +296,31 @@ fn a_file_without_a_forge_is_read() {
 
 #[test]
 fn wrong_values_of_what_is_confidential_are_reported_with_what_would_be_right() {
-    let token = |scopes: &str| format!("[[server.tokens]]\nenv = \"API_TOKEN\"\nscopes = [{scopes}]");
+    let token =
+        |scopes: &str| format!("[[server.tokens]]\nenv = \"API_TOKEN\"\nscopes = [{scopes}]\nprojects = [\"group/*\"]");
     check_behind(
         &token("\"secret\""),
-        &expect!["backstory.toml:9: scopes: 'secret' is none; the only one is confidential"],
+        &expect!["backstory.toml:9: scopes: 'secret' is no scope; there are read, sync, admin and confidential"],
     );
     check_behind(
         &format!("[server]\ntoken_env = \"API_TOKEN\"\n{}", token("")),
         &expect!["backstory.toml:10: env: API_TOKEN is named twice; give each token its own variable"],
+    );
+    check_behind(
+        "[[server.tokens]]\nenv = \"API_TOKEN\"",
+        &expect![
+            "backstory.toml:8: projects is missing: name those that the token shows, as group/project, group/* or group/**, or all with **"
+        ],
+    );
+    check_behind(
+        "[[server.tokens]]\nenv = \"API_TOKEN\"\nprojects = [\"group/\"]",
+        &expect![
+            "backstory.toml:9: projects: 'group/' is no pattern of projects; write group/project, group/* for a group, group/** for its subgroups too, or ** for all"
+        ],
+    );
+    check_behind(
+        "[[server.tokens]]\nenv = \"API_TOKEN\"\nprojects = []\nexpires = \"soon\"",
+        &expect!["backstory.toml:10: expires is no day; write it like 2027-01-31"],
     );
     check(
         "[[forge]]\nkind = \"github\"\nbase_url = \"https://github.com\"\nconfidential = true\n",
@@ -379,7 +409,7 @@ fn tokens_do_not_stand_in_the_file_and_are_not_repeated() {
           |
         2 | token
           | ^^^^^
-        unknown field `token`, expected one of `listen`, `token_env`, `tokens`, `allowed_origins`; did you mean `token_env`?
+        unknown field `token`, expected one of `listen`, `token_env`, `tokens`, `allowed_origins`, `public_url`, `trusted_proxies`, `requests_per_minute`; did you mean `token_env`?
     "#]]
     .assert_eq(&sandbox.run(&["stats"]).stderr);
     check_changed(
@@ -456,7 +486,7 @@ fn init_writes_a_configuration_that_works_and_overwrites_none() {
     expect!["'a' is no path of a project; write group/project"]
         .assert_eq(sandbox.run(&["init", "--config", "x", "--base-url", "https://g", "--project", "a"]).error(2));
     let token = ["init", "--config", "x", "--base-url", "https://g", "--project", "a/b", "--token-env", "glpat-1"];
-    expect!["the name of an environment variable is wanted, in capitals like GITLAB_TOKEN, not the token itself"]
+    expect!["expected the name of an environment variable, in capitals like GITLAB_TOKEN, not the token itself"]
         .assert_eq(sandbox.run(&token).error(2));
     let nowhere = ["init", "--config", "no/where.toml", "--base-url", "https://g", "--project", "a/b"];
     expect!["no/where.toml cannot be written: no such file or directory"].assert_eq(sandbox.run(&nowhere).error(3));

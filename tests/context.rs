@@ -29,6 +29,8 @@ fn request(about: About) -> ContextRequest {
         about,
         filter: Filter::default(),
         path: None,
+        near: vec![],
+        ranking: None,
         mode: Mode::All,
         format: Format::Markdown,
         tokens: 20_000,
@@ -179,6 +181,7 @@ async fn a_small_pack_holds_the_best_item_trimmed() {
     }
 }
 
+// Row 129 of docs/requirements.md.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pack_always_says_when_what_it_is_made_from_was_indexed() {
     let world = World::new().await;
@@ -261,6 +264,7 @@ async fn what_governs_comes_first_and_may_come_alone() {
         .assert_eq(&none.summary);
 }
 
+// Row 45 of docs/requirements.md.
 /// What is narrowed is looked for among everything, not among the first hundred hits.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_governs_or_stands_below_a_path_is_found_behind_hundreds_of_others() {
@@ -285,6 +289,7 @@ async fn what_governs_or_stands_below_a_path_is_found_behind_hundreds_of_others(
     assert_eq!(paths(&indexed.engine.build_pack(below).await.unwrap()), "lib/failures.md");
 }
 
+// Row 143 of docs/requirements.md.
 #[tokio::test(flavor = "multi_thread")]
 async fn filters_hold_for_every_section_of_a_pack_about_code() {
     let mut world = World::new().await;
@@ -364,7 +369,7 @@ async fn wrong_requests_are_refused() {
     }
     expect_file!["context/errors.txt"].assert_eq(&(said.join("\n") + "\n"));
     let stale = refused(ContextRequest { snapshot: Some(old.clone()), ..asked }).await;
-    assert!(stale.starts_with("Conflict") && stale.contains(&old) && stale.contains(&new), "{stale}");
+    assert!(stale.starts_with("Gone") && stale.contains(&old) && stale.contains(&new), "{stale}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -422,6 +427,7 @@ fn the_command_line_prints_the_pack() {
     drop(server);
 }
 
+// Rows 126 and 138 of docs/requirements.md.
 #[test]
 fn words_are_questions_and_names_are_places() {
     let shop = shop();

@@ -21,7 +21,7 @@ const DAMAGED: [&str; 2] = ["graph", "index"];
 const COMMANDS: [&[&str]; 3] =
     [&["search", "redis", "--project", "acme/shop"], &["ask", "Why did we choose Redis over Memcached?"], &["sync"]];
 
-#[expect(clippy::disallowed_methods, reason = "whoever tests says how long")]
+#[expect(clippy::disallowed_methods, reason = "the environment says how long")]
 fn asked_for() -> usize {
     let asked = std::env::var("BACKSTORY_DAMAGES").ok();
     asked.map_or(USUAL, |asked| asked.parse().unwrap_or(usize::MAX))
@@ -119,7 +119,7 @@ fn is_well(world: &World, sandbox: &Sandbox, when: &str) {
 }
 
 #[test]
-fn a_damaged_file_of_a_projection_is_mended() {
+fn a_damaged_file_of_a_projection_is_repaired() {
     let world = World::new();
     let mut random = fastrand::Rng::with_seed(3);
     let data = world.sandbox.data();
@@ -189,7 +189,7 @@ fn a_rebuild_that_failed_is_done_later_and_so_is_another() {
         let output = quiet(sandbox.run(&["search", "redis"]), "while it serves");
         output.code == 0 && output.stdout.contains("acme/shop")
     };
-    // A file in the place of the new directory.
+    // A file in place of the new directory.
     let current =
         fs::read_to_string(sandbox.data().join("index/CURRENT")).map_or(1, |text| text.trim().parse().unwrap());
     let next = sandbox.data().join(format!("index/{}", current + 1));
@@ -197,19 +197,19 @@ fn a_rebuild_that_failed_is_done_later_and_so_is_another() {
     ruin_index(&sandbox);
     eventually("it is told why it failed", || {
         assert!(!is_found());
-        log(&sandbox).contains("could not be made anew: a new projection cannot be begun")
+        log(&sandbox).contains("could not be rebuilt: a new projection cannot be begun")
     });
     assert!(!log(&sandbox).contains("damaged again"), "{}", log(&sandbox));
     fs::remove_file(&next).unwrap();
     eventually("the index is rebuilt", is_found);
-    // Other damage within the hour is mended too; only the third time it does not help to begin anew.
+    // Other damage within the hour is repaired too; only the third time it does not help to begin again.
     ruin_index(&sandbox);
     eventually("the index is rebuilt once more", is_found);
     assert!(!log(&sandbox).contains("damaged again"), "{}", log(&sandbox));
     ruin_index(&sandbox);
     eventually("it is told that this does not help", || {
         assert!(!is_found());
-        log(&sandbox).contains("made anew from the ledger 2 times within an hour")
+        log(&sandbox).contains("rebuilt from the ledger 2 times within an hour")
     });
     drop(server);
     is_well(&world, &sandbox, "after another start");
@@ -260,7 +260,7 @@ fn an_empty_ledger_beside_projections_is_no_new_one() {
 
 /// "check" was green over the graph of another ledger.
 #[test]
-fn projections_of_another_ledger_are_made_anew() {
+fn projections_of_another_ledger_are_rebuilt() {
     let world = World::new();
     let other = Sandbox::new(&world.forge);
     other.run(&["sync"]).ok();
@@ -271,7 +271,7 @@ fn projections_of_another_ledger_are_made_anew() {
         copy_all(&other.data().join(name), &projection);
         let output = quiet(sandbox.run(&["check", "--digest"]), name);
         assert!(
-            output.stderr.contains(&format!("the {name} has more than the ledger, or is of another")),
+            output.stderr.contains(&format!("the {name} has more than the ledger, or belongs to another one")),
             "{output:#?}"
         );
         assert_eq!(output.stdout, world.digest, "{name}");
@@ -279,7 +279,7 @@ fn projections_of_another_ledger_are_made_anew() {
         // Of one that is on no record nothing is known, from then on it is.
         fs::remove_file(projection.join("LEDGER")).unwrap();
         let output = quiet(sandbox.run(&["check", "--digest"]), name);
-        assert!(!output.stderr.contains("anew"), "{output:#?}");
+        assert!(!output.stderr.contains("rebuilt"), "{output:#?}");
         assert!(projection.join("LEDGER").is_file(), "{name}");
     }
 }
@@ -377,13 +377,13 @@ fn a_full_disk_can_be_read_and_nothing_is_dropped() {
     let output = quiet(output, "full");
     assert!(output.stdout.contains("acme/shop#3"), "{output:#?}");
     assert!(output.stderr.contains("there is no room left on the disk"), "{output:#?}");
-    assert!(!output.stderr.contains("anew") && !output.stderr.contains("damaged"), "{output:#?}");
+    assert!(!output.stderr.contains("rebuilt") && !output.stderr.contains("damaged"), "{output:#?}");
     let script = format!(
         "{fill}; \"$0\" search redis >/dev/null; \"$0\" sync >/dev/null; rm data/full; \"$0\" sync >/dev/null; \"$0\" check --digest"
     );
     let output = quiet(on_a_small_disk(&sandbox, megabytes + 32, &script).unwrap(), "with room again");
     assert_eq!(output.stdout, world.digest, "{output:#?}");
-    assert!(!output.stderr.contains("anew"), "{output:#?}");
+    assert!(!output.stderr.contains("rebuilt"), "{output:#?}");
 }
 
 #[test]
@@ -417,7 +417,7 @@ fn too_few_descriptors_are_told_and_nothing_is_dropped() {
     for descriptors in [64, 97, 128, 256] {
         for args in COMMANDS {
             let output = limited(descriptors, args);
-            assert!(!output.stderr.contains("anew"), "{descriptors}: {output:#?}");
+            assert!(!output.stderr.contains("rebuilt"), "{descriptors}: {output:#?}");
             if output.code != 0 {
                 refused += 1;
                 assert!(!output.stderr.contains("damaged"), "{descriptors}: {output:#?}");

@@ -37,7 +37,7 @@ const COMMANDS: [&[&str]; 8] = [
 ];
 
 /// How many kills somebody asked for.
-#[expect(clippy::disallowed_methods, reason = "whoever tests says how long")]
+#[expect(clippy::disallowed_methods, reason = "the environment says how long")]
 fn asked_for() -> Option<usize> {
     std::env::var("BACKSTORY_KILLS").ok()?.parse().ok()
 }
@@ -186,7 +186,7 @@ fn damage(path: &Path, how: &str) {
 }
 
 #[test]
-fn a_projection_with_a_damaged_file_is_made_anew() {
+fn a_projection_with_a_damaged_file_is_rebuilt() {
     let world = World::new(3);
     world.sandbox.run(&["embed"]).ok();
     for store in ["graph", "index"] {
@@ -254,7 +254,7 @@ fn a_ledger_that_went_back_takes_the_projections_with_it() {
     world.sandbox.run(&["sync"]).ok();
     fs::write(&ledger, old).unwrap();
     let output = world.sandbox.run(&["sync"]).ok();
-    assert!(output.stderr.contains("made anew"), "{output:?}");
+    assert!(output.stderr.contains("rebuilt"), "{output:?}");
     world.compare("an older ledger");
 }
 

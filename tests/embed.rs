@@ -183,9 +183,9 @@ async fn contradictory_settings_are_explained() {
 
 #[test]
 fn providers_are_named_in_lower_case() {
-    let names = json!(["bundled", "ollama", "openai"]);
+    let names = json!(["bundled", "ollama", "openai", "none"]);
     let providers: Vec<Provider> = serde_json::from_value(names.clone()).unwrap();
-    assert_eq!(providers, [Provider::Bundled, Provider::Ollama, Provider::OpenAi]);
+    assert_eq!(providers, [Provider::Bundled, Provider::Ollama, Provider::OpenAi, Provider::None]);
     assert_eq!(serde_json::to_value(&providers).unwrap(), names);
 }
 
@@ -267,7 +267,7 @@ impl Stub {
     }
 }
 
-/// An answer that wants to be asked again at once.
+/// An answer that asks for a retry at once.
 fn busy(status: StatusCode) -> Response {
     (status, [(header::RETRY_AFTER, "0")], "try later").into_response()
 }
@@ -341,7 +341,7 @@ async fn handles_connection_failure_gracefully() {
 }
 
 #[tokio::test]
-async fn passing_failures_are_retried_twice() {
+async fn transient_failures_are_retried_twice() {
     let stub = Stub::start(768).await;
     let embedder = stub.ollama().await;
     stub.prepare([busy(StatusCode::TOO_MANY_REQUESTS), busy(StatusCode::BAD_GATEWAY)]);

@@ -44,7 +44,7 @@ fn enrich(sandbox: &Sandbox, more: &[&str]) -> Value {
     sandbox.run(&[&["enrich", "--json"], more].concat()).ok().json()
 }
 
-/// The reference of the commit whose message begins so.
+/// The reference of the commit whose message starts with this.
 fn commit(shop: &Fixture, title: &str) -> String {
     let sha = shop.git(["log", "--all", "--format=%H", &format!("--grep=^{title}")]);
     format!("acme/shop@{}", String::from_utf8(sha).unwrap().trim())
@@ -126,7 +126,7 @@ fn answers_that_are_no_type_are_asked_again_and_then_given_up_for_good() {
     assert!(last[1].ends_with(
         "Your last answer was refused: it has no JSON object. Answer again, with one JSON object and nothing else."
     ));
-    assert!(last[2].contains("refused: its type is none of bugfix, feature"), "{}", last[2]);
+    assert!(last[2].contains("refused: its type is not one of bugfix, feature"), "{}", last[2]);
     let sure = r#"{"type": "feature", "confidence": 7, "reason": "It adds a cart."}"#;
     let fenced =
         "Sure: ```json\n{\"type\": \"refactor\", \"confidence\": 0.876, \"reason\": \"It adds a cart. Indeed.\"}\n```";
@@ -149,6 +149,7 @@ fn answers_that_are_no_type_are_asked_again_and_then_given_up_for_good() {
     assert!(model.asked().is_empty());
 }
 
+// Row 121 of docs/requirements.md.
 #[test]
 fn notes_that_stand_in_what_they_cite_are_shown_with_their_source() {
     let forge = Forge::start();
@@ -256,7 +257,7 @@ fn changed_discussion_is_read_again_and_until_then_its_notes_are_outdated() {
     model.whenever(CHOICE, &note("decision", "Redis survives a restart with its cache.", "PASSAGE"));
     enrich(&sandbox, &[]);
     let (kept, clean) = (notes(&sandbox, "acme/shop#3"), digest(&sandbox));
-    // What was written is in the ledger: the graph can be made anew from it, and then says the same.
+    // What was written is in the ledger: the graph can be rebuilt from it, and then says the same.
     sandbox.run(&["rebuild"]).ok();
     assert_eq!(digest(&sandbox), clean);
     assert_eq!(notes(&sandbox, "acme/shop#3"), kept);

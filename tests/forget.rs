@@ -176,9 +176,9 @@ fn the_record_has_no_content() {
         listed,
         json!([
             {"id": 2, "at": "TIME", "action": "undo", "kind": "thread", "subject": "acme/shop!4", "reason": null,
-             "counts": {}, "verified": null},
+             "counts": {}, "verified": null, "actor": "owner"},
             {"id": 1, "at": "TIME", "action": "forget", "kind": "thread", "subject": "acme/shop!4",
-             "reason": "asked for", "counts": removed, "verified": true},
+             "reason": "asked for", "counts": removed, "verified": true, "actor": "owner"},
         ])
     );
 }
@@ -485,7 +485,7 @@ fn what_is_closed_and_old_is_not_kept_until_it_changes() {
     }
     is_sound(&sandbox);
 
-    // What becomes old goes with the next sync; what was closed long ago comes back when somebody speaks of it.
+    // What becomes old goes with the next sync; what was closed long ago comes back when somebody mentions it.
     forge.advance(60 * 24 * 3600);
     forge.discuss("acme/shop#1", "janedoe", "The quokka key is rotated by hand.");
     let again = sandbox.run(&["sync", "--json"]).ok().json();

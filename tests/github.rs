@@ -289,7 +289,7 @@ fn a_forge_that_may_not_be_asked_is_not_added() {
         .assert_eq(&refused("http://10.0.0.1/group/project"));
     expect!["host '::1' is at ::1, which is this machine; if that is intended, name the host in allowed_hosts under [repositories] in the configuration"]
         .assert_eq(&refused("https://[::1]/group/project.git"));
-    expect!["group/project has an origin that tells no address of a github, 'http://[::1': invalid IPv6 address; add it by its address there"]
+    expect!["group/project has an origin without the address of a github, 'http://[::1': invalid IPv6 address; add it by its address there"]
         .assert_eq(&refused("http://[::1/group/project"));
     assert_eq!(forge.asked(), [""; 0]);
 }
@@ -300,7 +300,7 @@ fn a_forge_that_cannot_be_told_or_read_under_another_name_is_refused() {
     let sandbox = Sandbox::empty();
     let path = shop.path().display().to_string();
     let refused = sandbox.run(&["add", &path, "--name", "acme/shop", "--forge", "github"]);
-    assert!(refused.stderr.contains("has no address that tells where its github is"), "{refused:?}");
+    assert!(refused.stderr.contains("has no address that says where its github is"), "{refused:?}");
     shop.git(["remote", "add", "origin", "https://github.com/acme/shop.git"]);
     let refused = sandbox.run(&["add", &path, "--name", "acme/other", "--forge", "github"]);
     assert!(refused.stderr.contains("the forge calls it acme/shop"), "{refused:?}");

@@ -1,4 +1,4 @@
-//! Links that nobody stated: found, told as such, and gone when somebody states one or the issue is closed or deleted.
+//! Inferred links: found, told as such, and gone when somebody states one or the issue is closed or deleted.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn sync(sandbox: &Sandbox) {
     sandbox.run(&["sync"]).ok();
 }
 
-/// The links of an issue or merge request that nobody stated.
+/// The inferred links of an issue or merge request.
 fn inferred(sandbox: &Sandbox, reference: &str) -> Vec<Value> {
     let shown = sandbox.run(&["show", reference, "--json"]).ok().json();
     let edges = ["out", "in"].into_iter().flat_map(|side| shown["edges"][side].as_array().unwrap().clone());
@@ -40,13 +40,13 @@ fn digest(sandbox: &Sandbox) -> String {
     sandbox.run(&["check", "--digest"]).ok().stdout.trim().to_owned()
 }
 
-/// The name of the other end, without what the stand-in counts anew in every test.
+/// The name of the other end, without what the stand-in counts again in every test.
 fn other(links: &[Value]) -> Vec<&str> {
     links.iter().map(|link| link["id"].as_str().unwrap()).collect()
 }
 
 #[test]
-fn merge_request_without_a_link_gets_the_likeliest_issue_with_what_speaks_for_it() {
+fn merge_request_without_a_link_gets_the_most_likely_issue_with_what_speaks_for_it() {
     let forge = Forge::start();
     let (issue, request) = (issue(&forge), request(&forge));
     let sandbox = Sandbox::synced(&forge);
@@ -156,7 +156,7 @@ fn vectors_that_come_later_count() {
     let evidence = links[0]["evidence"].as_array().unwrap();
     assert!(evidence.iter().any(|part| part.as_str().unwrap().starts_with("their texts mean")), "{evidence:?}");
     sandbox.run(&["rebuild", "index"]).ok();
-    assert_eq!(inferred(&sandbox, &request), links, "the index made anew reuses its vectors");
+    assert_eq!(inferred(&sandbox, &request), links, "the index rebuilt reuses its vectors");
 }
 
 #[test]
@@ -170,9 +170,9 @@ fn hidden_links_are_recovered_and_counted() {
     expect![[r#"
         The latest 1 merged requests with their stated links hidden: 1 are linked with an issue, 1 close one
 
-        told: 0 links, 0 right (precision 1.00), 0 of 1 closed issues (recall 0.00)
+        shown: 0 links, 0 right (precision 1.00), 0 of 1 closed issues (recall 0.00)
 
-        CONFIDENCE  TOLD  RIGHT  PRECISION  RECALL  OF ALL LINKED
+        CONFIDENCE  SHOWN  RIGHT  PRECISION  RECALL  OF ALL LINKED
               0.82     0      0       1.00    0.00           0.00
               0.95     0      0       1.00    0.00           0.00
               0.90     0      0       1.00    0.00           0.00

@@ -43,7 +43,7 @@ fn a_copy_of_the_ledger_brings_everything_back() {
     sandbox.run(&["restore", "copy.sqlite"]).ok();
     let checked = sandbox.run(&["check", "--digest"]).ok();
     assert_eq!(checked.stdout.trim(), before);
-    assert!(checked.stderr.contains("made anew"), "{checked:?}");
+    assert!(checked.stderr.contains("rebuilt"), "{checked:?}");
     let found = |word: &str| {
         let found = sandbox.run(&["search", word, "--mode", "lexical", "--json"]).ok().json();
         found["hits"].as_array().unwrap().len()

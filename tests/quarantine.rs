@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// How many fields of what a forge says are broken: `BACKSTORY_QUARANTINE_CASES`, 16 without it.
-#[expect(clippy::disallowed_methods, reason = "whoever tests says how many")]
+#[expect(clippy::disallowed_methods, reason = "the environment says how many")]
 fn cases() -> usize {
     std::env::var("BACKSTORY_QUARANTINE_CASES").map_or(16, |number| number.parse().unwrap())
 }
@@ -234,7 +234,7 @@ fn left_by_an_older_version(forge: &Forge) -> Sandbox {
         bad(ItemKind::Project, "project", None, |json| json["web_url"] = json!("")),
         bad(ItemKind::Issue, "#3", Some("#3"), |json| json["issue"]["author"] = json!([])),
     ];
-    ledger.commit(&Page { items, fetched_at: Timestamp::now(), ..Page::default() }).unwrap();
+    ledger.ingest(&Page { items, fetched_at: Timestamp::now(), ..Page::default() }).unwrap();
     drop(ledger);
     // No older version looked whether what it stored can be read.
     let looked = rusqlite::Connection::open(&path).unwrap();
@@ -250,7 +250,7 @@ fn a_data_directory_with_what_an_older_version_stored_opens_and_heals() {
     for command in [&["repos"][..], &["status"], &["stats"], &["show", "acme/shop#2"], &["rebuild"], &["doctor"]] {
         let output = sandbox.run(command);
         assert!(output.code == 0 || command == ["doctor"], "{command:?}: {output:?}");
-        assert!(!output.stderr.contains("anew"), "{command:?}: {output:?}");
+        assert!(!output.stderr.contains("rebuilt"), "{command:?}: {output:?}");
     }
     let aside: Vec<String> = put_aside(&sandbox).into_iter().map(|(_, field)| field).collect();
     assert_eq!(aside.len(), 3, "{aside:?}");

@@ -60,7 +60,7 @@ async fn compare(indexed: &Indexed, origin: &Origin, left: &[String], when: &str
         said.items.keys().filter(|key| key.starts_with(" identity ")).cloned().collect()
     };
     assert!(people(&fresh).is_subset(&people(&own)), "{when}: people are missing");
-    assert_eq!(own.digest, indexed.rebuild_graph().await, "{when}: a graph made anew");
+    assert_eq!(own.digest, indexed.rebuild_graph().await, "{when}: a graph rebuilt");
     indexed.lineage_is_fresh().await;
     indexed.check().await;
 }

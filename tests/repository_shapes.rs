@@ -2,9 +2,14 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
-use backstory_engine::{Scope, ledger::Branches, model::commit::Sha, repository::RemoveRepository};
+use backstory_engine::{
+    Scope,
+    ledger::Branches,
+    model::commit::Sha,
+    repository::{AddRequest, RemoveRepository},
+};
 
-use crate::support::{FIRST_COMMIT_AT, Indexed, Origin, names};
+use crate::support::{FIRST_COMMIT_AT, Indexed, Origin, PROJECT, names};
 
 /// One data directory with the default branch of an origin and one with all its branches.
 struct Both {
@@ -334,6 +339,34 @@ async fn shallow_origin_becomes_deeper() {
     git(&["-C", "shallow", "fetch", "--quiet", "--unshallow"]);
     indexed.sync().await;
     indexed.equals_cold(&origin, "all of it").await;
+}
+
+/// All commits before the boundary were said to be on no branch any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_depth_that_comes_later_rewrites_no_history() {
+    let mut origin = Origin::new();
+    for step in 0..5 {
+        origin.write("src/a.rs", rust("first", &format!("trimmed.repeat({step})"))).commit(format!("Step {step}"));
+    }
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let address = origin.path().display().to_string();
+    let of_depth = |depth| {
+        let (address, name) = (address.clone(), Some(PROJECT.to_owned()));
+        indexed.engine.answer(AddRequest { address, name, depth: Some(depth), ..AddRequest::default() })
+    };
+    for depth in [2, 1, 0] {
+        of_depth(depth).await.unwrap();
+        indexed.sync().await;
+        assert_eq!(indexed.marked(), [""; 0], "depth {depth}");
+    }
+    indexed.equals_cold(origin.path(), "all of it again").await;
+    // What is left behind is marked all the same.
+    of_depth(2).await.unwrap();
+    indexed.sync().await;
+    origin.git(["reset", "--quiet", "--hard", "HEAD~1"]);
+    origin.write("src/a.rs", rust("first", "String::new()")).commit("Another fifth");
+    indexed.sync().await;
+    assert_eq!(indexed.marked().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

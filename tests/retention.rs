@@ -109,7 +109,7 @@ fn what_does_not_fit_any_more_leaves_and_comes_back() {
         same(&sandbox);
     }
     assert!(!is_there(&sandbox, "acme/shop#1"));
-    // Somebody speaks of it: it is the newest.
+    // Somebody mentions it: it is the newest.
     forge.advance(3600);
     forge.discuss("acme/shop#1", "bob", "It sleeps well.");
     same(&sandbox);
@@ -182,6 +182,7 @@ fn with_commits(repository: &Fixture, count: usize) -> Sandbox {
     sandbox
 }
 
+// Row 157 of docs/requirements.md.
 #[test]
 fn the_newest_commits_are_kept() {
     let mut repository = shop();

@@ -14,7 +14,8 @@ async fn outcome(server: &Server, path: &str, body: &Value) -> (u16, Option<Stri
     let response = http().post(format!("{}{path}", server.url)).json(body).send().await.unwrap();
     let status = response.status().as_u16();
     let answer: Value = response.json().await.unwrap();
-    (status, answer["errors"][0]["extensions"]["code"].as_str().map(str::to_owned))
+    let code = if path == "/graphql" { &answer["errors"][0]["extensions"]["code"] } else { &answer["code"] };
+    (status, code.as_str().map(str::to_owned))
 }
 
 async fn graphql(server: &Server, query: &str) -> (u16, Option<String>) {

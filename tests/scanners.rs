@@ -23,7 +23,7 @@ const SHORT: usize = 32 << 10;
 /// How much longer twice as much may take.
 const MOST: f64 = 2.5;
 /// What takes less for the long text is linear, or fast enough.
-const NOTHING: Duration = Duration::from_millis(8);
+const NOTHING: Duration = Duration::from_millis(20);
 /// How often a text is read at most; the fastest time counts.
 const ROUNDS: usize = 6;
 
@@ -39,7 +39,7 @@ const SCANNERS: [Scanner; 20] = [
     ("messages on GitHub", |text| message::read(text, place(Forge::GitHub)).mentions.len()),
     ("trailers", |text| message::Message::parse(&format!("subject\n\nRefs: #1\nPart-of: {text}")).trailers.len()),
     ("carriers", |text| {
-        message::read(&format!("subject\n\nRefs: #1\nPart-of: {text}"), place(Forge::GitHub)).carried_by.len()
+        message::read(&format!("subject\n\nRefs: #1\nPart-of: {text}"), place(Forge::GitHub)).introduced_by.len()
     }),
     ("design notes", |text| message::design_notes(text).len()),
     ("closed by a description", |text| message::closed_by_description(text, place(Forge::GitLab)).len()),
@@ -60,7 +60,7 @@ const SCANNERS: [Scanner; 20] = [
     ("documents", |text| {
         ["a.md", "a.adoc", "a.rst"]
             .into_iter()
-            .map(|path| code::analyse(path, text.as_bytes()).line_count as usize)
+            .map(|path| code::analyze(path, text.as_bytes()).line_count as usize)
             .sum()
     }),
     ("aliases", |text| {
@@ -178,7 +178,7 @@ fn time(scan: fn(&str) -> usize, text: &str) -> Duration {
     now() - started
 }
 
-/// How long a scanner takes for a long text.
+/// How long a scanner needs for a long text.
 ///
 /// # Errors
 /// It takes more than [`MOST`] times as long for twice as much; both times.

@@ -81,8 +81,8 @@ async fn old_states_go_and_pinned_ones_stay() {
     assert!(back.removed.documents.contains(&"acme/tool:src/b.rs".to_owned()), "{back:?}");
     assert_eq!(back.added.count, 0);
     indexed.engine.answer(PinSnapshot { id: first.clone(), pinned: false }).await.unwrap();
-    assert_eq!(indexed.engine.answer(PruneSnapshots {}).await.unwrap(), [first.as_str()]);
-    assert_eq!(indexed.engine.answer(PruneSnapshots {}).await.unwrap(), Vec::<String>::new());
+    assert_eq!(indexed.engine.answer(PruneSnapshots::default()).await.unwrap(), [first.as_str()]);
+    assert_eq!(indexed.engine.answer(PruneSnapshots::default()).await.unwrap(), Vec::<String>::new());
     let gone = compare(&indexed, &first, &all[5], 0).await.unwrap_err();
     assert_eq!(gone.kind, ErrorKind::NotFound);
     assert_eq!(indexed.engine.answer(GetSnapshot { id: "zz".to_owned() }).await.unwrap_err().kind, ErrorKind::Invalid);

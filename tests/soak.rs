@@ -236,10 +236,13 @@ impl Soak {
 
     /// Waits until what webhooks asked for is done.
     async fn until_quiet(&self) {
-        let jobs = "{ queued: jobs(status: QUEUED, first: 100) { kind } running: jobs(status: RUNNING) { kind } }";
+        let jobs = "{ queued: jobs(status: QUEUED, first: 100) { nodes { kind } }
+            running: jobs(status: RUNNING) { nodes { kind } } }";
         self.until(jobs, |found| {
-            let none = |name: &str, kind: &str| !found[name].as_array().unwrap().iter().any(|job| job["kind"] == kind);
-            none("queued", "REFETCH") && found["running"] == json!([])
+            let none = |name: &str, kind: &str| {
+                !found[name]["nodes"].as_array().unwrap().iter().any(|job| job["kind"] == kind)
+            };
+            none("queued", "REFETCH") && found["running"]["nodes"] == json!([])
         })
         .await;
     }
@@ -280,7 +283,7 @@ impl Drop for Soak {
 #[expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
-    reason = "whoever tests says how long, and reads how it went"
+    reason = "the environment says how long, and the report is printed"
 )]
 async fn a_server_under_fire_ends_with_the_graph_of_a_first_sync() {
     let Some(replay) = Replay::start(&["--limit", "300"]) else { return };

@@ -70,6 +70,7 @@ fn merge_request() -> MergeRequest {
         merge_commit_sha: Some("cc33dd44".into()),
         squash_commit_sha: None,
         closes: vec![ThreadId::issue("acme/shop", 1)],
+        files: vec![],
     }
 }
 

@@ -7,8 +7,9 @@ use std::{
 
 use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, visibility::Visibility};
 use backstory_store::ledger::{
-    AuditAction, Branches, Cursor, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewMessage, NewQuarantined, Page,
-    REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus, Subject, Written,
+    AuditAction, Branches, Cursor, Delivery, DeliveryCursor, JobKind, JobPriority, Ledger, LedgerError,
+    MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined, Page, REMOVED_ANSWER_TEXT, RepositoryEntry,
+    RetriedItem, Role, RunStatus, Subject, Written,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -48,12 +49,14 @@ fn creates_the_file_and_applies_migrations_once() {
 }
 
 /// A ledger of every schema version that is read, compressed. Each has two items, a cursor and a sync run.
-const LEDGERS: [(i64, &[u8]); 5] = [
+const LEDGERS: [(i64, &[u8]); 7] = [
     (7, include_bytes!("fixtures/ledgers/7.sqlite.zst")),
     (8, include_bytes!("fixtures/ledgers/8.sqlite.zst")),
     (9, include_bytes!("fixtures/ledgers/9.sqlite.zst")),
     (10, include_bytes!("fixtures/ledgers/10.sqlite.zst")),
     (11, include_bytes!("fixtures/ledgers/11.sqlite.zst")),
+    (12, include_bytes!("fixtures/ledgers/12.sqlite.zst")),
+    (13, include_bytes!("fixtures/ledgers/13.sqlite.zst")),
 ];
 
 /// The version of a ledger's schema, and the text of all that is in it.
@@ -111,11 +114,11 @@ fn refuses_schemas_of_programs_that_are_newer_or_too_old() {
 fn every_change_gets_the_next_sequence_number_and_no_change_gets_none() {
     let ledger = Ledger::in_memory().unwrap();
     let first = page(vec![item(ItemKind::Issue, "#1", Some("#1"), "{}"), item(ItemKind::Label, "bug", None, "{}")]);
-    assert_eq!(ledger.commit(&first).unwrap().total(), 2);
-    assert_eq!(ledger.commit(&first).unwrap().total(), 0);
+    assert_eq!(ledger.ingest(&first).unwrap().total(), 2);
+    assert_eq!(ledger.ingest(&first).unwrap().total(), 0);
     assert_eq!(ledger.last_seq().unwrap(), 2);
     let changed = page(vec![item(ItemKind::Issue, "#1", Some("#1"), r#"{"a":1}"#)]);
-    assert_eq!(ledger.commit(&changed).unwrap().of(ItemKind::Issue), 1);
+    assert_eq!(ledger.ingest(&changed).unwrap().of(ItemKind::Issue), 1);
     let after: Vec<_> = ledger.changes_after(0, 10).unwrap().into_iter().map(|item| (item.seq, item.key)).collect();
     assert_eq!(after, [(2, "bug".to_owned()), (3, "#1".to_owned())]);
     assert_eq!(ledger.changes_after(2, 10).unwrap()[0].payload.as_deref(), Some(br#"{"a":1}"#.as_slice()));
@@ -134,16 +137,16 @@ fn discussions_that_a_complete_thread_no_longer_has_are_gone() {
         item(ItemKind::Discussion, "#1~a", thread, "{}"),
         item(ItemKind::Discussion, "#1~b", thread, "{}"),
     ];
-    ledger.commit(&page(all.clone())).unwrap();
+    ledger.ingest(&page(all.clone())).unwrap();
     let mut fewer = page(all[..2].to_vec());
     fewer.complete_threads = vec![("acme/shop".into(), "#1".into())];
-    assert_eq!(ledger.commit(&fewer).unwrap().of(ItemKind::Discussion), 1);
+    assert_eq!(ledger.ingest(&fewer).unwrap().of(ItemKind::Discussion), 1);
     let keys: Vec<_> = ledger.thread("acme/shop", "#1").unwrap().into_iter().map(|item| item.key).collect();
     assert_eq!(keys, ["#1~a", "#1"]);
     let tombstone = ledger.changes_after(3, 10).unwrap().remove(0);
     assert_eq!((tombstone.key.as_str(), tombstone.payload), ("#1~b", None));
     // It comes back when the forge has it again.
-    assert_eq!(ledger.commit(&page(all)).unwrap().of(ItemKind::Discussion), 1);
+    assert_eq!(ledger.ingest(&page(all)).unwrap().of(ItemKind::Discussion), 1);
 }
 
 #[test]
@@ -152,7 +155,7 @@ fn cursor_is_committed_with_its_page_and_reset_on_demand() {
     let cursor = Cursor { updated_at: at(100), id: 7 };
     let mut page = page(vec![item(ItemKind::Issue, "#1", Some("#1"), "{}")]);
     page.cursor = Some(("acme/shop".into(), ItemKind::Issue, cursor));
-    ledger.commit(&page).unwrap();
+    ledger.ingest(&page).unwrap();
     assert_eq!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap(), Some(cursor));
     assert_eq!(ledger.cursor("acme/shop", ItemKind::MergeRequest).unwrap(), None);
     ledger.reset_cursors("acme/shop").unwrap();
@@ -165,12 +168,12 @@ fn cursor_does_not_advance_when_its_page_fails() {
     let mut page = page(vec![item(ItemKind::Issue, "#1", Some("#1"), "{}")]);
     page.items[0].payload = vec![b' '; backstory_store::ledger::MAX_PAYLOAD + 1];
     page.cursor = Some(("acme/shop".into(), ItemKind::Issue, Cursor { updated_at: at(100), id: 7 }));
-    assert!(ledger.commit(&page).is_err());
+    assert!(ledger.ingest(&page).is_err());
     assert_eq!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap(), None);
 }
 
 #[test]
-fn runs_are_recorded_and_those_of_a_dead_process_recognised() {
+fn runs_are_recorded_and_those_of_a_dead_process_recognized() {
     let ledger = Ledger::in_memory().unwrap();
     let good = ledger.begin_run("sync", at(1)).unwrap();
     ledger.finish_run(good, None, &json!({"changed": 3}), at(2)).unwrap();
@@ -195,13 +198,14 @@ fn adding_and_indexing_a_repository_do_not_undo_each_other() {
         address: "/srv/shop".into(),
         branches: Branches::Default,
         forge: None,
+        depth: None,
         added_at: at(1),
         synced_at: None,
         indexed: BTreeMap::new(),
         rewritten: BTreeSet::new(),
     };
     ledger.put_repository(&listed).unwrap();
-    // Other branches are asked for while a sync is at work.
+    // Other branches are asked for while a sync is running.
     ledger.put_repository(&RepositoryEntry { branches: Branches::All, ..listed.clone() }).unwrap();
     ledger.record_indexed("acme/shop", &tips, at(2)).unwrap();
     ledger.record_rewritten("acme/shop", &BTreeSet::from([tip])).unwrap();
@@ -232,7 +236,7 @@ fn what_may_be_read_again_is_read_from_the_beginning() {
     ledger.forget(&first_issue(), &[], None, at(1)).unwrap();
     let mut page = page(vec![item(ItemKind::Issue, "#2", Some("#2"), "{}")]);
     page.cursor = Some(("acme/shop".into(), ItemKind::Issue, Cursor { updated_at: at(100), id: 7 }));
-    ledger.commit(&page).unwrap();
+    ledger.ingest(&page).unwrap();
     assert!(ledger.undo_forget(&first_issue(), None, at(2)).unwrap());
     assert_eq!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap(), None);
 }
@@ -240,12 +244,12 @@ fn what_may_be_read_again_is_read_from_the_beginning() {
 #[test]
 fn people_whom_only_something_forgotten_names_are_left_out() {
     let ledger = Ledger::in_memory().unwrap();
-    ledger.commit(&page(vec![person(4, "dave")])).unwrap();
+    ledger.ingest(&page(vec![person(4, "dave")])).unwrap();
     ledger.forget(&first_issue(), &[], None, at(1)).unwrap();
     let by = |id: u64, username: &str| json!({"author": {"id": id, "username": username}}).to_string();
     let request = json!({"author": {"id": 2, "username": "bob"}, "approved_by": ["carol"]}).to_string();
     ledger
-        .commit(&page(vec![
+        .ingest(&page(vec![
             item(ItemKind::Issue, "#1", Some("#1"), &by(1, "alice")),
             item(ItemKind::Discussion, "#1~a", Some("#1"), &by(4, "dave")),
             item(ItemKind::MergeRequest, "!1", Some("!1"), &request),
@@ -342,12 +346,12 @@ fn what_was_found_once_is_not_gone_because_nobody_knows_it_any_more() {
 }
 
 #[test]
-fn what_is_not_kept_does_not_bury_what_was_forgotten() {
+fn what_is_not_kept_does_not_replace_what_was_forgotten() {
     let ledger = Ledger::in_memory().unwrap();
     ledger.forget(&first_issue(), &[], None, at(1)).unwrap();
     for number in 0..1_003 {
         let key = format!("#{number}");
-        ledger.commit(&page(vec![item(ItemKind::Issue, &key, Some(&key), "{}")])).unwrap();
+        ledger.ingest(&page(vec![item(ItemKind::Issue, &key, Some(&key), "{}")])).unwrap();
         let gone = [("acme/shop".to_owned(), ItemKind::Issue, key)];
         ledger.retire("acme/shop", &gone, &[], &json!({"items": 1}), at(2)).unwrap();
     }
@@ -382,7 +386,7 @@ fn what_cannot_be_read_is_put_aside_with_its_page_and_what_was_stored_of_it_stay
     let ledger = Ledger::in_memory().unwrap();
     let thread = Some("#1");
     let items = vec![item(ItemKind::Issue, "#1", thread, "{}"), item(ItemKind::Discussion, "#1~a", thread, "{}")];
-    ledger.commit(&page(items)).unwrap();
+    ledger.ingest(&page(items)).unwrap();
     let read_again = |put_aside: Vec<NewQuarantined>, items: Vec<NewItem>, second: i64| {
         let (project, thread) = ("acme/shop".to_owned(), "#1".to_owned());
         let page = Page {
@@ -393,7 +397,7 @@ fn what_cannot_be_read_is_put_aside_with_its_page_and_what_was_stored_of_it_stay
             retried: vec![RetriedItem::Thread(project, thread)],
             ..Page::default()
         };
-        ledger.commit(&page).unwrap();
+        ledger.ingest(&page).unwrap();
     };
     let both = vec![put_aside(ItemKind::Discussion, "#1~a", thread), put_aside(ItemKind::Discussion, "#1~b", thread)];
     read_again(both.clone(), vec![], 300);
@@ -409,7 +413,7 @@ fn what_cannot_be_read_is_put_aside_with_its_page_and_what_was_stored_of_it_stay
     assert_eq!(quarantined(&ledger), Vec::<String>::new());
     // What goes takes along what was put aside of it.
     read_again(both, vec![], 600);
-    ledger.bury(&[("acme/shop".into(), ItemKind::Issue, "#1".into())], at(700)).unwrap();
+    ledger.tombstone(&[("acme/shop".into(), ItemKind::Issue, "#1".into())], at(700)).unwrap();
     assert_eq!(quarantined(&ledger), Vec::<String>::new());
 }
 
@@ -418,22 +422,22 @@ fn what_comes_as_confidential_and_cannot_be_read_is_hidden_as_it_was_stored_befo
     let ledger = Ledger::in_memory().unwrap();
     let thread = Some("#1");
     let items = vec![item(ItemKind::Issue, "#1", thread, "{}"), item(ItemKind::Discussion, "#1~a", thread, "{}")];
-    ledger.commit(&page(items)).unwrap();
+    ledger.ingest(&page(items)).unwrap();
     let open = ledger.with_visibility(Visibility::public());
     let hidden = NewQuarantined { confidential: true, ..put_aside(ItemKind::Issue, "#1", thread) };
-    ledger.commit(&Page { put_aside: vec![hidden], fetched_at: at(300), ..Page::default() }).unwrap();
+    ledger.ingest(&Page { put_aside: vec![hidden], fetched_at: at(300), ..Page::default() }).unwrap();
     assert!(open.thread("acme/shop", "#1").unwrap().is_empty());
     assert_eq!(ledger.thread("acme/shop", "#1").unwrap().len(), 2);
     assert_eq!((quarantined(&open), quarantined(&ledger)), (vec![], vec!["#1".to_owned()]));
 }
 
 #[test]
-fn a_conversation_is_visible_to_those_who_see_as_much_as_whoever_asked() {
+fn a_conversation_is_visible_to_those_who_see_as_much_as_those_who_asked() {
     let ledger = Ledger::in_memory().unwrap();
     let of = |projects: &[&str]| ledger.with_visibility(Visibility::of_projects(projects.iter().copied()));
     let (one, two, other) = (of(&["acme/shop"]), of(&["acme/shop", "acme/web"]), of(&["acme/web"]));
     let sees = |chat: i64| {
-        let shown = |ledger: &Ledger| ledger.chat(chat).unwrap().is_some() && ledger.chats(9).unwrap().len() == 1;
+        let shown = |ledger: &Ledger| ledger.chat(chat).unwrap().is_some() && ledger.chats(None, 9).unwrap().len() == 1;
         [&other, &one, &two, &ledger].map(shown)
     };
     let ask = |ledger: &Ledger, chat: i64| {
@@ -457,9 +461,63 @@ fn no_more_than_so_many_items_of_a_project_are_put_aside() {
     let ledger = Ledger::in_memory().unwrap();
     let put_aside = (0..=MAX_QUARANTINED).map(|number| put_aside(ItemKind::Label, &number.to_string(), None)).collect();
     let page = Page { put_aside, fetched_at: at(300), ..Page::default() };
-    let error = ledger.commit(&page).unwrap_err();
+    let error = ledger.ingest(&page).unwrap_err();
     assert!(matches!(&error, LedgerError::Quarantine { project, .. } if project == "acme/shop"), "{error}");
     assert_eq!(quarantined(&ledger), Vec::<String>::new(), "nothing of the page");
     ledger.put_aside(&page.put_aside, at(300)).unwrap();
     assert_eq!(ledger.quarantine(1).unwrap().0, MAX_QUARANTINED);
+}
+
+// Row 150 of docs/requirements.md.
+#[test]
+fn what_somebody_waits_for_goes_first_but_not_for_ever() {
+    let ledger = Ledger::in_memory().unwrap();
+    let sync = |project: &str| NewJob { kind: JobKind::Sync, project: project.to_owned(), subject: None };
+    for (second, project) in [(100, "acme/api"), (200, "acme/shop"), (300, "acme/web")] {
+        ledger.queue_job(&sync(project), at(second), at(second)).unwrap();
+    }
+    let due = |now: i64| -> Vec<(String, JobPriority)> {
+        let jobs = ledger.due_jobs(&[JobKind::Sync], at(now), 9).unwrap();
+        jobs.into_iter().map(|job| (job.job.project, job.priority)).collect()
+    };
+    let order = |now: i64| -> Vec<String> { due(now).into_iter().map(|(project, _)| project).collect() };
+    assert_eq!(order(400), ["acme/api", "acme/shop", "acme/web"]);
+    let waiting = ledger.queue_requested_job(&sync("acme/web"), at(400)).unwrap();
+    assert_eq!(due(400)[0], ("acme/web".to_owned(), JobPriority::Requested));
+    assert_eq!(order(400), ["acme/web", "acme/api", "acme/shop"]);
+    // The schedule does not take that back, and it waits once only.
+    assert_eq!(ledger.queue_job(&sync("acme/web"), at(500), at(500)).unwrap(), waiting);
+    assert_eq!(due(500)[0], ("acme/web".to_owned(), JobPriority::Requested));
+    // Whatever is requested all day: what waits for more than six hours has its turn.
+    let late = 400 + 7 * 3600;
+    ledger.cancel_job(waiting, at(late)).unwrap();
+    ledger.queue_requested_job(&sync("acme/web"), at(late)).unwrap();
+    assert_eq!(order(late), ["acme/api", "acme/shop", "acme/web"]);
+}
+
+#[test]
+fn pages_of_webhooks_lose_none_that_came_at_the_same_time() {
+    let ledger = Ledger::in_memory().unwrap();
+    for forge in ["https://git.example.com", "https://github.com"] {
+        for number in 0..5 {
+            let delivery = Delivery {
+                forge: forge.to_owned(),
+                id: format!("delivery-{number}"),
+                event: "push".to_owned(),
+                project: Some("acme/shop".to_owned()),
+                sender: None,
+            };
+            ledger.receive(&delivery, &[], at(100 + number / 4)).unwrap();
+        }
+    }
+    let all = ledger.list_deliveries(None, 100).unwrap();
+    assert_eq!(all.len(), 10);
+    let (mut found, mut before) = (Vec::new(), None);
+    loop {
+        let page = ledger.list_deliveries(before.as_ref(), 3).unwrap();
+        let Some(last) = page.last() else { break };
+        before = Some(DeliveryCursor::from(last));
+        found.extend(page);
+    }
+    assert_eq!(found, all);
 }

@@ -133,7 +133,7 @@ fn failed_run_is_recorded_with_its_error_and_the_next_resumes() {
 }
 
 #[test]
-fn killed_sync_is_recognised_and_the_next_ends_in_the_same_digest() {
+fn killed_sync_is_recognized_and_the_next_ends_in_the_same_digest() {
     let forge = Forge::start();
     let expected = cold_digest(&forge);
     for requests in [1, 2, 5, 9, 14, 20, 30] {
@@ -226,7 +226,7 @@ fn lists_of_an_earlier_version_are_filled_at_the_next_start() {
 }
 
 #[test]
-fn damaged_projection_is_made_anew_and_says_so() {
+fn damaged_projection_is_rebuilt_and_says_so() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
     let expected = digest(&sandbox);
@@ -239,7 +239,7 @@ fn damaged_projection_is_made_anew_and_says_so() {
         }
         let output = sandbox.run(&["check", "--digest"]).ok();
         assert_eq!(output.stdout.trim(), expected, "{store} {victim}");
-        assert!(output.stderr.contains("anew"), "{store} {victim}: {}", output.stderr);
+        assert!(output.stderr.contains("rebuilt"), "{store} {victim}: {}", output.stderr);
         check(&sandbox);
     }
 }

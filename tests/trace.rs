@@ -5,9 +5,10 @@ mod code;
 mod errors;
 pub(crate) mod world;
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use backstory_engine::{
+    code::HistoryRequest,
     ledger::Branches,
     model::{
         edge::Edge,
@@ -70,6 +71,39 @@ async fn the_whole_chain() {
     check(&world, node(&format!("acme/shop@{}", world.skew)), expect_file!["trace/commit.json"]).await;
     check(&world, node("acme/shop!2"), expect_file!["trace/merge_request.json"]).await;
     check(&world, node("acme/shop#1"), expect_file!["trace/issue.json"]).await;
+}
+
+// Row 60 of docs/requirements.md.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_history_of_a_file_has_what_was_said_on_it() {
+    let world = World::new().await;
+    let id = NodeId::file(world::SHOP, world::TOKEN);
+    let request = HistoryRequest { id, skip: 0, limit: 10 };
+    let history = world.engine.answer(request.clone()).await.unwrap();
+    let found: Vec<(String, usize)> =
+        history.discussed.iter().map(|of| (of.merge_request.id.to_string(), of.discussions.len())).collect();
+    assert_eq!(found, [("acme/shop!2".to_owned(), 1)]);
+    let discussion = &history.discussed[0].discussions[0];
+    assert_eq!((discussion.path.as_str(), discussion.author.as_deref()), (world::TOKEN, Some("janedoe")));
+    assert!(discussion.text.starts_with("Why do we verify the expiry ourselves?"), "{}", discussion.text);
+    let next = world.engine.answer(HistoryRequest { skip: 1, ..request }).await.unwrap();
+    assert_eq!(next.discussed, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_repository_is_indexed_for_the_first_time_its_clone_and_what_was_read_answer() {
+    let world = World::new().await;
+    let whole = world.engine.answer(about(lines(world::TOKEN, 42, 42))).await.unwrap();
+    assert!(!whole.partial && !whole.missing.iter().any(|text| text.contains("still being indexed")));
+    // As if the first sync had not come to its end.
+    world.ledger().record_indexed(world::SHOP, &BTreeMap::new(), jiff::Timestamp::UNIX_EPOCH).unwrap();
+    let early = world.engine.answer(about(lines(world::TOKEN, 42, 42))).await.unwrap();
+    assert!(early.partial && early.missing.iter().any(|text| text.contains("still being indexed")), "{early:?}");
+    assert_eq!(
+        (&early.origin, &early.merge_requests, &early.issues),
+        (&whole.origin, &whole.merge_requests, &whole.issues)
+    );
+    assert_eq!(early.text, whole.text);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,8 @@
 //! Who may see some projects sees what a data directory shows that holds no others: every use case that reads, the scores
 //! of a search included.
 
+mod requests;
+mod walk;
 mod world;
 
 use std::{
@@ -9,42 +11,19 @@ use std::{
 };
 
 use backstory_engine::{
-    Engine, MeasureLinks,
-    ask::{AskRequest, VerifyRequest},
-    chat::{ListChats, ListMessages},
-    check::{CheckRequest, DigestRequest},
-    code::{EntityRequest, HistoryRequest},
-    context::{About, ContextRequest},
-    eval::{EvaluationRequest, PairRequest},
-    explore::{NeighborhoodRequest, PathRequest},
-    forget::AuditRequest,
+    Engine,
+    ask::VerifyRequest,
     ledger::{Ledger, NewItem, Page, StoredItem},
-    model::{
-        entity::ItemKind,
-        eval::{Question, Retriever},
-        filter::Filter,
-        id::{NodeId, ThreadKind},
-        pack,
-        visibility::Visibility,
-    },
-    repository::{CentralFilesRequest, ListRepositories},
-    search::{Mode, SearchRequest},
-    show::ShowRequest,
-    snapshot::{CompareSnapshots, GetSnapshot, ListSnapshots},
-    stats::StatsRequest,
-    status::{CoverageRequest, SyncStatusRequest},
-    summary::SummarizeRequest,
-    threads::{ListThreads, ThreadFilter},
-    trace::{Target, TraceRequest},
+    model::{access::Grant, entity::ItemKind, visibility::Visibility},
     use_case::{Scope, UseCase},
     use_cases::{Visitor, visit_all},
-    worker::{GetTask, ListJobs, ListTasks},
 };
-use backstory_server::{Access, Limits, Token, serve};
+use backstory_server::{Access, Limits, Proxy, Token, serve};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use crate::support::{Indexed, note};
+use crate::support::{Indexed, check_answer, note};
+use requests::{Requests, citations};
 use world::{PROJECTS, World};
 
 /// Use cases that write although a token for reading may do so.
@@ -75,174 +54,13 @@ async fn answer<U: UseCase>(engine: Engine, request: Value) -> Value {
     }
 }
 
-/// Requests by the name of their use case.
-#[derive(Default)]
-struct Requests(BTreeMap<&'static str, Vec<Value>>);
-
-impl Requests {
-    fn add<U: UseCase>(&mut self, request: U) {
-        self.0.entry(U::NAME).or_default().push(serde_json::to_value(request).unwrap());
-    }
-
-    /// Requests about all projects, whether they are visible or not.
-    fn all() -> Self {
-        let mut requests = Self::default();
-        requests.add_lookups();
-        requests.add_searches();
-        for project in PROJECTS {
-            requests.add_of_project(project);
-        }
-        requests
-    }
-
-    /// What needs no project.
-    fn add_lookups(&mut self) {
-        self.add(StatsRequest {});
-        self.add(CoverageRequest {});
-        self.add(DigestRequest {});
-        self.add(CheckRequest {});
-        self.add(SyncStatusRequest { runs: 10 });
-        self.add(ListRepositories {});
-        self.add(ListJobs { status: None, before: None, limit: 10 });
-        self.add(AuditRequest { action: None, before: None, limit: 10 });
-        self.add(ListChats { limit: 10 });
-        self.add(ListMessages { chat: 1, after: 0, limit: 10 });
-        self.add(ListTasks {});
-        self.add(GetTask { id: 1 });
-        self.add(ListSnapshots {});
-        self.add(GetSnapshot { id: "abcd".to_owned() });
-        self.add(CompareSnapshots { from: "abcd".to_owned(), to: "abce".to_owned(), limit: 5 });
-        self.add(VerifyRequest { citations: vec![] });
-        for name in ["load_session", "parse_order", "src/session.rs#load_session", "nothing"] {
-            self.add(EntityRequest { name: name.to_owned(), project: None, limit: 20 });
-        }
-        for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
-            let filters = [
-                ThreadFilter::default(),
-                ThreadFilter { author: Some("Alice".to_owned()), ..ThreadFilter::default() },
-                ThreadFilter { author: Some("own1".to_owned()), ..ThreadFilter::default() },
-                ThreadFilter { label: Some("bug".to_owned()), ..ThreadFilter::default() },
-            ];
-            for filter in filters {
-                self.add(ListThreads { kind, filter, limit: 5, after: None });
-            }
-        }
-    }
-
-    /// Searches, questions and packs over all that is visible.
-    fn add_searches(&mut self) {
-        let queries = [
-            "why does the session keep its token",
-            "cache retry",
-            "load_session",
-            "acme/web#1 and tools/api!2",
-            "lantern orchard saddle",
-            "the team",
-        ];
-        for query in queries {
-            for mode in [Mode::Hybrid, Mode::Lexical, Mode::Semantic] {
-                self.add(SearchRequest { query: query.to_owned(), mode, limit: 20, ..SearchRequest::default() });
-            }
-            self.add(AskRequest { question: query.to_owned(), ..AskRequest::default() });
-        }
-        let by = |author: &str| Filter { authors: vec![author.to_owned()], ..Filter::default() };
-        for filter in [by("alice"), by("own2"), by("insider0"), by("bob@home.example")] {
-            let query = "session order".to_owned();
-            self.add(SearchRequest { query, filter, limit: 20, ..SearchRequest::default() });
-        }
-        self.add(context(About::Query("why does the order keep its session".to_owned()), None));
-    }
-
-    fn add_of_project(&mut self, project: &str) {
-        let (named, filter) = (project.to_owned(), Filter { project: Some(project.to_owned()), ..Filter::default() });
-        for query in ["why does the login lose its report", "queue index schema"] {
-            let request = SearchRequest {
-                query: query.to_owned(),
-                filter: filter.clone(),
-                limit: 10,
-                ..SearchRequest::default()
-            };
-            self.add(request);
-            self.add(AskRequest { question: query.to_owned(), filter: filter.clone(), ..AskRequest::default() });
-        }
-        for short in ["#1", "#4", "!1", "!3"] {
-            let id: NodeId = format!("{project}{short}").parse().unwrap();
-            self.add(ShowRequest { id: id.clone() });
-            self.add(SummarizeRequest { id: id.clone() });
-            self.add(TraceRequest { project: None, target: Target::Node(id), rev: None, earlier: 2 });
-        }
-        let file = NodeId::file(project, "src/session.rs");
-        let entity = NodeId::entity(project, "src/session.rs", "load_session");
-        for id in [file.clone(), entity.clone(), NodeId::Project(named.clone()), NodeId::person("alice")] {
-            self.add(NeighborhoodRequest { id: id.clone(), depth: 2, edges: BTreeSet::new(), limit: 50 });
-            self.add(PathRequest { from: file.clone(), to: id, edges: BTreeSet::new(), max_length: 4 });
-        }
-        for id in [file, entity] {
-            self.add(HistoryRequest { id: id.clone(), skip: 0, limit: 10 });
-            let target = Target::Node(id);
-            self.add(TraceRequest { project: Some(named.clone()), target, rev: None, earlier: 2 });
-        }
-        let (path, name) = ("src/session.rs".to_owned(), "load_session".to_owned());
-        let targets = [
-            Target::Lines { path: path.clone(), lines: Some((2, 4)) },
-            Target::Symbol { path: path.clone(), name },
-            Target::Lines { path: "src/nothing.rs".to_owned(), lines: None },
-        ];
-        for target in targets {
-            self.add(TraceRequest { project: Some(named.clone()), target, rev: None, earlier: 2 });
-        }
-        let target = Target::Lines { path, lines: Some((2, 4)) };
-        self.add(context(About::Target { target, rev: None }, Some(project)));
-        self.add(CentralFilesRequest { project: named.clone(), limit: 10 });
-        self.add(MeasureLinks { project: Some(named.clone()) });
-        self.add(PairRequest { project: Some(named.clone()), count: 5 });
-        let question = Question {
-            id: "one".to_owned(),
-            question: "why does the session keep its token".to_owned(),
-            kind: String::new(),
-            gold: vec![format!("{project}#1")],
-            path: None,
-            line_text: None,
-            symbol: None,
-        };
-        let legs = [Retriever::Fused, Retriever::Graph, Retriever::Lexical, Retriever::Rrf, Retriever::Semantic];
-        self.add(EvaluationRequest {
-            project: Some(named.clone()),
-            questions: vec![question],
-            legs: legs.to_vec(),
-            depth: 5,
-        });
-        self.add(ListThreads {
-            kind: ThreadKind::Issue,
-            filter: ThreadFilter { project: Some(named), ..ThreadFilter::default() },
-            limit: 2,
-            after: None,
-        });
-    }
-}
-
-fn context(about: About, project: Option<&str>) -> ContextRequest {
-    ContextRequest {
-        about,
-        filter: Filter { project: project.map(str::to_owned), ..Filter::default() },
-        path: None,
-        mode: pack::Mode::All,
-        format: pack::Format::Json,
-        // All that is found has room: how much fits depends on the tokens of the present time.
-        tokens: 100_000,
-        diffs: true,
-        tests: true,
-        snapshot: None,
-    }
-}
-
 /// An answer without what two directories need not have in common.
 fn comparable(use_case: &str, mut answer: Value) -> Value {
     match use_case {
         // Runs and tasks are those of a directory: who does not see all of it sees none.
         "tasks" | "task" => return Value::Null,
         "sync-status" => answer["runs"] = Value::Null,
-        // States of the index are recorded for all projects together; the current one is computed for whoever asks.
+        // States of the index are recorded for all projects together; the current one is computed for the caller.
         "snapshots" => answer["recorded"] = Value::Null,
         _ => {}
     }
@@ -255,10 +73,12 @@ fn normalize(value: &mut Value) {
         Value::Object(fields) => {
             for (name, field) in fields.iter_mut() {
                 match name.as_str() {
-                    // How long it took, and when this machine added and read what it has.
-                    "took_ms" | "added_at" | "synced_at" => *field = Value::Null,
+                    // How long it took, and when this machine added and read what it has or had it written.
+                    "took_ms" | "added_at" | "synced_at" | "written_at" => *field = Value::Null,
                     // The number of a change counts the changes of all projects.
                     "ledger_seq" | "graph_seq" | "lists_seq" | "index_seq" => *field = Value::Null,
+                    // A cursor names the state that it was made in by such a number.
+                    "next" => *field = Value::Null,
                     _ => normalize(field),
                 }
             }
@@ -298,20 +118,8 @@ fn without_present(text: &str) -> String {
     shown.collect()
 }
 
-/// The citations of an answer to whoever sees everything.
-async fn citations(engine: &Engine) -> Vec<backstory_engine::model::answer::Citation> {
-    let mut citations = Vec::new();
-    for project in PROJECTS {
-        let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
-        let question = "why does the session keep its token".to_owned();
-        let answer = engine.answer(AskRequest { question, filter, ..AskRequest::default() }).await.unwrap();
-        citations.extend(answer.citations);
-    }
-    citations
-}
-
 /// How many sets are tried: `BACKSTORY_VISIBILITY_CASES`, 3 without it.
-#[expect(clippy::disallowed_methods, reason = "whoever tests says how many")]
+#[expect(clippy::disallowed_methods, reason = "the environment says how many")]
 fn cases() -> u64 {
     std::env::var("BACKSTORY_VISIBILITY_CASES").map_or(3, |number| number.parse().unwrap())
 }
@@ -322,13 +130,14 @@ fn some_projects(random: &mut fastrand::Rng) -> Vec<&'static str> {
     PROJECTS.into_iter().enumerate().filter(|(place, _)| mask >> place & 1 == 1).map(|(_, project)| project).collect()
 }
 
+// Row 155 of docs/requirements.md.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_set_of_projects_is_seen_as_if_there_were_no_others() {
     let mut readers = Readers::default();
     visit_all(&mut readers);
     let world = World::new(7);
     let all = world.directory(&PROJECTS).await;
-    let mut requests = Requests::all();
+    let mut requests = Requests::all(&world);
     requests.add(VerifyRequest { citations: citations(&all.engine).await });
     for case in 0..cases() {
         let projects = some_projects(&mut fastrand::Rng::with_seed(case));
@@ -340,8 +149,9 @@ async fn a_set_of_projects_is_seen_as_if_there_were_no_others() {
         for (set, whole) in pairs {
             let engines = [all.engine.with_visibility(set), only.engine.with_visibility(whole)];
             for (name, answer) in &readers.0 {
-                let requests = requests.0.get(name).unwrap_or_else(|| panic!("add requests of '{name}'"));
-                for request in requests {
+                let asked = requests.0.get(name);
+                assert!(asked.is_some(), "add requests of '{name}'");
+                for request in asked.into_iter().flatten() {
                     let [found, expected] = engines.clone().map(|engine| answer(engine, request.clone()));
                     let (found, expected) = (comparable(name, found.await), comparable(name, expected.await));
                     assert!(
@@ -355,6 +165,7 @@ async fn a_set_of_projects_is_seen_as_if_there_were_no_others() {
     }
 }
 
+// Row 152 of docs/requirements.md.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_for_some_projects_shows_no_others() {
     let world = World::new(8);
@@ -362,10 +173,13 @@ async fn a_token_for_some_projects_shows_no_others() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let token = "a-token-for-two-of-five";
-    let visibility = Visibility::of_projects(["acme/shop", "tools/api"]);
-    let tokens = vec![Token { secret: SecretString::from(token), visibility }];
+    let (scopes, confidential) = Grant::parse_scopes(["read"]).unwrap();
+    let projects = ["acme/shop", "tools/a*"].map(|pattern| pattern.parse().unwrap()).into();
+    let grant = Grant { projects, confidential, scopes, expires: None };
+    let tokens = vec![Token { name: "two".to_owned(), secret: SecretString::from(token), grant }];
     let own = SecretString::from("of-the-data-directory-itself");
-    let access = Access { tokens, own, webhooks: false, origins: Vec::new() };
+    let (origins, proxy) = (Vec::new(), Proxy::default());
+    let access = Access { tokens, own, webhooks: false, origins, requests_per_minute: 0, proxy };
     let engine = all.engine.clone();
     tokio::spawn(
         async move { serve(engine, listener, access, Limits::default(), std::future::pending()).await.unwrap() },
@@ -392,6 +206,13 @@ async fn a_token_for_some_projects_shows_no_others() {
         assert!(visible.iter().any(|beginning| id.starts_with(beginning)), "{id}");
     }
     assert!(found.iter().all(|list| !list.is_empty()));
+    let query = "SELECT DISTINCT ?s { ?s a bs:Issue }";
+    let request = http.get(format!("{url}/sparql")).query(&[("query", query)]).bearer_auth(token);
+    let subjects = request.header("accept", "text/csv").send().await.unwrap().text().await.unwrap();
+    assert!(subjects.contains("acme/shop/-/issues/1"), "{subjects}");
+    for hidden in ["acme/shop-admin", "acme/web", "tools/docs"] {
+        assert!(!subjects.contains(hidden), "{hidden}: {subjects}");
+    }
     let listed = post("/api/v1/repositories", json!({})).await;
     assert_eq!(listed.as_array().unwrap().len(), 2, "{listed:#}");
 }
@@ -423,9 +244,236 @@ async fn people_that_a_ledger_keeps_for_all_projects_move_to_those_that_mention_
             });
         }
     }
-    ledger.bury(&gone, jiff::Timestamp::UNIX_EPOCH).unwrap();
-    ledger.commit(&moved).unwrap();
+    ledger.tombstone(&gone, jiff::Timestamp::UNIX_EPOCH).unwrap();
+    ledger.ingest(&moved).unwrap();
     drop(ledger);
     let engine = Engine::open(data.path(), settings).await.unwrap();
     Indexed { data, engine }.said().await.same_as(&expected, "opened by a newer version");
+}
+
+/// Two servers with a token for [`SHOWN`]: of a data directory with all projects, and of one with those two.
+struct Pair {
+    http: reqwest::Client,
+    urls: Vec<String>,
+}
+
+/// What the token of a [`Pair`] shows.
+const SHOWN: [&str; 2] = ["acme/shop", "tools/api"];
+const PAIR_TOKEN: &str = "a-token-for-two-of-five";
+
+impl Pair {
+    async fn new(world: &World) -> Self {
+        let directories = [world.directory(&PROJECTS).await, world.directory(&SHOWN).await];
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let mut urls = Vec::new();
+        for (directory, patterns) in directories.into_iter().zip([&["acme/shop", "tools/a*"][..], &["**"]]) {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            urls.push(format!("http://{}", listener.local_addr().unwrap()));
+            let (scopes, confidential) = Grant::parse_scopes(["read"]).unwrap();
+            let projects = patterns.iter().map(|pattern| pattern.parse().unwrap()).collect();
+            let grant = Grant { projects, confidential, scopes, expires: None };
+            let tokens = vec![Token { name: "two".to_owned(), secret: SecretString::from(PAIR_TOKEN), grant }];
+            let own = SecretString::from("of-the-data-directory-itself");
+            let (origins, proxy) = (Vec::new(), Proxy::default());
+            let access = Access { tokens, own, webhooks: false, origins, requests_per_minute: 0, proxy };
+            tokio::spawn(async move {
+                let Indexed { data: _data, engine } = directory;
+                serve(engine, listener, access, Limits::default(), std::future::pending()).await.unwrap()
+            });
+        }
+        Self { http, urls }
+    }
+
+    /// Status and answer of both, of each without the id of its request.
+    async fn send(&self, method: &str, path: &str, body: Option<&Value>) -> [(u16, Value); 2] {
+        let mut answers = Vec::new();
+        for url in &self.urls {
+            let request = self.http.request(method.to_uppercase().parse().unwrap(), format!("{url}{path}"));
+            let request = body.into_iter().fold(request.bearer_auth(PAIR_TOKEN), reqwest::RequestBuilder::json);
+            let response = request.send().await.unwrap();
+            let (status, text) = (response.status().as_u16(), response.text().await.unwrap());
+            let mut answer: Value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+            if !answer.is_string() {
+                check_answer(method, path, status, &answer);
+            }
+            if let Some(problem) = answer.as_object_mut() {
+                problem.remove("request_id");
+            }
+            answers.push((status, answer));
+        }
+        answers.try_into().unwrap()
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> [(u16, Value); 2] {
+        self.send("post", path, Some(body)).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_for_two_of_five_projects_is_answered_as_by_a_server_of_those_two() {
+    let world = World::new(10);
+    let pair = Pair::new(&world).await;
+    let mut readers = Readers::default();
+    visit_all(&mut readers);
+    let requests = Requests::all(&world);
+    for (name, _) in readers.0 {
+        for request in requests.0.get(name).into_iter().flatten() {
+            let [(status, answer), (expected_status, expected)] = pair.post(&format!("/api/v1/{name}"), request).await;
+            assert_eq!(status, expected_status, "{name} {request}: {answer:#} {expected:#}");
+            let (answer, expected) = (comparable(name, answer), comparable(name, expected));
+            assert_eq!(answer, expected, "{name} {request}");
+        }
+    }
+}
+
+/// What is recorded of whole data directories, and when this machine did something: by the names of GraphQL, and of
+/// addresses of other tools.
+const OF_DIRECTORIES: [&str; 19] = [
+    "addedAt",
+    "syncedAt",
+    "tookMs",
+    "ledgerSeq",
+    "graphSeq",
+    "listsSeq",
+    "indexSeq",
+    "startCursor",
+    "endCursor",
+    "cursor",
+    "runs",
+    "tasks",
+    "recorded",
+    "last_indexed_at",
+    "seesAllProjects",
+    // They count and hash the time that a pack tells.
+    "manifest",
+    "tokenCount",
+    "token_count",
+    "durationMs",
+];
+
+fn without_directories(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            // Fields of what may be several types have the name of the type before theirs.
+            let is_of_directory = |name: &str| {
+                let prefixes = OF_DIRECTORIES.iter().filter_map(|known| name.strip_suffix(known));
+                prefixes.into_iter().any(|prefix| prefix.is_empty() || prefix.ends_with('_'))
+            };
+            fields.retain(|name, _| !is_of_directory(name));
+            fields.values_mut().for_each(without_directories);
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_directories),
+        _ => {}
+    }
+}
+
+// Row 155 of docs/requirements.md.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_field_tells_a_token_of_projects_that_it_does_not_show() {
+    let pair = Pair::new(&World::new(11)).await;
+    let [(_, introspected), _] = pair.post("/graphql", &json!({ "query": walk::Schema::query() })).await;
+    let schema = walk::Schema::new(&introspected);
+    let projects = ["acme/shop", "acme/shop-admin", "tools/docs"];
+    let (mut asked, mut count) = (BTreeSet::new(), 0);
+    for root in walk::roots(&projects) {
+        for (query, fields) in schema.documents(&root) {
+            let [(_, mut answer), (_, mut expected)] = pair.post("/graphql", &json!({ "query": query })).await;
+            count += 1;
+            for side in [&mut answer, &mut expected] {
+                normalize(side);
+                without_directories(side);
+                // Fields are resolved side by side, so errors come in any order.
+                if let Some(errors) = side["errors"].as_array_mut() {
+                    errors.sort_by_key(Value::to_string);
+                }
+            }
+            assert_eq!(answer, expected, "{query}");
+            // What is too large was not executed; what a field refuses was.
+            let refused = answer["errors"].as_array().into_iter().flatten();
+            if refused.into_iter().all(|error| error["path"].is_array()) {
+                asked.extend(fields);
+            }
+        }
+    }
+    let missing: Vec<String> = schema.all().difference(&asked).cloned().collect();
+    // What two levels do not reach, and fields of answers that are too large to be asked for whole, are compared use case
+    // by use case.
+    let all = schema.all().len();
+    assert!(missing.len() * 3 < all, "{count} documents did not ask for {} of {all}: {missing:#?}", missing.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_address_tells_a_token_of_projects_that_it_does_not_show() {
+    let pair = Pair::new(&World::new(11)).await;
+    let projects = ["acme/shop", "acme/shop-admin", "tools/docs"];
+    for address in walk::addresses(&backstory_server::openapi(), &projects) {
+        let [(status, mut answer), (expected_status, mut expected)] = pair.send("get", &address, None).await;
+        assert_eq!(status, expected_status, "{address}: {answer:#} {expected:#}");
+        let is_of_tools = address.starts_with("/repos") || address.starts_with("/api/index/repos");
+        for side in [&mut answer, &mut expected] {
+            normalize(side);
+            without_directories(side);
+            if is_of_tools {
+                without_times(side);
+            }
+        }
+        if address == "/api/index/snapshots" {
+            assert_eq!(answer, json!([]), "states of the index are those of all projects");
+            continue;
+        }
+        assert_eq!(answer, expected, "{address}");
+    }
+}
+
+/// When a repository was added and read stands under these names too.
+fn without_times(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !matches!(name.as_str(), "created_at" | "updated_at"));
+            fields.values_mut().for_each(without_times);
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_times),
+        _ => {}
+    }
+}
+
+/// Digests are also of the addresses at the forge, and each world has one of its own.
+fn without_digests(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| name != "digest");
+            fields.values_mut().for_each(without_digests);
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_digests),
+        _ => {}
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_texts_of_hidden_projects_change_no_answer() {
+    // The first and the fourth project are shown.
+    let worlds = [World::new(12), World::with_words(12, [12, 99, 98, 12, 97])];
+    let mut engines = Vec::new();
+    for world in &worlds {
+        let directory = world.directory(&PROJECTS).await;
+        let shown = directory.engine.with_visibility(Visibility::of_projects(SHOWN));
+        engines.push((directory, shown));
+    }
+    let mut readers = Readers::default();
+    visit_all(&mut readers);
+    // Requests name commits, whose names follow from the words; the hidden projects' are those of the first world.
+    let requests = Requests::all(&worlds[0]);
+    for (name, answer) in readers.0.into_iter().filter(|(name, _)| *name != "digest") {
+        // Each world has a forge of its own.
+        let of_no_forge = |request: &&Value| !request.to_string().contains(worlds[0].url());
+        for request in requests.0.get(name).into_iter().flatten().filter(of_no_forge) {
+            let mut answers = Vec::new();
+            for (world, (_, engine)) in worlds.iter().zip(&engines) {
+                let mut found = comparable(name, answer(engine.clone(), request.clone()).await);
+                without_digests(&mut found);
+                answers.push(world.without_places(&format!("{found:#}")));
+            }
+            assert_eq!(answers[0], answers[1], "{name} {request}");
+        }
+    }
 }

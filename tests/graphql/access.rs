@@ -106,7 +106,7 @@ async fn with_a_token_it_must_be_shown() {
     let api = Api { forge, sandbox, server, http: reqwest::Client::builder().no_proxy().build().unwrap() };
     let right = ("authorization", "Bearer open-sesame-open-sesame");
     assert_eq!(status(&api, &[right]).await, 200);
-    // Whoever has the token may come from anywhere.
+    // A client with the token may come from anywhere.
     assert_eq!(
         status(&api, &[right, ("host", "backstory.example"), ("origin", "https://dashboard.example")]).await,
         200
@@ -307,7 +307,7 @@ async fn pages_of_configured_origins_are_answered() {
     const ORIGINS: &str = "allowed_origins = [\"https://grafana.example.com\", \"http://localhost:3000\"]\n";
     const READABLE: [&str; 3] = [
         "access-control-allow-origin: https://grafana.example.com",
-        "access-control-expose-headers: retry-after",
+        "access-control-expose-headers: etag, preference-applied, retry-after, x-request-id",
         "vary: origin",
     ];
     let grafana = "https://grafana.example.com";
@@ -322,8 +322,8 @@ async fn pages_of_configured_origins_are_answered() {
         let (status, headers) = shared(preflight(&api, path), grafana).await;
         assert_eq!(status, 204, "{path}");
         let permitted = [
-            "access-control-allow-headers: authorization, content-type",
-            "access-control-allow-methods: GET, POST",
+            "access-control-allow-headers: authorization, content-type, if-none-match, prefer, x-request-id",
+            "access-control-allow-methods: GET, POST, DELETE",
             READABLE[0],
             READABLE[1],
             "access-control-max-age: 3600",
@@ -356,4 +356,50 @@ async fn pages_of_configured_origins_are_answered() {
     // Nobody is, unless it is configured.
     let api = configured("");
     assert_eq!(shared(preflight(&api, "/graphql"), grafana).await, (403, Vec::new()));
+}
+
+#[tokio::test]
+async fn without_a_token_nobody_behind_a_proxy_is_answered() {
+    let api = configured("");
+    assert_eq!(status(&api, &[]).await, 200);
+    // A proxy on this machine may write any Host.
+    for header in ["x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded", "via"] {
+        assert_eq!(status(&api, &[(header, "203.0.113.9")]).await, 403, "{header}");
+    }
+    assert_eq!(api.http.get(api.url("/healthz")).header("via", "1.1 proxy").send().await.unwrap().status(), 403);
+}
+
+#[tokio::test]
+async fn wrong_tokens_behind_a_trusted_proxy_are_counted_for_each_client() {
+    let api = configured("\n[server]\ntoken_env = \"API_TOKEN\"\ntrusted_proxies = [\"127.0.0.0/8\"]\n");
+    let from = |client: &'static str| ("x-forwarded-for", client);
+    let mut refusals = Vec::new();
+    for _ in 0..30 {
+        refusals.push(status(&api, &[("authorization", "Bearer a-guess-that-is-wrong"), from("203.0.113.1")]).await);
+    }
+    assert!(count(&refusals, 429) >= 1, "{refusals:?}");
+    let right = ("authorization", "Bearer open-sesame-open-sesame");
+    assert_eq!(status(&api, &[right, from("203.0.113.1")]).await, 429);
+    assert_eq!(status(&api, &[right, from("203.0.113.2")]).await, 200);
+    // What the client wrote itself stands before what the proxy adds.
+    assert_eq!(status(&api, &[right, from("203.0.113.2, 203.0.113.1")]).await, 429);
+}
+
+#[tokio::test]
+async fn a_session_is_for_pages_of_the_address_that_browsers_know() {
+    let api = configured("\n[server]\ntoken_env = \"API_TOKEN\"\npublic_url = \"https://code.example.com\"\n");
+    let (own, other) = (("origin", "https://code.example.com"), ("origin", "https://wiki.example.com"));
+    let sign_in = api.http.post(api.url("/session")).header(own.0, own.1).json(&json!({ "token": TOKEN }));
+    let response = sign_in.send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    let cookie = response.headers()["set-cookie"].to_str().unwrap();
+    assert!(cookie.ends_with("; Secure"), "{cookie}");
+    let cookie = cookie.split(';').next().unwrap().to_owned();
+    let cookie = ("cookie", cookie.as_str());
+    assert_eq!(status(&api, &[cookie, own]).await, 200);
+    assert_eq!(status(&api, &[cookie, other]).await, 403);
+    assert_eq!(status(&api, &[cookie]).await, 403);
+    // Browsers send the cookie of a site also for pages of its other ports and subdomains.
+    assert!(Socket::connect(&api.server.url, &[cookie, own]).await.is_ok());
+    assert_eq!(Socket::connect(&api.server.url, &[cookie, other]).await.err(), Some(403));
 }

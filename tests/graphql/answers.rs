@@ -47,7 +47,7 @@ async fn every_type_of_node_is_found_by_its_id() {
 async fn a_ranking_that_cannot_count_is_refused() {
     let api = Api::new();
     let mut said = Vec::new();
-    for ranking in ["{ profile: RRF, recency: 1 }", "{ semantic: 0, lexical: 0 }", "{ lexical: 2 }"] {
+    for ranking in ["{ profile: RRF, recency: 1 }", "{ semantic: 0, lexical: 0, author: 0 }", "{ lexical: 2 }"] {
         let query = format!("{{ search(query: \"redis\", ranking: {ranking}) {{ hits {{ score }} }} }}");
         let answer = api.answer(&query, Value::Null).await;
         said.push(sentence(&answer["errors"][0]));
@@ -55,7 +55,7 @@ async fn a_ranking_that_cannot_count_is_refused() {
     expect![[r#"
         [
             "weights do not count with the profile RRF; leave them out or name another profile",
-            "semantic and lexical are both 0; one of them must count",
+            "every weight is 0; one of them must count",
             "a weight is 2; weights are 0 to 1",
         ]
     "#]]
@@ -69,15 +69,15 @@ async fn fields_tell_what_the_forge_told() {
         .data(
             r#"{ mergeRequest(ref: "acme/shop!2") {
               ref iid title state draft sourceBranch targetBranch createdAt mergedAt closedAt notesCount description
-              headSha mergeCommitSha squashCommitSha
+              head { sha } mergeCommit { sha } squashCommit { sha }
               author { username name } mergedBy { username } assignees { username } reviewers { name }
-              approvedBy { username } labels { name color description } milestone { iid title state }
+              approvedBy { username } labels { nodes { name color description } } milestone { iid title state }
               project { path name defaultBranch } closes { ref title closingMergeRequests { ref } }
               discussions(first: 1) { totalCount nodes {
                 individual resolvable resolved notesCount author { username } thread { ref title state }
                 notes(first: 2) {
                   noteKind body author { username } resolvedBy { username } discussion { notesCount }
-                  position { oldPath newPath oldLineStart newLineStart newLineEnd }
+                  position { oldFile { path } newFile { path } oldLines { first } newLines { first last } }
                 }
               } }
             } }"#,
@@ -95,13 +95,13 @@ async fn fields_tell_what_the_forge_told() {
         ("/createdAt", json!("2024-03-10T09:00:00Z")),
         ("/mergedAt", json!("2024-03-22T16:05:00Z")),
         ("/closedAt", Value::Null),
-        ("/headSha", json!("9c2e4f6a8b0d1c3e5f7a9b2d4c6e8f0a1b3d5c7e")),
-        ("/squashCommitSha", json!("77aa88bb99cc00dd11ee22ff33aa44bb55cc66dd")),
+        ("/head/sha", json!("9c2e4f6a8b0d1c3e5f7a9b2d4c6e8f0a1b3d5c7e")),
+        ("/squashCommit/sha", json!("77aa88bb99cc00dd11ee22ff33aa44bb55cc66dd")),
         ("/author", json!({ "username": "johndoe", "name": "John Doe" })),
         ("/assignees", json!([{ "username": "johndoe" }])),
         ("/reviewers", json!([{ "name": "Jane Doe" }])),
         ("/approvedBy", json!([{ "username": "janedoe" }])),
-        ("/labels", json!([{ "name": "auth", "color": "#d9534f", "description": "Signing in and out" }])),
+        ("/labels/nodes", json!([{ "name": "auth", "color": "#d9534f", "description": "Signing in and out" }])),
         ("/milestone", json!({ "iid": 2, "title": "v2.0", "state": "OPENED" })),
         ("/project/path", json!("acme/shop")),
         ("/closes/0/title", json!("Authentication redesign")),
@@ -113,8 +113,8 @@ async fn fields_tell_what_the_forge_told() {
         ("/discussions/nodes/0/thread/title", json!("Refactor auth to use JWT tokens")),
         ("/discussions/nodes/0/notes/0/noteKind", json!("DIFF")),
         ("/discussions/nodes/0/notes/0/resolvedBy/username", json!("johndoe")),
-        ("/discussions/nodes/0/notes/0/position/newPath", json!("src/auth/token.rs")),
-        ("/discussions/nodes/0/notes/0/position/newLineStart", json!(42)),
+        ("/discussions/nodes/0/notes/0/position/newFile/path", json!("src/auth/token.rs")),
+        ("/discussions/nodes/0/notes/0/position/newLines/first", json!(42)),
         ("/discussions/nodes/0/notes/1/author/username", json!("johndoe")),
         ("/discussions/nodes/0/notes/1/discussion/notesCount", json!(3)),
     ] {
@@ -282,10 +282,10 @@ async fn pages_of_a_list_hold_every_item_once_and_newest_first() {
 async fn lists_can_be_narrowed() {
     let api = Api::new();
     for (filter, expected) in [
-        ("{ state: OPENED }", vec!["acme/shop#2", "acme/shop#4", "acme/shop#5", "acme/shop#6"]),
-        ("{ author: \"carol\" }", vec!["acme/shop#4", "acme/shop#5", "acme/shop#6"]),
-        ("{ label: \"security\" }", vec!["acme/shop#1", "acme/shop#4"]),
-        ("{ label: \"security\", state: OPENED, author: \"@carol\" }", vec!["acme/shop#4"]),
+        ("{ states: OPENED }", vec!["acme/shop#2", "acme/shop#4", "acme/shop#5", "acme/shop#6"]),
+        ("{ authors: \"carol\" }", vec!["acme/shop#4", "acme/shop#5", "acme/shop#6"]),
+        ("{ labels: { any: \"security\" } }", vec!["acme/shop#1", "acme/shop#4"]),
+        ("{ labels: { all: [\"security\"] }, states: [OPENED], authors: [\"@carol\"] }", vec!["acme/shop#4"]),
     ] {
         let query = format!(
             "{{ issues(filter: {filter}) {{ totalCount nodes {{ id }} }}
@@ -307,13 +307,13 @@ async fn search_leads_into_the_graph() {
         .data(
             r#"{ search(query: "clock skew of phones", mode: LEXICAL, filter: { kinds: [DISCUSSION] }) {
               query mode coverage { documents byKind { kind documents } }
-              hits { id kind parent title score parts { name score } node { id ... on Discussion { notes { body } } } }
+              hits { id kind parent { id } title score parts { name score } node { id ... on Discussion { notes { body } } } }
             } }"#,
         )
         .await;
     let hit = &data["search"]["hits"][0];
     assert_eq!(hit["kind"], "DISCUSSION");
-    assert_eq!(hit["parent"], "acme/shop!2");
+    assert_eq!(hit["parent"]["id"], "acme/shop!2");
     assert_eq!(hit["node"]["id"], hit["id"]);
     assert!(hit.pointer("/node/notes/1/body").unwrap().as_str().unwrap().contains("clock skew"));
     let lexical = |part: &&Value| part["name"] == "lexical" && part["score"].as_f64() > Some(0.5);
@@ -331,7 +331,7 @@ async fn lists_are_read_in_batches() {
     }
     let api = Api::of(forge);
     let query = "query Batches($first: Int!) { issues(first: $first) { nodes {
-        id title author { name } labels { name color } project { name }
+        id title author { name } labels(first: 3) { nodes { name color } } project { name }
         discussions(first: 1) { nodes { notes(first: 1) { body author { name } } } }
         edges(first: 4) { edges { name node { id known } } }
       } } }";
@@ -374,7 +374,7 @@ async fn a_list_of_an_unknown_project_is_refused() {
     let api = Api::new();
     for field in ["issues", "mergeRequests"] {
         for selection in ["nodes { id }", "totalCount"] {
-            let query = format!("{{ {field}(filter: {{ project: \"no/such\" }}) {{ {selection} }} }}");
+            let query = format!("{{ {field}(filter: {{ projects: \"no/such\" }}) {{ {selection} }} }}");
             let (code, message) = api.error(&query).await;
             assert_eq!(code, "INVALID", "{query}");
             assert!(
@@ -385,8 +385,9 @@ async fn a_list_of_an_unknown_project_is_refused() {
     }
     // People and labels are named in any case.
     let count = async |author: &str| {
-        let query =
-            format!("{{ mergeRequests(filter: {{ project: \"acme/shop\", author: \"{author}\" }}) {{ totalCount }} }}");
+        let query = format!(
+            "{{ mergeRequests(filter: {{ projects: \"acme/shop\", authors: \"{author}\" }}) {{ totalCount }} }}"
+        );
         api.data_with(&query, Value::Null).await["mergeRequests"]["totalCount"].as_u64().unwrap()
     };
     let own = count("johndoe").await;
@@ -403,20 +404,20 @@ async fn an_empty_list_says_which_name_is_nearest() {
         answer["extensions"]["warnings"].clone()
     };
     let by = "nothing is by 'allice'; the nearest name is 'alice'";
-    assert_eq!(warnings("{ issues(filter: { author: \"@allice\" }) { nodes { id } } }").await, json!([by]));
+    assert_eq!(warnings("{ issues(filter: { authors: \"@allice\" }) { nodes { id } } }").await, json!([by]));
     let both = "{ project(path: \"acme/shop\") {
-        issues(filter: { author: \"allice\", label: \"performence\" }) { nodes { id } }
-        mergeRequests(filter: { author: \"allice\" }) { nodes { id } }
+        issues(filter: { authors: \"allice\", labels: { any: \"performence\" } }) { nodes { id } }
+        mergeRequests(filter: { authors: \"allice\" }) { nodes { id } }
     } }";
     let labels = "nothing has the label 'performence'; the nearest name is 'performance'";
     let told = warnings(both).await;
     assert!(told == json!([by, labels]), "each once: {told}");
     // Who is known, or did not ask for anything, has no other name to be told.
     for query in [
-        "{ issues(filter: { author: \"ALICE\", state: MERGED }) { nodes { id } } }",
-        "{ issues(filter: { author: \"alice\" }) { nodes { id } } }",
-        "{ issues(first: 0, filter: { author: \"allice\" }) { totalCount } }",
-        "{ issues(filter: { state: LOCKED }) { nodes { id } } }",
+        "{ issues(filter: { authors: \"ALICE\", states: MERGED }) { nodes { id } } }",
+        "{ issues(filter: { authors: \"alice\" }) { nodes { id } } }",
+        "{ issues(first: 0, filter: { authors: \"allice\" }) { totalCount } }",
+        "{ issues(filter: { states: LOCKED }) { nodes { id } } }",
     ] {
         assert_eq!(warnings(query).await, Value::Null, "{query}");
     }

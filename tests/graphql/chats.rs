@@ -39,8 +39,12 @@ async fn told(api: &Api, chat: &str, text: &str) -> Vec<Value> {
 async fn an_answer_is_told_sentence_by_sentence() {
     let model = Model::start();
     let api = api(&model);
-    let chat = api.data("mutation { createChat(project: \"acme/shop\") { id project messageCount title } }").await;
-    assert_eq!(chat["createChat"], json!({ "id": "1", "project": "acme/shop", "messageCount": 0, "title": null }));
+    let chat =
+        api.data("mutation { createChat(project: \"acme/shop\") { id project { id } messageCount title } }").await;
+    assert_eq!(
+        chat["createChat"],
+        json!({ "id": "1", "project": { "id": "acme/shop" }, "messageCount": 0, "title": null })
+    );
     // Which number the passage has that is wanted.
     model.say("NOT FOUND");
     told(&api, "1", "Why did we choose Redis over Memcached?").await;
@@ -95,11 +99,12 @@ async fn messages_are_listed_and_wrong_chats_refused() {
         .data("mutation { sendMessage(chat: \"1\", text: \"Why token bucket?\") { number role answer { answered } } }");
     assert_eq!(sent.await["sendMessage"], json!({ "number": 2, "role": "ASSISTANT", "answer": { "answered": true } }));
     let chat =
-        api.data("{ chat(id: \"1\") { title messageCount messages(first: 1) { role text } } chats { id } }").await;
+        api.data("{ chat(id: \"1\") { title messageCount messages(first: 1) { nodes { role text } pageInfo { hasNextPage endCursor } } } chats { id } }").await;
     assert_eq!(
         chat,
         json!({
-            "chat": { "title": "Why token bucket?", "messageCount": 2, "messages": [{ "role": "USER", "text": "Why token bucket?" }] },
+            "chat": { "title": "Why token bucket?", "messageCount": 2, "messages": {
+                "nodes": [{ "role": "USER", "text": "Why token bucket?" }], "pageInfo": { "hasNextPage": true, "endCursor": "1" } } },
             "chats": [{ "id": "1" }],
         })
     );

@@ -41,6 +41,7 @@ async fn a_neighborhood_has_what_is_near_and_says_what_it_leaves_out() {
     }
 }
 
+// Row 55 of docs/requirements.md.
 #[tokio::test]
 async fn the_shortest_path_is_found() {
     let api = Api::new();
@@ -72,5 +73,25 @@ async fn the_shortest_path_is_found() {
         (r#"{ path(from: "acme/shop#1", to: "acme/shop!2", maxLength: 9) { leftOut } }"#, "INVALID"),
     ] {
         assert_eq!(api.error(query).await.0, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn any_node_can_be_walked_from_without_naming_its_type() {
+    let api = Api::new();
+    let query = "query ($id: ID!) { node(id: $id) { id
+        edges(names: CLOSES, first: 5) { totalCount nodes { id edges(direction: IN, first: 100) { nodes { id } } } }
+        neighborhood(depth: 1, first: 100) { nodes { node { id } } }
+        ... on Thread { notesCount milestone { title } assignees { username } labels(first: 1) { totalCount }
+          discussions(first: 1) { totalCount } } } }";
+    let node = api.data_with(query, json!({ "id": "acme/shop!2" })).await["node"].take();
+    assert_eq!(texts(&node["edges"]["nodes"], "/id"), ["acme/shop#1"], "{node:#}");
+    let back = texts(&node["edges"]["nodes"][0]["edges"]["nodes"], "/id");
+    assert!(back.contains(&"acme/shop!2".to_owned()), "{back:?}");
+    assert!(texts(&node["neighborhood"]["nodes"], "/node/id").contains(&"acme/shop#1".to_owned()), "{node:#}");
+    assert!(node["discussions"]["totalCount"].as_u64() > Some(0), "{node:#}");
+    for id in ["acme/shop", "@bob", "acme/shop~auth", "acme/shop%2", "acme/shop#1"] {
+        let node = api.data_with(query, json!({ "id": id })).await["node"].take();
+        assert!(!node["neighborhood"]["nodes"].as_array().unwrap().is_empty(), "{id}: {node:#}");
     }
 }

@@ -37,6 +37,13 @@ async fn what_is_too_much_is_refused() {
             "is no cursor of this list",
         ),
         ("{ projects(after: \"x\") { nodes { id } } }", "is no cursor of this list"),
+        ("{ issues(last: 101) { nodes { id } } }", "'last' is 101; it must be 0 to 100"),
+        ("{ issues(first: 2, last: 2) { nodes { id } } }", "pages are read forward"),
+        ("{ issues(after: \"[\\\"issues Created\\\",1,\\\"acme/shop\\\",1]\") { nodes { id } } }", "is no cursor"),
+        (
+            "{ person(username: \"alice\") { issues(filter: { authors: \"bob\" }) { totalCount } } }",
+            "leave 'authors' out of the filter",
+        ),
         ("{ node(id: \"acme/shop\") { ... on Project { edges(after: \"x\") { nodes { id } } } } }", "is no cursor"),
         ("{ syncStatus(runs: 101) { ledgerSeq } }", "it must be 0 to 100"),
         ("{ search(query: \"x\", first: 101) { query } }", "100"),
@@ -88,14 +95,15 @@ async fn names_of_a_filter_are_limited() {
     let absent = warnings.iter().filter(|warning| warning.as_str().unwrap().starts_with("nothing "));
     assert_eq!(absent.count(), 10, "{warnings:?}");
 
-    for (field, filter) in
-        [("issues", json!({ "author": "ä".repeat(201) })), ("mergeRequests", json!({ "label": "ä".repeat(201) }))]
-    {
+    for (field, of, filter) in [
+        ("issues", "IssueFilter", json!({ "authors": ["ä".repeat(201)] })),
+        ("mergeRequests", "MergeRequestFilter", json!({ "labels": { "none": ["ä".repeat(201)] } })),
+    ] {
         for query in [
-            format!("query ($filter: ThreadFilter!) {{ {field}(filter: $filter) {{ nodes {{ id }} }} }}"),
-            format!("query ($filter: ThreadFilter!) {{ {field}(first: 0, filter: $filter) {{ totalCount }} }}"),
+            format!("query ($filter: {of}!) {{ {field}(filter: $filter) {{ nodes {{ id }} }} }}"),
+            format!("query ($filter: {of}!) {{ {field}(first: 0, filter: $filter) {{ totalCount }} }}"),
             format!(
-                "query ($filter: ThreadFilter!) {{ project(path: \"acme/shop\") {{ {field}(filter: $filter) {{ nodes {{ id }} }} }} }}"
+                "query ($filter: {of}!) {{ project(path: \"acme/shop\") {{ {field}(filter: $filter) {{ nodes {{ id }} }} }} }}"
             ),
         ] {
             let answer = api.answer(&query, json!({ "filter": filter })).await;
@@ -103,6 +111,16 @@ async fn names_of_a_filter_are_limited() {
             let message = answer["errors"][0]["message"].as_str().unwrap();
             assert_eq!(message, "a name in the filter has 201 characters; at most 200 are allowed", "{query}");
         }
+    }
+    for (filter, part) in [
+        (json!({ "authors": vec!["a"; 101] }), "101 people were given; at most 100 are allowed"),
+        (json!({ "projects": vec!["acme/shop"; 101] }), "101 projects were given; at most 100 are allowed"),
+        (json!({ "paths": ["a/".repeat(3000)] }), "is longer than 4096 bytes"),
+    ] {
+        let query = "query ($filter: CommitFilter!) { commits(filter: $filter) { totalCount nodes { id } } }";
+        let answer = api.answer(query, json!({ "filter": filter })).await;
+        let message = answer["errors"][0]["message"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        assert!(message.contains(part), "{message}");
     }
 }
 
@@ -135,7 +153,7 @@ async fn what_is_no_request_has_a_status_of_its_own() {
         let answer: Value = response.json().await.unwrap();
         assert_eq!(answer["errors"][0]["extensions"]["code"], code);
     }
-    for (method, path, status) in [("PUT", "/graphql", 405), ("GET", "/nothing", 404), ("POST", "/", 404)] {
+    for (method, path, status) in [("PUT", "/graphql", 405), ("GET", "/nothing", 404), ("POST", "/", 405)] {
         let response = api.http.request(method.parse().unwrap(), api.url(path)).send().await.unwrap();
         assert_eq!(response.status(), status, "{method} {path}");
     }
@@ -171,4 +189,12 @@ async fn introspection_is_allowed() {
             list(field, "args").iter().for_each(|argument| described(argument, name));
         }
     }
+}
+
+#[tokio::test]
+async fn a_value_that_an_enumeration_lacks_is_answered_with_those_that_it_has() {
+    let api = Api::new();
+    let answer = api.answer("{ issues(filter: { states: OPEN }) { totalCount } }", Value::Null).await;
+    let hint = &answer["errors"][0]["extensions"]["hint"];
+    assert_eq!(*hint, "its values are OPENED, CLOSED, MERGED, LOCKED", "{answer:#}");
 }

@@ -10,7 +10,7 @@ use crate::{
 
 impl Api {
     /// Of a server that has read nothing but a repository, as `acme/shop`.
-    fn of_repository(repository: &Fixture) -> Self {
+    pub(super) fn of_repository(repository: &Fixture) -> Self {
         let sandbox = Sandbox::indexed(repository);
         sandbox.write_config(NO_SCHEDULE);
         let server = sandbox.serve();
@@ -18,25 +18,28 @@ impl Api {
     }
 }
 
+// Rows 91, 100 and 137 of docs/requirements.md.
 #[tokio::test]
 async fn repositories_tell_how_they_stand() {
     let shop = shop();
     let api = Api::of_repository(&shop);
     let data = api
         .data(
-            "{ repositories { project address branches { which names } addedAt syncedAt defaultBranch head
-               indexed { branch sha } commits files rewritten centralFiles(first: 2) { path current } } }",
+            "{ repositories { project { id } address state lastError branches { which names } addedAt syncedAt defaultBranch { name } head { sha }
+               indexed { branch { name } commit { sha } } commits files rewritten centralFiles(first: 2) { path current } } }",
         )
         .await;
     let repository = &data["repositories"][0];
     let head = shop.sha("main").to_string();
     for (pointer, value) in [
-        ("/project", json!("acme/shop")),
+        ("/project/id", json!("acme/shop")),
+        ("/state", json!("READY")),
+        ("/lastError", json!(null)),
         ("/address", json!(shop.path().canonicalize().unwrap().display().to_string())),
         ("/branches", json!({ "which": "DEFAULT", "names": [] })),
-        ("/defaultBranch", json!("main")),
-        ("/head", json!(head)),
-        ("/indexed", json!([{ "branch": "main", "sha": head }])),
+        ("/defaultBranch/name", json!("main")),
+        ("/head/sha", json!(head)),
+        ("/indexed", json!([{ "branch": { "name": "main" }, "commit": { "sha": head } }])),
         ("/commits", json!(3)),
         ("/files", json!(3)),
         ("/rewritten", json!(0)),
@@ -54,8 +57,8 @@ async fn nodes_of_a_repository_tell_what_they_are() {
     let first = shop.sha("main~2").to_string();
     let head = shop.sha("main").to_string();
     let query = "query ($ids: [ID!]!) { nodes(ids: $ids) { __typename known
-        ... on Commit { title authorName authorEmail authoredAt committedAt parents { sha } changeType insertions deletions
-          rewritten fileCount files(first: 5) { path oldPath status insertions deletions } url message }
+        ... on Commit { title authorName authorEmail authoredAt committedAt parents { sha } changeType additions deletions
+          rewritten fileCount changedFiles(first: 5) { path oldPath status additions deletions } url message }
         ... on File { current language lineCount bytes blob leftOut url }
         ... on Branch { tip { sha } default }
         ... on CodeEntity { kind signature lines { first last } doc }
@@ -78,8 +81,8 @@ async fn nodes_of_a_repository_tell_what_they_are() {
             "message": "docs: the read-me is an introduction", "authorName": "Grace Hopper",
             "authorEmail": "grace@example.com", "authoredAt": "2024-01-01T02:00:00Z",
             "committedAt": "2024-01-01T02:00:00Z", "parents": [{ "sha": parent }], "changeType": "DOCUMENTATION",
-            "insertions": 0, "deletions": 0, "rewritten": false, "fileCount": 1, "url": null,
-            "files": [{ "path": "INTRO.md", "oldPath": "README.md", "status": "RENAMED", "insertions": 0, "deletions": 0 }],
+            "additions": 0, "deletions": 0, "rewritten": false, "fileCount": 1, "url": null,
+            "changedFiles": [{ "path": "INTRO.md", "oldPath": "README.md", "status": "RENAMED", "additions": 0, "deletions": 0 }],
         }),
         json!({
             "__typename": "File", "known": true, "current": true, "language": "Python", "lineCount": 7, "bytes": 90,
@@ -114,7 +117,7 @@ async fn unknown_nodes_tell_nothing() {
     shop.commit("Mentions 0badc0de1 and nothing else");
     let api = Api::of_repository(&shop);
     let query = r#"{ node(id: "acme/shop@0badc0de1") { known ... on Commit {
-        title message authorName parents { sha } changeType files { path } rewritten url } } }"#;
+        title message authorName parents { sha } changeType changedFiles { path } rewritten url } } }"#;
     let node = api.data(query).await["node"].take();
     let object = node.as_object().unwrap();
     assert!(object.iter().all(|(name, value)| name == "known" || value.is_null()), "{node:#}");
@@ -142,21 +145,21 @@ async fn repositories_are_added_and_removed() {
     let other = crate::cli_repositories::shop();
     let add =
         "mutation ($address: String!) { addRepository(address: $address, name: \"acme/other\", branches: [\"next\"]) {
-        project branches { which names } syncedAt head commits } }";
+        project { id } branches { which names } syncedAt head { sha } commits } }";
     let address = other.path().display().to_string();
     let added = api.data_with(add, json!({ "address": address })).await["addRepository"].take();
     let branches = json!({ "which": "SELECTED", "names": ["next"] });
     let expected = json!({
-        "project": "acme/other", "branches": branches, "syncedAt": null, "head": null, "commits": 0,
+        "project": { "id": "acme/other" }, "branches": branches, "syncedAt": null, "head": null, "commits": 0,
     });
     assert_eq!(added, expected);
     let own = api.sandbox.path().join("home/.local/share/backstory/clones/acme%2Fshop.git").canonicalize().unwrap();
     for (address, said) in [(own.to_str().unwrap(), "is in the data directory"), (".", "'.' is not ")] {
-        let again = format!("mutation {{ addRepository(address: \"{address}\", name: \"acme/again\") {{ project }} }}");
+        let again = format!("mutation {{ addRepository(address: \"{address}\", name: \"acme/again\") {{ address }} }}");
         let (code, message) = api.error(&again).await;
         assert!(code == "INVALID" && message.contains(said), "{code}: {message}");
     }
-    let both = "mutation { addRepository(address: \"/\", branches: [\"next\"], allBranches: true) { project } }";
+    let both = "mutation { addRepository(address: \"/\", branches: [\"next\"], allBranches: true) { address } }";
     assert_eq!(
         api.error(both).await,
         ("INVALID".to_owned(), "name branches or ask for all of them, not both".to_owned())
@@ -165,7 +168,7 @@ async fn repositories_are_added_and_removed() {
     assert!(removed["removeRepository"].as_u64() > Some(10), "{removed}");
     let (code, _) = api.error("mutation { removeRepository(project: \"acme/shop\") }").await;
     assert_eq!(code, "NOT_FOUND");
-    let left = api.data("{ repositories { project } }").await;
-    assert_eq!(left["repositories"], json!([{ "project": "acme/other" }]));
+    let left = api.data("{ repositories { project { id } } }").await;
+    assert_eq!(left["repositories"], json!([{ "project": { "id": "acme/other" } }]));
     assert!(api.sandbox.run(&["sync"]).ok().stdout.contains("1 repository"), "the server reads what was added");
 }

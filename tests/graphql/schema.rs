@@ -1,6 +1,64 @@
 //! Rules that the schema as a whole keeps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Lists of nodes, at the root or at nodes, that are no connections, and why: they are as long as what one item says, or
+/// say themselves how long they may be.
+const WHOLE_LISTS: [(&str, &str); 11] = [
+    ("Commit.introducedBy", "the nearest merge requests alone, mostly one"),
+    ("Commit.onBranches", "of the first 50 branches"),
+    ("Commit.parents", "a commit names them, mostly one or two"),
+    ("Discussion.notes", "a discussion is read whole; `first` shortens it"),
+    ("Issue.assignees", "the forge names them in the issue"),
+    ("Issue.closingMergeRequests", "mostly one"),
+    ("MergeRequest.approvedBy", "the forge names them in the merge request"),
+    ("MergeRequest.assignees", "the forge names them in the merge request"),
+    ("MergeRequest.closes", "the forge names them in the merge request"),
+    ("MergeRequest.reviewers", "the forge names them in the merge request"),
+    ("Query.nodes", "as many as there are ids"),
+];
+/// Pages of what has one order: edges by name, records by time, parts of a file by their place, documents by reference.
+const IN_ONE_ORDER: [&str; 9] = [
+    "AuditEntryConnection",
+    "ChangeConnection",
+    "EdgeConnection",
+    "FileChunkConnection",
+    "FileMergeRequestConnection",
+    "IndexedDocumentConnection",
+    "JobConnection",
+    "MessageConnection",
+    "SyntaxFactConnection",
+];
+/// Days without a time, as packs print them.
+const DAYS: [&str; 2] = ["PackEvent.date", "PackItem.date"];
+/// Names of fields that are nodes.
+const NODE_WORDS: [&str; 22] = [
+    "assignee",
+    "author",
+    "authors",
+    "commit",
+    "commits",
+    "discussion",
+    "discussions",
+    "file",
+    "files",
+    "issue",
+    "issues",
+    "items",
+    "label",
+    "labels",
+    "mergeRequest",
+    "mergeRequests",
+    "milestone",
+    "nodes",
+    "parent",
+    "person",
+    "project",
+    "projects",
+];
+/// Fields that name a node in a text: what packs print.
+const NAMES_OF_NODES: [&str; 5] =
+    ["Annotation.author", "PackItem.author", "PackNote.author", "PackSources.authors", "PackSources.files"];
 
 /// A field of an object type.
 struct Field {
@@ -8,6 +66,22 @@ struct Field {
     is_of_node: bool,
     name: String,
     kind: String,
+    arguments: Vec<String>,
+}
+
+impl Field {
+    fn place(&self) -> String {
+        format!("{}.{}", self.object, self.name)
+    }
+
+    /// The name of its type, without lists and what must not be null.
+    fn of(&self) -> &str {
+        self.kind.trim_matches(['[', ']', '!'])
+    }
+
+    fn is_list(&self) -> bool {
+        self.kind.starts_with('[')
+    }
 }
 
 /// The fields of all object types of the schema in the repository, which another test keeps true. It is printed in one
@@ -15,6 +89,7 @@ struct Field {
 fn fields() -> Vec<Field> {
     let mut fields = Vec::new();
     let (mut object, mut pending, mut in_description) = (None, String::new(), false);
+    let mut arguments = Vec::new();
     for line in include_str!("../../schema/schema.graphql").lines() {
         if line.trim() == "\"\"\"" {
             in_description = !in_description;
@@ -26,17 +101,27 @@ fn fields() -> Vec<Field> {
             object = None;
         } else if let (Some((object, is_of_node)), Some(field)) = (&object, line.strip_prefix("  ")) {
             let is_field = !in_description && !field.starts_with([' ', '"']);
+            if let Some((argument, _)) = field.strip_prefix("  ").and_then(|field| field.split_once(": "))
+                && !in_description
+                && !argument.starts_with([' ', '"'])
+            {
+                arguments.push(argument.to_owned());
+                continue;
+            }
             let (name, kind) = match field.split_once(": ") {
                 Some((")", kind)) => (std::mem::take(&mut pending), kind),
                 Some((name, kind)) if is_field => (name.to_owned(), kind),
                 _ => {
                     if is_field {
                         pending = field.trim_end_matches('(').to_owned();
+                        arguments.clear();
                     }
                     continue;
                 }
             };
-            fields.push(Field { object: object.clone(), is_of_node: *is_of_node, name, kind: kind.to_owned() });
+            let (object, kind) = (object.clone(), kind.to_owned());
+            let arguments = std::mem::take(&mut arguments);
+            fields.push(Field { object, is_of_node: *is_of_node, name, kind, arguments });
         }
     }
     fields
@@ -51,6 +136,8 @@ fn fields_of_the_same_name_have_one_type_in_all_nodes() {
         types.entry(field.name).or_default().entry(field.kind).or_default().push(field.object);
     }
     assert!(types["id"]["ID!"].len() >= 14 && types["edges"]["EdgeConnection!"].len() >= 14, "{types:#?}");
+    // Both are lists of nodes, which may be selected side by side.
+    types.remove("mergeRequests");
     types.retain(|_, by_type| by_type.len() > 1);
     assert!(types.is_empty(), "{types:#?}");
 }
@@ -67,4 +154,64 @@ fn what_may_be_large_is_no_int() {
         }
     }
     assert!(large.iter().all(|name| found.iter().any(|other| other == name)), "{found:?}");
+}
+
+/// The types that are nodes, and the interfaces of nodes.
+fn node_types(fields: &[Field]) -> BTreeSet<&str> {
+    let own = fields.iter().filter(|field| field.is_of_node).map(|field| field.object.as_str());
+    own.chain(["Node", "Thread"]).collect()
+}
+
+fn is_whole(field: &Field) -> bool {
+    WHOLE_LISTS.iter().any(|(place, _)| *place == field.place())
+}
+
+#[test]
+fn lists_of_nodes_are_connections_with_an_order() {
+    let fields = fields();
+    let nodes = node_types(&fields);
+    let mut wrong = Vec::new();
+    for field in &fields {
+        let is_connection = field.of().ends_with("Connection");
+        let is_own = field.is_of_node || field.object == "Query";
+        if field.is_list() && nodes.contains(field.of()) && is_own && !is_whole(field) {
+            wrong.push(format!("{} is a plain list", field.place()));
+        }
+        if is_connection && !IN_ONE_ORDER.contains(&field.of()) {
+            let lacks = ["first", "after", "last", "before", "orderBy"];
+            let lacks: Vec<&str> =
+                lacks.into_iter().filter(|name| !field.arguments.iter().any(|own| own == name)).collect();
+            if !lacks.is_empty() {
+                wrong.push(format!("{} lacks {lacks:?}", field.place()));
+            }
+        }
+    }
+    assert!(fields.iter().filter(|field| field.of().ends_with("Connection")).count() > 40);
+    let is_used = |place: &&str| fields.iter().any(|field| field.place() == **place && field.is_list());
+    let unused: Vec<&str> = WHOLE_LISTS.iter().map(|(place, _)| *place).filter(|place| !is_used(place)).collect();
+    assert!(unused.is_empty(), "no such lists: {unused:?}");
+    assert!(WHOLE_LISTS.iter().all(|(_, reason)| !reason.is_empty()));
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn times_are_times() {
+    let wrong: Vec<String> = fields()
+        .iter()
+        .filter(|field| field.name.ends_with("At") || ["date", "start", "since", "until"].contains(&&*field.name))
+        .filter(|field| field.of() == "String" && !DAYS.contains(&&*field.place()))
+        .map(Field::place)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn no_text_refers_to_a_node() {
+    let wrong: Vec<String> = fields()
+        .iter()
+        .filter(|field| NODE_WORDS.contains(&&*field.name) && ["String", "ID"].contains(&field.of()))
+        .map(Field::place)
+        .filter(|place| !NAMES_OF_NODES.contains(&&**place))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
 }

@@ -96,3 +96,53 @@ async fn a_rebuild_keeps_what_the_graph_says() {
     assert_eq!(after["check"]["ok"], true, "{:#}", after["check"]);
     assert_eq!(after["stats"]["issues"], 6);
 }
+
+// Row 58 of docs/requirements.md.
+#[tokio::test]
+async fn what_changes_is_told_as_soon_as_it_can_be_read() {
+    let api = Api::new();
+    let mut socket = Socket::connect(&api.server.url, &[]).await.ok().unwrap();
+    socket.send(json!({ "type": "connection_init" })).await;
+    assert_eq!(socket.next().await, Some(json!({ "type": "connection_ack" })));
+    let query = "subscription { changes(projects: [\"acme/shop\"]) { nodes { id ... on Issue { title } } } }";
+    socket.send(json!({ "id": "c", "type": "subscribe", "payload": { "query": query } })).await;
+    // Nothing says when a subscription has begun, so what changes before may not be told.
+    for number in 0..10 {
+        api.forge.advance(3600);
+        let title = format!("Gift cards {number}");
+        let new = api.forge.new_issue("acme/shop", "bob", &title, "");
+        api.sandbox.run(&["sync"]).ok();
+        let told = tokio::time::timeout(std::time::Duration::from_secs(10), socket.next()).await;
+        let Ok(Some(message)) = told else { continue };
+        let nodes = &message["payload"]["data"]["changes"]["nodes"];
+        let found = nodes.as_array().unwrap().iter().find(|node| node["id"] == new.as_str());
+        assert_eq!(found.map(|node| &node["title"]), Some(&json!(title)), "{message:#}");
+        return;
+    }
+    panic!("nothing was told");
+}
+
+#[tokio::test]
+async fn a_client_that_was_away_is_told_what_changed_meanwhile() {
+    let api = Api::new();
+    let mut socket = Socket::connect(&api.server.url, &[]).await.ok().unwrap();
+    socket.send(json!({ "type": "connection_init" })).await;
+    assert_eq!(socket.next().await, Some(json!({ "type": "connection_ack" })));
+    let query =
+        "subscription ($after: BigInt) { changes(projects: \"acme/shop\", after: $after) { seq nodes { id } } }";
+    let (mut after, mut told) = (0, Vec::new());
+    for name in ["a", "b"] {
+        let payload = json!({ "query": query, "variables": { "after": after } });
+        socket.send(json!({ "id": name, "type": "subscribe", "payload": payload })).await;
+        let message = socket.next().await.unwrap();
+        let changes = &message["payload"]["data"]["changes"];
+        assert!(changes["seq"].as_u64() > Some(after), "{message:#}");
+        after = changes["seq"].as_u64().unwrap();
+        told.extend(super::texts(&changes["nodes"], "/id"));
+        if told.contains(&"acme/shop#1".to_owned()) {
+            return;
+        }
+        socket.send(json!({ "id": name, "type": "complete" })).await;
+    }
+    panic!("acme/shop#1 is not among the first changes: {told:?}");
+}

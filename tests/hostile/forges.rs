@@ -269,8 +269,8 @@ fn answers_that_make_no_sense_end_after_some_attempts() {
     });
 }
 
-/// It takes two minutes until such an answer is given up, and as long each time that it is asked for again. Whoever does not
-/// want to wait for so long begins anew.
+/// It takes two minutes until such an answer is given up, and as long each time that it is asked for again. Another sync
+/// begins from the start.
 fn trickling() {
     let world = World::new();
     let before = world.known();

@@ -13,7 +13,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-use crate::support::{Sandbox, Server, note, processes};
+use crate::support::{Sandbox, Server, eventually, note, processes};
 
 /// What a shell does before it becomes the server: 1 GB of data, 256 descriptors.
 pub(super) const LITTLE: &str = "ulimit -d 1000000 && ulimit -n 256";
@@ -53,13 +53,16 @@ impl Served {
         self.server.pid()
     }
 
-    /// It has answered in time ever since this was asked last, and has no child but the one that watches over others.
+    /// It has answered in time ever since this was asked last, and has no child but the one that watches over others, or
+    /// soon: its own schedule may read what was just added.
     #[track_caller]
     pub(super) fn is_well(&self, when: &str) {
         self.watch.check(when);
-        let children = processes::descendants(self.pid()).into_iter().map(|(process, _)| process);
-        let left: Vec<String> = children.map(processes::command_line).filter(|line| !line.is_empty()).collect();
-        assert!(left.iter().all(|line| line.ends_with("--git-watch")), "{when}: {left:?}");
+        eventually(when, || {
+            let children = processes::descendants(self.pid()).into_iter().map(|(process, _)| process);
+            let mut left = children.map(processes::command_line).filter(|line| !line.is_empty());
+            left.all(|line| line.ends_with("--git-watch"))
+        });
     }
 
     /// Descriptors that it has open.
@@ -71,7 +74,7 @@ impl Served {
 /// Answers that took long: from when to when.
 type Slow = Mutex<Vec<(Instant, Instant)>>;
 
-/// Whoever asks `/healthz` all the time. The same is asked of a server of the test that does nothing else: when that is slow
+/// A client that requests `/healthz` all the time. The same is asked of a server of the test that does nothing else: when that is slow
 /// too, it is the machine that has no time, which is taken off.
 struct Watch {
     shared: Arc<Shared>,

@@ -20,7 +20,7 @@ use crate::support::{Forge, Sandbox, eventually};
 const TOKEN: &str = "open-sesame-open-sesame";
 /// Longest that any answer may take to come.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Longest that whoever has the token may wait.
+/// Longest that a client with the token may wait.
 const PATIENCE_OF_THE_GOOD: Duration = Duration::from_secs(5);
 /// How long connections are held that could keep others out.
 const HELD: Duration = Duration::from_secs(2);
@@ -178,7 +178,9 @@ impl World {
         let mut sandbox = Sandbox::new(&forge);
         sandbox.set("API_TOKEN", TOKEN);
         sandbox.set("HOOK_SECRET", "hook-secret");
-        sandbox.configure("webhook_secret_env = \"HOOK_SECRET\"\n[server]\ntoken_env = \"API_TOKEN\"\n");
+        sandbox.configure(
+            "webhook_secret_env = \"HOOK_SECRET\"\n[server]\ntoken_env = \"API_TOKEN\"\nrequests_per_minute = 0\n",
+        );
         sandbox.run(&["sync"]).ok();
         let served = Served::start(&sandbox);
         let address = served.url().trim_start_matches("http://").to_owned();
@@ -262,14 +264,14 @@ fn requests_that_are_made_to_harm_are_refused() {
 
     // WebSockets that say nothing.
     let bearer = format!("authorization: Bearer {TOKEN}\r\n");
-    let strangers = many(address, most / 10, &websocket(""));
-    world.is_well("WebSockets of strangers");
+    let newcomers = many(address, most / 10, &websocket(""));
+    world.is_well("WebSockets of newcomers");
     let own = many(address, 100, &websocket(&bearer));
     let opened = own.iter().filter(|stream| status(stream) == Some(101)).count();
     // Those that are let in are for as many as there is room for.
     assert!((1..=64).contains(&opened), "{opened}");
     world.is_well("WebSockets of who has the token");
-    drop((strangers, own));
+    drop((newcomers, own));
 
     // Guesses.
     let mut answers = Vec::new();

@@ -12,7 +12,7 @@ use backstory_engine::{Engine, Scope, SyncRequest, ledger::Branches, model::enti
 
 use crate::support::{Indexed, Origin, PROJECT, settings};
 
-/// Tells the process that is to be killed which data directory it is to work on.
+/// The data directory of the process that will be killed.
 const CHILD: &str = "BACKSTORY_TEST_SYNC_DATA";
 /// How often a sync is killed.
 const KILLS: usize = 30;

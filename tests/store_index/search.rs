@@ -2,6 +2,7 @@
 
 use backstory_model::{
     document::{Document, Part},
+    document_type::DocumentType,
     entity::State,
     filter::{DocumentKind, Filter},
     terms::{QueryTerms, term_of},
@@ -63,6 +64,7 @@ async fn each_filter_narrows_both_searches() {
     }
 }
 
+// Rows 73 and 74 of docs/requirements.md.
 #[tokio::test]
 async fn names_of_people_and_labels_count_in_any_case() {
     let documents = [
@@ -72,13 +74,13 @@ async fn names_of_people_and_labels_count_in_any_case() {
     ];
     let (_dir, index) = index_of(&documents).await;
     let by = |author: &str| Filter { authors: vec![author.into()], ..everything() };
-    let labelled = |label: &str| Filter { labels: vec![label.into()], ..everything() };
+    let labeled = |label: &str| Filter { labels: vec![label.into()], ..everything() };
     for (filter, expected) in [
         (by("Sipa"), vec!["a/b#1", "a/b#2"]),
         (by("üNAL"), vec!["a/b#3"]),
         (by("sip"), vec![]),
-        (labelled("PERFORMANCE"), vec!["a/b#1", "a/b#2"]),
-        (labelled("perform"), vec![]),
+        (labeled("PERFORMANCE"), vec!["a/b#1", "a/b#2"]),
+        (labeled("perform"), vec![]),
     ] {
         for mut hits in [lexical(&index, "common", &filter).await, semantic(&index, "common", &filter).await] {
             hits.sort();
@@ -89,6 +91,7 @@ async fn names_of_people_and_labels_count_in_any_case() {
     assert_eq!(known, ["Performance", "performance"]);
 }
 
+// Row 3 of docs/requirements.md.
 /// What a filter lets through is looked for among all documents, not among the best.
 #[tokio::test]
 async fn a_path_or_a_governing_document_is_found_behind_hundreds_of_better_ones() {
@@ -108,8 +111,11 @@ async fn a_path_or_a_governing_document_is_found_behind_hundreds_of_better_ones(
         ..issue("a/b@1", "Errors", "errors in a commit with many words that make it worse")
     });
     let (_dir, index) = index_of(&documents).await;
-    let below = |prefix: &str| Filter { path: Some(prefix.into()), ..everything() };
-    let governing = Filter { governing: true, ..everything() };
+    let below = |prefix: &str| Filter { paths: vec![prefix.into()], ..everything() };
+    let governing = Filter { document_types: DocumentType::GOVERNING.to_vec(), ..everything() };
+    let either = Filter { paths: vec!["lib/deep".into(), "docs/".into(), "lib/100%".into()], ..everything() };
+    let nodes = Filter { nodes: vec!["a/b@1".into(), "a/b:lib/deep/x.rs".into(), "a/b#9".into()], ..everything() };
+    let elsewhere = Filter { projects: vec!["a/c".into(), "a/d".into()], ..everything() };
     for indexed in [false, true] {
         if indexed {
             index.optimize().await.unwrap();
@@ -121,6 +127,9 @@ async fn a_path_or_a_governing_document_is_found_behind_hundreds_of_better_ones(
             (below("deep"), vec![]),
             (below("lib/d_ep"), vec![]),
             (governing.clone(), vec!["a/b:docs/adr/1.md"]),
+            (either.clone(), vec!["a/b:docs/adr/1.md", "a/b:lib/deep/x.rs", "a/b@1"]),
+            (nodes.clone(), vec!["a/b:lib/deep/x.rs", "a/b@1"]),
+            (elsewhere.clone(), vec![]),
         ] {
             let words = index.lexical("errors", &filter, 3).await.unwrap();
             let meaning = index.semantic(&vector("errors"), &filter, 3).await.unwrap();
@@ -138,7 +147,7 @@ async fn a_path_or_a_governing_document_is_found_behind_hundreds_of_better_ones(
             );
         }
     }
-    // The paths follow when a document changes, and are known to whoever asks what a document is.
+    // The paths follow when a document changes, and are part of the metadata of a document.
     let moved = file("a/b:lib/deep/x.rs", "other/x.rs", "errors and many more words that make it worse");
     index.apply(threads(&[moved]), 2).await.unwrap();
     assert_eq!(lexical(&index, "errors", &below("lib/deep")).await, Vec::<String>::new());
@@ -183,7 +192,7 @@ async fn words_are_counted_in_each_project_apart() {
     let before = coverage(&index);
     drop(index);
     let index = open(&dir).await;
-    assert_eq!(found(&index), expected, "the same after it was opened anew");
+    assert_eq!(found(&index), expected, "the same after it was opened again");
     assert_eq!(coverage(&index), before);
 }
 

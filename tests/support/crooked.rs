@@ -87,7 +87,7 @@ impl Crooked {
                     return;
                 }
                 let shared = serving.clone();
-                // Whoever asks may leave at any time.
+                // A client may leave at any time.
                 thread::spawn(move || drop(shared.answer(stream)));
             }
         });
@@ -114,7 +114,7 @@ impl Crooked {
 impl Drop for Crooked {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Relaxed);
-        // So that whoever accepts looks.
+        // So that the accepting thread looks.
         drop(TcpStream::connect(self.url.trim_start_matches("http://")));
     }
 }

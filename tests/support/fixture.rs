@@ -26,6 +26,8 @@ struct ProjectFixture {
     path: String,
     id: u64,
     description: Option<String>,
+    #[serde(default)]
+    archived: bool,
     labels: Vec<Value>,
     milestones: Vec<MilestoneFixture>,
     issues: Vec<ThreadFixture>,
@@ -128,6 +130,8 @@ pub(super) struct Thread {
     /// References of the issues that it closes, or of the merge requests that close it.
     pub(super) closing: Vec<String>,
     pub(super) links: Vec<(String, String)>,
+    /// What it would change, as GitLab tells it.
+    pub(super) diffs: Vec<Value>,
 }
 
 impl World {
@@ -174,7 +178,7 @@ impl World {
             "id": id, "name": name, "name_with_namespace": path.replace('/', " / "), "path": name,
             "path_with_namespace": path, "description": fixture.description, "default_branch": "main",
             "created_at": "2022-01-10T08:00:00.000Z", "web_url": web_url, "visibility": "private",
-            "http_url_to_repo": format!("{web_url}.git"), "archived": false, "star_count": 3,
+            "http_url_to_repo": format!("{web_url}.git"), "archived": fixture.archived, "star_count": 3,
             "last_activity_at": self.now.to_string(), "runners_token": "never-to-be-stored",
         });
         let labels = (21..).zip(fixture.labels).map(|(id, mut label)| {
@@ -238,6 +242,7 @@ impl World {
             approved_by: approved_by.map(|username| json!({"user": self.person(username)})).collect(),
             closing: fixture.closes.iter().chain(&fixture.merge_requests).map(full).collect(),
             links: fixture.links.iter().map(|link| (link.r#type.clone(), full(&link.to))).collect(),
+            diffs: Vec::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A GitLab, and a GitHub of the same projects, on 127.0.0.1, with a fixed clock, a log of what it was asked, and faults that can be switched on.
 
-use std::{collections::BTreeMap, io, sync::Arc, thread};
+use std::{collections::BTreeMap, io, sync::Arc};
 
 use axum::{
     Router,
@@ -12,10 +12,13 @@ use axum::{
 use jiff::{Timestamp, tz::TimeZone};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 use url::form_urlencoded;
 
-use super::fixture::{ACME, Project, Thread, World};
+use super::{
+    fixture::{ACME, Project, Thread, World},
+    stand_in::StandIn,
+};
 
 /// The token that is accepted; it is johndoe's.
 pub(crate) const TOKEN: &str = "right-token";
@@ -58,7 +61,7 @@ pub(crate) struct Forge {
     pub(crate) url: String,
     shared: Arc<Shared>,
     open: watch::Sender<bool>,
-    _stop: oneshot::Sender<()>,
+    _server: StandIn,
 }
 
 struct Shared {
@@ -93,31 +96,20 @@ impl Forge {
 
     /// Serves a fixture, in the form of `fixtures/acme.json`.
     pub(crate) fn start_with(fixture: &str) -> Self {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let (open, opened) = watch::channel(true);
-        let shared = Arc::new(Shared {
-            world: Mutex::new(World::new(&url, NOON.parse().unwrap(), fixture)),
-            log: Mutex::default(),
-            faults: Mutex::default(),
-            spoiled: Mutex::default(),
-            stuffed: Mutex::default(),
-            open: opened,
+        let mut shared = None;
+        let server = StandIn::start(|url| {
+            let own = shared.insert(Arc::new(Shared {
+                world: Mutex::new(World::new(url, NOON.parse().unwrap(), fixture)),
+                log: Mutex::default(),
+                faults: Mutex::default(),
+                spoiled: Mutex::default(),
+                stuffed: Mutex::default(),
+                open: opened,
+            }));
+            Router::new().fallback(answer).with_state(own.clone())
         });
-        let (stop, stopped) = oneshot::channel::<()>();
-        let router = Router::new().fallback(answer).with_state(shared.clone());
-        thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-                tokio::select! {
-                    _ = stopped => {}
-                    served = axum::serve(listener, router).into_future() => served.unwrap(),
-                }
-            });
-        });
-        Self { url, shared, open, _stop: stop }
+        Self { url: server.url.clone(), shared: shared.unwrap(), open, _server: server }
     }
 
     /// What it was asked since the last call, `GET /api/v4/user`, in order.
@@ -187,7 +179,7 @@ impl Shared {
     }
 }
 
-/// Puts a value in the place of another, or takes that out; nothing happens if it is not there.
+/// Puts a value in place of another, or takes that out; nothing happens if it is not there.
 pub(crate) fn spoil(json: &mut Value, pointer: &str, value: Option<Value>) {
     let Some((parent, name)) = pointer.rsplit_once('/') else { return };
     match (json.pointer_mut(parent), value) {
@@ -314,6 +306,10 @@ impl World {
     fn api(&self, parts: &[&str], query: &Query) -> Answer {
         match parts {
             ["user"] => (StatusCode::OK, HeaderMap::new(), self.person("johndoe")),
+            ["groups", group, "projects"] => match self.of_group(group) {
+                projects if projects.is_empty() => refuse(StatusCode::NOT_FOUND),
+                projects => page(&projects, query, &self.url),
+            },
             ["projects", project, rest @ ..] => {
                 let known =
                     self.projects.iter().find(|known| known.path == *project || known.id.to_string() == *project);
@@ -323,6 +319,12 @@ impl World {
             }
             _ => refuse(StatusCode::NOT_FOUND),
         }
+    }
+
+    /// The projects of a group as its list shows them.
+    pub(super) fn of_group(&self, group: &str) -> Vec<Value> {
+        let is_in = |project: &&Project| project.path.strip_prefix(group).is_some_and(|rest| rest.starts_with('/'));
+        self.projects.iter().filter(is_in).map(|project| project.json.clone()).collect()
     }
 
     fn of_project(&self, project: &Project, parts: &[&str], query: &Query) -> Option<Answer> {
@@ -350,6 +352,7 @@ impl World {
     fn of_thread(&self, thread: &Thread, list: &str) -> Option<Vec<Value>> {
         match list {
             "discussions" => Some(thread.discussions.clone()),
+            "diffs" => Some(thread.diffs.clone()),
             "closes_issues" | "closed_by" | "related_merge_requests" => {
                 Some(thread.closing.iter().filter_map(|reference| self.by_reference(reference)).collect())
             }

@@ -54,6 +54,11 @@ fn users(people: &Value) -> Vec<Value> {
 
 impl World {
     pub(super) fn github(&self, parts: &[&str], query: &Query, headers: &HeaderMap) -> Answer {
+        if let ["users", group, "repos"] = parts {
+            let named =
+                |json: &Value| json!({ "full_name": json["path_with_namespace"], "archived": json["archived"] });
+            return page(&self.of_group(group).iter().map(named).collect::<Vec<_>>(), query);
+        }
         let ["repos", owner, name, rest @ ..] = parts else { return refuse(StatusCode::NOT_FOUND) };
         let path = format!("{owner}/{name}");
         let Some(project) = self.projects.iter().find(|project| project.path == path) else {
@@ -76,6 +81,8 @@ impl World {
                 thread(project, number).map(|(short, thread)| page(&self.timeline(project, short, thread), query))
             }
             ["pulls", number] => thread(project, number).map(|(_, thread)| object(pull(thread))),
+            ["pulls", number, "files"] => thread(project, number)
+                .map(|(_, thread)| page(&thread.diffs.iter().map(file).collect::<Vec<_>>(), query)),
             ["pulls", number, "comments"] => thread(project, number).map(|(_, thread)| page(&on_diff(thread), query)),
             _ => None,
         };
@@ -235,6 +242,21 @@ fn pull(thread: &Thread) -> Value {
         "merge_commit_sha": json[merge], "requested_reviewers": users(&json["reviewers"]),
         "review_comments": on_diff(thread).len(), "mergeable_state": "unknown",
     })
+}
+
+/// A file that a request would change.
+fn file(diff: &Value) -> Value {
+    let status = match diff {
+        diff if diff["new_file"] == true => "added",
+        diff if diff["deleted_file"] == true => "removed",
+        diff if diff["renamed_file"] == true => "renamed",
+        _ => "modified",
+    };
+    let mut file = json!({"filename": diff["new_path"], "status": status, "patch": diff["diff"], "changes": 2});
+    if status == "renamed" {
+        file["previous_filename"] = diff["old_path"].clone();
+    }
+    file
 }
 
 /// The notes on the diff, those of a discussion as replies to its first.

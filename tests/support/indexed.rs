@@ -93,7 +93,9 @@ impl Indexed {
         branches: Branches,
     ) -> Result<RepositoryStatus, Error> {
         let address = origin.display().to_string();
-        self.engine.answer(AddRequest { address, name: Some(project.to_owned()), branches, forge: None }).await
+        self.engine
+            .answer(AddRequest { address, name: Some(project.to_owned()), branches, ..AddRequest::default() })
+            .await
     }
 
     /// Reads what is new; panics if that fails.
@@ -210,7 +212,7 @@ impl Indexed {
         self.data.path().join("clones").join(format!("{}.git", PROJECT.replace('/', "%2F")))
     }
 
-    /// Says the same as a fresh data directory that reads the repository once, and as its own graph made anew.
+    /// Says the same as a fresh data directory that reads the repository once, and as its own graph rebuilt.
     #[track_caller]
     pub(crate) fn equals_cold(&self, origin: &Path, when: &str) -> impl Future<Output = ()> {
         let said = format!("{}: {when}", std::panic::Location::caller());
@@ -218,7 +220,7 @@ impl Indexed {
             let cold = Self::cold(origin, self.entry().branches).await;
             let own = self.said().await;
             own.same_as(&cold.said().await, &said);
-            assert_eq!(own.digest, self.rebuild_graph().await, "{said}: a graph made anew");
+            assert_eq!(own.digest, self.rebuild_graph().await, "{said}: a graph rebuilt");
             self.lineage_is_fresh().await;
             self.check().await;
         }

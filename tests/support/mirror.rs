@@ -1,6 +1,6 @@
 //! A server that gives the answers of another one, each asked for once, and can tell one value in one of them wrongly.
 
-use std::{collections::BTreeMap, sync::Arc, thread};
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     Router,
@@ -11,9 +11,8 @@ use axum::{
 };
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::sync::oneshot;
 
-use super::forge::spoil;
+use super::{forge::spoil, stand_in::StandIn};
 
 /// Headers of an answer that are given on.
 const KEPT: [&str; 6] = ["date", "link", "content-type", "x-next-page", "x-total", "x-page"];
@@ -48,34 +47,21 @@ pub(crate) struct Mirror {
     /// Its address, without a slash at the end.
     pub(crate) url: String,
     shared: Arc<Shared>,
-    _stop: oneshot::Sender<()>,
+    _server: StandIn,
 }
 
 impl Mirror {
     /// Gives the answers of the server at an address.
     pub(crate) fn of(upstream: &str) -> Self {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let shared = Arc::new(Shared {
             upstream: upstream.to_owned(),
             client: reqwest::Client::builder().no_proxy().build().unwrap(),
             answers: Mutex::default(),
             wrong: Mutex::default(),
         });
-        let (stop, stopped) = oneshot::channel::<()>();
         let router = Router::new().fallback(answer).with_state(shared.clone());
-        thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-                tokio::select! {
-                    _ = stopped => {}
-                    served = axum::serve(listener, router).into_future() => served.unwrap(),
-                }
-            });
-        });
-        Self { url, shared, _stop: stop }
+        let server = StandIn::start(|_| router);
+        Self { url: server.url.clone(), shared, _server: server }
     }
 
     /// Tells what stands at a place wrongly; not at all without a value.

@@ -1,6 +1,6 @@
 //! A language model on 127.0.0.1 that says what it was told to, over the protocols of OpenAI and Ollama.
 
-use std::{collections::VecDeque, convert::Infallible, sync::Arc, thread};
+use std::{collections::VecDeque, convert::Infallible, sync::Arc};
 
 use axum::{
     Json, Router,
@@ -11,7 +11,8 @@ use axum::{
 };
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
+
+use super::stand_in::StandIn;
 
 /// What the model does when it is asked.
 #[derive(Clone, Debug)]
@@ -53,7 +54,7 @@ pub(crate) struct Model {
     /// Its address, without a slash at the end.
     pub(crate) url: String,
     shared: Arc<Shared>,
-    _stop: oneshot::Sender<()>,
+    _server: StandIn,
 }
 
 #[derive(Default)]
@@ -77,23 +78,10 @@ impl Shared {
 impl Model {
     /// One that has nothing to say yet.
     pub(crate) fn start() -> Self {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let shared = Arc::new(Shared::default());
-        let (stop, stopped) = oneshot::channel::<()>();
         let router = Router::new().fallback(answer).with_state(shared.clone());
-        thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-                tokio::select! {
-                    _ = stopped => {}
-                    served = axum::serve(listener, router).into_future() => served.unwrap(),
-                }
-            });
-        });
-        Self { url, shared, _stop: stop }
+        let server = StandIn::start(|_| router);
+        Self { url: server.url.clone(), shared, _server: server }
     }
 
     /// Tells it what to do next, in order.

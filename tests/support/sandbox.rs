@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Name of the variable with the token.
-const TOKEN_ENV: &str = "SHOP_TOKEN";
+pub(crate) const TOKEN_ENV: &str = "SHOP_TOKEN";
 
 /// A directory of its own, with a configuration and an environment.
 pub(crate) struct Sandbox {
@@ -31,7 +31,7 @@ pub(crate) struct Sandbox {
 pub(crate) struct Output {
     /// What it wrote to standard output; paths, addresses and times replaced.
     pub(crate) stdout: String,
-    /// What it wrote to standard error; likewise, with the hint of an error on its line.
+    /// What it wrote to standard error, in the same way, with the hint of an error on its line.
     pub(crate) stderr: String,
     /// Its exit code; -1 if a signal ended it.
     pub(crate) code: i32,
@@ -211,12 +211,12 @@ impl Sandbox {
         self.serve_with(&[])
     }
 
-    /// Likewise, with more arguments.
+    /// The same, with more arguments.
     pub(crate) fn serve_with(&self, more: &[&str]) -> Server {
         self.started(self.command(&[&["serve", "--listen", "127.0.0.1:0"], more].concat()))
     }
 
-    /// Likewise, by a shell that does something before.
+    /// The same, by a shell that does something before.
     pub(crate) fn serve_after(&self, first: &str) -> Server {
         self.started(self.command_after(first, &["serve", "--listen", "127.0.0.1:0"]))
     }

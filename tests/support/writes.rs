@@ -31,7 +31,7 @@ impl Forge {
         })
     }
 
-    /// Likewise, as an internal note.
+    /// The same, as an internal note.
     pub(crate) fn discuss_inside(&self, thread: &str, author: &str, body: &str) -> String {
         let id = self.discuss(thread, author, body);
         self.write(|world| {
@@ -86,7 +86,7 @@ impl Forge {
         self.edit(other, |_| {});
     }
 
-    /// Likewise, without the time of the issue being moved.
+    /// The same, without the time of the issue being moved.
     pub(crate) fn note_unseen(&self, thread: &str, author: &str, body: &str) {
         let updated_at = self.write(|world| world.thread_mut(thread).json["updated_at"].clone());
         self.discuss(thread, author, body);
@@ -177,7 +177,14 @@ impl Forge {
                 "web_url": format!("{url}/{}/-/issues/{iid}", project.path),
                 "references": { "short": format!("#{iid}"), "relative": format!("#{iid}"), "full": full },
             });
-            let thread = Thread { json, discussions: vec![], approved_by: vec![], closing: vec![], links: vec![] };
+            let thread = Thread {
+                json,
+                discussions: vec![],
+                approved_by: vec![],
+                closing: vec![],
+                links: vec![],
+                diffs: vec![],
+            };
             project.threads.insert(format!("#{iid}"), thread);
             full
         })
@@ -200,10 +207,32 @@ impl Forge {
                 "squash_commit_sha": null, "web_url": format!("{url}/{}/-/merge_requests/{iid}", project.path),
                 "references": { "short": format!("!{iid}"), "relative": format!("!{iid}"), "full": full },
             });
-            let thread = Thread { json, discussions: vec![], approved_by: vec![], closing: vec![], links: vec![] };
+            let thread = Thread {
+                json,
+                discussions: vec![],
+                approved_by: vec![],
+                closing: vec![],
+                links: vec![],
+                diffs: vec![],
+            };
             project.threads.insert(format!("!{iid}"), thread);
             full
         })
+    }
+
+    /// Somebody pushes to a merge request: it would now change these files, each with its old and new path and a flag of
+    /// GitLab, `new_file`, `deleted_file`, `renamed_file` or an empty one.
+    pub(crate) fn push(&self, request: &str, files: &[(&str, &str, &str)]) {
+        let diff = |(old, new, flag): &(&str, &str, &str)| {
+            let is = |name: &str| name == *flag;
+            json!({
+                "old_path": old, "new_path": new, "a_mode": "100644", "b_mode": "100644", "diff": "@@ -1 +1 @@\n-a\n+b\n",
+                "new_file": is("new_file"), "deleted_file": is("deleted_file"), "renamed_file": is("renamed_file"),
+                "collapsed": false, "too_large": false,
+            })
+        };
+        self.write(|world| world.thread_mut(request).diffs = files.iter().map(diff).collect());
+        self.edit(request, |_| {});
     }
 
     /// Says as which commit a merge request was merged.

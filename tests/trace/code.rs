@@ -165,6 +165,7 @@ fn in_the_same_second(origin: &mut Origin) -> &mut Origin {
     origin
 }
 
+// Row 132 of docs/requirements.md.
 #[tokio::test(flavor = "multi_thread")]
 async fn commits_of_one_second_are_ordered_by_ancestry() {
     let mut origin = Origin::new();

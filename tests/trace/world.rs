@@ -57,44 +57,49 @@ const FIRST: &str = "claims.expires_at > now";
 const SECOND: &str = "claims.expires_at + 90 > now";
 const THIRD: &str = "claims.expires_at + LEEWAY > now";
 
-impl World {
-    pub(crate) async fn new() -> Self {
-        let (mut origin, skew) = (Origin::new(), String::new());
-        origin.author("Carol Weiss", "carol@acme.example");
-        origin.write("README.md", "# Shop\n").write("empty.txt", "").write("logo.png", [0u8, 1, 2, 0, 255].repeat(50));
-        origin.write("src/claims.rs", "/// What a token says.\npub struct Claims {\n    pub expires_at: u64,\n}\n");
-        symlink("README.md", origin.path().join("LIESMICH.md")).unwrap();
-        origin.git(["add", "--all"]);
-        let elsewhere: Sha = "1111111111111111111111111111111111111111".parse().unwrap();
-        origin.index("160000", elsewhere, "vendor").commit_index("Begin", &[]);
-        origin.switch("jwt-auth").author("John Doe", "john@acme.example");
-        origin.write(TOKEN, token(FIRST));
-        origin.git(["add", "src"]);
-        origin.commit_index(
-            "Check tokens ourselves\n\nSessions go away, because cookies do not reach the mobile clients.",
-            &[],
-        );
-        origin.write(TOKEN, token(SECOND));
-        origin.git(["add", "src"]);
-        let accepted = origin.commit_index(
-            "Accept a little clock skew when tokens expire\n\nThe phones' clocks are up to a minute off, so that good \
+/// The repository, and the commit of it that accepts clocks that are a little off.
+pub(crate) fn repository() -> (Origin, String) {
+    let mut origin = Origin::new();
+    origin.author("Carol Weiss", "carol@acme.example");
+    origin.write("README.md", "# Shop\n").write("empty.txt", "").write("logo.png", [0u8, 1, 2, 0, 255].repeat(50));
+    origin.write("src/claims.rs", "/// What a token says.\npub struct Claims {\n    pub expires_at: u64,\n}\n");
+    symlink("README.md", origin.path().join("LIESMICH.md")).unwrap();
+    origin.git(["add", "--all"]);
+    let elsewhere: Sha = "1111111111111111111111111111111111111111".parse().unwrap();
+    origin.index("160000", elsewhere, "vendor").commit_index("Begin", &[]);
+    origin.switch("jwt-auth").author("John Doe", "john@acme.example");
+    origin.write(TOKEN, token(FIRST));
+    origin.git(["add", "src"]);
+    origin.commit_index(
+        "Check tokens ourselves\n\nSessions go away, because cookies do not reach the mobile clients.",
+        &[],
+    );
+    origin.write(TOKEN, token(SECOND));
+    origin.git(["add", "src"]);
+    let accepted = origin.commit_index(
+        "Accept a little clock skew when tokens expire\n\nThe phones' clocks are up to a minute off, so that good \
              tokens were refused.",
-            &[],
-        );
-        origin.git(["switch", "--quiet", "main"]);
-        origin.git(["read-tree", "-m", "-u", "jwt-auth"]);
-        origin.author("Jane Doe", "jane@acme.example");
-        origin.commit_index(
+        &[],
+    );
+    origin.git(["switch", "--quiet", "main"]);
+    origin.git(["read-tree", "-m", "-u", "jwt-auth"]);
+    origin.author("Jane Doe", "jane@acme.example");
+    origin.commit_index(
             "Merge branch 'jwt-auth' into 'main'\n\nRefactor auth to use JWT tokens\n\nCloses #1\n\nSee merge request acme/shop!2",
             &[accepted],
         );
-        origin.git(["reset", "--quiet", "--hard"]);
-        origin.author("jdoe", "john@home.example");
-        origin.write(TOKEN, token(THIRD));
-        origin.write(".mailmap", "John Doe <john@acme.example> <john@home.example>\n");
-        origin.git(["add", "src", ".mailmap"]);
-        origin.commit_index("Name the leeway\n\nFixes #5", &[]);
+    origin.git(["reset", "--quiet", "--hard"]);
+    origin.author("jdoe", "john@home.example");
+    origin.write(TOKEN, token(THIRD));
+    origin.write(".mailmap", "John Doe <john@acme.example> <john@home.example>\n");
+    origin.git(["add", "src", ".mailmap"]);
+    origin.commit_index("Name the leeway\n\nFixes #5", &[]);
+    (origin, accepted.to_string())
+}
 
+impl World {
+    pub(crate) async fn new() -> Self {
+        let (origin, skew) = repository();
         let forge = Forge::start();
         let connection = forge::Settings {
             requests_per_second: 0,
@@ -110,7 +115,6 @@ impl World {
         indexed.add(origin.path(), SHOP, Branches::Default).await.unwrap();
         indexed.sync().await;
         indexed.check().await;
-        let skew = if skew.is_empty() { accepted.to_string() } else { skew };
         Self { forge, origin, indexed, skew }
     }
 

@@ -1,18 +1,20 @@
-//! Five projects that speak of each other, and data directories that hold some of them.
+//! Five projects that mention each other, and data directories that hold some of them.
 
-use std::{collections::BTreeSet, thread};
+use std::collections::BTreeSet;
 
 use axum::{Json, Router, routing::post};
 use backstory_engine::{
     EmbedRequest, embed,
+    enrich::EnrichRequest,
     ledger::Branches,
+    llm,
     settings::{self, ForgeKind, Settings},
     sources::forge,
+    summary::SummarizeRequest,
 };
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
-use crate::support::{Fixture, Forge, Indexed, TOKEN as FORGE_TOKEN, settings_with};
+use crate::support::{Fixture, Forge, Indexed, StandIn, TOKEN as FORGE_TOKEN, settings_with};
 
 /// The projects. The name of one begins like that of another.
 pub(super) const PROJECTS: [&str; 5] = ["acme/shop", "acme/shop-admin", "acme/web", "tools/api", "tools/docs"];
@@ -31,19 +33,29 @@ const WORDS: [&str; 32] = [
 /// Numbers in a vector of the stand-in for an embedding model.
 const DIMENSION: usize = 48;
 
-/// The forge, the repositories and the embedding model of all projects.
+/// The forge, the repositories and the models of all projects.
 pub(super) struct World {
     forge: Forge,
     repositories: Vec<Fixture>,
-    vectors: Vectors,
+    /// Those of each repository, the oldest first.
+    commits: Vec<Vec<String>>,
+    models: StandIn,
 }
 
 /// Makes texts, the same ones for the same seed.
-struct Texts(fastrand::Rng);
+struct Texts {
+    words: fastrand::Rng,
+    /// Who writes and what refers to what.
+    structure: fastrand::Rng,
+}
 
 impl Texts {
+    fn new(words: u64, structure: u64) -> Self {
+        Self { words: fastrand::Rng::with_seed(words), structure: fastrand::Rng::with_seed(structure) }
+    }
+
     fn word(&mut self) -> &'static str {
-        WORDS[self.0.usize(..WORDS.len()).min(self.0.usize(..WORDS.len()))]
+        WORDS[self.words.usize(..WORDS.len()).min(self.words.usize(..WORDS.len()))]
     }
 
     fn words(&mut self, count: usize) -> String {
@@ -55,15 +67,15 @@ impl Texts {
     }
 
     fn someone(&mut self) -> &'static str {
-        EVERYBODY[self.0.usize(..EVERYBODY.len())]
+        EVERYBODY[self.structure.usize(..EVERYBODY.len())]
     }
 
     /// A reference to an issue or merge request of any project, as one project writes it.
     fn reference(&mut self, project: &str) -> String {
-        let other = PROJECTS[self.0.usize(..PROJECTS.len())];
-        let short = match self.0.bool() {
-            true => format!("#{}", 1 + self.0.usize(..ISSUES)),
-            false => format!("!{}", 1 + self.0.usize(..MERGE_REQUESTS)),
+        let other = PROJECTS[self.structure.usize(..PROJECTS.len())];
+        let short = match self.structure.bool() {
+            true => format!("#{}", 1 + self.structure.usize(..ISSUES)),
+            false => format!("!{}", 1 + self.structure.usize(..MERGE_REQUESTS)),
         };
         if other == project { short } else { format!("{other}{short}") }
     }
@@ -128,12 +140,18 @@ fn issue(place: usize, number: usize, texts: &mut Texts) -> Value {
 fn merge_request(place: usize, number: usize, commits: &[String], texts: &mut Texts) -> Value {
     let (project, time) = (PROJECTS[place], at(place * 100 + 50 + number * 10));
     let author = texts.someone();
+    // The last one waits for its review.
+    let is_merged = number < MERGE_REQUESTS - 1;
+    let merged = |value: Value| if is_merged { value } else { Value::Null };
     json!({
-        "title": texts.words(5), "description": texts.description(project), "state": "merged", "author": author,
-        "reviewers": [texts.someone()], "approved_by": ["carol"], "labels": ["bug"], "source_branch": "topic",
-        "target_branch": "main", "created_at": time, "updated_at": at(place * 100 + 58 + number * 10),
-        "merged_at": at(place * 100 + 57 + number * 10), "merged_by": "bob", "merge_commit_sha": commits[number],
-        "sha": commits[number], "closes": [texts.reference(project).replace('!', "#")],
+        "title": texts.words(5), "description": texts.description(project),
+        "state": if is_merged { "merged" } else { "opened" }, "author": author,
+        "reviewers": [texts.someone()], "approved_by": if is_merged { vec!["carol"] } else { vec![] }, "labels": ["bug"],
+        "source_branch": "topic", "target_branch": "main", "created_at": time,
+        "updated_at": at(place * 100 + 58 + number * 10),
+        "merged_at": merged(json!(at(place * 100 + 57 + number * 10))), "merged_by": merged(json!("bob")),
+        "merge_commit_sha": merged(json!(commits[number])), "sha": commits[number],
+        "closes": [texts.reference(project).replace('!', "#")],
         "discussions": [[{
             "author": "alice", "at": time, "body": texts.description(project),
             "position": {"path": "src/session.rs", "lines": [2, 3]},
@@ -144,13 +162,20 @@ fn merge_request(place: usize, number: usize, commits: &[String], texts: &mut Te
 impl World {
     /// Made of a seed.
     pub(super) fn new(seed: u64) -> Self {
-        let mut texts = Texts(fastrand::Rng::with_seed(seed));
-        let (mut repositories, mut projects) = (Vec::new(), Vec::new());
+        Self::with_words(seed, [seed; PROJECTS.len()])
+    }
+
+    /// Made of a seed, with the words of each project made of one of its own. What refers to what follows from the first.
+    pub(super) fn with_words(seed: u64, words: [u64; PROJECTS.len()]) -> Self {
+        let texts = |(place, words): (u64, u64)| Texts::new(words * 10 + place, seed * 10 + place);
+        let mut all: Vec<Texts> = (0..).zip(words).map(texts).collect();
+        let (mut repositories, mut all_commits, mut projects) = (Vec::new(), Vec::new(), Vec::new());
         let mut people: Vec<String> = EVERYBODY.map(str::to_owned).to_vec();
         // Whose token it is.
         people.push("johndoe".to_owned());
         for (place, path) in PROJECTS.into_iter().enumerate() {
-            let (repository, commits) = repository(place, &mut texts);
+            let texts = &mut all[place];
+            let (repository, commits) = repository(place, texts);
             repositories.push(repository);
             people.extend([own_person(place), insider(place)]);
             let label = |name: &str| json!({"name": name, "color": "#ff0000", "description": null});
@@ -159,20 +184,39 @@ impl World {
             projects.push(json!({
                 "path": path, "id": 5 + place, "description": texts.sentence(), "milestones": [],
                 "labels": labels.into_iter().map(label).collect::<Vec<_>>(),
-                "issues": (0..ISSUES).map(|number| issue(place, number, &mut texts)).collect::<Vec<_>>(),
+                "issues": (0..ISSUES).map(|number| issue(place, number, texts)).collect::<Vec<_>>(),
                 "merge_requests":
-                    (0..MERGE_REQUESTS).map(|number| merge_request(place, number, &commits, &mut texts)).collect::<Vec<_>>(),
+                    (0..MERGE_REQUESTS).map(|number| merge_request(place, number, &commits, texts)).collect::<Vec<_>>(),
             }));
+            all_commits.push(commits);
         }
         let people: Vec<Value> =
             people.iter().map(|name| json!({"username": name, "name": format!("{name} of the team")})).collect();
         let forge = Forge::start_with(&json!({"people": people, "projects": projects}).to_string());
         for (place, path) in PROJECTS.into_iter().enumerate() {
             forge.set_confidential(&format!("{path}#{ISSUES}"), true);
-            forge.discuss_inside(&format!("{path}#1"), &insider(place), &texts.description(path));
+            forge.discuss_inside(&format!("{path}#1"), &insider(place), &all[place].description(path));
         }
         forge.advance(600);
-        Self { forge, repositories, vectors: Vectors::start() }
+        Self { forge, repositories, commits: all_commits, models: start_models() }
+    }
+
+    /// The commits of a project's repository, the oldest first.
+    pub(super) fn commits(&self, project: &str) -> &[String] {
+        let place = PROJECTS.iter().position(|path| *path == project).unwrap();
+        &self.commits[place]
+    }
+
+    /// Address of the forge.
+    pub(super) fn url(&self) -> &str {
+        &self.forge.url
+    }
+
+    /// A text without the places on this machine where the world is.
+    pub(super) fn without_places(&self, text: &str) -> String {
+        let text = text.replace(&self.forge.url, "[forge]");
+        let paths = self.repositories.iter().map(|repository| repository.path().display().to_string());
+        paths.fold(text, |text, path| text.replace(&path, "[repository]"))
     }
 
     /// A data directory that holds some of the projects, with all vectors.
@@ -192,11 +236,20 @@ impl World {
         let embedding = embed::Settings {
             provider: embed::Provider::Ollama,
             model: Some("words".to_owned()),
-            base_url: Some(self.vectors.url.parse().unwrap()),
+            base_url: Some(self.models.url.parse().unwrap()),
             dimension: Some(DIMENSION),
             ..embed::Settings::default()
         };
-        let settings = Settings { embedding, ..settings_with(vec![forge]) };
+        let model = llm::Settings {
+            provider: llm::Provider::Ollama,
+            model: "quoter".to_owned(),
+            base_url: embedding.base_url.clone(),
+            api_key: None,
+            timeout: llm::TIMEOUT,
+            max_tokens: llm::MAX_TOKENS,
+            daily_tokens: 1 << 40,
+        };
+        let settings = Settings { embedding, llm: Some(model), ..settings_with(vec![forge]) };
         let directory = Indexed::empty(settings).await;
         for (project, repository) in PROJECTS.iter().zip(&self.repositories) {
             if projects.contains(project) {
@@ -206,41 +259,35 @@ impl World {
         directory.sync().await;
         let task = directory.engine.answer(EmbedRequest {}).await.unwrap();
         directory.end_of(&task).await.unwrap();
+        let task = directory.engine.answer(EnrichRequest::default()).await.unwrap();
+        let written = directory.end_of(&task).await.unwrap();
+        let is_some = |what: &str| written[what].as_u64().is_some_and(|count| count > 0);
+        assert!(is_some("commits") && is_some("notes") && written["failed"] == 0, "{written}");
+        for project in projects {
+            // All of which a summary is asked for later: none must be written while answers are compared.
+            for short in ["#1".to_owned(), format!("#{ISSUES}"), "!1".to_owned(), "!3".to_owned()] {
+                let id = format!("{project}{short}").parse().unwrap();
+                directory.engine.answer(SummarizeRequest { id }).await.unwrap();
+            }
+        }
         directory.check().await;
         directory
     }
 }
 
-/// A stand-in for an embedding model: a text has the same vector whatever it is embedded with.
-struct Vectors {
-    url: String,
-    _stop: oneshot::Sender<()>,
-}
-
-impl Vectors {
-    fn start() -> Self {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let (stop, stopped) = oneshot::channel::<()>();
-        let embed = |Json(body): Json<Value>| async move {
-            let texts = body["input"].as_array().cloned().unwrap_or_default();
-            let vectors: Vec<_> = texts.iter().map(|text| vector(text.as_str().unwrap_or_default())).collect();
-            Json(json!({"model": "words", "embeddings": vectors}))
-        };
-        let router = Router::new().route("/api/embed", post(embed));
-        thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-                tokio::select! {
-                    _ = stopped => {}
-                    served = axum::serve(listener, router).into_future() => served.unwrap(),
-                }
-            });
-        });
-        Self { url, _stop: stop }
-    }
+/// Starts a stand-in for an embedding model, of which a text has the same vector whatever it is embedded with, and for a
+/// language model, which quotes what it is given.
+fn start_models() -> StandIn {
+    let embed = |Json(body): Json<Value>| async move {
+        let texts = body["input"].as_array().cloned().unwrap_or_default();
+        let vectors: Vec<_> = texts.iter().map(|text| vector(text.as_str().unwrap_or_default())).collect();
+        Json(json!({"model": "words", "embeddings": vectors}))
+    };
+    let write = |Json(body): Json<Value>| async move {
+        let prompt = body["messages"][1]["content"].as_str().unwrap_or_default();
+        Json(json!({"message": {"content": quote(prompt)}, "done": true, "prompt_eval_count": 1, "eval_count": 1}))
+    };
+    StandIn::start(|_| Router::new().route("/api/embed", post(embed)).route("/api/chat", post(write)))
 }
 
 /// How often each word of a text occurs, the words spread over the numbers.
@@ -252,4 +299,26 @@ fn vector(text: &str) -> Vec<f32> {
         vector[hash as usize % DIMENSION] += 1.0;
     }
     vector
+}
+
+/// What a language model answers that only quotes: in the shape that the prompt asks for.
+fn quote(prompt: &str) -> String {
+    let mut passages = (1_u32..).zip(prompt.split("<<<passage [").skip(1));
+    let cited = passages.find_map(|(number, passage)| Some((number, first_sentence(passage)?)));
+    match cited {
+        Some((number, text)) if prompt.ends_with("Notes:") => {
+            json!({"notes": [{"about": "reason", "text": text, "evidence": [number]}]}).to_string()
+        }
+        Some((number, text)) => format!("{} [{number}].", text.trim_end_matches('.')),
+        None if prompt.starts_with("<<<commit>>>") => {
+            json!({"type": "feature", "confidence": 0.5, "reason": first_sentence(prompt)}).to_string()
+        }
+        None => first_sentence(prompt).unwrap_or("NOT FOUND").to_owned(),
+    }
+}
+
+/// The first sentence of those that [`Texts::sentence`] makes.
+fn first_sentence(text: &str) -> Option<&str> {
+    let text = &text[text.find("The ")?..];
+    Some(&text[..=text.find('.')?])
 }

@@ -42,7 +42,8 @@ const TITLES: usize = 2000;
 fn request(about: About, tokens: usize, format: Format) -> ContextRequest {
     let filter = Filter::default();
     let (mode, path, snapshot) = (Mode::All, None, None);
-    ContextRequest { about, filter, path, mode, format, tokens, diffs: true, tests: true, snapshot }
+    let (near, ranking) = (vec![], None);
+    ContextRequest { about, filter, path, near, ranking, mode, format, tokens, diffs: true, tests: true, snapshot }
 }
 
 async fn fill(data_dir: &Path, vocabulary: &Vocabulary) -> Outcome<()> {

@@ -63,7 +63,7 @@ def embed(model, batch):
 
 
 class Runtime:
-    """Embeds texts as the benchmark does: tokenised, sorted by length, in batches."""
+    """Embeds texts as the benchmark does: tokenized, sorted by length, in batches."""
 
     def __init__(self, lanes, threads, batch):
         self.batch = batch

@@ -44,8 +44,7 @@ async fn searches(engine: &Engine, vocabulary: &Vocabulary, name: &str, mode: Mo
             filter: filter.clone(),
             mode,
             limit: LIMIT,
-            ranking: None,
-            rerank: false,
+            ..SearchRequest::default()
         };
         let start = Instant::now();
         let found = engine.search_documents(request).await?;

@@ -33,7 +33,11 @@ use crate::{
     error::{Error, Result},
     read::existing_nodes,
     resources::Resources,
-    search::{MAX_QUERY, Mode, SearchRequest, SearchResponse, check_names, find_named, is_excluded, search_documents},
+    search::{
+        Expansion, MAX_QUERY, Mode, SearchRequest, SearchResponse, check_names, find_named, is_excluded,
+        search_documents,
+    },
+    settings::Ranking,
     use_case::{UseCase, Weight},
 };
 use definition::definitions_asked;
@@ -46,7 +50,7 @@ pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
 
 /// Hits of the search that stories are made of.
 const HITS: usize = 40;
-/// Words from which on what stands in quotation marks must have been said just so.
+/// Number of words at which a text in quotation marks must have been said just so.
 const QUOTED_WORDS: usize = 4;
 /// Documents in which a name is looked for.
 const NAME_HITS: usize = 30;
@@ -64,6 +68,9 @@ pub struct AskRequest {
     pub filter: Filter,
     /// Whether a language model may word the answer, if one is configured.
     pub model: bool,
+    /// How what is found is ranked, if not as configured.
+    #[serde(default)]
+    pub ranking: Option<Ranking>,
 }
 
 impl UseCase for AskRequest {
@@ -97,7 +104,7 @@ pub(crate) async fn ask(resources: &Resources, request: AskRequest) -> Result<An
     ask_streaming(resources, request, None).await
 }
 
-/// Answers a question, and tells each statement as soon as it is certain. Whoever no longer listens is not waited for.
+/// Answers a question, and tells each statement as soon as it is certain. A caller that no longer listens is not waited for.
 ///
 /// # Errors
 /// Those of [`Self::ask`].
@@ -134,7 +141,53 @@ pub(crate) async fn ask_streaming(
     finish_answer(resources, &found, answer, warnings).await
 }
 
+/// What a question lacks to be answered from what is stored, a sentence each; `None` if it can be answered.
+///
+/// # Errors
+/// Those of [`ask`].
+pub(crate) async fn find_missing(resources: &Resources, request: AskRequest) -> Result<Option<Vec<String>>> {
+    let reading = read_stories(resources, &request).await?;
+    // By words alone, which is quick: meaning can only make a question answerable that words do not.
+    if reading.judge(&[]).answerable {
+        return Ok(None);
+    }
+    let verdict = reading.judge(&reading.score(resources).await);
+    Ok((!verdict.answerable).then_some(verdict.missing))
+}
+
+/// What was read for a question, before it is judged.
+struct Reading {
+    question: String,
+    query: String,
+    read: Question,
+    asked: Asked,
+    stories: Vec<Story>,
+    by_meaning: bool,
+    warnings: Vec<String>,
+}
+
+impl Reading {
+    /// Scores the sentences of the stories.
+    async fn score(&self, resources: &Resources) -> Vec<Scored> {
+        let Self { read, query, asked, stories, by_meaning, .. } = self;
+        score_sentences(resources, read, query, &asked.weights(), stories, *by_meaning).await
+    }
+
+    fn judge(&self, scored: &[Scored]) -> Verdict {
+        evidence::judge(&self.asked, &candidates(&self.read, &self.stories, scored))
+    }
+}
+
 async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<Found> {
+    let reading = read_stories(resources, request).await?;
+    let scored = reading.score(resources).await;
+    let verdict = reading.judge(&scored);
+    let Reading { question, stories, warnings, .. } = reading;
+    Ok(Found { question, stories, scored, verdict, warnings })
+}
+
+/// Searches for a question and reads what fits best.
+async fn read_stories(resources: &Resources, request: &AskRequest) -> Result<Reading> {
     let question = request.question.trim();
     let length = question.chars().count();
     if length == 0 {
@@ -154,7 +207,10 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<Fo
         query: query.clone(),
         filter: request.filter.clone(),
         limit: HITS,
+        ranking: request.ranking,
         rerank: true,
+        // Only the best hits are read.
+        expansion: Expansion::None,
         ..Default::default()
     };
     let (response, asked) =
@@ -163,15 +219,12 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<Fo
     let definitions = definitions_asked(resources, &question, &request.filter).await?;
     let stories = load_stories(resources, &response.hits, &definitions).await?;
     let by_meaning = response.mode == Mode::Hybrid && response.coverage.embedded > 0;
-    let scored = score_sentences(resources, &read, &query, &asked.weights(), &stories, by_meaning).await;
-    let candidates: Vec<Candidate> = candidates(&read, &stories, &scored);
     let named = find_named(resources, &question, request.filter.project.as_deref()).await?;
-    let read = named.iter().any(|id| stories.iter().any(|story| story.id == *id));
+    let is_read = named.iter().any(|id| stories.iter().any(|story| story.id == *id));
     let absent = missing_references(resources, named, &request.filter).await?;
     let unsaid = unsaid(&question, &stories);
-    let asked = Asked { named: read, absent, unsaid, ..asked };
-    let verdict = evidence::judge(&asked, &candidates);
-    Ok(Found { question, stories, scored, verdict, warnings: warnings(response) })
+    let asked = Asked { named: is_read, absent, unsaid, ..asked };
+    Ok(Reading { question, query, read, asked, stories, by_meaning, warnings: warnings(response) })
 }
 
 /// Those of the issues, merge requests and commits that are not there, or left out. A merge that only repeats its
@@ -185,7 +238,8 @@ async fn missing_references(resources: &Resources, named: Vec<NodeId>, filter: &
 /// The words of a question and how many documents have each.
 async fn question_weights(resources: &Resources, question: &Question, filter: &Filter) -> Result<Asked> {
     let index = resources.index();
-    let within = Filter { project: filter.project.clone(), ..Filter::default() };
+    let (project, projects) = (filter.project.clone(), filter.projects.clone());
+    let within = Filter { project, projects, ..Filter::default() };
     let projects = Projects::of(filter);
     let terms = question.terms.iter().map(|term| term_of(&term.word).unwrap_or(0));
     let (_, frequencies) = index.frequencies(projects, terms);

@@ -23,6 +23,8 @@ const DIRECTORY: &str = "backups";
 const BEFORE: &str = "ledger.before-restore";
 /// Most of them that are kept; then none is replaced any more.
 const MAX_REPLACED: usize = 100;
+/// Most copies in the data directory.
+const MAX_BACKUPS: usize = 100;
 /// What SQLite keeps beside a database: its log, and what processes share.
 const LOGS: [&str; 2] = ["-wal", "-shm"];
 /// What every database of SQLite begins with.
@@ -51,6 +53,7 @@ pub struct BackupRequest {}
 impl UseCase for BackupRequest {
     const NAME: &'static str = "backup";
     const SCOPE: Scope = Scope::Admin;
+    const CONCERNS_ALL_PROJECTS: bool = true;
     const ROLE: Option<ServerRole> = None;
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = Backup;
@@ -69,6 +72,10 @@ pub(crate) async fn backup(resources: &Resources) -> Result<Backup> {
     let path = directory.join(format!("ledger-{}.sqlite", Timestamp::now().as_millisecond()));
     blocking(move || {
         fs::create_dir_all(&directory).map_err(unusable(&directory))?;
+        if fs::read_dir(&directory).map_err(unusable(&directory))?.count() >= MAX_BACKUPS {
+            let message = format!("there are {MAX_BACKUPS} copies in {} already", directory.display());
+            return Err(Error::new(ErrorKind::Conflict, message).with_hint("move them elsewhere, or delete old ones"));
+        }
         let ledger_seq = ledger.last_seq()?;
         ledger.backup(&path)?;
         let bytes = fs::metadata(&path).map_err(unusable(&path))?.len();
@@ -87,7 +94,7 @@ pub struct Restored {
 }
 
 /// Puts a copy in place of the ledger of a data directory that nobody has open. The ledger that was there is kept beside
-/// it. Graph and index are made anew when they are opened.
+/// it. Graph and index are rebuilt when they are opened.
 ///
 /// # Errors
 /// It is no whole ledger, was written by a newer program, or a file cannot be read or written. The ledger is as it was.
@@ -104,7 +111,7 @@ pub fn restore(file: &Path, data_dir: &Path) -> Result<Restored> {
     let (ledger_seq, kept) = checked?;
     File::open(&fresh).and_then(|file| file.sync_all()).map_err(unusable(&fresh))?;
     let ledger = data_dir.join(LEDGER);
-    // Before anything changes: whoever opens it from now on must not take graph and index for those of this ledger.
+    // Before anything changes: a process that opens it from now on must not use graph and index as those of this ledger.
     let marker = data_dir.join(RESTORED);
     replace_file(&marker).and_then(|file| file.sync_all()).map_err(unusable(&marker))?;
     let mut replaced = None;
@@ -155,7 +162,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A new file in the place of whatever is there; a link there is not followed.
+/// A new file in place of whatever is there; a link there is not followed.
 fn replace_file(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

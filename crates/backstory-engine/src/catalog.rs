@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use backstory_model::text::echo;
-use backstory_sources::{forge, git::address::AllowedHosts};
+use backstory_sources::forge;
 
 use crate::{
     error::{Error, ErrorKind, Result},
+    groups::{forges_with_groups, known_groups},
     resources::Resources,
-    settings::Forge,
+    settings::{Forge, group_of_pattern},
 };
 
 /// The forges with projects to read.
@@ -21,6 +22,10 @@ pub(crate) struct Forges {
 /// Every visible project that can be synced: of a forge, of a repository, or of both.
 pub(crate) async fn known_projects(resources: &Resources) -> Result<BTreeSet<String>> {
     let mut known: BTreeSet<String> = resources.settings().projects().map(|(_, project)| project.to_owned()).collect();
+    let groups = known_groups(resources).await?;
+    let forges = forges_with_groups(resources).await?;
+    let of_groups = forges.iter().flat_map(|forge| groups.projects_of(forge));
+    known.extend(of_groups.map(|project| project.path));
     let repositories = resources.with_ledger(|ledger| ledger.repositories()).await?;
     known.extend(repositories.into_iter().map(|entry| entry.project));
     known.retain(|project| resources.visibility().allows_project(project));
@@ -35,7 +40,13 @@ pub(crate) async fn list_forges(resources: &Resources) -> Result<Vec<Forge>> {
 
 pub(crate) async fn all_forges(resources: &Resources) -> Result<Forges> {
     let mut unusable = Vec::new();
-    let mut forges = resources.settings().forges.clone();
+    let groups = known_groups(resources).await?;
+    let mut forges = forges_with_groups(resources).await?;
+    for forge in &mut forges {
+        let found = groups.projects_of(forge);
+        forge.projects.retain(|project| group_of_pattern(project).is_none());
+        forge.projects.extend(found.into_iter().map(|project| project.path));
+    }
     for entry in resources.with_ledger(|ledger| ledger.repositories()).await? {
         let Some(added) = entry.forge else { continue };
         if forges.iter().any(|forge| forge.projects.contains(&entry.project)) {
@@ -58,7 +69,7 @@ pub(crate) async fn all_forges(resources: &Resources) -> Result<Forges> {
             None => forges.push(Forge {
                 kind: added.kind,
                 connection: forge::Settings {
-                    network: network_for_added_forges(resources),
+                    network: resources.settings().repositories.network_of_added_forges(),
                     ..forge::Settings::new(base_url, None)
                 },
                 projects: vec![entry.project],
@@ -67,11 +78,6 @@ pub(crate) async fn all_forges(resources: &Resources) -> Result<Forges> {
         }
     }
     Ok(Forges { usable: forges, unusable })
-}
-
-/// Where a forge may be that is not configured: whoever uses the API can name one.
-pub(crate) fn network_for_added_forges(resources: &Resources) -> forge::Network {
-    forge::Network::Public(AllowedHosts::new(&resources.settings().repositories.allowed_hosts))
 }
 
 pub(crate) fn forgotten(project: &str) -> Error {

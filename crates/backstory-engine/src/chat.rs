@@ -32,7 +32,7 @@ pub const MAX_CHATS: u64 = 10_000;
 /// Most messages of a conversation, questions and answers together.
 pub const MAX_MESSAGES: u64 = 1_000;
 /// Most conversations, or messages, of one list.
-pub const MAX_LISTED: usize = 100;
+pub const MAX_LISTED: usize = 200;
 /// Most sources of an answer of which it is told who wrote them.
 const MAX_SOURCES: usize = 5;
 
@@ -64,6 +64,9 @@ pub struct CreateChat {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListChats {
+    /// Only those with a lower number.
+    #[serde(default)]
+    pub before: Option<i64>,
     /// Most conversations, at most [`MAX_LISTED`].
     pub limit: usize,
 }
@@ -116,7 +119,7 @@ impl UseCase for ListChats {
     type Answer = Vec<Chat>;
 
     async fn run(self, resources: &Resources) -> Result<Vec<Chat>> {
-        list_chats(resources, self.limit).await
+        list_chats(resources, self.before, self.limit).await
     }
 }
 
@@ -185,12 +188,12 @@ async fn create_chat(resources: &Resources, project: Option<String>) -> Result<C
     })
 }
 
-/// The conversations, newest first, at most `limit`.
+/// The conversations, newest first, those before a number if one is given, at most `limit`.
 ///
 /// # Errors
 /// The ledger cannot be read.
-async fn list_chats(resources: &Resources, limit: usize) -> Result<Vec<Chat>> {
-    resources.with_ledger(move |ledger| ledger.chats(limit.min(MAX_LISTED))).await
+async fn list_chats(resources: &Resources, before: Option<i64>, limit: usize) -> Result<Vec<Chat>> {
+    resources.with_ledger(move |ledger| ledger.chats(before, limit.min(MAX_LISTED))).await
 }
 
 /// One conversation.
@@ -206,7 +209,7 @@ pub(crate) async fn find_chat(resources: &Resources, id: i64) -> Result<Option<C
 /// # Errors
 /// The ledger cannot be read.
 pub(crate) async fn list_messages(resources: &Resources, chat: i64, after: u64, limit: usize) -> Result<Vec<Message>> {
-    let stored = resources.with_ledger(move |ledger| ledger.messages(chat, after, limit.min(MAX_LISTED))).await?;
+    let stored = resources.with_ledger(move |ledger| ledger.messages(chat, after, limit.min(MAX_LISTED + 1))).await?;
     stored.into_iter().map(Message::try_from).collect()
 }
 
@@ -257,6 +260,7 @@ pub(crate) async fn send_message(
                 question: text.clone(),
                 filter: Filter { project: known.project, ..Filter::default() },
                 model,
+                ranking: None,
             };
             let answer = ask_streaming(resources, request, telling).await?;
             let shown = shown(&answer);

@@ -1,7 +1,10 @@
 //! Checks that the ledger is consistent with itself, and graph, lists and index with the ledger. The rules over the graph
 //! alone are queries in `queries/checks/`; repairing belongs to `rebuild`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use backstory_model::{
     document::Document,
@@ -42,6 +45,8 @@ const NAMED_ASIDE: usize = 1000;
 const BATCH: usize = 1000;
 /// How often the lists are compared with the ledger if it changes meanwhile.
 const MAX_COMPARISONS: usize = 3;
+/// How long one rule over the graph may take: it reads a large part of it.
+const RULE_TIME: Duration = Duration::from_secs(600);
 /// Issues and merge requests whose documents are compared at once.
 const THREAD_BATCH: usize = 100;
 
@@ -151,7 +156,7 @@ async fn check_all(resources: &Resources) -> Result<CheckReport> {
     // What is missing because it cannot be read is told by the quarantine.
     let (_, aside) = resources.with_ledger(|ledger| ledger.quarantine(NAMED_ASIDE)).await?;
     for check in CHECKS {
-        let rows = resources.graph_query(check.query, vec![]).await?;
+        let rows = resources.graph_query_within(check.query, vec![], RULE_TIME).await?;
         let rows = rows.iter().filter(|row| !row.node("node").is_some_and(|node| is_aside(&node, &aside)));
         let names = rows.map(|row| match row.node("node") {
             Some(node) => node.to_string(),
@@ -166,7 +171,7 @@ async fn check_all(resources: &Resources) -> Result<CheckReport> {
     add("the index has a document for each of them, with its current text", index_gaps(resources, &expected).await?);
     add("every indexed repository has its clone, with the indexed commit", broken_clones(resources).await?);
     add("the lines of every file at an indexed head have an origin", files_without_blame(resources).await?);
-    add("links that nobody stated follow from ledger and index", unfounded_links(resources).await?);
+    add("inferred links follow from ledger and index", unfounded_links(resources).await?);
     add("what language models wrote is in the graph as the ledger has it", wrong_written(resources).await?);
     add("the lists have what the ledger has", wrong_lists(resources).await?);
     add("every projection has applied every change", lag(resources).await?);
@@ -279,7 +284,7 @@ async fn index_gaps(resources: &Resources, expected: &Expected) -> Result<Vec<St
     }
     let held = index.coverage().documents;
     if held > wanted {
-        problems.push(format!("{} documents are of nothing that exists", held - wanted));
+        problems.push(format!("{} documents belong to nothing that exists", held - wanted));
     }
     Ok(problems)
 }

@@ -1,6 +1,9 @@
 //! The history of files and code entities: their changes, where they are used, what they became. Why lines are as they
 //! are is in [`trace`](crate::trace).
 
+mod discussed;
+mod requests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
@@ -18,6 +21,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    clones::open_objects,
     error::{Error, Result},
     introduction::merge_requests_introducing,
     read::not_found,
@@ -27,12 +31,19 @@ use crate::{
     use_case::{UseCase, Weight},
 };
 
+use discussed::find_discussed_merge_requests;
+
+pub use discussed::{DiscussedMergeRequest, FileDiscussion};
+pub use requests::{FileMergeRequests, MAX_FILE_REQUESTS};
+
 /// Most changes of one page.
 pub const MAX_CHANGES: usize = 500;
 /// Most names that a file had.
 const MAX_NAMES: usize = 20;
 /// Most entities of one name that are told.
 pub const MAX_ENTITIES: usize = 50;
+/// Most branches that are searched for a commit.
+const MAX_BRANCHES: usize = 50;
 /// Most nodes at edges of one type and direction.
 const MAX_NEIGHBORS: usize = 50;
 
@@ -65,6 +76,10 @@ impl UseCase for HistoryRequest {
 pub struct History {
     /// Newest first.
     pub changes: Vec<Change>,
+    /// Of a file: the merge requests in which somebody wrote on it, under all its names, with what was said there, those in
+    /// which the last note is newest first; then those that are not merged and would change it. On the first page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub discussed: Vec<DiscussedMergeRequest>,
     /// Whether there are more.
     pub has_more: bool,
 }
@@ -104,7 +119,7 @@ pub struct CommitSummary {
 }
 
 impl CommitSummary {
-    fn new(project: &str, record: &CommitRecord) -> Self {
+    pub(crate) fn new(project: &str, record: &CommitRecord) -> Self {
         let commit = &record.commit;
         Self {
             id: NodeId::commit(project, &commit.sha.to_string()),
@@ -118,13 +133,13 @@ impl CommitSummary {
 
 /// A change as the graph tells it.
 #[derive(Clone, Debug)]
-struct Found {
+pub(crate) struct Found {
     /// When it was committed, later than any ancestor.
-    at: Timestamp,
-    sha: String,
-    kind: EntityChangeKind,
+    pub(crate) at: Timestamp,
+    pub(crate) sha: String,
+    pub(crate) kind: EntityChangeKind,
     /// What the file or entity was called then.
-    name: NodeId,
+    pub(crate) name: NodeId,
 }
 
 /// Requests code entities by name.
@@ -200,10 +215,12 @@ pub struct Neighbors {
 ///
 /// # Errors
 /// Nothing is known of it, or a store failed.
-async fn code_history(resources: &Resources, request: HistoryRequest) -> Result<History> {
+pub(crate) async fn code_history(resources: &Resources, request: HistoryRequest) -> Result<History> {
     let HistoryRequest { id, skip, limit } = request;
     if limit > MAX_CHANGES {
-        return Err(Error::invalid(format!("{limit} changes were asked for; at most {MAX_CHANGES} are told at once")));
+        return Err(Error::invalid(format!(
+            "{limit} changes were asked for; at most {MAX_CHANGES} can be listed at once"
+        )));
     }
     let what = match &id {
         NodeId::File { .. } => "file",
@@ -215,18 +232,22 @@ async fn code_history(resources: &Resources, request: HistoryRequest) -> Result<
         }
     };
     let found = changes_across_renames(resources, &id).await?;
-    if found.is_empty() {
-        return Err(not_found(what, &id.to_string()));
-    }
     let has_more = found.len() > skip.saturating_add(limit);
     let project = id.project().unwrap_or_default().to_owned();
+    let names: BTreeSet<NodeId> = found.iter().map(|change| change.name.clone()).chain([id.clone()]).collect();
+    let discussed =
+        if skip == 0 { find_discussed_merge_requests(resources, &project, names).await? } else { Vec::new() };
+    // A file that only a merge request in progress would add has no change yet.
+    if found.is_empty() && discussed.is_empty() {
+        return Err(not_found(what, &id.to_string()));
+    }
     resources
         .blocking(move |resources| {
             let mut changes = Vec::new();
             for found in found.into_iter().skip(skip).take(limit) {
                 changes.extend(to_change(resources, &project, found)?);
             }
-            Ok(History { changes, has_more })
+            Ok(History { changes, discussed, has_more })
         })
         .await
 }
@@ -255,7 +276,7 @@ fn to_change(resources: &Resources, project: &str, found: Found) -> Result<Optio
 
 /// The changes of a node, newest first, with those of the names that it had before up to when it lost them: what has
 /// one of these names later is something else.
-async fn changes_across_renames(resources: &Resources, id: &NodeId) -> Result<Vec<Found>> {
+pub(crate) async fn changes_across_renames(resources: &Resources, id: &NodeId) -> Result<Vec<Found>> {
     let mut told = vec![changes_of(resources, id).await?];
     let mut names = vec![id.clone()];
     let mut at = 0;
@@ -293,7 +314,7 @@ async fn replaced_by(resources: &Resources, id: &NodeId) -> Result<Vec<NodeId>> 
 }
 
 /// When which commit did what to a node, newest first.
-async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec<Found>> {
+pub(crate) async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     let (mut before, mut after) = (Timestamp::MAX, Value::any());
     loop {
@@ -427,6 +448,56 @@ fn neighbors(resources: &Resources, id: &NodeId) -> Result<Vec<Neighbors>> {
         }
     }
     Ok(found.into_values().filter(|neighbors| !neighbors.nodes.is_empty()).collect())
+}
+
+/// The merge requests that introduced each of the commits, the nearest first.
+///
+/// # Errors
+/// A store cannot be read.
+pub(crate) async fn merge_requests_of_commits(resources: &Resources, ids: Vec<NodeId>) -> Result<Vec<Vec<ThreadId>>> {
+    resources
+        .blocking(move |resources| {
+            let mut found = Vec::with_capacity(ids.len());
+            for id in &ids {
+                let commit = match id {
+                    NodeId::Commit { project, sha } => Sha::from_hex(sha.as_bytes()).map(|sha| (project, sha)),
+                    _ => None,
+                };
+                let Some((project, sha)) = commit else {
+                    found.push(Vec::new());
+                    continue;
+                };
+                let introducing = merge_requests_introducing(resources, project, sha)?;
+                found.push(introducing.into_iter().map(|carrier| carrier.id).collect());
+            }
+            Ok(found)
+        })
+        .await
+}
+
+/// The names of the indexed branches that have a commit, in order.
+///
+/// # Errors
+/// The clone cannot be read.
+pub(crate) async fn branches_with_commit(resources: &Resources, project: &str, sha: &str) -> Result<Vec<String>> {
+    let Some(sha) = Sha::from_hex(sha.as_bytes()) else { return Ok(Vec::new()) };
+    let project = project.to_owned();
+    resources
+        .blocking(move |resources| {
+            let Some(entry) = resources.ledger().repository(&project)? else { return Ok(Vec::new()) };
+            let objects = open_objects(resources, &project)?;
+            if !objects.exists(sha)? {
+                return Ok(Vec::new());
+            }
+            let mut names = Vec::new();
+            for (name, tip) in entry.indexed.iter().take(MAX_BRANCHES) {
+                if objects.is_ancestor(sha, *tip)? {
+                    names.push(name.clone());
+                }
+            }
+            Ok(names)
+        })
+        .await
 }
 
 /// Where all lines of a file come from, and the commit at which that holds.

@@ -45,7 +45,7 @@ pub(crate) fn recompute_hidden_people(resources: &Resources) -> Result<()> {
     inside.extend(hidden.iter().map(|(project, key)| (project.as_str(), key.as_str())));
     let owned = |(project, key): &(&str, &str)| ((*project).to_owned(), (*key).to_owned());
     let wanted: BTreeSet<(String, String)> = inside.difference(&public).map(owned).collect();
-    // Whoever was met since is settled by who met them.
+    // Profiles that were ingested since are decided by what mentioned them.
     let changed = ledger.hide_people(&wanted, mentions.seq)?;
     tracing::debug!(changed, hidden = wanted.len(), "profiles of people whom nothing public mentions");
     Ok(())

@@ -14,6 +14,7 @@ pub(crate) mod gather;
 mod items;
 mod notes;
 pub(crate) mod prove;
+mod retrieve;
 mod retrieved;
 mod summary;
 
@@ -22,6 +23,7 @@ use std::{collections::BTreeMap, time::Duration};
 use backstory_model::{
     digest::sha256_hex,
     filter::Filter,
+    id::NodeId,
     pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit, render},
     score::Profile,
 };
@@ -29,9 +31,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    ask::{AskRequest, find_missing},
     error::{Error, ErrorKind, Result},
     resources::{Resources, blocking},
-    search::{MAX_LIMIT, MAX_QUERY, check_filter, check_names},
+    search::{
+        MAX_LIMIT, MAX_QUERY, check_filter, check_names, check_ranking,
+        definitions::{find_definitions, only_name},
+    },
     settings::Ranking,
     snapshot::{State, find_snapshot, load_state},
     tokens,
@@ -46,12 +52,13 @@ use notes::model_notes;
 use retrieved::retrieved;
 
 pub use prove::{Proof, Source};
+pub use retrieve::{Approval, MAX_RETRIEVED_TOKENS, RetrieveRequest, Retrieved, RetrievedChunk};
 
 /// Longest time a pack may take.
 pub const MAX_TIME: Duration = Duration::from_secs(20);
 /// Most passages of a pack.
 pub const MAX_CHUNKS: usize = 50;
-/// How often a pack is made anew because the index changed meanwhile.
+/// How often a pack is rebuilt because the index changed meanwhile.
 const ATTEMPTS: usize = 3;
 /// Longest prefix of paths, in bytes.
 const MAX_PREFIX: usize = 1024;
@@ -82,8 +89,14 @@ pub struct ContextRequest {
     /// a path.
     #[serde(default)]
     pub filter: Filter,
-    /// Only code and documents whose path begins so, and commits that change such.
+    /// Only code and documents whose path starts with this, and commits that change them.
     pub path: Option<String>,
+    /// Nodes to which everything that search finds is near.
+    #[serde(default)]
+    pub near: Vec<NodeId>,
+    /// How what search finds is ranked, if not as configured.
+    #[serde(default)]
+    pub ranking: Option<Ranking>,
     /// What it may hold.
     #[serde(default)]
     pub mode: Mode,
@@ -114,7 +127,7 @@ impl UseCase for ContextRequest {
     type Answer = PrintedPack;
 
     async fn run(self, resources: &Resources) -> Result<PrintedPack> {
-        Ok(PrintedPack { text: render(&build_pack(resources, self).await?) })
+        Ok(PrintedPack { text: render(&Box::pin(build_pack(resources, self)).await?) })
     }
 }
 
@@ -128,7 +141,7 @@ pub(crate) async fn build_pack(resources: &Resources, request: ContextRequest) -
     if let About::Query(query) = &mut request.about {
         *query = resources.redactor().redact(query).0.into_owned();
     }
-    match tokio::time::timeout(MAX_TIME, build_contents(resources, &request)).await {
+    match tokio::time::timeout(MAX_TIME, Box::pin(build_contents(resources, &request))).await {
         Ok(done) => done,
         Err(_) => {
             Err(Error::new(ErrorKind::Timeout, format!("the context pack took longer than {} s", MAX_TIME.as_secs()))
@@ -160,15 +173,55 @@ async fn build_contents(resources: &Resources, request: &ContextRequest) -> Resu
 
 /// Everything that could be in the pack, the best first.
 async fn gather(resources: &Resources, request: &ContextRequest, state: &State) -> Result<ContextPack> {
-    let evidence = gather_evidence(resources, request, state).await?;
+    let (resolved, others) = resolve_symbol(resources, request).await?;
+    let (mut evidence, missing) = tokio::try_join!(
+        gather_evidence(resources, &resolved, state),
+        Box::pin(find_missing_of(resources, &resolved))
+    )?;
+    evidence.warnings.extend(others);
+    evidence.missing = missing.filter(|_| evidence.coverage.documents > 0);
     let mut pack = build_metadata(resources, request, state, &evidence.question).await?;
-    let (request, state) = (request.clone(), state.clone());
+    let (request, state) = (resolved, state.clone());
     resources
         .blocking(move |resources| {
             fill(resources, &request, &state, &evidence, &mut pack)?;
             Ok(pack)
         })
         .await
+}
+
+/// Where the question is only the name of code, the code is meant. Also returns what to say of its namesakes.
+async fn resolve_symbol(resources: &Resources, request: &ContextRequest) -> Result<(ContextRequest, Option<String>)> {
+    let mut resolved = request.clone();
+    let name = match &request.about {
+        // What governs says so in words, and not in code.
+        About::Query(query) if request.mode == Mode::All => only_name(query),
+        About::Query(_) | About::Target { .. } => None,
+    };
+    let Some(name) = name else { return Ok((resolved, None)) };
+    let definitions = find_definitions(resources, name, &request.filter).await?;
+    let mut ids = definitions.into_iter().filter_map(|definition| definition.id.parse::<NodeId>().ok());
+    let Some(id) = ids.next() else { return Ok((resolved, None)) };
+    let namesakes: Vec<String> = ids.map(|id| id.to_string()).collect();
+    let others = (!namesakes.is_empty()).then(|| format!("{name} is also defined as {}", namesakes.join(", ")));
+    resolved.about = About::Target { target: Target::Node(id), rev: None };
+    Ok((resolved, others))
+}
+
+/// What a question lacks to be answered. What is asked of a part of the repository may be answered elsewhere in it.
+async fn find_missing_of(resources: &Resources, request: &ContextRequest) -> Result<Option<Vec<String>>> {
+    let Filter { project, projects, .. } = request.filter.clone();
+    let of_projects = Filter { project, projects, ..Filter::default() };
+    let is_narrow = request.path.is_some()
+        || !request.near.is_empty()
+        || request.mode != Mode::All
+        || request.filter != of_projects;
+    let About::Query(question) = &request.about else { return Ok(None) };
+    if is_narrow {
+        return Ok(None);
+    }
+    let (question, filter) = (question.clone(), request.filter.clone());
+    find_missing(resources, AskRequest { question, filter, ranking: request.ranking, ..AskRequest::default() }).await
 }
 
 fn fill(
@@ -237,7 +290,7 @@ async fn build_metadata(
         documents: state.coverage.documents,
         embedded: state.coverage.embedded,
         tokenizer: tokens::TOKENIZER.to_owned(),
-        weights: weights(resources.settings().ranking),
+        weights: weights(request.ranking.unwrap_or(resources.settings().ranking)),
         ..Manifest::default()
     };
     Ok(ContextPack { format: request.format, metadata, manifest, ..ContextPack::default() })
@@ -268,7 +321,7 @@ async fn check_is_current(resources: &Resources, wanted: &str, state: &State) ->
     }
     let known = find_snapshot(resources, wanted).await?;
     Err(Error::new(
-        ErrorKind::Conflict,
+        ErrorKind::Gone,
         format!(
             "snapshot {} of {} is not what the index holds now, which is {}; older states are on record but not kept",
             known.id, known.created_at, state.id
@@ -292,7 +345,7 @@ fn checked(mut request: ContextRequest) -> Result<ContextRequest> {
         *query = query.trim().to_owned();
         let length = query.chars().count();
         if length == 0 {
-            return Err(Error::invalid("the question is empty").with_hint("say what the pack is to be about"));
+            return Err(Error::invalid("the question is empty").with_hint("say what the pack should be about"));
         }
         if length > MAX_QUERY {
             return Err(Error::invalid(format!(
@@ -308,6 +361,9 @@ fn checked(mut request: ContextRequest) -> Result<ContextRequest> {
         }
     }
     check_filter(&request.filter)?;
+    if let Some(ranking) = &request.ranking {
+        check_ranking(ranking)?;
+    }
     Ok(request)
 }
 
@@ -335,7 +391,7 @@ fn parameters(request: &ContextRequest) -> BTreeMap<String, String> {
     let name = |value: serde_json::Result<serde_json::Value>| {
         value.ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
     };
-    let kinds: Vec<&str> = request.filter.kinds.iter().map(|kind| kind.as_str()).collect();
+    let joined = |values: Vec<String>| Some(values.join(",")).filter(|values| !values.is_empty());
     let filter = &request.filter;
     let all = [
         ("format", Some(name(serde_json::to_value(request.format)))),
@@ -343,11 +399,16 @@ fn parameters(request: &ContextRequest) -> BTreeMap<String, String> {
         ("tokens", Some(request.tokens.to_string())),
         ("diffs", Some(request.diffs.to_string())),
         ("tests", Some(request.tests.to_string())),
-        ("kinds", Some(kinds.join(",")).filter(|kinds| !kinds.is_empty())),
+        ("kinds", joined(filter.kinds.iter().map(|kind| kind.as_str().to_owned()).collect())),
         ("path", request.path.clone()),
+        ("near", joined(request.near.iter().map(ToString::to_string).collect())),
+        ("paths", joined(filter.paths.clone())),
+        ("document_types", joined(filter.document_types.iter().map(|of| of.as_str().to_owned()).collect())),
+        ("nodes", joined(filter.nodes.clone())),
+        ("projects", joined(filter.projects.clone())),
         ("project", filter.project.clone()),
-        ("author", Some(filter.authors.join(",")).filter(|authors| !authors.is_empty())),
-        ("labels", Some(filter.labels.join(",")).filter(|labels| !labels.is_empty())),
+        ("author", joined(filter.authors.clone())),
+        ("labels", joined(filter.labels.clone())),
         ("state", filter.state.map(|state| state.as_str().to_owned())),
         ("after", filter.after.map(|at| at.to_string())),
         ("before", filter.before.map(|at| at.to_string())),

@@ -34,6 +34,8 @@ pub enum Provider {
     Ollama,
     /// A server that speaks the OpenAI protocol.
     OpenAi,
+    /// Nobody: texts are found by their words alone.
+    None,
 }
 
 /// Which model, and how to reach it.
@@ -70,6 +72,9 @@ struct Inner {
 enum Engine {
     Bundled(Bundled),
     Remote(Remote),
+    /// No text gets a vector. Model and dimension are those of the bundled one, so that its vectors are used again
+    /// when it is turned on.
+    Off,
 }
 
 impl Embedder {
@@ -82,6 +87,7 @@ impl Embedder {
         let foreground = Foreground::default();
         let inner = match settings.provider {
             Provider::Bundled => bundled(&settings, foreground)?,
+            Provider::None => Inner { engine: Engine::Off, ..bundled(&settings, foreground)? },
             Provider::Ollama | Provider::OpenAi => {
                 let remote = Remote::new(&settings)?;
                 let dimension = match remote.dimension() {
@@ -98,6 +104,11 @@ impl Embedder {
     /// Name of the model, to be recorded with its vectors: `all-MiniLM-L6-v2-int8`, `ollama:nomic-embed-text`.
     pub fn model(&self) -> &str {
         &self.0.model
+    }
+
+    /// Whether texts get no vectors.
+    pub fn is_off(&self) -> bool {
+        matches!(self.0.engine, Engine::Off)
     }
 
     /// Numbers in a vector.
@@ -124,7 +135,7 @@ impl Embedder {
         self.documents(texts, EmbedPriority::Foreground).await
     }
 
-    /// Likewise for nobody in particular: the bundled model works at a low priority, and waits while somebody else
+    /// The same for background work: the bundled model works at a low priority, and waits while somebody else
     /// [waits for an answer](Self::answering).
     ///
     /// # Errors
@@ -142,6 +153,7 @@ impl Embedder {
         match &self.0.engine {
             Engine::Bundled(bundled) => bundled.documents(texts, urgency).await,
             Engine::Remote(remote) => remote.documents(texts, self.0.dimension).await,
+            Engine::Off => Err(off()),
         }
     }
 
@@ -153,6 +165,7 @@ impl Embedder {
         match &self.0.engine {
             Engine::Bundled(bundled) => bundled.query(text).await,
             Engine::Remote(remote) => remote.query(text, self.0.dimension).await,
+            Engine::Off => Err(off()),
         }
     }
 
@@ -165,6 +178,7 @@ impl Embedder {
         match &self.0.engine {
             Engine::Bundled(bundled) => bundled.query(text).await.map(drop),
             Engine::Remote(remote) => remote.check(text, self.0.dimension).await,
+            Engine::Off => Ok(()),
         }
     }
 }
@@ -173,6 +187,13 @@ impl fmt::Debug for Embedder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Embedder").field("model", &self.0.model).finish_non_exhaustive()
     }
+}
+
+fn off() -> ProviderError {
+    ProviderError::setting(
+        "embedding.provider",
+        "is \"none\", so nothing is found by its meaning; name another".to_owned(),
+    )
 }
 
 fn bundled(settings: &Settings, foreground: Foreground) -> Result<Inner, ProviderError> {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    error::Result,
+    error::{Error, ErrorKind, Result},
     refresh::{optimize_index, refresh_links},
     repair::retry_after_repair,
     resources::Resources,
@@ -23,6 +23,7 @@ pub struct EmbedRequest {}
 impl UseCase for EmbedRequest {
     const NAME: &'static str = "embed";
     const SCOPE: Scope = Scope::Sync;
+    const CONCERNS_ALL_PROJECTS: bool = true;
     const ROLE: Option<ServerRole> = Some(ServerRole::Embed);
     type Answer = Task;
 
@@ -34,13 +35,20 @@ impl UseCase for EmbedRequest {
 /// Starts to give every document that has none its vectors.
 ///
 /// # Errors
-/// It is being done already.
+/// It is switched off, or being done already.
 fn start_embed(resources: &Resources) -> Result<Task> {
+    if resources.embedder().is_off() {
+        return Err(Error::new(
+            ErrorKind::Configuration,
+            "vectors are switched off by provider = \"none\" under [embedding]",
+        )
+        .with_hint("name another provider, or remove the key"));
+    }
     resources.start_task(TaskKind::Embed, false, |resources, reporter| async move {
         let embed = || embed_pending(&resources, None, None, &reporter);
         let done = with_snapshot(&resources, retry_after_repair(&resources, embed)).await?;
         if done.documents > 0 {
-            reporter.phase("optimising the index", None);
+            reporter.phase("optimizing the index", None);
             optimize_index(&resources).await?;
         }
         refresh_links(&resources).await?;

@@ -10,8 +10,10 @@
 //! at any time and the next one continues. Answers are in [`ask`](crate::ask), summaries in
 //! [`summary`](crate::summary).
 
+mod annotate;
 mod classification;
 mod pending;
+mod stored;
 
 use std::{
     collections::BTreeSet,
@@ -32,7 +34,7 @@ use serde_json::json;
 use crate::{
     catalog::known_projects,
     completion::{configured_model, try_complete},
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     generated::design_notes::{self, ThreadInput, thread_input},
     llm::{ChatModel, Prompt},
     provider::ProviderError,
@@ -43,6 +45,14 @@ use crate::{
 };
 use classification::{CommitInput, commit_input};
 use pending::{Pending, list_pending};
+
+pub use annotate::{
+    AnnotateRequest, AnnotatedNode, AnnotationChange, ChangeAnnotation, ListAnnotations, MAX_ANNOTATED,
+    MAX_ANNOTATIONS, MAX_CONTENT,
+};
+pub use stored::{Enrichments, GetEnrichments};
+
+pub use crate::generated::Annotation;
 
 /// Items that a model is asked about at once.
 const CONCURRENT: usize = 4;
@@ -155,9 +165,16 @@ enum Ended {
 ///
 /// # Errors
 /// No language model is configured, a project is not known, or it is being done already.
-async fn start_enrich(resources: &Resources, request: EnrichRequest) -> Result<Task> {
+async fn start_enrich(resources: &Resources, mut request: EnrichRequest) -> Result<Task> {
     configured_model(resources)?;
-    projects_to_enrich(resources, &request).await?;
+    let projects = projects_to_enrich(resources, &request).await?;
+    // 'All' means those that the caller sees.
+    if !resources.visibility().allows_all_projects() {
+        if projects.is_empty() {
+            return Err(Error::new(ErrorKind::NotFound, "there is no project to enrich"));
+        }
+        request.projects = projects.into_iter().collect();
+    }
     resources.start_task(TaskKind::Enrich, false, |resources, reporter| async move {
         let done = enrich(&resources, &request, &reporter).await?;
         Ok(json!(done))

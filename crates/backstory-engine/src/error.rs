@@ -28,12 +28,16 @@ pub enum ErrorKind {
     Invalid,
     /// What was asked for does not exist.
     NotFound,
+    /// It was there, and is not kept any more.
+    Gone,
     /// Something else is in the way: another sync, another process.
     Conflict,
     /// Configuration or credentials are wrong.
     Configuration,
-    /// Whoever asks did not show who they are.
+    /// The caller did not authenticate.
     Unauthenticated,
+    /// The caller may not do that.
+    Forbidden,
     /// Another service does not answer or answers wrongly.
     Upstream,
     /// It took too long.

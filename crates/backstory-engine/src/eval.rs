@@ -36,7 +36,7 @@ use sources::{find_sources, missing_sources};
 pub use self::pairs::PairRequest;
 
 /// Most questions that are asked at once.
-pub const MAX_ASKED: usize = 20;
+pub const MAX_QUESTIONS_PER_REQUEST: usize = 20;
 /// How many results of each leg are looked at, unless the request says.
 pub const DEFAULT_DEPTH: usize = 50;
 /// Most results of each leg that are looked at.
@@ -48,7 +48,7 @@ pub const MAX_DEPTH: usize = MAX_LIMIT;
 pub struct EvaluationRequest {
     /// Full path of the project that the questions are about; may be absent where there is only one.
     pub project: Option<String>,
-    /// The questions, at most [`MAX_ASKED`].
+    /// The questions, at most [`MAX_QUESTIONS_PER_REQUEST`].
     pub questions: Vec<Question>,
     /// The legs to ask.
     pub legs: Vec<Retriever>,
@@ -155,9 +155,11 @@ fn index_state(resources: &Resources) -> IndexState {
 }
 
 fn check(request: &EvaluationRequest) -> Result<()> {
-    if request.questions.is_empty() || request.questions.len() > MAX_ASKED {
+    if request.questions.is_empty() || request.questions.len() > MAX_QUESTIONS_PER_REQUEST {
         let count = request.questions.len();
-        return Err(Error::invalid(format!("{count} questions were given; 1 to {MAX_ASKED} can be asked at once")));
+        return Err(Error::invalid(format!(
+            "{count} questions were given; 1 to {MAX_QUESTIONS_PER_REQUEST} can be asked at once"
+        )));
     }
     if request.legs.is_empty() {
         return Err(Error::invalid("no leg was named").with_hint("name at least one"));

@@ -1,6 +1,8 @@
 //! Explores the graph from any node: what is around it, and the shortest path to another. Both walk stated edges in
 //! either direction, level by level, and say where a bound ended the walk.
 
+mod measures;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{edge::Edge, id::NodeId};
@@ -17,6 +19,10 @@ use crate::{
     resources::{Resources, blocking},
     use_case::{UseCase, Weight},
 };
+
+pub(crate) use self::measures::measure_edges;
+pub use self::measures::{EdgeMeasure, EdgeMethod};
+pub use crate::walk::GraphEdge;
 
 /// Most edges between a node and those of its neighborhood.
 pub const MAX_DEPTH: usize = 3;
@@ -60,7 +66,8 @@ impl UseCase for NeighborhoodRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Neighborhood {
-    /// The nodes, the nearest first, then by id; without the one that they are around.
+    /// The nodes, the nearest first; of those equally near issues, merge requests, commits and code first, then what has to do
+    /// with many nodes; then by id. Without the one that they are around.
     pub neighbors: Vec<Neighbor>,
     /// The edges over which they were reached, and others between them that were met, in order.
     pub edges: Vec<GraphEdge>,
@@ -76,18 +83,6 @@ pub struct Neighbor {
     pub id: NodeId,
     /// Fewest edges to it.
     pub distance: usize,
-}
-
-/// An edge of the graph.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct GraphEdge {
-    /// Where it starts.
-    pub from: NodeId,
-    /// Its name.
-    pub edge: Edge,
-    /// Where it ends.
-    pub to: NodeId,
 }
 
 /// Requests the shortest path between two nodes.
@@ -143,18 +138,27 @@ async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) 
         let mut walk = Walk::new(&graph, request.edges, MAX_BRANCHES);
         walk.check_known(&id)?;
         let mut distances = BTreeMap::from([(id.clone(), 0)]);
-        let mut frontier = BTreeSet::from([id.clone()]);
+        let mut frontier = vec![id.clone()];
         let mut omitted = 0;
         for distance in 1..=request.depth {
-            let mut reached = walk.expand(&frontier)?;
-            reached.retain(|node| !distances.contains_key(node));
             let room = (request.limit + 1).saturating_sub(distances.len());
+            if room == 0 {
+                walk.left_out
+                    .push(format!("what is {distance} edges away; at most {} nodes were asked for", request.limit));
+                break;
+            }
+            // Some of them may be known.
+            let enough = room + distances.len();
+            let mut reached: Vec<NodeId> = walk.expand(&frontier, enough)?.into_iter().collect();
+            reached.retain(|node| !distances.contains_key(node));
+            reached.sort_by_cached_key(|node| (generality(node), node.clone()));
             omitted += reached.len().saturating_sub(room);
-            frontier = reached.into_iter().take(room).collect();
-            distances.extend(frontier.iter().map(|node| (node.clone(), distance)));
+            reached.truncate(room);
+            distances.extend(reached.iter().map(|node| (node.clone(), distance)));
+            frontier = reached;
         }
         if omitted > 0 {
-            walk.left_out.push(format!("at least {omitted} more nodes; the limit is {}", request.limit));
+            walk.left_out.insert(0, format!("at least {omitted} more nodes; the limit is {}", request.limit));
         }
         let is_kept = |edge: &GraphEdge| distances.contains_key(&edge.from) && distances.contains_key(&edge.to);
         let edges = walk.edges.iter().filter(|edge| is_kept(edge)).cloned().collect();
@@ -162,10 +166,23 @@ async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) 
         let mut neighbors: Vec<Neighbor> =
             distances.into_iter().map(|(id, distance)| Neighbor { id, distance }).collect();
         // By id already.
-        neighbors.sort_by_key(|neighbor| neighbor.distance);
+        neighbors.sort_by_key(|neighbor| (neighbor.distance, generality(&neighbor.id)));
         Ok(Neighborhood { neighbors, edges, left_out: walk.left_out })
     })
     .await
+}
+
+/// How little it says that something is linked with a node: issues, merge requests, commits and code have the least, what
+/// is linked with everything has the most. Where there is not room for all, what says more is kept, and walked on from first.
+fn generality(id: &NodeId) -> u8 {
+    match id {
+        NodeId::Thread(_) | NodeId::Commit { .. } => 0,
+        NodeId::File { .. } | NodeId::Entity { .. } | NodeId::DesignNote { .. } => 1,
+        NodeId::Tag { .. } | NodeId::Branch { .. } | NodeId::Ticket(_) => 2,
+        NodeId::Discussion { .. } | NodeId::Note { .. } => 3,
+        NodeId::Person(_) | NodeId::Label { .. } | NodeId::Milestone { .. } => 4,
+        NodeId::Project(_) => 5,
+    }
 }
 
 /// Finds the shortest path between two nodes. Walks from both ends, on the side with fewer nodes first, until they meet.
@@ -223,7 +240,7 @@ impl Side {
     }
 
     fn advance(&mut self, walk: &mut Walk<'_>) -> Result<()> {
-        let mut next = walk.expand(&self.frontier)?;
+        let mut next = walk.expand(&self.frontier, usize::MAX)?;
         next.retain(|node| !self.reached.contains(node));
         self.reached.extend(next.iter().cloned());
         self.frontier = next;
@@ -263,12 +280,17 @@ impl<'a> Walk<'a> {
         self.read_nodes < MAX_READ_NODES && self.read_edges < MAX_READ_EDGES
     }
 
-    /// Reads the edges of nodes and returns the nodes at their other ends.
-    fn expand(&mut self, frontier: &BTreeSet<NodeId>) -> Result<BTreeSet<NodeId>> {
+    /// Reads the edges of nodes, one after the other until there is enough, and returns the nodes at their other ends.
+    fn expand<'n>(
+        &mut self,
+        frontier: impl IntoIterator<Item = &'n NodeId, IntoIter: ExactSizeIterator>,
+        enough: usize,
+    ) -> Result<BTreeSet<NodeId>> {
         let mut reached = BTreeSet::new();
-        for (position, node) in frontier.iter().enumerate() {
+        let mut frontier = frontier.into_iter();
+        while let Some(node) = frontier.next() {
             if !self.has_room() {
-                let rest = frontier.len() - position;
+                let rest = frontier.len() + 1;
                 self.left_out.push(format!(
                     "the edges of {rest} nodes; one request reads {MAX_READ_NODES} nodes and {MAX_READ_EDGES} edges"
                 ));
@@ -279,6 +301,13 @@ impl<'a> Walk<'a> {
             for edge in edges {
                 reached.insert(if edge.from == *node { edge.to.clone() } else { edge.from.clone() });
                 self.edges.insert(edge);
+            }
+            if reached.len() > enough {
+                let rest = frontier.len();
+                if rest > 0 {
+                    self.left_out.push(format!("the edges of {rest} nodes; others led to enough nodes"));
+                }
+                break;
             }
         }
         Ok(reached)

@@ -82,13 +82,14 @@ pub struct AuditRequest {
     pub action: Option<AuditAction>,
     /// Only records with a smaller number.
     pub before: Option<i64>,
-    /// Most records, at most [`MAX_AUDIT`].
+    /// Most records, at most [`MAX_AUDIT`] and one that tells that there are more.
     pub limit: usize,
 }
 
 impl UseCase for ForgetRequest {
     const NAME: &'static str = "forget";
     const SCOPE: Scope = Scope::Admin;
+    const IS_LOGGED: bool = false;
     type Answer = Task;
 
     async fn run(self, resources: &Resources) -> Result<Task> {
@@ -99,6 +100,7 @@ impl UseCase for ForgetRequest {
 impl UseCase for UndoForget {
     const NAME: &'static str = "undo-forget";
     const SCOPE: Scope = Scope::Admin;
+    const IS_LOGGED: bool = false;
     type Answer = AuditEntry;
 
     async fn run(self, resources: &Resources) -> Result<AuditEntry> {
@@ -122,6 +124,7 @@ impl UseCase for AuditRequest {
 async fn start_forget(resources: &Resources, reference: &str, reason: Option<String>) -> Result<Task> {
     let reason = checked(reason)?;
     let target = resolve_target(resources, reference).await?;
+    check_reach(resources, &target)?;
     let target = check_target(resources, target).await?;
     resources.start_task(TaskKind::Forget, false, |resources, reporter| async move {
         match target {
@@ -139,6 +142,7 @@ async fn start_forget(resources: &Resources, reference: &str, reason: Option<Str
 async fn undo_forget(resources: &Resources, reference: &str, reason: Option<String>) -> Result<AuditEntry> {
     let reason = checked(reason)?;
     let target = resolve_target(resources, reference).await?;
+    check_reach(resources, &target)?;
     let is_person = matches!(target, Target::Person(_));
     let undone = resources
         .with_ledger(move |ledger| {
@@ -170,7 +174,7 @@ async fn list_audit(
     before: Option<i64>,
     limit: usize,
 ) -> Result<Vec<AuditEntry>> {
-    resources.with_ledger(move |ledger| ledger.audit(action, before, limit.min(MAX_AUDIT))).await
+    resources.with_ledger(move |ledger| ledger.audit(action, before, limit.min(MAX_AUDIT + 1))).await
 }
 
 async fn forget_subject(
@@ -179,7 +183,7 @@ async fn forget_subject(
     reason: Option<String>,
     reporter: &Reporter,
 ) -> Result<Value> {
-    reporter.phase(format!("looking what there is of {subject}"), None);
+    reporter.phase(format!("looking for all data of {subject}"), None);
     if let Some(told) = forgotten_before(resources, &subject, reason.clone()).await? {
         return Ok(told);
     }
@@ -201,7 +205,7 @@ async fn forget_subject(
 /// If it was forgotten to the end before and is nowhere by its reference, says so and puts that on record. Nothing of
 /// what it said is kept, so its texts cannot be looked for again.
 async fn forgotten_before(resources: &Resources, subject: &Subject, reason: Option<String>) -> Result<Option<Value>> {
-    let (subject, documents) = (subject.clone(), resources.index().imprints());
+    let (subject, documents) = (subject.clone(), resources.index().fingerprints());
     resources
         .blocking(move |resources| {
             let ledger = resources.ledger();
@@ -247,7 +251,7 @@ async fn describe_removed(resources: &Resources, erased: &Erased, before: (u64, 
     }))
 }
 
-/// Records how it ended; an error if something is left. That nothing was found tells only something if all that is to
+/// Records how it ended; an error if something is left. That nothing was found means something only if all that should
 /// be looked for was still known.
 async fn end_forget(
     resources: &Resources,
@@ -301,10 +305,12 @@ async fn rebuild_without(resources: &Resources, subject: Option<Subject>, report
     clear_origin_cache(resources);
     clear_discussion_cache(resources);
     clear_mention_index(resources);
+    // A question may quote what it is about.
+    resources.shared.access.forget_requests();
     link_people(resources).await?;
-    // From here on nobody finds it, while what lies on the disk is made anew.
+    // From here on nobody finds it, while what lies on the disk is rebuilt.
     catch_up(resources, None).await?;
-    resources.with_ledger(move |ledger| ledger.sweep(subject.as_ref(), Timestamp::now())).await?;
+    resources.with_ledger(move |ledger| ledger.delete_tombstones(subject.as_ref(), Timestamp::now())).await?;
     rewrite_projections(resources, reporter).await
 }
 
@@ -326,6 +332,15 @@ async fn resolve_target(resources: &Resources, reference: &str) -> Result<Target
         .await
 }
 
+/// Refuses a person to those who see only some projects: people are in all of them.
+fn check_reach(resources: &Resources, target: &Target) -> Result<()> {
+    if matches!(target, Target::Person(_)) && !resources.visibility().allows_all_projects() {
+        let message = format!("a person is forgotten in all projects; {} sees only some", resources.actor());
+        return Err(Error::new(ErrorKind::Forbidden, message));
+    }
+    Ok(())
+}
+
 /// Refuses what is not there, and a project that the next sync would read again.
 async fn check_target(resources: &Resources, target: Target) -> Result<ValidatedTarget> {
     let subject = match target {
@@ -333,6 +348,7 @@ async fn check_target(resources: &Resources, target: Target) -> Result<Validated
         Target::Person(called) => return Ok(ValidatedTarget::Person(check_person(resources, &called).await?)),
     };
     if let Subject::Project(project) = &subject
+        && resources.visibility().allows_project(project)
         && resources.settings().projects().any(|(_, known)| known == project)
     {
         return Err(Error::new(
@@ -364,7 +380,7 @@ async fn check_target(resources: &Resources, target: Target) -> Result<Validated
         .with_hint("check the reference ('backstory status' lists the projects)"))
 }
 
-/// What is to be forgotten and is there.
+/// What the request erases and the ledger has.
 enum ValidatedTarget {
     /// Something that is not kept.
     Kept(Subject),

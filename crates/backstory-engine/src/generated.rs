@@ -1,10 +1,12 @@
-//! What language models wrote of commits, issues and merge requests on request: where it is kept, and how it gets into
-//! the graph. Writing it is [`enrich`](crate::enrich); summaries are in [`summary`](crate::summary).
+//! What language models wrote of commits, issues and merge requests on request, and what people wrote about nodes: where it
+//! is kept, and how it gets into the graph. Writing it is [`enrich`](crate::enrich); summaries are in [`summary`](crate::summary).
 
+pub(crate) mod annotations;
 pub(crate) mod design_notes;
 pub(crate) mod projection;
 pub(crate) mod results;
 
+pub use annotations::Annotation;
 pub use results::{CommitClassification, ThreadNotes};
 
 use serde::de::DeserializeOwned;

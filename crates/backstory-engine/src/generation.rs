@@ -41,11 +41,11 @@ pub(crate) async fn rebuild_lists(resources: &Resources, reporter: &Reporter) ->
     project_graph_and_lists(resources).await
 }
 
-/// Whoever calls keeps others from projecting.
+/// The caller keeps others from projecting.
 pub(crate) async fn rebuild_graph_generation(resources: &Resources) -> Result<()> {
     let directory = prepare(&resources.shared.graphs)?;
-    let opened = directory.clone();
-    let graph = blocking(move || Ok(Graph::open(&opened)?)).await?;
+    let (opened, trackers) = (directory.clone(), resources.settings().trackers.clone());
+    let graph = blocking(move || Ok(Graph::open(&opened)?.with_trackers(trackers)?)).await?;
     project_graph(resources, graph.clone()).await?;
     refresh_links_of(resources, graph.clone()).await?;
     refresh_written_of(resources, graph.clone()).await?;
@@ -69,22 +69,22 @@ pub(crate) async fn copy_index_generation(resources: &Resources) -> Result<()> {
 
 pub(crate) async fn rebuild_index(resources: &Resources, reporter: &Reporter) -> Result<()> {
     let _one_at_a_time = resources.shared.projecting.lock().await;
-    let made = index_anew(resources, reporter).await;
+    let made = fill_new_index(resources, reporter).await;
     if made.is_err() {
         remove_others(&resources.shared.indexes);
     }
     made
 }
 
-/// Whoever calls keeps others from projecting.
-async fn index_anew(resources: &Resources, reporter: &Reporter) -> Result<()> {
+/// The caller keeps others from projecting.
+async fn fill_new_index(resources: &Resources, reporter: &Reporter) -> Result<()> {
     let directory = prepare(&resources.shared.indexes)?;
     let tag = resources.model_tag();
     let index = Index::open(&directory, tag.clone()).await?;
     project_index(resources, &index, Some(reporter)).await?;
     // Text whose vector the old index has is not embedded again.
     let known = Vectors::open(&resources.shared.indexes.current(), &tag).await;
-    // Those that cannot be read are made anew.
+    // Those that cannot be read are rebuilt.
     if let Ok(Some(known)) = known {
         embed_pending(resources, Some(&index), Some(&known), reporter).await?;
     }

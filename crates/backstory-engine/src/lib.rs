@@ -4,13 +4,16 @@
 //! [`Engine`] only delegates. A use case is a request type whose [`run`](use_case::UseCase::run) takes the
 //! [`Resources`], and free functions that it imports.
 
+pub mod access;
 pub mod ask;
 pub mod backup;
 mod catalog;
+pub mod changes;
 pub mod chat;
 pub mod check;
 mod citations;
 mod clones;
+mod co_changes;
 pub mod code;
 mod completion;
 pub mod confidential;
@@ -22,14 +25,22 @@ pub mod enrich;
 pub mod error;
 pub mod eval;
 pub mod explore;
+pub mod export;
+pub mod files;
 pub mod forget;
 pub mod generated;
 mod generation;
+mod groups;
 mod introduction;
 mod links;
 pub mod llm;
+pub mod locate;
+pub mod map_lines;
+pub mod metrics;
 mod open;
+mod pages;
 mod payload;
+pub mod person;
 mod projection;
 pub mod provider;
 pub mod quarantine;
@@ -37,14 +48,18 @@ pub mod read;
 mod rebuild;
 mod records;
 mod refresh;
+pub mod releases;
+pub mod removed;
 mod repair;
 pub mod repository;
 pub mod rerank;
 pub mod resources;
 pub mod search;
 pub mod settings;
+pub mod shipped;
 pub mod show;
 pub mod snapshot;
+pub mod sparql;
 mod state;
 pub mod stats;
 pub mod status;
@@ -58,54 +73,64 @@ pub mod trace;
 pub mod use_case;
 pub mod use_cases;
 mod vectors;
-pub mod vitals;
+mod walk;
 pub mod worker;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 use backstory_model::{
+    access::{Caller, Grant},
     code::Lines,
     commit::Sha,
     edge::Edge,
-    entity::{Discussion, Item, ItemKind, Person, Project},
-    id::{NodeId, ThreadId, ThreadKind},
+    entity::{Discussion, Item, Person},
+    id::{NodeId, ThreadId},
     lineage::Lineage,
     pack::{ContextPack, chunk::ChunkRef},
     visibility::Visibility,
 };
 use backstory_store::{
     graph::{AdjacentEdge, Direction, EdgeCount, InferredLink},
-    ledger::{Chat, Job, JobStatus, LedgerError},
-    lists::Lists,
+    ledger::{Chat, IssuedToken, Job, JobStatus, LedgerError},
+    lists::{
+        Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, Groups, LanguageRow, ListQuery, Lists,
+        NodeRow, Page, PageRequest, Period, PersonRow, RowQuery, ThreadFilter, ThreadGroup, ThreadQuery, TimeRange,
+        Total,
+    },
 };
 use futures::future::BoxFuture;
+use jiff::Timestamp;
 use reqwest::header::HeaderMap;
-use tokio::sync::watch;
+use tokio::sync::{RwLockReadGuard, watch};
 
 use ask::StatementSender;
+use changes::ChangedNodes;
 use chat::{Message, SendMessage};
 use context::{ContextRequest, Proof};
 use embed::Embedder;
 use error::Result;
+use explore::{EdgeMeasure, GraphEdge};
+use files::{ChunksRequest, FileVersion};
 use generated::{CommitClassification, ThreadNotes};
-use resources::Resources;
+use metrics::StoreMetrics;
+use releases::Release;
+use resources::{AppliedNumbers, Resources};
 use search::{SearchRequest, SearchResponse};
 use settings::{ForgeKind, Settings};
 use snapshot::State;
 use summary::Summary;
 use task::Task;
-use threads::{PageCursor, ThreadFilter, ThreadPage};
 use use_case::UseCase;
-use vitals::StoreMetrics;
 use worker::Received;
 
 pub use backstory_model as model;
 pub use backstory_sources as sources;
-pub use backstory_store::{graph, guard, index, ledger, lists};
+pub use backstory_store::{bundle, graph, guard, index, ledger, lists};
 pub use embedding::EmbedRequest;
 pub use links::MeasureLinks;
 pub use rebuild::{Projection, RebuildRequest};
@@ -120,9 +145,9 @@ pub struct Engine(Resources);
 
 #[allow(clippy::missing_errors_doc, reason = "the functions that do the work say when they fail")]
 impl Engine {
-    /// Opens the stores of a data directory, creates them if they are absent, makes a damaged projection anew, and
+    /// Opens the stores of a data directory, creates them if they are absent, rebuilds a damaged projection, and
     /// applies to the projections what the ledger has more. That something which follows from the ledger cannot be made is
-    /// a [notice](Self::notices) and no error: reading goes on with what there is, and a sync may mend it.
+    /// a [notice](Self::notices) and no error: reading continues with what there is, and a sync may repair it.
     ///
     /// # Errors
     /// The ledger cannot be opened, or a store was written by a newer program.
@@ -133,7 +158,54 @@ impl Engine {
     /// Answers a request.
     // Boxed, since the types of the futures inside are too deep for compilers of callers.
     pub fn answer<U: UseCase>(&self, request: U) -> BoxFuture<'_, Result<U::Answer>> {
-        Box::pin(request.run(&self.0))
+        Box::pin(access::answer(&self.0, request))
+    }
+
+    /// Returns a handle for a caller: it shows what they see and answers what they may request.
+    #[must_use]
+    pub fn with_caller(&self, caller: &Caller) -> Self {
+        Self(self.0.with_caller(caller))
+    }
+
+    /// Says whether a request may be made, before it is read; answering it says so too.
+    pub fn permit<U: UseCase>(&self) -> Result<()> {
+        access::permit::<U>(&self.0)
+    }
+
+    /// The token with this text, if there is one that is neither revoked nor expired. It takes the same time whatever
+    /// the text is like.
+    pub fn find_token(&self, text: &str) -> Option<IssuedToken> {
+        self.0.shared.access.find(text, Timestamp::now())
+    }
+
+    /// The token with this id, if it is neither revoked nor expired.
+    pub fn valid_token(&self, id: &str) -> Option<IssuedToken> {
+        self.0.shared.access.valid(id, Timestamp::now())
+    }
+
+    /// Whether a token was made that is not revoked.
+    pub fn has_tokens(&self) -> bool {
+        self.0.shared.access.has_tokens()
+    }
+
+    /// Remembers that a token is used now.
+    pub fn record_token_use(&self, id: &str) {
+        access::record_token_use(&self.0, id);
+    }
+
+    /// Returns what a grant shows of the projects that there are now.
+    pub async fn visibility_of(&self, grant: &Grant) -> Result<Visibility> {
+        access::visibility_of(&self.0, grant).await
+    }
+
+    /// Puts an operation on record that is no use case, if its caller is one whose questions are recorded.
+    pub fn record_question(&self, name: &str, text: &str) {
+        access::record_question(&self.0, name, text);
+    }
+
+    /// Writes what waits for the audit log.
+    pub async fn flush_audit_log(&self) -> Result<()> {
+        access::flush(&self.0).await
     }
 
     /// Returns a handle that shows what a visibility allows, as if nothing else existed.
@@ -155,13 +227,14 @@ impl Engine {
         self.0.with_lists(step).await
     }
 
-    /// Takes a step that reads graph and lists, so that it reads both at one sequence number. It may be taken twice, and
-    /// must not wait for a projection.
-    pub async fn at_one_sequence_number<T, F>(&self, step: impl Fn() -> F) -> Result<T>
-    where
-        F: Future<Output = Result<T>>,
-    {
-        self.0.at_one_sequence_number(step).await
+    /// Up to which sequence numbers changes have been applied to graph and lists.
+    pub async fn applied_numbers(&self) -> Result<AppliedNumbers> {
+        self.0.applied_numbers().await
+    }
+
+    /// Keeps changes from being applied to graph and lists. Its holder must not wait for a projection.
+    pub async fn hold_projections(&self) -> RwLockReadGuard<'_, ()> {
+        self.0.hold_projections().await
     }
 
     /// The settings it was opened with.
@@ -179,24 +252,24 @@ impl Engine {
         repair::notices(&self.0)
     }
 
-    /// What was made anew since the stores were opened, because it proved damaged: a sentence each time, for people.
+    /// What was rebuilt since the stores were opened, because it proved damaged: a sentence each time, for people.
     pub fn repairs(&self) -> Vec<String> {
         repair::repairs(&self.0)
     }
 
-    /// Makes projections anew that proved damaged, and waits until that is done, whoever does it.
+    /// Rebuilds projections that proved damaged, and waits until that is done, even if another thread does it.
     pub async fn repair(&self) -> Result<()> {
         repair::repair(&self.0).await
     }
 
-    /// Makes projections anew in the background if they proved damaged.
+    /// Rebuilds projections in the background if they proved damaged.
     pub fn repair_in_background(&self) {
         repair::repair_in_background(&self.0);
     }
 
     /// Returns measurements of the stores.
     pub async fn store_metrics(&self) -> Result<StoreMetrics> {
-        vitals::store_metrics(&self.0).await
+        metrics::store_metrics(&self.0).await
     }
 
     /// Follows a task: the receiver sees every change of it.
@@ -222,6 +295,11 @@ impl Engine {
     /// Finds a job by its number.
     pub async fn find_job(&self, id: i64) -> Result<Job> {
         worker::queue::find_job(&self.0, id).await
+    }
+
+    /// Finds a job once it has ended, or as it is after that time.
+    pub async fn wait_for_job(&self, id: i64, time: Duration) -> Result<Job> {
+        worker::queue::wait_for_job(&self.0, id, time).await
     }
 
     /// Lists at most `limit` jobs, newest first, those before a number and of one status if these are given.
@@ -252,6 +330,11 @@ impl Engine {
     /// Returns what the index holds.
     pub async fn load_state(&self) -> Result<State> {
         snapshot::load_state(&self.0).await
+    }
+
+    /// Returns the release in which a commit first shipped.
+    pub async fn first_release(&self, project: String, commit: String) -> Result<Option<Release>> {
+        self.0.blocking(move |resources| releases::first_release(resources, &project, &commit)).await
     }
 
     /// Finds a conversation by its number.
@@ -289,6 +372,27 @@ impl Engine {
         repository::check_clones(&self.0).await
     }
 
+    /// Measures how sure edges are, in their order.
+    pub async fn measure_edges(&self, edges: Vec<GraphEdge>) -> Result<Vec<EdgeMeasure>> {
+        explore::measure_edges(&self.0, edges).await
+    }
+
+    /// Returns the merge requests that introduced each of the commits, the nearest first.
+    pub async fn merge_requests_of_commits(&self, ids: Vec<NodeId>) -> Result<Vec<Vec<ThreadId>>> {
+        code::merge_requests_of_commits(&self.0, ids).await
+    }
+
+    /// Returns the names of the indexed branches that have a commit.
+    pub async fn branches_with_commit(&self, project: &str, sha: &str) -> Result<Vec<String>> {
+        code::branches_with_commit(&self.0, project, sha).await
+    }
+
+    /// Returns how much of each programming language a project has at its indexed head, the most bytes first.
+    pub async fn list_languages(&self, project: &str) -> Result<Vec<LanguageRow>> {
+        let project = project.to_owned();
+        self.0.with_lists(move |lists, visibility| lists.languages(&project, visibility)).await
+    }
+
     /// Returns the type of a commit that a language model chose.
     pub async fn classification_by_model(&self, commit: &NodeId) -> Result<Option<CommitClassification>> {
         generated::results::classification_by_model(&self.0, commit).await
@@ -299,19 +403,30 @@ impl Engine {
         generated::results::notes_by_model(&self.0, id).await
     }
 
-    /// Returns the summary that a language model wrote of an issue or merge request.
-    pub async fn find_summary(&self, id: ThreadId) -> Result<Option<Summary>> {
+    /// Returns the summary that a language model wrote of an issue, merge request, commit or file.
+    pub async fn find_summary(&self, id: NodeId) -> Result<Option<Summary>> {
         summary::find_summary(&self.0, id).await
+    }
+
+    /// Returns what a file is at a revision, to those who may ask for its chunks.
+    pub async fn find_file_version(&self, request: ChunksRequest) -> Result<FileVersion> {
+        access::permit::<ChunksRequest>(&self.0)?;
+        files::find_version(&self.0, request).await
+    }
+
+    /// Returns the sequence number up to which what changed can be read.
+    pub async fn readable_up_to(&self) -> Result<u64> {
+        changes::readable_up_to(&self.0).await
+    }
+
+    /// Returns the nodes of projects, or of all, that changed after a sequence number and can be read.
+    pub async fn nodes_changed_after(&self, after: u64, projects: &[String]) -> Result<ChangedNodes> {
+        changes::nodes_changed_after(&self.0, after, projects).await
     }
 
     /// Returns the number of the newest change in the ledger.
     pub async fn last_change(&self) -> Result<u64> {
         read::last_change(&self.0).await
-    }
-
-    /// Lists the projects, by path.
-    pub async fn list_projects(&self) -> Result<Vec<Project>> {
-        read::list_projects(&self.0).await
     }
 
     /// Resolves abbreviated ids of commits, and the kind of a thread where issues and merge requests share their numbers.
@@ -329,25 +444,54 @@ impl Engine {
         read::load_discussions(&self.0, threads).await
     }
 
-    /// Lists a page of issues or merge requests, newest change first.
-    pub async fn list_thread_ids(
-        &self,
-        kind: ThreadKind,
-        filter: &ThreadFilter,
-        after: Option<PageCursor>,
-        limit: usize,
-    ) -> Result<ThreadPage> {
-        threads::list_thread_ids(&self.0, kind, filter, after, limit).await
+    /// Returns a page of a list.
+    pub async fn list_rows<Q: RowQuery>(&self, query: Q, request: PageRequest) -> Result<Page<Q::Row>> {
+        pages::list_rows(&self.0, query, request).await
     }
 
-    /// Counts the issues or merge requests that meet conditions.
-    pub async fn count_threads(&self, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
-        threads::count_threads(&self.0, kind, filter).await
+    /// Refuses projects of which nothing is known.
+    pub async fn check_projects(&self, projects: &[String]) -> Result<()> {
+        pages::check_projects(&self.0, projects).await
     }
 
-    /// Names what is nearest to an author or label of a filter that nothing has.
+    /// Counts the rows of a list.
+    pub async fn count_rows(&self, query: ListQuery) -> Result<Total> {
+        pages::count_rows(&self.0, query).await
+    }
+
+    /// Returns what the lists have of commits, files and code entities.
+    pub async fn find_rows(&self, ids: Vec<NodeId>) -> Result<BTreeMap<NodeId, NodeRow>> {
+        self.0.with_lists(move |lists, visibility| lists.rows(&ids, visibility)).await
+    }
+
+    /// Groups issues or merge requests.
+    pub async fn group_threads(&self, query: ThreadQuery, by: ThreadGroup) -> Result<Groups> {
+        pages::group_threads(&self.0, query, by).await
+    }
+
+    /// Groups discussions.
+    pub async fn group_discussions(&self, query: DiscussionQuery, by: DiscussionGroup) -> Result<Groups> {
+        pages::group_discussions(&self.0, query, by).await
+    }
+
+    /// Groups commits.
+    pub async fn group_commits(&self, query: CommitQuery, by: CommitGroup) -> Result<Groups> {
+        pages::group_commits(&self.0, query, by).await
+    }
+
+    /// Returns what happened in projects, or in all, in each period of a time.
+    pub async fn activity(&self, projects: Vec<String>, period: Period, time: TimeRange) -> Result<Vec<Activity>> {
+        pages::activity(&self.0, projects, period, time).await
+    }
+
+    /// Finds a person by user name or address, in any case, with what they did.
+    pub async fn find_contributor(&self, name: String) -> Result<Option<PersonRow>> {
+        pages::find_contributor(&self.0, name).await
+    }
+
+    /// Names what is nearest to authors and labels of a filter that nothing has.
     pub async fn absent_names(&self, filter: &ThreadFilter) -> Result<Vec<String>> {
-        threads::absent_names(&self.0, filter).await
+        pages::absent_names(&self.0, filter).await
     }
 
     /// Loads the edges at nodes, in the order of the nodes; each list is ordered by edge and other end.
@@ -388,14 +532,5 @@ impl Engine {
     /// Lists everybody, by user name.
     pub async fn list_people(&self) -> Result<Vec<Person>> {
         read::list_people(&self.0).await
-    }
-
-    /// Loads the items of a kind that each of the projects has.
-    pub async fn project_parts(
-        &self,
-        kind: ItemKind,
-        projects: BTreeSet<String>,
-    ) -> Result<BTreeMap<String, Vec<Item>>> {
-        read::project_parts(&self.0, kind, projects).await
     }
 }

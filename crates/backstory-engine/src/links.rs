@@ -26,10 +26,10 @@ pub use measured::MeasureLinks;
 
 /// Parts into which confidence is divided: more would pretend to know more.
 const HUNDREDTHS: f32 = 100.0;
-/// Version of how links are found: links that another version found are found anew.
+/// Version of how links are found: links that another version found are found again.
 const VERSION: u32 = 2;
 
-/// The same for a graph that is not read yet. Whoever calls keeps others from projecting.
+/// The same for a graph that is not read yet. The caller keeps others from projecting.
 pub(crate) async fn refresh_links_of(resources: &Resources, graph: Graph) -> Result<()> {
     let known = graph.clone();
     let (applied, known_basis) = blocking(move || Ok((known.applied_seq()?, known.inferred_fingerprint()?))).await?;
@@ -43,7 +43,7 @@ pub(crate) async fn refresh_links_of(resources: &Resources, graph: Graph) -> Res
     let links = infer_links(resources, &graph).await?;
     let found = links.len();
     let changed = blocking(move || Ok(graph.replace_inferred(&links, &basis)?)).await?;
-    tracing::debug!(found, changed, took = ?started.elapsed(), "links that nobody stated");
+    tracing::debug!(found, changed, took = ?started.elapsed(), "inferred links");
     Ok(())
 }
 
@@ -55,7 +55,7 @@ async fn links_basis(resources: &Resources) -> Result<String> {
     Ok(format!("{VERSION} {least} {seq} {} {embedded}", resources.embedder().model()))
 }
 
-/// Finds the links of all projects, as they are to be told.
+/// Finds the links of all projects, as they are shown.
 pub(crate) async fn infer_links(resources: &Resources, graph: &Graph) -> Result<Vec<InferredLink>> {
     let mut links = Vec::new();
     for project in list_projects(resources).await? {
@@ -75,7 +75,7 @@ pub(crate) async fn infer_links(resources: &Resources, graph: &Graph) -> Result<
     Ok(links)
 }
 
-/// The links that nobody stated which start or end at nodes, in the order of the nodes.
+/// The inferred links that start or end at nodes, in the order of the nodes.
 ///
 /// # Errors
 /// The graph cannot be read.

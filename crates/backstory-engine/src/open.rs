@@ -4,9 +4,11 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
+use backstory_model::tracker::Trackers;
 use backstory_store::{
     generations::Generations,
     graph::{Graph, GraphError},
@@ -28,6 +30,7 @@ use crate::{
     resources::{LEDGER, Resources, Shared},
     settings::Settings,
     snapshot::record_snapshot,
+    state::access::AccessState,
     task::Reporter,
     vectors::embed_pending,
 };
@@ -45,8 +48,9 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
     let chat_model = settings.llm.clone().map(ChatModel::open).transpose()?;
     let reranker = settings.rerank.clone().map(Reranker::open).transpose()?;
     let directory = data_dir.to_owned();
+    let trackers = settings.trackers.clone();
     let (ledger, graphs, graph, indexes, mut notices) =
-        tokio::task::spawn_blocking(move || open_stores(&directory)).await??;
+        tokio::task::spawn_blocking(move || open_stores(&directory, &trackers)).await??;
     for unfinished in ledger.unfinished_erasures()? {
         notices.push(format!(
             "forgetting {unfinished} was cut off; run 'backstory forget' for the same once more, so that the disk \
@@ -57,8 +61,10 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
     let restored = data_dir.join(RESTORED);
     let is_of_ledger = !restored.exists() && !is_of_another(&indexes, &ledger);
     let newest = if is_of_ledger { Some(ledger.last_seq()?) } else { None };
-    let (index, known) = open_index(&indexes, tag, newest, &mut notices).await?;
+    let chunks = format!("{:?}", settings.chunks);
+    let (index, known) = open_index(&indexes, tag, newest, &chunks, &mut notices).await?;
     record_ledger_id(&[&graphs, &indexes], &ledger);
+    record_settings(&indexes, &chunks);
     if restored.exists() {
         std::fs::remove_file(&restored)
             .map_err(|error| Error::internal(format!("{} cannot be removed: {error}", restored.display())))?;
@@ -71,6 +77,7 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
             embedder.model()
         ));
     }
+    let access = AccessState::new(ledger.tokens()?);
     let shared = Shared {
         settings,
         graphs,
@@ -81,6 +88,7 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
         chat_model,
         reranker,
         tasks: Default::default(),
+        access,
         work: Default::default(),
         projecting: Default::default(),
         uneven: Default::default(),
@@ -91,8 +99,10 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
         reading: Default::default(),
         indexing: Default::default(),
         remembered: Default::default(),
+        co_changes: Default::default(),
         mentions: Default::default(),
-        mended: Default::default(),
+        annotating: Default::default(),
+        repairs: Default::default(),
         data_dir: data_dir.to_owned(),
         notices: Mutex::new(notices),
     };
@@ -125,7 +135,7 @@ async fn refresh_derived(resources: &Resources, known: Option<Vectors>) {
         };
         notice_failure(resources, "vectors of the former index are not used again", reuse.await);
     }
-    notice_failure(resources, "links that nobody stated are not up to date", refresh_links(resources).await);
+    notice_failure(resources, "inferred links are not up to date", refresh_links(resources).await);
     let written = refresh_written(resources).await;
     notice_failure(resources, "what language models wrote is not all in the graph", written);
     // A process that ended early may have left a state that is on no record.
@@ -159,13 +169,22 @@ fn record_ledger_id(projections: &[&Generations], ledger: &Ledger) {
     }
 }
 
+/// Records how the files of the index are cut. What is on no record is taken for what is configured.
+fn record_settings(indexes: &Generations, chunks: &str) {
+    if indexes.settings().as_deref() != Some(chunks)
+        && let Err(error) = indexes.put_settings(chunks)
+    {
+        tracing::debug!(%error, "how the files of the index are cut is on no record");
+    }
+}
+
 /// What is said of a projection that has changes which the ledger has not.
 const PROJECTION_AHEAD: &str =
-    "has more than the ledger, or is of another, which must have been replaced, and is made anew from it";
+    "has more than the ledger, or belongs to another one, so the ledger was replaced; it is rebuilt from the ledger";
 
 type Opened = (Ledger, Generations, Graph, Generations, Vec<String>);
 
-fn open_stores(directory: &Path) -> Result<Opened> {
+fn open_stores(directory: &Path, trackers: &Arc<Trackers>) -> Result<Opened> {
     let mut notices = Vec::new();
     let path = directory.join(LEDGER);
     let restored = directory.join(RESTORED).exists();
@@ -184,7 +203,9 @@ fn open_stores(directory: &Path) -> Result<Opened> {
     let replaced = restored || is_of_another(&graphs, &ledger);
     let opened = match graphs.irregular_file() {
         Some(path) => Err(GraphError::Damaged(format!("{} is no file", path.display()))),
-        None => Graph::open(&graphs.current()).and_then(|graph| Ok((graph.applied_seq()?, graph))),
+        None => Graph::open(&graphs.current())
+            .and_then(|graph| graph.with_trackers(trackers.clone()))
+            .and_then(|graph| Ok((graph.applied_seq()?, graph))),
     };
     let (graph, because) = match opened {
         Ok((applied, _)) if applied > 0 && known == 0 && !restored => return Err(empty_ledger(directory)),
@@ -194,7 +215,7 @@ fn open_stores(directory: &Path) -> Result<Opened> {
         }
         Ok((_, graph)) => (Some(graph), String::new()),
         Err(GraphError::Damaged(reason)) => {
-            (None, format!("the graph could not be opened and is made anew from the ledger: {reason}"))
+            (None, format!("the graph could not be opened and is rebuilt from the ledger: {reason}"))
         }
         Err(error) => return Err(error.into()),
     };
@@ -205,7 +226,7 @@ fn open_stores(directory: &Path) -> Result<Opened> {
         }
         None => {
             notices.push(because);
-            Graph::open(&fresh_generation(&graphs)?)?
+            Graph::open(&fresh_generation(&graphs)?)?.with_trackers(trackers.clone())?
         }
     };
     let indexes = generations(directory.join(PROJECTIONS[1]))?;
@@ -244,37 +265,43 @@ fn fresh_generation(generations: &Generations) -> Result<PathBuf> {
         generations.activate(&fresh)?;
         Ok::<_, std::io::Error>(fresh)
     };
-    fresh().map_err(|error| Error::of_files("a store cannot be made anew", &error))
+    fresh().map_err(|error| Error::of_files("a store cannot be rebuilt", &error))
 }
 
 /// The index; one that cannot be used, or has changes after the `newest`, or any if that is `None`, is replaced by an
-/// empty one, and what vectors it has are handed over.
+/// empty one, and what vectors it has are handed over. So is one whose files were cut otherwise.
 async fn open_index(
     indexes: &Generations,
     tag: ModelTag,
     newest: Option<u64>,
+    chunks: &str,
     notices: &mut Vec<String>,
 ) -> Result<(Index, Option<Vectors>)> {
     let old = indexes.current();
     if let Some(path) = indexes.irregular_file() {
         let path = path.display();
-        notices.push(format!("the index could not be opened and is made anew from the ledger: {path} is no file"));
+        notices.push(format!("the index could not be opened and is rebuilt from the ledger: {path} is no file"));
         return Ok((Index::open(&fresh_generation(indexes)?, tag).await?, None));
     }
     match Index::open(&old, tag.clone()).await {
         Ok(index) => {
             let applied = index.applied_seq().await?;
             // An empty one is as good as new.
-            if applied == 0 || newest.is_some_and(|newest| applied <= newest) {
+            let is_cut_alike = indexes.settings().is_none_or(|known| known == chunks);
+            if applied == 0 || (is_cut_alike && newest.is_some_and(|newest| applied <= newest)) {
                 return Ok((index, None));
             }
-            notices.push(format!("the index {PROJECTION_AHEAD}"));
+            notices.push(if is_cut_alike {
+                format!("the index {PROJECTION_AHEAD}")
+            } else {
+                "files are cut otherwise than when the index was made ([index.chunks]); it is rebuilt".to_owned()
+            });
         }
         Err(IndexError::Damaged { reason, .. }) => {
-            notices.push(format!("the index could not be opened and is made anew from the ledger: {reason}"));
+            notices.push(format!("the index could not be opened and is rebuilt from the ledger: {reason}"));
         }
         Err(IndexError::Outdated { found, known, .. }) => {
-            notices.push(format!("the index has format {found} of an older backstory and is made anew in {known}"));
+            notices.push(format!("the index has format {found} of an older backstory and is rebuilt in {known}"));
         }
         Err(error) => return Err(error.into()),
     }

@@ -17,7 +17,7 @@ use backstory_model::{
     numbers::SharedNumbers,
     repository::{Record, RepositoryRecord},
 };
-use backstory_sources::code::{PassageLimits, passages};
+use backstory_sources::code::passages;
 use backstory_store::{
     graph::{Change, Graph},
     index::{Index, ThreadDocuments},
@@ -260,10 +260,10 @@ fn items_mentioning_renumbered(
     let mut concerned: BTreeSet<(String, ItemKind, String)> = BTreeSet::new();
     for thread in stored.iter().filter_map(thread).filter(|thread| numbers.knows(&thread.project)) {
         let id = NodeId::Thread(thread);
-        if *numbers.settle(&id) == id {
+        if *numbers.resolve(&id) == id {
             concerned.extend(graph.mentioning(&id.with_other_thread_kind())?);
         }
-        if *numbers.settle(&id.with_other_thread_kind()) == id.with_other_thread_kind() {
+        if *numbers.resolve(&id.with_other_thread_kind()) == id.with_other_thread_kind() {
             concerned.extend(graph.mentioning(&id)?);
         }
     }
@@ -415,7 +415,7 @@ fn code_documents(resources: &Resources, of: &RepositoryRecord) -> Result<Vec<do
             let bytes = open_objects(resources, &of.project)?.blob(file.blob, MAX_FILE)?;
             // What is stored must hold no secret, wherever it comes from.
             let text = clean_text(resources, &bytes);
-            let passages = passages(analysis, PassageLimits::default());
+            let passages = passages(analysis, &text, resources.settings().chunks);
             let revision = of.repository.default_branch.as_ref().map_or("HEAD", |branch| branch.as_str());
             Ok(document::of_file(file, &text, &passages, of.context(), revision))
         }

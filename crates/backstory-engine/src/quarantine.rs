@@ -21,11 +21,12 @@ pub const MAX_NAMED: usize = 100;
 /// Items that are looked at at once.
 const BATCH: usize = 1000;
 /// What forges send.
-const OF_FORGES: [ItemKind; 7] = [
+const OF_FORGES: [ItemKind; 8] = [
     ItemKind::Project,
     ItemKind::Person,
     ItemKind::Label,
     ItemKind::Milestone,
+    ItemKind::Release,
     ItemKind::Issue,
     ItemKind::MergeRequest,
     ItemKind::Discussion,
@@ -49,7 +50,7 @@ pub struct QuarantinedItem {
     pub project: String,
     /// What it is.
     pub kind: ItemKind,
-    /// How people call it; `?` is in the place of what is not known.
+    /// How people call it; `?` is in place of what is not known.
     #[serde(rename = "ref")]
     pub reference: String,
     /// Path of the field that is wrong, `notes[0].created_at`; empty if it is no single one.

@@ -210,7 +210,11 @@ pub(crate) fn ledger_key(id: &NodeId) -> Option<(String, ItemKind, String)> {
         NodeId::Branch { project, name } => Some((project.clone(), ItemKind::Branch, name.clone())),
         NodeId::Tag { project, name } => Some((project.clone(), ItemKind::Tag, name.clone())),
         // Each project has people of its own, by the forge's number for them; the others are within what they belong to.
-        NodeId::Person(_) | NodeId::Note { .. } | NodeId::Entity { .. } | NodeId::DesignNote { .. } => None,
+        NodeId::Person(_)
+        | NodeId::Ticket(_)
+        | NodeId::Note { .. }
+        | NodeId::Entity { .. }
+        | NodeId::DesignNote { .. } => None,
     }
 }
 
@@ -218,6 +222,18 @@ pub(crate) fn ledger_key(id: &NodeId) -> Option<(String, ItemKind, String)> {
 pub fn not_found(what: &str, id: &str) -> Error {
     Error::new(ErrorKind::NotFound, format!("there is no {what} {id} in the index"))
         .with_hint("check the reference, or run 'backstory sync' if it is new")
+}
+
+/// The error for an issue or merge request that does not exist; there may be one of the other kind with that number.
+pub(crate) fn thread_not_found(resources: &Resources, what: &str, id: &ThreadId) -> Result<Error> {
+    let kind = match id.kind {
+        ThreadKind::Issue => ThreadKind::MergeRequest,
+        ThreadKind::MergeRequest => ThreadKind::Issue,
+    };
+    let other = ThreadId { kind, ..id.clone() };
+    let error = not_found(what, &id.to_string());
+    let is_there = item_of_node(resources, &other.clone().into())?.is_some();
+    Ok(if is_there { error.with_hint(format!("did you mean {other}?")) } else { error })
 }
 
 /// The item that a node is.

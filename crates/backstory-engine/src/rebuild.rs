@@ -26,6 +26,7 @@ pub struct RebuildRequest {
 impl UseCase for RebuildRequest {
     const NAME: &'static str = "rebuild";
     const SCOPE: Scope = Scope::Admin;
+    const CONCERNS_ALL_PROJECTS: bool = true;
     type Answer = Task;
 
     async fn run(self, resources: &Resources) -> Result<Task> {
@@ -48,10 +49,10 @@ pub enum Projection {
     All,
 }
 
-/// Starts to make projections anew.
+/// Starts to rebuild projections.
 ///
 /// # Errors
-/// One is being made anew already.
+/// One is being rebuilt already.
 fn start_rebuild(resources: &Resources, which: Projection) -> Result<Task> {
     resources.start_task(TaskKind::Rebuild, false, |resources, reporter| async move {
         let work = async {

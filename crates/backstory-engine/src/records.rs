@@ -65,7 +65,7 @@ pub(crate) fn load_origin(resources: &Resources, project: &str) -> Result<Arc<Or
         return Ok(origin.clone());
     }
     let found = find_origin(resources, project)?.ok_or_else(|| {
-        Error::internal(format!("the ledger has items of {project} but nothing that tells of the project itself"))
+        Error::internal(format!("the ledger has items of {project} but nothing about the project itself"))
             .with_hint("'backstory sync' reads it again")
     })?;
     let origin = Arc::new(found);
@@ -81,8 +81,7 @@ fn find_origin(resources: &Resources, project: &str) -> Result<Option<Origin>> {
         return Ok(Some(origin));
     }
     let of = |forge: Forge, forge_url: String| Origin { forge, project: project.to_owned(), forge_url };
-    let configured =
-        resources.settings().forges.iter().find(|forge| forge.projects.iter().any(|known| known == project));
+    let configured = resources.settings().forges.iter().find(|forge| forge.has_project(project));
     if let Some(forge) = configured {
         return Ok(Some(of(forge.kind, forge.web_url())));
     }
@@ -149,7 +148,7 @@ fn remove_hidden_references(resources: &Resources, item: &mut Item) -> Result<()
     }
 }
 
-/// A stored item, unless it cannot be read: then it is as if it were not there, which whoever asks is told by the
+/// A stored item, unless it cannot be read: then it is as if it were not there; the caller learns of it from the
 /// quarantine.
 pub(crate) fn parse_if_readable(resources: &Resources, stored: &StoredItem) -> Option<Item> {
     parse_item(resources, stored).inspect_err(|error| tracing::debug!(%error, "an item is passed over")).ok()

@@ -29,7 +29,7 @@ async fn project_changes(resources: &Resources, reporter: Option<&Reporter>) -> 
     index_files_of_returned_clones(&resources).await
 }
 
-/// Brings the links that nobody stated up to what ledger and index have. Costs next to nothing if they are.
+/// Brings the inferred links up to what ledger and index have. Costs next to nothing if they are.
 pub(crate) async fn refresh_links(resources: &Resources) -> Result<()> {
     retry_after_repair(resources, || async {
         let _one_at_a_time = resources.shared.projecting.lock().await;

@@ -16,28 +16,28 @@ pub(crate) fn notices(resources: &Resources) -> Vec<String> {
     notices
 }
 
-/// What was made anew since the stores were opened, because it proved damaged: a sentence each time, for people.
+/// What was rebuilt since the stores were opened, because it proved damaged: a sentence each time, for people.
 pub(crate) fn repairs(resources: &Resources) -> Vec<String> {
-    resources.shared.mended.notices.lock().clone()
+    resources.shared.repairs.notices.lock().clone()
 }
 
-/// Whether a projection has proved damaged and was not made anew yet.
+/// Whether a projection has proved damaged and was not rebuilt yet.
 fn is_damaged(resources: &Resources) -> bool {
     resources.graph().damage().is_some() || resources.index().damage().is_some()
 }
 
-/// Makes projections anew that proved damaged, and waits until that is done, whoever does it.
+/// Rebuilds projections that proved damaged, and waits until that is done, even if another thread does it.
 ///
 /// # Errors
-/// One was made anew twice within an hour, or cannot be.
+/// One was rebuilt twice within an hour, or cannot be.
 pub(crate) async fn repair(resources: &Resources) -> Result<()> {
     if !is_damaged(resources) {
         return Ok(());
     }
     let resources = resources.with_full_visibility();
-    // A task of its own goes on when whoever asked for it has no more time.
+    // A task of its own continues when its caller has timed out.
     tokio::spawn(async move {
-        let mut last = resources.shared.mended.last.lock().await;
+        let mut last = resources.shared.repairs.last.lock().await;
         match repair_once(&resources, &mut last).await {
             // The graph's links are found with the index, which may prove damaged then.
             Err(error) if resources.index().damage().is_some() => {
@@ -64,20 +64,20 @@ async fn repair_once(resources: &Resources, last: &mut Last) -> Result<()> {
     Ok(())
 }
 
-/// Makes projections anew in the background if they proved damaged.
+/// Rebuilds projections in the background if they proved damaged.
 pub(crate) fn repair_in_background(resources: &Resources) {
     if is_damaged(resources) {
         let resources = resources.clone();
         tokio::spawn(async move {
             if let Err(error) = repair(&resources).await {
-                tracing::error!(%error, "a damaged projection was not made anew");
+                tracing::error!(%error, "a damaged projection was not rebuilt");
             }
         });
     }
 }
 
-/// Does a step that reads or writes projections; if one of them proves damaged, makes it anew and does the step once
-/// more. The step may be repeated at any time; whoever calls does not keep others from projecting.
+/// Does a step that reads or writes projections; if one of them proves damaged, rebuilds it and does the step once
+/// more. The step may be repeated at any time; the caller does not keep others from projecting.
 pub(crate) async fn retry_after_repair<T, F>(resources: &Resources, step: impl Fn() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,
@@ -93,7 +93,7 @@ where
 }
 
 fn note_repair(resources: &Resources, name: &str, reason: &str) {
-    let notice = format!("the {name} was damaged and was made anew from the ledger: {reason}");
+    let notice = format!("the {name} was damaged and was rebuilt from the ledger: {reason}");
     tracing::info!(notice, "mended");
-    resources.shared.mended.notices.lock().push(notice);
+    resources.shared.repairs.notices.lock().push(notice);
 }

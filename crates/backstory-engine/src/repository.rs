@@ -10,6 +10,7 @@
 
 pub(crate) mod abbreviations;
 pub(crate) mod add;
+mod add_group;
 mod aggregates;
 mod co_change;
 mod entities;
@@ -19,6 +20,7 @@ pub(crate) mod lineage;
 mod named;
 pub(crate) mod people;
 mod recognize;
+mod shipments;
 pub(crate) mod summary;
 pub(crate) mod sync;
 mod sync_state;
@@ -26,6 +28,7 @@ mod unreachable;
 mod work;
 
 pub use add::{AddRequest, RemoveRepository};
+pub use add_group::{AddGroup, GroupProjects};
 pub use backstory_sources::git::child::exec_git_if_requested;
 
 use std::collections::{BTreeMap, HashMap};
@@ -37,7 +40,10 @@ use backstory_model::{
     repository::{Record, RepositoryRecord, code_node_id},
     role::ServerRole,
 };
-use backstory_store::ledger::{Branches, RepositoryEntry, Source, SyncFailure};
+use backstory_store::{
+    ledger::{Branches, RepositoryEntry, Source, SyncFailure},
+    lists::ListKind,
+};
 use jiff::Timestamp;
 use parking_lot::MutexGuard;
 use serde::{Deserialize, Serialize};
@@ -198,7 +204,6 @@ impl From<Branches> for BranchSelection {
 
 /// What is known of all repositories, read once.
 struct Known {
-    counts: BTreeMap<(String, ItemKind), u64>,
     failures: Vec<SyncFailure>,
     /// The project whose repository is being read.
     indexing: Option<String>,
@@ -206,11 +211,10 @@ struct Known {
 
 impl Known {
     fn read(resources: &Resources) -> Result<Self> {
-        let counts = resources.ledger().counts()?;
         let mut failures = resources.ledger().failures()?;
         failures.retain(|failure| failure.source == Source::Repository);
         let indexing = resources.shared.indexing.lock().clone();
-        Ok(Self { counts, failures, indexing })
+        Ok(Self { failures, indexing })
     }
 }
 
@@ -247,15 +251,18 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
         let advice = format!("'backstory sync {}' clones it again", entry.project);
         left_out.push(format!("its clone is missing, so its code cannot be shown and may not be found; {advice}"));
     }
-    let count = |kind| known.counts.get(&(entry.project.clone(), kind)).copied().unwrap_or(0);
+    // From the lists, which have them counted.
+    let lists = resources.ledger().lists();
+    let count = |list| lists.count(list, std::slice::from_ref(&entry.project), resources.visibility());
+    let (commits, files) = (count(ListKind::Commit)?, count(ListKind::File)?);
     Ok(RepositoryStatus {
         state,
         last_error,
         failed_at,
         head: default_branch.as_ref().and_then(|branch| entry.indexed.get(branch)).copied(),
         default_branch,
-        commits: count(ItemKind::Commit),
-        files: count(ItemKind::File),
+        commits,
+        files,
         left_out,
         project: entry.project,
         address: entry.address,
@@ -327,7 +334,7 @@ pub(crate) fn mark_indexing(resources: &Resources, project: &str) -> Indexing {
     Indexing { resources: resources.clone(), project: project.to_owned() }
 }
 
-/// Held by whoever reads or removes a repository.
+/// Held by the thread that reads or removes a repository.
 pub(crate) fn lock_repositories(resources: &Resources) -> MutexGuard<'_, ()> {
     resources.shared.reading.lock()
 }

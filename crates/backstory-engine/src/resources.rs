@@ -8,7 +8,11 @@ use std::{
     time::Duration,
 };
 
-use backstory_model::{repository::Repository, visibility::Visibility};
+use backstory_model::{
+    access::{Actor, Caller, Scopes},
+    repository::Repository,
+    visibility::Visibility,
+};
 use backstory_sources::{
     forge::Origin,
     git::{Git, objects::Objects},
@@ -31,7 +35,10 @@ use crate::{
     llm::ChatModel,
     rerank::Reranker,
     settings::Settings,
-    state::{discussions::DiscussionCache, mentions::MentionIndex, repairs::RepairLog, worker::WorkerState},
+    state::{
+        access::AccessState, co_changes::CoChangeCache, discussions::DiscussionCache, mentions::MentionIndex,
+        repairs::RepairLog, worker::WorkerState,
+    },
     task::{Reporter, Task, TaskKind, Tasks},
 };
 
@@ -44,8 +51,12 @@ const QUERY_TIME: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct Resources {
     pub(crate) shared: Arc<Shared>,
-    /// It has the visibility.
+    /// It has the visibility, and who uses it.
     ledger: Ledger,
+    /// What who uses it may do.
+    scopes: Scopes,
+    /// When what they may do ends.
+    expires: Option<Timestamp>,
 }
 
 /// What all handles of a data directory share.
@@ -59,6 +70,7 @@ pub(crate) struct Shared {
     pub(crate) chat_model: Option<ChatModel>,
     pub(crate) reranker: Option<Reranker>,
     pub(crate) tasks: Tasks,
+    pub(crate) access: AccessState,
     pub(crate) work: WorkerState,
     /// Projections apply changes one after the other.
     pub(crate) projecting: tokio::sync::Mutex<()>,
@@ -76,24 +88,67 @@ pub(crate) struct Shared {
     pub(crate) indexing: Mutex<Option<String>>,
     /// Discussions that traces have read.
     pub(crate) remembered: Mutex<DiscussionCache>,
+    /// What changes together, as it was read.
+    pub(crate) co_changes: Mutex<CoChangeCache>,
     /// Who is mentioned where, while anything is confidential.
     pub(crate) mentions: Mutex<MentionIndex>,
-    pub(crate) mended: RepairLog,
+    /// The annotations of a node are read and written back by one at a time.
+    pub(crate) annotating: Mutex<()>,
+    pub(crate) repairs: RepairLog,
     pub(crate) data_dir: PathBuf,
     /// What happened while the stores were opened, for people.
     pub(crate) notices: Mutex<Vec<String>>,
 }
 
+/// Up to which sequence numbers changes have been applied to the two projections that one request reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AppliedNumbers {
+    /// That of the graph.
+    pub graph: u64,
+    /// That of the lists.
+    pub lists: u64,
+}
+
+impl AppliedNumbers {
+    /// Whether both are at the same.
+    pub fn are_equal(self) -> bool {
+        self.graph == self.lists
+    }
+}
+
 impl Resources {
     /// Those of somebody who sees everything.
     pub(crate) fn new(shared: Shared, ledger: Ledger) -> Self {
-        Self { shared: Arc::new(shared), ledger }
+        Self { shared: Arc::new(shared), ledger, scopes: Scopes::all(), expires: None }
     }
 
     /// Returns a handle that shows what a visibility allows, as if nothing else existed.
     #[must_use]
     pub(crate) fn with_visibility(&self, visibility: Visibility) -> Self {
-        Self { shared: self.shared.clone(), ledger: self.ledger.with_visibility(visibility) }
+        Self { ledger: self.ledger.with_visibility(visibility), ..self.clone() }
+    }
+
+    /// Returns a handle for a caller: it shows what they see, permits what they may do, and records who they are.
+    #[must_use]
+    pub(crate) fn with_caller(&self, caller: &Caller) -> Self {
+        let ledger = self.ledger.with_visibility(caller.visibility.clone()).with_actor(caller.who.clone());
+        let (scopes, expires) = (caller.scopes.clone(), caller.expires);
+        Self { shared: self.shared.clone(), ledger, scopes, expires }
+    }
+
+    /// Who uses it.
+    pub(crate) fn actor(&self) -> &Actor {
+        self.ledger.actor()
+    }
+
+    /// What who uses it may do.
+    pub(crate) fn scopes(&self) -> &Scopes {
+        &self.scopes
+    }
+
+    /// When what who uses it may do ends; `None` for never.
+    pub(crate) fn expires(&self) -> Option<Timestamp> {
+        self.expires
     }
 
     /// What they show.
@@ -110,7 +165,7 @@ impl Resources {
         self.with_ledger(|ledger| ledger.has_confidential()).await
     }
 
-    /// For work on the stores, whoever asked for it: the stores hold everything, so it sees everything.
+    /// For work on the stores, for any caller: the stores hold everything, so it sees everything.
     pub(crate) fn with_full_visibility(&self) -> Self {
         self.with_visibility(Visibility::everything())
     }
@@ -158,7 +213,7 @@ impl Resources {
         &self.shared.tasks
     }
 
-    /// The visible tasks, newest first. What one says may concern any project, so whoever does not see all sees none.
+    /// The visible tasks, newest first. What one says may concern any project, so a caller who does not see all sees none.
     pub(crate) fn list_tasks(&self) -> Vec<Task> {
         if self.visibility().allows_all_projects() { self.tasks().list() } else { Vec::new() }
     }
@@ -168,7 +223,7 @@ impl Resources {
         self.tasks().get(id).filter(|_| self.visibility().allows_all_projects())
     }
 
-    /// Starts a task, which sees everything whoever asked for it: the stores hold everything.
+    /// Starts a task, which sees everything, for any caller: the stores hold everything.
     pub(crate) fn start_task<F>(
         &self,
         kind: TaskKind,
@@ -212,20 +267,28 @@ impl Resources {
     where
         F: Future<Output = Result<T>>,
     {
-        let before = self.sequence_numbers().await?;
+        let before = self.applied_numbers().await?;
         let answer = step().await;
-        let (graph, lists) = before;
-        if graph == lists && self.sequence_numbers().await? == before {
+        if before.are_equal() && self.applied_numbers().await? == before {
             return answer;
         }
-        let _even = self.shared.uneven.read().await;
+        let _held = self.hold_projections().await;
         step().await
     }
 
-    /// Up to which sequence numbers changes have been applied to the graph and to the lists.
-    async fn sequence_numbers(&self) -> Result<(u64, u64)> {
-        self.blocking(|resources| Ok((resources.graph().applied_seq()?, resources.ledger().lists().applied_seq()?)))
-            .await
+    /// Up to which sequence numbers changes have been applied to graph and lists.
+    pub(crate) async fn applied_numbers(&self) -> Result<AppliedNumbers> {
+        self.blocking(|resources| {
+            let (graph, lists) = (resources.graph().applied_seq()?, resources.ledger().lists().applied_seq()?);
+            Ok(AppliedNumbers { graph, lists })
+        })
+        .await
+    }
+
+    /// Keeps changes from being applied to graph and lists, which are at one sequence number. Its holder must not
+    /// wait for a projection.
+    pub(crate) async fn hold_projections(&self) -> tokio::sync::RwLockReadGuard<'_, ()> {
+        self.shared.uneven.read().await
     }
 
     /// Reads or writes the ledger off the async threads.
@@ -239,21 +302,28 @@ impl Resources {
 
     /// Answers a query of the graph within [`QUERY_TIME`].
     pub(crate) async fn graph_query(&self, query: Query, bind: Vec<(&'static str, Value)>) -> Result<Vec<Row>> {
+        self.graph_query_within(query, bind, QUERY_TIME).await
+    }
+
+    /// Answers a query of the graph, or fails after some time.
+    pub(crate) async fn graph_query_within(
+        &self,
+        query: Query,
+        bind: Vec<(&'static str, Value)>,
+        most: Duration,
+    ) -> Result<Vec<Row>> {
         let graph = self.graph();
         let cancel = Cancel::default();
         let handle = {
             let cancel = cancel.clone();
             tokio::task::spawn_blocking(move || graph.select(query, bind, &cancel))
         };
-        match tokio::time::timeout(QUERY_TIME, handle).await {
+        match tokio::time::timeout(most, handle).await {
             Ok(rows) => Ok(rows??),
             Err(_) => {
                 cancel.cancel();
-                Err(Error::new(
-                    ErrorKind::Timeout,
-                    format!("{} took longer than {} s", query.file, QUERY_TIME.as_secs()),
-                )
-                .with_hint("narrow it down"))
+                Err(Error::new(ErrorKind::Timeout, format!("{} took longer than {} s", query.file, most.as_secs()))
+                    .with_hint("narrow it down"))
             }
         }
     }

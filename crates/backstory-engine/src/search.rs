@@ -1,51 +1,54 @@
-//! Search: proposes candidates by words and by meaning, scores them passage by passage, ranks them by named parts, and
-//! groups what belongs together in the graph into one hit.
+//! Search: proposes candidates by words, by meaning and from the graph, scores them passage by passage, ranks them by
+//! named parts, and groups what belongs together in the graph into one hit.
 //!
-//! `query` extracts references, people, paths and times from the words; `candidates` proposes documents, `evidence`
-//! scores their passages, `model::score` combines the parts, `story` groups. Decision 0019 in `docs/decisions` says
-//! why.
+//! `query` extracts references, people, paths and times from the words; `candidates` proposes documents, `expand` their
+//! neighbors, `scope` everything that is near to given nodes; `evidence` scores passages, `model::score` combines the
+//! parts, `order` and `story` rank and group. Decisions 0019 and 0030 in `docs/decisions` say why.
 
 mod candidates;
+mod code;
 pub(crate) mod definitions;
+mod documents;
 mod evidence;
+mod expand;
+mod explain;
+mod facets;
 pub(crate) mod names;
+mod order;
+mod page;
+mod provenance;
 mod query;
+mod request;
+mod scope;
 mod story;
 mod summary;
+mod understand;
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    time::Instant,
-};
+use std::{collections::HashMap, time::Instant};
 
-use backstory_model::{
-    edge::Edge,
-    filter::{DocumentKind, Filter},
-    id::NodeId,
-    reference::Context,
-    score::{Parts, Profile, RRF_K, fuse_ranks, sorted},
-    terms::Weights,
-    text::snippet,
-};
+use backstory_model::{edge::Edge, filter::Filter, id::NodeId, score::Parts, terms::Weights, text::snippet};
 use backstory_store::index::{Coverage, DocumentFacts, Index, Projects, StoredDocument};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    catalog::{check_project, known_projects},
-    error::{Error, Result},
-    read::resolve_id,
-    records::reference_syntax,
+    error::Result,
     rerank::{MAX_RERANKED, Reranker},
     resources::Resources,
     settings::Ranking,
+    walk::GraphEdge,
 };
-use candidates::{retrieve_candidates, score_passages, stored};
-use definitions::{find_definitions, only_symbol};
-use evidence::{Candidate, Scale, ScoredPassage, gathered};
+use candidates::{Found, retrieve_candidates, score_passages, stored};
+use code::{narrow_to_files, score_files};
+use evidence::{Scale, ScoredPassage};
+use expand::{Relations, relate};
 use names::expand_author_names;
+use order::{Order, build_candidates};
+use page::Page;
 use query::ParsedQuery;
-use story::{Story, group_results};
+use scope::load_scope;
+use story::{Stories, Story, UNMIXED, behind, group_results, stories_of_graph};
+use understand::parse_query;
 
 pub use backstory_model::score::Mode;
 
@@ -55,27 +58,34 @@ pub(crate) use definitions::{Definition, symbols};
 
 pub(crate) use names::check_names;
 
-pub use summary::HitSummary;
+pub(crate) use understand::find_named;
+
+pub(crate) use request::{check_filter, check_ranking};
+
+pub use self::{
+    documents::{DocumentPage, DocumentSummary, ListDocuments, MAX_DOCUMENTS},
+    expand::Expansion,
+    explain::{CandidateRanks, MAX_EXPLAINED},
+    facets::{Facet, FacetValue, Facets, MAX_FACET_VALUES},
+    provenance::HitChunk,
+    request::MAX_NEAR,
+    summary::HitSummary,
+};
 
 /// Longest query, in characters.
 pub const MAX_QUERY: usize = 2000;
 /// Most hits of one search.
 pub const MAX_LIMIT: usize = 100;
-/// Most documents that a filter excludes.
-const MAX_EXCLUDED: usize = 1000;
 /// Passages of a hit that are shown.
 pub const MAX_PASSAGES: usize = 3;
 /// Length of a snippet, in characters.
 const SNIPPET: usize = 240;
-/// What is named in the query comes first.
-const DIRECT: f32 = 1.0;
-/// How much the meaning of a commit counts, compared to that of others: many messages sound alike.
-const MEANING_OF_COMMIT: f32 = 0.55;
-/// How much its words count: they reach but a small share of the largest BM25 score, as all of its text is one short
-/// field.
-const WORDS_OF_COMMIT: f32 = 2.2;
+/// Weight of the relationship in a search near to nodes that does not say how its hits are ranked.
+const WEIGHT_OF_NEAR: f32 = 0.2;
 /// What a search says when the vectors of the query cannot be had.
 pub const LEXICAL_ONLY: &str = "Embedding service unavailable, using lexical search only";
+/// What a page says when it is of another state of the stores than the one before.
+const CHANGED: &str = "documents or vectors changed since the page before: hits may be repeated or left out";
 
 /// What to search for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -86,15 +96,34 @@ pub struct SearchRequest {
     /// What to narrow it to.
     #[serde(default)]
     pub filter: Filter,
+    /// Nodes, at most [`MAX_NEAR`], to which everything that is found is near: at most two edges from one of them. How
+    /// near it is, is its relationship.
+    #[serde(default)]
+    pub near: Vec<NodeId>,
+    /// Tags, in any case: only what has an annotation with all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
     /// What the query is compared with.
     #[serde(default)]
     pub mode: Mode,
     /// Most hits, 1 to [`MAX_LIMIT`].
     pub limit: usize,
+    /// Where the page before ended, as its `next` says; the first page if absent.
+    #[serde(default)]
+    pub after: Option<String>,
     /// How hits are ranked, if not as configured.
     pub ranking: Option<Ranking>,
     /// Whether the configured reranking model, if any, orders the best hits.
     pub rerank: bool,
+    /// Whether neighbors of the strongest candidates are candidates too.
+    #[serde(default)]
+    pub expansion: Expansion,
+    /// Whether to count the candidates by project, kind, author, label and path.
+    #[serde(default)]
+    pub facets: bool,
+    /// Whether to tell every candidate with its ranks.
+    #[serde(default)]
+    pub explain: bool,
 }
 
 /// What a search found: hits with their documents, or summaries of them.
@@ -117,6 +146,16 @@ pub struct SearchResponse<H = Hit> {
     pub warnings: Vec<String>,
     /// Best first.
     pub hits: Vec<H>,
+    /// Where the next page begins; none if this is the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// The candidates, counted, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facets: Option<Facets>,
+    /// Every candidate with its ranks before ranking, the best one in any leg first, if that was asked for; at most
+    /// [`MAX_EXPLAINED`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<CandidateRanks>,
 }
 
 /// A story that was found: a document and what belongs to it.
@@ -136,6 +175,8 @@ pub struct Hit {
     pub passages: Vec<Passage>,
     /// What else belongs to the story.
     pub members: Vec<Member>,
+    /// The edges by which the graph leads to it, from what the search is near to or from another hit.
+    pub reached_by: Vec<GraphEdge>,
 }
 
 /// A passage of a story.
@@ -164,134 +205,168 @@ pub struct Member {
 /// Searches.
 ///
 /// # Errors
-/// The query is empty or too long, a filter names what does not exist, or a store failed.
+/// The query is empty or too long, a filter or node names what does not exist, the cursor belongs to another search, or a
+/// store failed.
 pub(crate) async fn search_documents(resources: &Resources, request: SearchRequest) -> Result<SearchResponse> {
     let started = Instant::now();
-    let mut request = checked(request)?;
+    let mut request = request::checked(resources, request).await?;
     request.query = resources.redactor().redact(&request.query).0.into_owned();
-    check_project(resources, request.filter.project.as_deref()).await?;
-    let absent = expand_author_names(resources, &mut request.filter).await?;
-    let understood = parse_query(resources, &request).await?;
+    let page = Page::of(resources, &request).await?;
+    let only_code = narrow_to_files(&mut request);
+    let mut warnings = expand_author_names(resources, &mut request.filter).await?;
+    warnings.extend(page.is_of_older_state.then(|| CHANGED.to_owned()));
+    let understood = parse_query(resources, &request, only_code).await?;
     request.filter = understood.narrowed(&request.filter);
-    let ranking = request.ranking.unwrap_or(resources.settings().ranking);
+    let ranking = ranking_of(resources, &request);
+    let scope = load_scope(resources, &request).await?;
+    warnings.extend(scope.iter().flat_map(|scope| scope.left_out.iter().cloned()));
     let index = resources.index();
     let projects = Projects::of(&request.filter);
     let coverage = index.coverage_of(projects);
     let terms = || understood.terms.terms.iter().map(|term| term.id);
     let (documents, frequencies) = index.frequencies(projects, terms());
     let words = understood.terms.telling(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
-    let mut found = retrieve_candidates(resources, &request, &words).await?;
+    let within = scope.as_ref().map(|scope| &scope.filter);
+    let mut found = retrieve_candidates(resources, &request, &words, within).await?;
     let weights = Weights::new(documents, &frequencies);
     // Text search weighs words by how rare they are in all that is visible.
     let (documents, frequencies) = index.frequencies(Projects::All, terms());
     let bound = Weights::new(documents, &frequencies).total();
+    if scope.is_none() {
+        drop_unknown(&mut found, &understood, &frequencies);
+    }
     let newest = index.newest().unwrap_or(Timestamp::UNIX_EPOCH);
     let scale = Scale { terms: &understood.terms, weights: &weights, bound, newest };
 
-    let ids = found.chosen(&index, &request.filter, &understood);
+    let ids = match &scope {
+        Some(scope) => scope.documents.clone(),
+        None => found.chosen(&index, &request.filter, &understood),
+    };
     let measured = score_passages(resources, &scale, &found.vector, &ids).await?;
+    if scope.is_some() {
+        found.rank_by_meaning(&measured);
+    }
     let facts = facts_of(&index, &ids);
     let lexical = scale.lexical(&found.words);
-    let candidates = build_candidates(measured, &facts, &lexical, &request.filter);
-    let mut order = Order { ranking, mode: found.mode, understood: &understood, scale: &scale, facts };
-    let mut stories = group_results(resources, candidates, &mut order, &request.filter).await?;
+    let mut candidates = build_candidates(measured, &facts, &lexical, &request.filter);
+    if only_code {
+        score_files(&mut candidates, &facts, &scale, &lexical, understood.is_name.then_some(frequencies.as_slice()));
+    }
+    let (mode, vector) = (found.mode, found.vector.as_slice());
+    let mut order = Order { ranking, mode, understood: &understood, scale: &scale, vector, facts };
+    let Stories { stories, relations } =
+        group_results(resources, candidates, &mut order, &request, scope.as_ref()).await?;
+    let (mut stories, relations) = mix_in_neighbors(resources, &request, &page, stories, relations, &mut order).await?;
     let mut notes = understood.notes.clone();
-    if request.rerank
-        && let Some(reranker) = &resources.shared.reranker
-    {
-        stories.truncate(request.limit.max(MAX_RERANKED));
-        match rerank(resources, reranker, &request.query, &mut stories).await? {
-            Ok(()) => notes.push(format!("the best hits are in the order of {}", reranker.model())),
-            Err(reason) => {
-                found.warnings.push(format!("{reason}; the order of the hits is that without reranking"));
-            }
-        }
-    }
-    stories.truncate(request.limit);
-    let hits = build_hits(resources, &request.query, &weights, &order, stories).await?;
-    let mut warnings = absent;
-    warnings.append(&mut found.warnings);
-    if found.mode != Mode::Lexical && coverage.embedded < coverage.documents {
-        warnings.push(format!(
-            "{} of {} documents have no vectors yet; text search covers them",
-            coverage.documents - coverage.embedded,
-            coverage.documents
-        ));
-    }
+    rerank_if_asked(resources, &request, &mut stories, (&mut notes, &mut warnings)).await?;
+    let end = page.start + request.limit;
+    let next = (stories.len() > end).then(|| page.next(end));
+    let shown = stories.into_iter().skip(page.start).take(request.limit).collect();
+    let hits = build_hits(resources, &request.query, &weights, &order, shown).await?;
+    let (facets, candidates) = describe_candidates(&index, &request, &found, &relations.unwrap_or_default());
+    warnings.extend(found.warnings.into_iter().chain(missing_vectors(mode, &coverage)));
     Ok(SearchResponse {
         query: request.query,
-        mode: found.mode,
+        mode,
         ranking,
         coverage,
         took_ms: started.elapsed().as_secs_f64() * 1000.0,
         understood: notes,
         warnings,
         hits,
+        next,
+        facets,
+        candidates,
     })
 }
 
-/// Issues, merge requests and commits that a text names, whether they are there or not.
-pub(crate) async fn find_named(resources: &Resources, text: &str, project: Option<&str>) -> Result<Vec<NodeId>> {
-    let mut named = read_query(resources, text, project).await?.named;
-    named.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
-    for id in &mut named {
-        *id = resolve_id(resources, id.clone()).await?;
+/// Drops what meaning alone found for a query of which nothing has a word, as far as it is far away; of the name of what
+/// does not exist nothing is near.
+fn drop_unknown(found: &mut Found, understood: &ParsedQuery, frequencies: &[u64]) {
+    let is_unknown = !frequencies.is_empty() && frequencies.iter().all(|documents| *documents == 0);
+    if !is_unknown || !found.words.is_empty() {
+        return;
     }
-    Ok(named)
+    if understood.is_name {
+        found.passages.clear();
+    } else {
+        found.drop_distant();
+    }
 }
 
-/// What short references in a query are relative to: the project that is asked about, or the only one.
-async fn project_of_query(resources: &Resources, project: Option<&str>) -> Result<Option<String>> {
-    if let Some(project) = project {
-        return Ok(Some(project.to_owned()));
-    }
-    let known = known_projects(resources).await?;
-    Ok(known.first().filter(|_| known.len() == 1).cloned())
+fn missing_vectors(mode: Mode, coverage: &Coverage) -> Option<String> {
+    let (all, waiting) = (coverage.documents, coverage.waiting());
+    let is_missing = mode != Mode::Lexical && waiting > 0;
+    is_missing.then(|| format!("{waiting} of {all} documents have no vectors yet; text search covers them"))
 }
 
-/// A query as the forge of the project writes references.
-async fn read_query(resources: &Resources, query: &str, project: Option<&str>) -> Result<ParsedQuery> {
-    let Some(project) = project_of_query(resources, project).await? else {
-        return Ok(ParsedQuery::of(query, None, Timestamp::now()));
-    };
-    let name = project.clone();
-    let (forge, forge_url) = resources.blocking(move |resources| reference_syntax(resources, &name)).await?;
-    let context = Context { forge, project: &project, forge_url: &forge_url };
-    Ok(ParsedQuery::of(query, Some(context), Timestamp::now()))
+/// The candidates, counted and with their ranks, as far as that is asked for.
+fn describe_candidates(
+    index: &Index,
+    request: &SearchRequest,
+    found: &Found,
+    relations: &Relations,
+) -> (Option<Facets>, Vec<CandidateRanks>) {
+    let proposed = || found.proposed().chain(relations.keys()).cloned().collect();
+    let facets = request.facets.then(|| facets::count(index, &proposed(), &request.filter, found.is_cut));
+    if !request.explain {
+        return (facets, Vec::new());
+    }
+    (facets, explain::candidate_ranks(found, relations, |id| !index.facts([id]).is_empty()))
 }
 
-async fn parse_query(resources: &Resources, request: &SearchRequest) -> Result<ParsedQuery> {
-    let mut understood = read_query(resources, &request.query, request.filter.project.as_deref()).await?;
-    for id in &mut understood.named {
-        *id = resolve_id(resources, id.clone()).await?;
+/// How hits are ranked: as the request says or as configured. Near to nodes the relationship counts, unless the request
+/// says how much.
+fn ranking_of(resources: &Resources, request: &SearchRequest) -> Ranking {
+    if let Some(ranking) = request.ranking {
+        return ranking;
     }
-    let index = resources.index();
-    understood.named.retain(|id| !index.facts([id.to_string().as_str()]).is_empty());
-    for id in &understood.named {
-        understood.notes.push(format!("{id} is named in the query"));
+    let mut ranking = resources.settings().ranking;
+    if !request.near.is_empty() {
+        ranking.weights.relationship = ranking.weights.relationship.max(WEIGHT_OF_NEAR);
     }
-    add_definitions(resources, request, &mut understood).await?;
-    Ok(understood)
+    ranking
 }
 
-/// Where a query is but the name of a function or type, or asks where one is, its definition is what is meant.
-async fn add_definitions(resources: &Resources, request: &SearchRequest, understood: &mut ParsedQuery) -> Result<()> {
-    let names = match only_symbol(&request.query) {
-        Some(name) => vec![name],
-        None if understood.asks_for_code => symbols(&request.query),
-        None => return Ok(()),
-    };
-    for name in names {
-        for definition in find_definitions(resources, name, &request.filter).await? {
-            understood.notes.push(format!("{} is the definition of {name}", definition.id));
-            understood.defining.insert(definition.file);
-            understood.definitions.insert(definition.id);
-        }
+/// Adds what only the graph finds, where it can be seen: behind the first hits, which stay as they are, so that a page of
+/// those needs no walk.
+async fn mix_in_neighbors(
+    resources: &Resources,
+    request: &SearchRequest,
+    page: &Page,
+    stories: Vec<Story>,
+    relations: Option<Relations>,
+    order: &mut Order<'_>,
+) -> Result<(Vec<Story>, Option<Relations>)> {
+    let end = page.start + request.limit;
+    let is_reranked = request.rerank && resources.shared.reranker.is_some();
+    let is_seen = end > UNMIXED || stories.len() <= end || is_reranked || request.facets || request.explain;
+    let has_neighbors = request.expansion == Expansion::Neighbors && order.mode == Mode::Hybrid;
+    if relations.is_some() || !has_neighbors || !is_seen {
+        return Ok((stories, relations));
+    }
+    let ranked = order.by_relevance(stories.iter().map(|story| (story.lead.as_str(), &story.candidate)));
+    let relations = relate(resources, &ranked, &order.understood.named).await?;
+    let of_graph = stories_of_graph(resources, &stories, &relations, order, &request.filter).await?;
+    Ok((behind(stories, of_graph), Some(relations)))
+}
+
+/// Reranks if that is asked for and configured; says whether it could be done, in notes or warnings.
+async fn rerank_if_asked(
+    resources: &Resources,
+    request: &SearchRequest,
+    stories: &mut [Story],
+    (notes, warnings): (&mut Vec<String>, &mut Vec<String>),
+) -> Result<()> {
+    let Some(reranker) = resources.shared.reranker.as_ref().filter(|_| request.rerank) else { return Ok(()) };
+    match rerank(resources, reranker, &request.query, stories).await? {
+        Ok(()) => notes.push(format!("the best hits are in the order of {}", reranker.model())),
+        Err(reason) => warnings.push(format!("{reason}; the order of the hits is that without reranking")),
     }
     Ok(())
 }
 
-/// Orders the best stories anew as the model judges their best passages. Scores stay with the places.
+/// Reorders the best stories as the model judges their best passages. Scores stay with the places.
 async fn rerank(
     resources: &Resources,
     reranker: &Reranker,
@@ -311,8 +386,8 @@ async fn rerank(
         Err(error) => return Ok(Err(error.to_string())),
     };
     let scores: Vec<f32> = stories.iter().map(|story| story.score).collect();
-    for (story, judgement) in stories.iter_mut().zip(judged) {
-        story.reranked = Some(judgement);
+    for (story, judgment) in stories.iter_mut().zip(judged) {
+        story.reranked = Some(judgment);
     }
     stories.sort_by(|a, b| b.reranked.unwrap_or_default().total_cmp(&a.reranked.unwrap_or_default()));
     for (story, score) in stories.iter_mut().zip(scores) {
@@ -360,166 +435,12 @@ async fn build_hits(
             parts: story.candidate.parts,
             why: story.why(order, weights),
             passages,
+            reached_by: story.reached.map(|reached| reached.path).unwrap_or_default(),
             members: story.members,
             document,
         })
     };
     Ok(stories.into_iter().zip(&ids).filter_map(hit).collect())
-}
-
-/// What candidates are ordered by.
-struct Order<'a> {
-    ranking: Ranking,
-    mode: Mode,
-    understood: &'a ParsedQuery,
-    scale: &'a Scale<'a>,
-    facts: HashMap<String, DocumentFacts>,
-}
-
-impl Order<'_> {
-    /// What each part counts: a leg that is not used counts nothing.
-    fn weights(&self) -> Parts {
-        let weights = self.ranking.weights;
-        match self.mode {
-            Mode::Hybrid => weights,
-            Mode::Lexical => Parts { semantic: 0.0, lexical: weights.lexical.max(f32::EPSILON), ..weights },
-            Mode::Semantic => Parts { lexical: 0.0, semantic: weights.semantic.max(f32::EPSILON), ..weights },
-        }
-    }
-
-    /// Adds the parts that do not depend on the passages, as far as they have a weight.
-    fn complete(&self, candidates: &mut BTreeMap<String, Candidate>) {
-        let weights = self.weights();
-        for (id, candidate) in candidates {
-            let Some(facts) = self.facts.get(id.as_str()) else { continue };
-            if weights.recency > 0.0 {
-                candidate.parts.recency = self.scale.recency(facts.created_at);
-            }
-            if weights.importance > 0.0 {
-                candidate.parts.importance = facts.importance;
-            }
-            if weights.author > 0.0 {
-                let people = &self.understood.people;
-                let named = facts.author.as_deref().is_some_and(|author| people.iter().any(|name| name == author));
-                candidate.parts.author = f32::from(u8::from(named));
-            }
-        }
-    }
-
-    /// Best first.
-    fn ranked(&self, candidates: &BTreeMap<String, Candidate>) -> Vec<(String, f32)> {
-        if self.ranking.profile == Profile::Rrf && self.mode == Mode::Hybrid {
-            let leg = |part: fn(&Candidate) -> f32| {
-                let scored = candidates.iter().map(|(id, of)| (id.clone(), part(of)));
-                let ranked = sorted(scored.filter(|(_, score)| *score > 0.0));
-                ranked.into_iter().map(|(id, _)| id).collect::<Vec<_>>()
-            };
-            return fuse_ranks(&[leg(|of| of.parts.lexical), leg(|of| of.nearness)], RRF_K);
-        }
-        let weights = self.weights();
-        let has_vectors = candidates.values().any(|of| of.nearness > 0.0);
-        let score = |(id, of): (&String, &Candidate)| {
-            let kind = self.facts.get(id.as_str()).map(|facts| facts.kind);
-            let prior = kind.map_or(1.0, |kind| self.understood.prior(kind));
-            // One leg alone is not weighed against the other.
-            let is_weighed = kind == Some(DocumentKind::Commit) && self.mode == Mode::Hybrid;
-            let weights = if is_weighed { of_commit(weights) } else { weights };
-            // Where only the meaning counts, words stand for it as long as there are no vectors at all.
-            let by_words = weights.lexical == 0.0 && !has_vectors;
-            let weights = if by_words { Parts { lexical: weights.semantic, ..weights } } else { weights };
-            let parts = Parts { semantic: of.nearness, ..of.parts };
-            let direct = if self.understood.means(id) { DIRECT } else { 0.0 };
-            (id.clone(), direct + prior * parts.score(&weights))
-        };
-        sorted(candidates.iter().map(score).filter(|(_, score)| *score > 0.0))
-    }
-}
-
-/// What the parts of a commit count where those of others count so much.
-fn of_commit(weights: Parts) -> Parts {
-    let (semantic, lexical) = (weights.semantic * MEANING_OF_COMMIT, weights.lexical * WORDS_OF_COMMIT);
-    Parts { semantic, lexical, ..weights }
-}
-
-/// What is ranked: documents that meet the filter, each with its passages and those of its parts.
-fn build_candidates(
-    measured: Vec<ScoredPassage>,
-    facts: &HashMap<String, DocumentFacts>,
-    lexical: &HashMap<String, f32>,
-    filter: &Filter,
-) -> BTreeMap<String, Candidate> {
-    let wanted = |id: &str| facts.get(id).is_some_and(|facts| meets(filter, id, facts));
-    let whole_of = |id: &str| {
-        let Some(of) = facts.get(id) else { return vec![] };
-        let whole = &*of.thread;
-        let mut wholes = Vec::new();
-        if wanted(whole) {
-            wholes.push(whole.to_owned());
-        }
-        // A part is a hit of its own where parts are asked for, or where its whole is not.
-        let alone = filter.kinds.contains(&of.kind) || (filter.kinds.is_empty() && wholes.is_empty());
-        if whole != id && alone && wanted(id) {
-            wholes.push(id.to_owned());
-        }
-        wholes
-    };
-    let candidate = |(id, passages): (String, Vec<ScoredPassage>)| {
-        let facts = facts.get(id.as_str())?;
-        // Of code, the part that has most of the words speaks for the file.
-        let parts = passages.iter().map(|passage| passage.document.as_str()).collect::<BTreeSet<_>>();
-        let of_parts = parts.iter().filter(|_| facts.kind == DocumentKind::File).filter_map(|part| lexical.get(*part));
-        let reached = lexical.get(&id).into_iter().chain(of_parts).copied().fold(0.0, f32::max);
-        let candidate = Candidate::new(&id, facts, passages, reached);
-        Some((id, candidate))
-    };
-    gathered(measured, whole_of).into_iter().filter_map(candidate).collect()
-}
-
-fn checked(mut request: SearchRequest) -> Result<SearchRequest> {
-    request.query = request.query.trim().to_owned();
-    let length = request.query.chars().count();
-    if length == 0 {
-        return Err(Error::invalid("the query is empty").with_hint("say what to look for"));
-    }
-    if length > MAX_QUERY {
-        return Err(Error::invalid(format!("the query has {length} characters; at most {MAX_QUERY} are allowed")));
-    }
-    if request.limit == 0 || request.limit > MAX_LIMIT {
-        return Err(Error::invalid(format!("the limit is {}; it must be 1 to {MAX_LIMIT}", request.limit)));
-    }
-    check_names(&request.filter)?;
-    if let Some(ranking) = &request.ranking {
-        check_weights(&ranking.weights)?;
-    }
-    check_filter(&request.filter)?;
-    Ok(request)
-}
-
-fn check_weights(weights: &Parts) -> Result<()> {
-    if let Some((_, weight)) = weights.named().into_iter().find(|(_, weight)| !(0.0..=1.0).contains(weight)) {
-        return Err(Error::invalid(format!("a weight is {weight}; weights are 0 to 1")));
-    }
-    if weights.semantic + weights.lexical == 0.0 {
-        return Err(Error::invalid("semantic and lexical are both 0; one of them must count"));
-    }
-    Ok(())
-}
-
-/// Checks what a request narrows its documents to.
-///
-/// # Errors
-/// It excludes too many documents, or no time meets it.
-pub(crate) fn check_filter(filter: &Filter) -> Result<()> {
-    if filter.exclude.len() > MAX_EXCLUDED {
-        let count = filter.exclude.len();
-        return Err(Error::invalid(format!("{count} documents are left out; at most {MAX_EXCLUDED} can be")));
-    }
-    match (filter.after, filter.before) {
-        (Some(after), Some(before)) if after >= before => {
-            Err(Error::invalid(format!("no time is both after {after} and before {before}")))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The text of a passage without the line that says what it is part of, unless there is nothing else.

@@ -1,14 +1,16 @@
 //! The settings of the use cases: forges, embedding, search. The binary's `config` reads them from a file and the
 //! environment.
 
-use std::{ffi::OsString, fmt, path::PathBuf};
+use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf, sync::Arc};
 
 use backstory_model::{
+    digest::sha256_hex,
     link::DEFAULT_CONFIDENCE,
     role::{Roles, ServerRole},
     score::{Parts, Profile},
+    tracker::Trackers,
 };
-use backstory_sources::{forge, redact::Redactor};
+use backstory_sources::{code::PassageLimits, forge, git::address::AllowedHosts, redact::Redactor};
 use globset::GlobSet;
 use jiff::SignedDuration;
 use secrecy::SecretString;
@@ -29,7 +31,7 @@ pub struct Forge {
     pub kind: ForgeKind,
     /// How to reach it.
     pub connection: forge::Settings,
-    /// Full paths of the projects to read.
+    /// Full paths of the projects to read; `group/*` stands for all projects of a group and the groups in it.
     pub projects: Vec<String>,
     /// What its webhooks must show or be signed with; without it there are none.
     pub webhook_secret: Option<SecretString>,
@@ -41,15 +43,32 @@ impl Forge {
         forge::web_url(self.kind, &self.connection.base_url)
     }
 
+    /// The groups of which all projects are read.
+    pub fn groups(&self) -> impl Iterator<Item = &str> {
+        self.projects.iter().filter_map(|project| group_of_pattern(project))
+    }
+
+    /// Whether it has a project, by its path or as one of a group.
+    pub fn has_project(&self, project: &str) -> bool {
+        let is_in = |group: &str| project.strip_prefix(group).is_some_and(|rest| rest.starts_with('/'));
+        self.projects.iter().any(|known| known == project) || self.groups().any(is_in)
+    }
+
     /// Whether confidential items of its projects are read.
     pub fn reads_confidential(&self) -> bool {
         self.connection.confidential
     }
 }
 
+/// The group of `group/*`, which stands for all its projects.
+pub fn group_of_pattern(project: &str) -> Option<&str> {
+    project.strip_suffix("/*")
+}
+
 /// How hits of a search are ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
 pub struct Ranking {
     /// How the parts become a score.
     pub profile: Profile,
@@ -79,15 +98,70 @@ impl From<Profile> for Ranking {
     }
 }
 
-/// How repositories are read.
+/// Directories of these names hold what builds write.
+pub const OUTPUT_DIRECTORIES: [&str; 5] = ["dist", "build", "bin", "target", "coverage"];
+/// Largest file that is looked into unless it is configured, in bytes.
+pub const DEFAULT_FILE_BYTES: u64 = 1 << 20;
+/// Largest file that can be asked to be looked into, in bytes: lines of larger ones are not traced either.
+pub const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// Patterns of paths.
 #[derive(Clone, Debug, Default)]
-pub struct Repositories {
+pub struct Globs {
+    set: GlobSet,
+    /// As they are written.
+    patterns: Vec<String>,
+}
+
+impl Globs {
+    /// Patterns and what matches them.
+    pub fn new(set: GlobSet, patterns: Vec<String>) -> Self {
+        Self { set, patterns }
+    }
+
+    /// Whether one of them matches a path.
+    pub fn is_match(&self, path: &str) -> bool {
+        self.set.is_match(path)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+}
+
+/// Which files are looked into.
+#[derive(Clone, Debug, Default)]
+pub struct FileRules {
+    /// Only files whose path matches; all if there is none. Build output that matches is looked into too.
+    pub include: Globs,
+    /// Not those whose path matches.
+    pub exclude: Globs,
+    /// Largest file, in bytes, at most [`MAX_FILE_BYTES`]; that of all repositories, or [`DEFAULT_FILE_BYTES`], if absent.
+    pub max_bytes: Option<u64>,
+}
+
+impl FileRules {
+    fn leaves_out(&self, path: &str) -> bool {
+        (!self.include.is_empty() && !self.include.is_match(path)) || self.exclude.is_match(path)
+    }
+
+    fn text(&self) -> String {
+        format!("{:?} {:?} {:?}", self.include.patterns, self.exclude.patterns, self.max_bytes)
+    }
+}
+
+/// How repositories are read.
+#[derive(Clone, Debug)]
+pub struct RepositorySettings {
     /// Hosts that may be cloned from although they are not public.
     pub allowed_hosts: Vec<String>,
-    /// Only files whose path matches are looked into; all if there is none.
-    pub include: GlobSet,
-    /// Files whose path matches are not looked into.
-    pub exclude: GlobSet,
+    /// Which files are looked into.
+    pub files: FileRules,
+    /// Names of directories that hold what builds write, which is not looked into.
+    pub output_directories: Vec<String>,
+    /// Which files of single projects are looked into besides, by full path.
+    pub of_projects: BTreeMap<String, FileRules>,
     /// `SSH_AUTH_SOCK`: the agent that holds the keys for ssh addresses.
     pub ssh_agent: Option<OsString>,
     /// A program that becomes git within limits ([`exec_git_if_requested`](crate::repository::become_git)): the running one, if it
@@ -95,14 +169,63 @@ pub struct Repositories {
     pub git_child: Option<PathBuf>,
 }
 
+impl Default for RepositorySettings {
+    fn default() -> Self {
+        Self {
+            allowed_hosts: Vec::new(),
+            files: FileRules::default(),
+            output_directories: OUTPUT_DIRECTORIES.map(str::to_owned).to_vec(),
+            of_projects: BTreeMap::new(),
+            ssh_agent: None,
+            git_child: None,
+        }
+    }
+}
+
+impl RepositorySettings {
+    /// Whether a file of a project is not looked into. `src/bin` holds sources in Rust.
+    pub fn leaves_out(&self, project: &str, path: &str) -> bool {
+        let own = self.of_projects.get(project);
+        if self.files.leaves_out(path) || own.is_some_and(|own| own.leaves_out(path)) {
+            return true;
+        }
+        let is_named = self.files.include.is_match(path) || own.is_some_and(|own| own.include.is_match(path));
+        let directories = path.rsplit_once('/').map_or("", |(directories, _)| directories);
+        let mut before = "";
+        let is_output = directories.split('/').any(|name| {
+            let is_source = name == "bin" && before == "src";
+            before = name;
+            !is_source && self.output_directories.iter().any(|output| output == name)
+        });
+        is_output && !is_named
+    }
+
+    /// Where a forge may be that is not configured: any user of the API can name one.
+    pub fn network_of_added_forges(&self) -> forge::Network {
+        forge::Network::Public(AllowedHosts::new(&self.allowed_hosts))
+    }
+
+    /// Largest file of a project that is looked into, in bytes.
+    pub fn max_file_bytes(&self, project: &str) -> u64 {
+        let own = self.of_projects.get(project).and_then(|own| own.max_bytes);
+        own.or(self.files.max_bytes).unwrap_or(DEFAULT_FILE_BYTES).min(MAX_FILE_BYTES)
+    }
+
+    /// A text that is another if other files of a project are looked into.
+    pub fn selection(&self, project: &str) -> String {
+        let own = self.of_projects.get(project).map(FileRules::text).unwrap_or_default();
+        sha256_hex(&format!("{} {:?} {own}", self.files.text(), self.output_directories))
+    }
+}
+
 /// Which states of the index stay on record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Snapshots {
+pub struct SnapshotSettings {
     /// How many of the newest, besides those that are pinned; 1 to [`MAX_KEPT`](crate::snapshot::MAX_KEPT).
     pub keep: usize,
 }
 
-impl Default for Snapshots {
+impl Default for SnapshotSettings {
     fn default() -> Self {
         Self { keep: DEFAULT_KEPT }
     }
@@ -148,16 +271,31 @@ impl Retention {
     }
 }
 
-/// Which links that nobody stated are told.
+/// Which inferred links are told.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Links {
+pub struct LinkSettings {
     /// Least confidence, 0 to 1.
     pub confidence: f32,
 }
 
-impl Default for Links {
+impl Default for LinkSettings {
     fn default() -> Self {
         Self { confidence: DEFAULT_CONFIDENCE }
+    }
+}
+
+/// What is told of single people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeopleSettings {
+    /// Whether anybody may ask what a person did and what waits for them.
+    pub tracking: bool,
+    /// User name of the person who uses the command line.
+    pub me: Option<String>,
+}
+
+impl Default for PeopleSettings {
+    fn default() -> Self {
+        Self { tracking: true, me: None }
     }
 }
 
@@ -166,8 +304,10 @@ impl Default for Links {
 pub struct Settings {
     /// The forges.
     pub forges: Vec<Forge>,
+    /// Projects of groups that are not read, by patterns of their paths.
+    pub excluded_projects: Globs,
     /// How repositories are read.
-    pub repositories: Repositories,
+    pub repositories: RepositorySettings,
     /// The embedding model.
     pub embedding: embed::Settings,
     /// How hits are ranked.
@@ -177,23 +317,31 @@ pub struct Settings {
     /// The language model; answers are quotations without one.
     pub llm: Option<llm::Settings>,
     /// Which states of the index stay on record.
-    pub snapshots: Snapshots,
-    /// Which links that nobody stated are told.
-    pub links: Links,
+    pub snapshots: SnapshotSettings,
+    /// Which inferred links are told.
+    pub links: LinkSettings,
     /// How often a server reads every project.
     pub schedule: Schedule,
     /// What replaces secrets, and which texts it leaves.
     pub redactor: Redactor,
     /// What is not kept.
     pub retention: Retention,
+    /// What is told of single people.
+    pub people: PeopleSettings,
+    /// How files are cut into the pieces that search reads.
+    pub chunks: PassageLimits,
+    /// How tickets of other trackers are written.
+    pub trackers: Arc<Trackers>,
     /// What this process does.
     pub roles: Roles,
 }
 
 impl Settings {
-    /// Every project with its forge.
+    /// Every project that is named, with its forge; those of groups are not.
     pub fn projects(&self) -> impl Iterator<Item = (&Forge, &str)> {
-        self.forges.iter().flat_map(|forge| forge.projects.iter().map(move |project| (forge, project.as_str())))
+        let all =
+            self.forges.iter().flat_map(|forge| forge.projects.iter().map(move |project| (forge, project.as_str())));
+        all.filter(|(_, project)| group_of_pattern(project).is_none())
     }
 
     /// Refuses what this process does not do.

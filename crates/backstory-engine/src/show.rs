@@ -20,13 +20,13 @@ use crate::{
     use_case::UseCase,
 };
 use commit::commit_details;
-use thread::{discussion_with_parent, thread_details};
+use thread::{discussion_of_note, discussion_with_parent, thread_details};
 
 /// Requests an issue, merge request, discussion or commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShowRequest {
-    /// Its id. That of a commit may be abbreviated; where issues and merge requests share their numbers, either may be
+    /// Its id, or that of a note of the discussion. That of a commit may be abbreviated; where issues and merge requests share their numbers, either may be
     /// given for the other.
     pub id: NodeId,
 }
@@ -63,6 +63,9 @@ async fn show_node(resources: &Resources, request: ShowRequest) -> Result<NodeDe
         NodeId::Thread(thread) => Ok(NodeDetails::Thread(Box::new(thread_details(resources, thread).await?))),
         NodeId::Discussion { thread, .. } => {
             Ok(NodeDetails::Discussion(Box::new(discussion_with_parent(resources, &id, thread).await?)))
+        }
+        NodeId::Note { thread, id: note } => {
+            Ok(NodeDetails::Discussion(Box::new(discussion_of_note(resources, thread, *note).await?)))
         }
         NodeId::Commit { .. } => Ok(NodeDetails::Commit(Box::new(commit_details(resources, &id).await?))),
         other => {

@@ -14,7 +14,7 @@ use std::{
 
 use backstory_model::{digest::sha256_hex, visibility::Visibility};
 use backstory_store::{
-    index::{Coverage, Imprint},
+    index::{Coverage, Fingerprint},
     ledger::{Snapshot, SnapshotStats, SnapshotStatus},
 };
 use jiff::Timestamp;
@@ -160,9 +160,13 @@ pub struct CompareSnapshots {
 }
 
 /// Removes the records that need not be kept, as each sync does; their ids.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PruneSnapshots {}
+pub struct PruneSnapshots {
+    /// How many to keep beside those that are pinned, the current one among them; as configured if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<usize>,
+}
 
 impl UseCase for ListSnapshots {
     const NAME: &'static str = "snapshots";
@@ -185,6 +189,7 @@ impl UseCase for GetSnapshot {
 impl UseCase for PinSnapshot {
     const NAME: &'static str = "pin-snapshot";
     const SCOPE: Scope = Scope::Admin;
+    const CONCERNS_ALL_PROJECTS: bool = true;
     type Answer = SnapshotReport;
 
     async fn run(self, resources: &Resources) -> Result<SnapshotReport> {
@@ -205,10 +210,11 @@ impl UseCase for CompareSnapshots {
 impl UseCase for PruneSnapshots {
     const NAME: &'static str = "prune-snapshots";
     const SCOPE: Scope = Scope::Admin;
+    const CONCERNS_ALL_PROJECTS: bool = true;
     type Answer = Vec<String>;
 
     async fn run(self, resources: &Resources) -> Result<Vec<String>> {
-        prune_snapshots(resources).await
+        resources.blocking(move |resources| prune_now(resources, self.keep)).await
     }
 }
 
@@ -287,7 +293,7 @@ pub(crate) async fn record_snapshot(resources: &Resources, took: Duration, error
             if differs {
                 record_state(resources, took, last_error.as_deref(), true)?;
             }
-            prune_now(resources).map(drop)
+            prune_now(resources, None).map(drop)
         })
         .await
 }
@@ -318,7 +324,7 @@ fn record_state(resources: &Resources, took: Duration, last_error: Option<&str>,
         contents_bytes: 0,
         confidential,
     };
-    resources.ledger().put_snapshot(&snapshot, &index.imprints())?;
+    resources.ledger().put_snapshot(&snapshot, &index.fingerprints())?;
     Ok(())
 }
 
@@ -393,20 +399,12 @@ async fn pin_snapshot(resources: &Resources, id: &str, pinned: bool) -> Result<S
         .await
 }
 
-/// Forgets the states that need not be kept, as each sync does; says which.
-///
-/// # Errors
-/// The ledger cannot be written.
-async fn prune_snapshots(resources: &Resources) -> Result<Vec<String>> {
-    resources.blocking(prune_now).await
-}
-
 /// Keeps the pinned ones, the current ones, and the newest of the others; of those with something confidential in them
 /// as many as of those without. Says which went, as far as they are seen.
-fn prune_now(resources: &Resources) -> Result<Vec<String>> {
+fn prune_now(resources: &Resources, keep: Option<usize>) -> Result<Vec<String>> {
     let full = resources.with_full_visibility();
     let current = [current_state(&full)?.id, current_state(&full.with_visibility(Visibility::public()))?.id];
-    let kept = resources.settings().snapshots.keep.max(1);
+    let kept = keep.unwrap_or(resources.settings().snapshots.keep).max(1);
     let all = full.ledger().snapshots()?;
     let mut gone = Vec::new();
     for confidential in [false, true] {
@@ -445,7 +443,7 @@ async fn compare_snapshots(resources: &Resources, from: &str, to: &str, limit: u
 }
 
 /// Walks along both lists, which are ordered by id.
-fn compared(old: &[(String, Imprint)], new: &[(String, Imprint)], limit: usize) -> Comparison {
+fn compared(old: &[(String, Fingerprint)], new: &[(String, Fingerprint)], limit: usize) -> Comparison {
     let mut of = Comparison::default();
     let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
     loop {

@@ -6,8 +6,9 @@ use backstory_model::{
 };
 use backstory_sources::forge::List;
 use backstory_store::{
-    index::Coverage,
+    index::{Coverage, Projects},
     ledger::{Cursor, LedgerError, Run, Source, SyncFailure},
+    lists::ListKind,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,9 @@ pub struct ProjectStatus {
 pub struct Freshness {
     /// Full path.
     pub project: String,
+    /// Whether its forge says that it is archived.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
     /// When the last sync that read it to the end began.
     pub synced_at: Option<Timestamp>,
     /// Why it could not be read from its forge when that was last tried.
@@ -70,6 +74,15 @@ pub struct Freshness {
     pub confidential_issues: u64,
     /// Internal discussions of what is not confidential itself, as far as they are visible.
     pub internal_discussions: u64,
+    /// Documents in the index, as far as they are visible.
+    #[serde(default)]
+    pub documents: u64,
+    /// Passages of those, in which they are searched.
+    #[serde(default)]
+    pub passages: u64,
+    /// Those of the documents that have vectors.
+    #[serde(default)]
+    pub embedded: u64,
 }
 
 /// Asks how fresh the stores are.
@@ -136,6 +149,7 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
         .into_iter()
         .find(|task| task.kind == TaskKind::Sync && task.status == TaskStatus::Running);
     let roles = resources.settings().roles.clone();
+    let index = resources.index();
     resources
         .with_ledger(move |ledger| {
             let status = |(kind, project): (ForgeKind, String)| -> std::result::Result<_, LedgerError> {
@@ -144,16 +158,23 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
                 let (issues_cursor, merge_requests_cursor) = (cursor(&lists[0])?, cursor(&lists[lists.len() - 1])?);
                 Ok(ProjectStatus { issues_cursor, merge_requests_cursor, path: project })
             };
-            let counts = ledger.counts()?;
+            let lists = ledger.lists();
             let failures = ledger.failures()?;
             let fresh = |project: String| -> std::result::Result<_, LedgerError> {
-                let count = |kind| counts.get(&(project.clone(), kind)).copied().unwrap_or(0);
-                let (issues, merge_requests) = (count(ItemKind::Issue), count(ItemKind::MergeRequest));
+                let count = |list| lists.count(list, std::slice::from_ref(&project), ledger.visibility());
+                let (issues, merge_requests) = (count(ListKind::Issue)?, count(ListKind::MergeRequest)?);
                 let confidential = ledger.confidential(&project)?;
                 let of_forge = |failure: &&SyncFailure| failure.source == Source::Forge && failure.project == project;
                 let failure = failures.iter().find(of_forge).cloned();
                 let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
+                let stored = ledger.item(&project, ItemKind::Project, "project")?.and_then(|item| item.payload);
+                let stored = stored.and_then(|json| serde_json::from_slice::<serde_json::Value>(&json).ok());
+                let coverage = index.coverage_of(Projects::Only(std::slice::from_ref(&project)));
                 Ok(Freshness {
+                    documents: coverage.documents,
+                    passages: coverage.passages,
+                    embedded: coverage.embedded,
+                    archived: stored.is_some_and(|json| json["archived"] == true),
                     synced_at: ledger.synced_at(&project)?,
                     last_error,
                     failed_at,
@@ -172,7 +193,7 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
                 projects: projects.into_iter().map(status).collect::<std::result::Result<_, _>>()?,
                 ledger_seq: ledger.last_seq()?,
                 graph_seq,
-                lists_seq: ledger.lists().applied_seq()?,
+                lists_seq: lists.applied_seq()?,
                 index_seq,
                 running,
                 roles,

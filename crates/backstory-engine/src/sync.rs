@@ -6,6 +6,7 @@ mod intake;
 mod project;
 mod retention;
 mod visibility;
+mod write;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,6 +27,7 @@ use crate::{
     catalog::{Forges, all_forges, forgotten, known_projects, list_forges, unknown_project},
     confidential::recompute_hidden_people,
     error::{Error, ErrorKind, Result},
+    groups::{discover_projects, forges_with_groups},
     refresh::{catch_up, optimize_index, refresh_links, refresh_written, rewrite_projections},
     repository::{
         add::unregister_if_empty,
@@ -41,7 +43,7 @@ use crate::{
 use project::ProjectSync;
 use retention::enforce_size_limit;
 
-/// What is not kept any more is found nowhere at once, but taken out of the files at most so often: all are written anew.
+/// What is not kept any more is found nowhere at once, but taken out of the files at most so often: all are written again.
 const CLEARED_EVERY: SignedDuration = SignedDuration::from_hours(24);
 
 /// Time between two looks whether a forge has to be left alone.
@@ -79,7 +81,7 @@ impl Scope {
 pub enum Part {
     /// Issues of the forge, with their discussions.
     Issues,
-    /// Merge requests of the forge, likewise.
+    /// Merge requests of the forge.
     MergeRequests,
     /// The git repository.
     Repository,
@@ -95,7 +97,7 @@ impl Part {
         }
     }
 
-    /// Whether a list of a forge is among what is to be read. Where issues and merge requests are one list, it is read for
+    /// Whether a list of a forge is among what is read. Where issues and merge requests are one list, it is read for
     /// either.
     fn has_list(only: &[Self], list: List) -> bool {
         let part = |kind: &ThreadKind| if *kind == ThreadKind::Issue { Self::Issues } else { Self::MergeRequests };
@@ -113,9 +115,9 @@ pub struct SyncRequest {
     pub scope: Scope,
     /// Which parts; all if empty.
     pub only: Vec<Part>,
-    /// Stop a sync that is at work and start over.
+    /// Stop a sync that is running and start over.
     pub force: bool,
-    /// Keep repositories that are new and cannot be read: whoever added them may be about to read them, and to be told why
+    /// Keep repositories that are new and cannot be read: the command that added them may be about to read them, and to report why
     /// they cannot be.
     pub keep_new: bool,
 }
@@ -202,14 +204,28 @@ impl Report {
 ///
 /// # Errors
 /// A sync is at work, or a project is not known.
-pub(crate) async fn start_sync(resources: &Resources, request: SyncRequest) -> Result<Task> {
+pub(crate) async fn start_sync(resources: &Resources, mut request: SyncRequest) -> Result<Task> {
     let known = known_projects(resources).await?;
+    if !resources.visibility().allows_all_projects() {
+        if request.force {
+            let message = format!("{} sees only some projects and may not stop the sync of others", resources.actor());
+            return Err(Error::new(ErrorKind::Forbidden, message));
+        }
+        // 'All' means those that the caller sees.
+        if request.projects.is_empty() {
+            request.projects = known.iter().cloned().collect();
+        }
+        if request.projects.is_empty() {
+            return Err(Error::new(ErrorKind::NotFound, "there is no project to sync"));
+        }
+    }
     for project in &request.projects {
         if !known.contains(project) {
             return Err(unknown_project(project, &known));
         }
     }
-    if known.is_empty() {
+    let has_groups = forges_with_groups(resources).await?.iter().any(|forge| forge.groups().next().is_some());
+    if known.is_empty() && !has_groups {
         return Err(Error::new(ErrorKind::Configuration, "there is nothing to sync").with_hint(
             "add a repository with 'backstory add PATH', or name a project under [[forge]] in the configuration \
              ('backstory init' writes one)",
@@ -264,7 +280,7 @@ async fn run_sync(
     let is_cleared = Box::pin(purge_deleted_from_disk(resources, reporter)).await;
     read?;
     if !is_cleared? && report.changes.total() + report.retired > 0 {
-        reporter.phase("optimising the index", None);
+        reporter.phase("optimizing the index", None);
         optimize_index(resources).await?;
     }
     refresh_links(resources).await?;
@@ -282,10 +298,10 @@ async fn sync_forges(
     reporter: &Reporter,
     report: &mut Report,
 ) -> Result<Option<Error>> {
-    let mut failed = None;
+    let mut failed = discover_projects(resources).await?;
     let Forges { usable, unusable } = all_forges(resources).await?;
     for (project, error) in unusable.into_iter().filter(|(project, _)| request.wants(project)) {
-        settle_outcome(resources, &project, Err(error), report, &mut failed).await?;
+        record_forge_outcome(resources, &project, Err(error), report, &mut failed).await?;
     }
     for forge in &usable {
         let wanted: Vec<&String> = forge.projects.iter().filter(|project| request.wants(project)).collect();
@@ -313,14 +329,14 @@ async fn sync_forges(
                 }
                 Err(error) => Err(error.clone()),
             };
-            settle_outcome(resources, project, result, report, &mut failed).await?;
+            record_forge_outcome(resources, project, result, report, &mut failed).await?;
         }
     }
     Ok(failed)
 }
 
 /// Keeps on record how the reading of a project from its forge ended.
-async fn settle_outcome(
+async fn record_forge_outcome(
     resources: &Resources,
     project: &str,
     result: Result<()>,
@@ -435,8 +451,9 @@ async fn sync_repositories(
         let stop = StopOnDrop(Cancel::default());
         let (cancel, project, is_new) = (stop.0.clone(), entry.project.clone(), entry.synced_at.is_none());
         let _indexing = mark_indexing(resources, &project);
+        let name = project.clone();
         let done =
-            resources.blocking(move |resources| sync_repository(resources, &entry, full, &own_reporter, &cancel)).await;
+            resources.blocking(move |resources| sync_repository(resources, &name, full, &own_reporter, &cancel)).await;
         record_outcome(resources, &project, Source::Repository, done.as_ref().err()).await?;
         match done {
             Ok(done) => {
@@ -455,7 +472,7 @@ async fn sync_repositories(
                 if is_forgotten {
                     error = error.with_hint("the repository was not kept, so add it again when that is put right");
                 }
-                // Whoever asks for a sync has said nothing wrong about a repository that could be read before.
+                // A request for a sync is not wrong about a repository that could be read before.
                 if error.kind == ErrorKind::Invalid && !is_new {
                     error.kind = ErrorKind::NotFound;
                 }
@@ -503,16 +520,25 @@ async fn record_outcome(resources: &Resources, project: &str, source: Source, er
         .await
 }
 
-/// Does what asks a forge, and reports when that waits because the forge limits requests.
+/// Does what asks a forge, and reports when that waits because the forge limits requests or does not answer.
 async fn reporting_pauses<T>(client: &Client, reporter: &Reporter, work: impl Future<Output = T>) -> T {
     let mut work = Box::pin(work);
+    let begun = client.metrics();
+    let (mut last, mut is_failing) = (begun, false);
     loop {
         if let Ok(done) = tokio::time::timeout(PAUSE_LOOK, &mut work).await {
             reporter.note(None);
             return done;
         }
-        let pause = client.metrics().pause_ms;
-        reporter.note((pause > 0).then(|| format!("rate limited, going on in {} s", pause.div_ceil(1000))));
+        let now = client.metrics();
+        // A request that is not sent again has been answered.
+        is_failing = now.retries > last.retries || (is_failing && now.requests == last.requests);
+        last = now;
+        reporter.note(match now.pause_ms {
+            0 if is_failing => Some(format!("the forge does not answer, tried {} times", now.retries - begun.retries)),
+            0 => None,
+            pause => Some(format!("rate limited, going on in {} s", pause.div_ceil(1000))),
+        });
     }
 }
 

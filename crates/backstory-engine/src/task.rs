@@ -22,7 +22,7 @@ pub enum TaskKind {
     Sync,
     /// Gives every document its vector.
     Embed,
-    /// Makes the graph or the index anew.
+    /// Rebuilds the graph or the index.
     Rebuild,
     /// Has a language model classify commits and write design notes.
     Enrich,
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(shown(&reporter), (8, Some(8)));
         reporter.left(2);
         assert_eq!(shown(&reporter), (8, Some(10)));
-        reporter.phase("optimising", None);
+        reporter.phase("optimizing", None);
         reporter.advance(1);
         assert_eq!(shown(&reporter), (1, None));
     }

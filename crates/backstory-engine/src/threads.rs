@@ -2,22 +2,17 @@
 
 use backstory_model::{
     entity::{Item, State},
-    filter::{Filter, is_same_name},
     id::{NodeId, ThreadId, ThreadKind},
 };
-use backstory_store::{
-    index::{Named, Projects},
-    lists::{self, PageRequest, ThreadOrder, ThreadQuery},
-};
+use backstory_store::lists::{self, PageRequest, ThreadOrder, ThreadQuery};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    catalog::check_project,
     error::Result,
+    pages::{absent_names, check_projects, list_rows},
     read::load_items,
     resources::Resources,
-    search::names::{check_name, check_names, expand_author_names},
     use_case::UseCase,
 };
 
@@ -69,15 +64,6 @@ pub struct PageCursor {
     pub updated_at: Timestamp,
     /// Its last item.
     pub id: ThreadId,
-}
-
-/// A page of a list.
-#[derive(Clone, Debug, Default)]
-pub struct ThreadPage {
-    /// Issues or merge requests, newest change first.
-    pub ids: Vec<PageCursor>,
-    /// Whether there are more.
-    pub more: bool,
 }
 
 /// A page of issues or merge requests with what a list shows of them.
@@ -149,27 +135,6 @@ impl ThreadSummary {
     }
 }
 
-/// A page of issues or merge requests, newest change first.
-pub(crate) async fn list_thread_ids(
-    resources: &Resources,
-    kind: ThreadKind,
-    filter: &ThreadFilter,
-    after: Option<PageCursor>,
-    limit: usize,
-) -> Result<ThreadPage> {
-    check_listed_project(resources, filter).await?;
-    let query = thread_query(kind, with_known_spelling(resources, filter).await?);
-    let after = after.map(|end| lists::Cursor {
-        order: end.updated_at.into(),
-        project: end.id.project,
-        key: lists::Key::Number(end.id.iid.cast_signed()),
-    });
-    let request = PageRequest { first: limit, after, with_total: false };
-    let page = resources.with_lists(move |lists, visibility| lists.threads(&query, &request, visibility)).await?;
-    let ids = page.rows.into_iter().map(|row| PageCursor { updated_at: row.updated_at, id: row.id });
-    Ok(ThreadPage { ids: ids.collect(), more: page.next.is_some() })
-}
-
 /// Returns a page of issues or merge requests, the last changed first.
 ///
 /// # Errors
@@ -177,20 +142,23 @@ pub(crate) async fn list_thread_ids(
 async fn list_threads(resources: &Resources, request: ListThreads) -> Result<ThreadList> {
     let ListThreads { kind, filter, limit, after } = request;
     let is_first = after.is_none();
-    let page = list_thread_ids(resources, kind, &filter, after, limit).await?;
-    let warnings = if is_first && page.ids.is_empty() { absent_names(resources, &filter).await? } else { Vec::new() };
-    let ids: Vec<NodeId> = page.ids.iter().map(|end| end.id.clone().into()).collect();
+    let query = thread_query(kind, filter);
+    let after = after.map(|end| lists::Cursor {
+        order: end.updated_at.into(),
+        project: end.id.project,
+        key: lists::Key::Number(end.id.iid.cast_signed()),
+    });
+    let request = PageRequest { first: limit, after, ..PageRequest::default() };
+    check_projects(resources, &query.filter.projects).await?;
+    let page = list_rows(resources, query.clone(), request).await?;
+    let is_empty = is_first && page.rows.is_empty();
+    let warnings = if is_empty { absent_names(resources, &query.filter).await? } else { Vec::new() };
+    let next = page.rows.last().filter(|_| page.next.is_some());
+    let next = next.map(|row| PageCursor { updated_at: row.updated_at, id: row.id.clone() });
+    let ids: Vec<NodeId> = page.rows.into_iter().map(|row| row.id.into()).collect();
     let items = load_items(resources, ids.clone()).await?;
-    let next = page.ids.into_iter().next_back().filter(|_| page.more);
     let threads = ids.iter().filter_map(|id| ThreadSummary::from_item(items.get(id)?)).collect();
     Ok(ThreadList { threads, next, warnings })
-}
-
-/// How many issues or merge requests meet the conditions.
-pub(crate) async fn count_threads(resources: &Resources, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
-    check_listed_project(resources, filter).await?;
-    let query = thread_query(kind, with_known_spelling(resources, filter).await?);
-    resources.with_lists(move |lists, visibility| lists.count_threads(&query, visibility)).await
 }
 
 fn thread_query(kind: ThreadKind, filter: ThreadFilter) -> ThreadQuery {
@@ -202,55 +170,4 @@ fn thread_query(kind: ThreadKind, filter: ThreadFilter) -> ThreadQuery {
         ..lists::ThreadFilter::default()
     };
     ThreadQuery { kind, filter, order: ThreadOrder::Updated, direction: lists::Direction::Descending }
-}
-
-/// Says of the author and the label of a list that nothing has which one is nearest, as a search does.
-///
-/// # Errors
-/// A name is too long, or a store failed.
-pub(crate) async fn absent_names(resources: &Resources, filter: &ThreadFilter) -> Result<Vec<String>> {
-    let mut filter = Filter {
-        authors: filter.author.iter().cloned().collect(),
-        labels: filter.label.iter().cloned().collect(),
-        project: filter.project.clone(),
-        ..Filter::default()
-    };
-    check_names(&filter)?;
-    expand_author_names(resources, &mut filter).await
-}
-
-/// The conditions of a list with its names in the case in which they are known.
-///
-/// # Errors
-/// A name is too long.
-async fn with_known_spelling(resources: &Resources, filter: &ThreadFilter) -> Result<ThreadFilter> {
-    filter.author.iter().chain(&filter.label).try_for_each(|name| check_name(name))?;
-    let filter = filter.clone();
-    resources
-        .blocking(move |resources| {
-            let projects =
-                filter.project.as_ref().map_or(Projects::All, |one| Projects::Only(std::slice::from_ref(one)));
-            let written = |what: Named, name: &String| {
-                let known = resources.index().known(what, projects);
-                let is_known = known.contains(name.as_str());
-                let other = known.into_iter().find(|own| !is_known && is_same_name(own, name));
-                other.map_or_else(|| name.clone(), |own| own.to_string())
-            };
-            Ok(ThreadFilter {
-                author: filter.author.as_ref().map(|author| written(Named::Author, author)),
-                label: filter.label.as_ref().map(|label| written(Named::Label, label)),
-                ..filter.clone()
-            })
-        })
-        .await
-}
-
-/// Refuses a filter that names a project of which nothing is known.
-async fn check_listed_project(resources: &Resources, filter: &ThreadFilter) -> Result<()> {
-    let Some(project) = &filter.project else { return Ok(()) };
-    // What was read is listed, also of a project that is not configured.
-    if load_items(resources, vec![NodeId::Project(project.clone())]).await?.is_empty() {
-        check_project(resources, Some(project)).await?;
-    }
-    Ok(())
 }

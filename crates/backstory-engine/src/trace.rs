@@ -17,18 +17,23 @@ pub(crate) mod target;
 pub(crate) mod text;
 pub(crate) mod words;
 
+use std::collections::BTreeSet;
+
 use backstory_model::{
     commit::Sha,
     edge::Edge,
     id::{NodeId, NodeKind, ThreadId, ThreadKind},
     lineage::SeenThrough,
 };
+use backstory_sources::git::refs;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    clones::clone_path,
     error::{Error, Result},
     generated::{ThreadNotes, results::generated_notes},
+    releases::{Release, first_release},
     resources::Resources,
     use_case::{UseCase, Weight},
 };
@@ -36,6 +41,7 @@ use lines::{trace_lines, trace_symbol};
 use node::trace_node;
 use target::resolve_place;
 
+pub(crate) use lines::signature_and_subject;
 pub(crate) use target::Place;
 pub use target::Target;
 
@@ -123,7 +129,7 @@ pub struct Evidence {
     pub path: Option<String>,
     /// Lines of it, from 1.
     pub lines: Option<(u32, u32)>,
-    /// What speaks for an edge that nobody stated, a sentence each, the strongest first.
+    /// The evidence for an inferred edge, a sentence each, the strongest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
 }
@@ -140,7 +146,7 @@ pub struct Step {
     pub node: TraceNode,
     /// What shows it.
     pub evidence: Evidence,
-    /// How likely it is, 0 to 1, if nobody stated it.
+    /// How likely it is, 0 to 1, if it is inferred.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f32>,
 }
@@ -208,6 +214,12 @@ pub struct Trace {
     /// Design notes that a language model wrote of these merge requests and issues, apart from what people said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_notes: Vec<ThreadNotes>,
+    /// The release in which what wrote most of the lines first shipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_release: Option<Release>,
+    /// Whether the repository has not been read to its end yet, so that more may be behind the lines.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
     /// What could not be found, a sentence each.
     pub missing: Vec<String>,
 }
@@ -254,7 +266,26 @@ impl Trace {
             self.missing.push(sentence);
         }
     }
+
+    /// Notes that a commit belongs to no merge request: several commits in one sentence.
+    fn miss_merge_request(&mut self, commit: &str) {
+        let parts = |sentence: &str| -> Option<String> {
+            let rest = sentence.strip_prefix("commits ").or_else(|| sentence.strip_prefix("commit "))?;
+            let names = rest.strip_suffix(NO_REQUEST).or_else(|| rest.strip_suffix(NO_REQUESTS))?;
+            Some(names.to_owned())
+        };
+        let known = self.missing.iter_mut().find_map(|sentence| parts(sentence).map(|names| (sentence, names)));
+        match known {
+            Some((_, names)) if names.split(", ").any(|name| name == commit) => {}
+            Some((sentence, names)) => *sentence = format!("commits {names}, {commit}{NO_REQUESTS}"),
+            None => self.missing.push(format!("commit {commit}{NO_REQUEST}")),
+        }
+    }
 }
+
+/// What is said of one commit, and of several, that no merge request carried.
+const NO_REQUEST: &str = " belongs to no merge request in the index";
+const NO_REQUESTS: &str = " belong to no merge request in the index";
 
 /// Answers why code is as it is, or what is behind a commit, merge request or issue.
 ///
@@ -263,23 +294,67 @@ impl Trace {
 pub(crate) async fn trace_origin(resources: &Resources, request: TraceRequest) -> Result<Trace> {
     if request.earlier > MAX_EARLIER {
         return Err(Error::invalid(format!(
-            "{} earlier versions were asked for; at most {MAX_EARLIER} are told",
+            "{} earlier versions were asked for; at most {MAX_EARLIER} can be listed",
             request.earlier
         )));
     }
     resources
         .blocking(move |resources| {
             let mut trace = trace_now(resources, &request)?;
+            tell_cut_history(resources, &mut trace);
+            tell_partial(&mut trace);
             trace.model_notes = notes_of_trace(resources, &trace)?;
+            trace.first_release = first_release_of_trace(resources, &trace)?;
             Ok(trace)
         })
         .await
+}
+
+/// Says of code whose repository was not read to the end yet that more may be behind it.
+fn tell_partial(trace: &mut Trace) {
+    trace.partial = trace.path.is_some() && trace.indexed.commit.is_none();
+    if trace.partial {
+        trace.miss(format!(
+            "{} is still being indexed: what is behind the commits is told as far as it has been read",
+            trace.project
+        ));
+    }
+}
+
+/// Says of lines of a commit at which the history of the clone begins that an older one may have written them.
+fn tell_cut_history(resources: &Resources, trace: &mut Trace) {
+    if trace.origins.is_empty() {
+        return;
+    }
+    let begins = refs::boundary(&clone_path(resources, &trace.project));
+    let cut: BTreeSet<Sha> =
+        trace.origins.iter().map(|origin| origin.commit).filter(|commit| begins.contains(commit)).collect();
+    let Some(first) = cut.first() else { return };
+    trace.miss(format!(
+        "the clone has no history before {}, so older commits may have written the lines; 'backstory add ADDRESS --depth 0' \
+         reads all there is",
+        first.short()
+    ));
 }
 
 fn notes_of_trace(resources: &Resources, trace: &Trace) -> Result<Vec<ThreadNotes>> {
     let threads = trace.merge_requests.iter().chain(&trace.issues);
     let notes = threads.take(MAX_NOTED).map(|thread| generated_notes(resources, thread));
     notes.filter_map(Result::transpose).collect()
+}
+
+fn first_release_of_trace(resources: &Resources, trace: &Trace) -> Result<Option<Release>> {
+    let commit = trace.origin.as_ref().map(|origin| (trace.project.clone(), origin.commit.to_string()));
+    let of_chain = || {
+        trace.chain.iter().find_map(|step| match &step.node.id {
+            NodeId::Commit { project, sha } => Some((project.clone(), sha.clone())),
+            _ => None,
+        })
+    };
+    match commit.or_else(of_chain) {
+        Some((project, sha)) => first_release(resources, &project, &sha),
+        None => Ok(None),
+    }
 }
 
 fn trace_now(resources: &Resources, request: &TraceRequest) -> Result<Trace> {

@@ -11,6 +11,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{error::Result, resources::Resources};
 
+pub use backstory_model::access::Scope;
+
 #[cfg(feature = "schema")]
 pub use self::schema::{HasSchema, json_schema};
 
@@ -36,6 +38,10 @@ pub trait UseCase: Clone + Serialize + DeserializeOwned + HasSchema + Send + 'st
         Scope::Read => Some(ServerRole::Read),
         Scope::Sync | Scope::Admin => Some(ServerRole::Write),
     };
+    /// Whether it concerns all projects at once, so that only who sees them all may make it.
+    const CONCERNS_ALL_PROJECTS: bool = false;
+    /// Whether the audit log keeps what it says.
+    const IS_LOGGED: bool = true;
     /// What answers it.
     type Answer: Serialize + DeserializeOwned + HasSchema + Send + 'static;
 
@@ -44,17 +50,6 @@ pub trait UseCase: Clone + Serialize + DeserializeOwned + HasSchema + Send + 'st
     /// # Errors
     /// As the use case says.
     fn run(self, resources: &Resources) -> impl Future<Output = Result<Self::Answer>> + Send;
-}
-
-/// What somebody may do. Whoever may do more may also do what comes before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// Ask.
-    Read,
-    /// Start work that brings nothing but what is there already up to date: syncs, vectors.
-    Sync,
-    /// Add, change and delete.
-    Admin,
 }
 
 /// How much work an operation is, by which a server decides how many run at a time.

@@ -34,6 +34,10 @@ pub(crate) async fn embed_pending(
     known: Option<&Vectors>,
     reporter: &Reporter,
 ) -> Result<EmbedReport> {
+    // What an older index has is still taken over.
+    if resources.embedder().is_off() && known.is_none() {
+        return Ok(EmbedReport::default());
+    }
     let index = || new.cloned().unwrap_or_else(|| resources.index());
     let waiting = || {
         let coverage = index().coverage();
@@ -80,7 +84,7 @@ async fn embed_batch(
     let mut cut = cut_documents(resources, pending).await?;
     let hashes: Vec<String> = cut.iter().flat_map(|c| c.chunks.iter().map(|chunk| chunk.hash.clone())).collect();
     let mut vectors = match known {
-        // Those that cannot be read are made anew.
+        // Those that cannot be read are rebuilt.
         Some(known) => known.find(&hashes).await.unwrap_or_default(),
         None => index.vectors_by_text_hash(&hashes).await?,
     };

@@ -8,6 +8,7 @@
 //! somebody waits for. When both have read the same, the ledger keeps what was written last; the next sync reads again
 //! whatever changed in the minute before it was read, so an older response does not stay.
 
+mod deliveries;
 pub(crate) mod queue;
 pub(crate) mod tasks;
 
@@ -31,7 +32,8 @@ use crate::{
     task::{Task, TaskKind, TaskStatus},
 };
 
-pub use queue::{CancelJob, JobReport, ListJobs, QueueJob};
+pub use deliveries::ListDeliveries;
+pub use queue::{CancelJob, GetJob, JobReport, ListJobs, QueueJob, RetryJob};
 pub use tasks::{GetTask, ListTasks, StopTask};
 
 /// Time between two looks for jobs that have become due; those that are due at once do not wait for it.
@@ -44,7 +46,7 @@ const BATCH: usize = 25;
 /// Jobs that read whole projects.
 const WHOLE: [JobKind; 3] = [JobKind::Sync, JobKind::Reconcile, JobKind::Full];
 
-/// What became of a webhook.
+/// The outcome of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
     /// What it is about will be read again.
@@ -81,13 +83,13 @@ fn task_of(resources: &Resources, job: i64) -> Option<u64> {
 ///
 /// # Errors
 /// [`NotFound`](ErrorKind::NotFound): no forge of that kind may send any;
-/// [`Unauthenticated`](ErrorKind::Unauthenticated): it is none of those that may.
+/// [`Unauthenticated`](ErrorKind::Unauthenticated): it is not one of those that may.
 pub(crate) fn expects_webhook(resources: &Resources, kind: ForgeKind, headers: &HeaderMap) -> Result<()> {
     let now = Timestamp::now();
     find_senders(resources, kind, |secret| webhook::has_plausible_headers(kind, secret, headers, now)).map(drop)
 }
 
-/// The forges of a kind whose secret is known to whoever sent a webhook.
+/// The forges of a kind whose secret the sender of a webhook knows.
 fn find_senders(resources: &Resources, kind: ForgeKind, knows: impl Fn(&SecretString) -> bool) -> Result<Vec<&Forge>> {
     let of_kind = resources.settings().forges.iter().filter(|forge| forge.kind == kind);
     let secrets: Vec<_> = of_kind.filter_map(|forge| Some((forge, forge.webhook_secret.as_ref()?))).collect();
@@ -109,7 +111,7 @@ fn find_senders(resources: &Resources, kind: ForgeKind, knows: impl Fn(&SecretSt
 ///
 /// # Errors
 /// [`NotFound`](ErrorKind::NotFound): no forge of that kind may send any;
-/// [`Unauthenticated`](ErrorKind::Unauthenticated): it is none of those that may;
+/// [`Unauthenticated`](ErrorKind::Unauthenticated): it is not one of those that may;
 /// [`Invalid`](ErrorKind::Invalid): it is not JSON; or the ledger cannot be written.
 pub(crate) async fn receive_webhook(
     resources: &Resources,
@@ -119,16 +121,21 @@ pub(crate) async fn receive_webhook(
 ) -> Result<Received> {
     let now = Timestamp::now();
     let senders = find_senders(resources, kind, |secret| webhook::verify_signature(kind, secret, headers, body, now))?;
-    let Announcement { delivery, event, changed } = webhook::read(kind, headers, body)
+    let Announcement { delivery, event, changed, sender: caused_by } = webhook::read(kind, headers, body)
         .map_err(|error| Error::invalid(format!("the webhook's payload is not JSON: {error}")))?;
     let forges = list_forges(resources).await?;
     let is_read = |changed: &Changed| {
         let has = |forge: &Forge| forge.projects.iter().any(|project| project == changed.project());
         senders.iter().any(|sender| forges.iter().any(|forge| forge.web_url() == sender.web_url() && has(forge)))
     };
-    let job = changed.filter(is_read).map(job_for);
+    let changed = changed.filter(is_read);
+    let project = changed.as_ref().map(|changed| changed.project().to_owned());
+    let job = changed.map(job_for);
     let sender = senders.first().map(|sender| sender.web_url()).unwrap_or_default();
-    let delivery = Delivery { forge: sender, id: delivery, event };
+    // Nothing is recorded under the name of a forgotten person.
+    let aliases = resources.ledger().aliases();
+    let caused_by = caused_by.map(|name| aliases.of(&name).map_or_else(|| name.clone(), str::to_owned));
+    let delivery = Delivery { forge: sender, id: delivery, event, project, sender: caused_by };
     let received = if job.is_some() { Received::Queued } else { Received::Ignored };
     let new = resources.with_ledger(move |ledger| ledger.receive(&delivery, job.as_slice(), now)).await?;
     resources.shared.work.waiting.notify_waiters();
@@ -150,7 +157,7 @@ async fn wait_for_work(resources: &Resources, stop: &mut watch::Receiver<bool>) 
     tokio::select! {
         () = tokio::time::sleep(LOOK) => {}
         () = resources.shared.work.waiting.notified() => {}
-        // Whoever would say so is gone: that says it too.
+        // The sender is gone, which says it too.
         _ = stop.wait_for(|stop| *stop) => return false,
     }
     !*stop.borrow()

@@ -5,7 +5,7 @@
 use crate::document::Document;
 
 /// Most tokens of one document that are embedded. Of a longer one the middle is left out: its first and its last
-/// notes tell what was asked and what came of it.
+/// notes tell what was asked and what the outcome was.
 pub const MAX_DOCUMENT_TOKENS: usize = 8000;
 /// Most characters of a token.
 const MAX_TOKEN: usize = 32;

@@ -10,7 +10,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::commit::{self, ChangeStatus, Commit};
+use crate::{
+    commit::{self, ChangeStatus, Commit},
+    security::{self, SecurityFlag},
+};
 
 mod paths;
 mod words;
@@ -30,11 +33,11 @@ const LEAST_SECONDARY: f32 = 0.2;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeType {
-    /// Fixes incorrect behaviour.
+    /// Fixes incorrect behavior.
     Bugfix,
     /// Adds something new.
     Feature,
-    /// Restructures without changing behaviour.
+    /// Restructures without changing behavior.
     Refactor,
     /// Makes it faster or smaller.
     Performance,
@@ -161,7 +164,7 @@ pub struct TypeGuess {
 pub struct Classification {
     /// Its main type.
     pub main: TypeGuess,
-    /// Others that it has as well, surest first.
+    /// Others that it has as well, most confident first.
     pub secondary: Vec<TypeGuess>,
     /// Whether the subject's prefix marks it as breaking.
     pub breaking: bool,
@@ -174,6 +177,15 @@ pub fn of_commit(commit: &Commit) -> Option<Classification> {
     }
     let files: Vec<FileChange<'_>> = commit.changes.iter().map(FileChange::from).collect();
     Some(classify(commit.title(), &files))
+}
+
+/// What a commit says of security: identifiers in its message, and that its type is security.
+pub fn security_flags(commit: &Commit) -> Vec<SecurityFlag> {
+    let mut flags = security::security_flags(&commit.message);
+    if of_commit(commit).is_some_and(|found| found.main.kind == ChangeType::Security) {
+        flags.push(security::classified(commit.title()));
+    }
+    flags
 }
 
 impl<'a> From<&'a commit::FileChange> for FileChange<'a> {
@@ -321,7 +333,7 @@ fn said_dependency(rest: &str, kinds: &[PathKind]) -> bool {
     said[ChangeType::Dependency as usize] >= 2.0 && !kinds.contains(&PathKind::Source)
 }
 
-/// Files that all serve one purpose settle the type, unless the words clearly say otherwise.
+/// Files that all serve one purpose decide the type, unless the words clearly say otherwise.
 fn of_paths(kinds: &[PathKind], said: &[f32; 10], rest: &str) -> Option<TypeGuess> {
     let has = |kind| kinds.contains(&kind);
     let weight = |kind: ChangeType| said[kind as usize];
@@ -352,7 +364,7 @@ fn is_version(subject: &str) -> bool {
     version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains(' ') && version.contains('.')
 }
 
-/// Every type by the words of the subject and the shape of the diff, surest first. Confidence is the share of a type
+/// Every type by the words of the subject and the shape of the diff, most confident first. Confidence is the share of a type
 /// in the exponentials of all weights.
 fn of_weights(said: [f32; 10], files: &[FileChange<'_>], kinds: &[PathKind]) -> Vec<TypeGuess> {
     let shape = shape(files, kinds);
@@ -374,7 +386,7 @@ fn of_weights(said: [f32; 10], files: &[FileChange<'_>], kinds: &[PathKind]) -> 
     typed
 }
 
-/// How much the look of the diff speaks for each type.
+/// How much the shape of the diff supports each type.
 fn shape(files: &[FileChange<'_>], kinds: &[PathKind]) -> [f32; 10] {
     let mut weights = [0.0; 10];
     let mut add = |kind: ChangeType, weight: f32| weights[kind as usize] += weight;

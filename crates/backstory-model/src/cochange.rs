@@ -110,7 +110,7 @@ impl<K: Ord + Clone> CoChange<K> {
         kept(first, second).or_else(|| kept(second, first)).unwrap_or(0)
     }
 
-    /// What changes with the id, surest first, then by support and by id.
+    /// What changes with the id, most confident first, then by support and by id.
     pub fn partners_of(&self, id: &K, thresholds: Thresholds) -> Vec<Pair<K>> {
         let kept = self.partners.get(id);
         let full = kept.is_some_and(|partners| partners.len() >= self.limits.partners);
@@ -127,7 +127,7 @@ impl<K: Ord + Clone> CoChange<K> {
         found
     }
 
-    /// All pairs, in both directions, surest first, then by support and by ids.
+    /// All pairs, in both directions, most confident first, then by support and by ids.
     pub fn pairs(&self, thresholds: Thresholds) -> Vec<Pair<K>> {
         let mut found = Vec::new();
         for (id, partners) in &self.partners {
@@ -211,8 +211,8 @@ mod tests {
         assert_eq!((counts.changes(&1), counts.support(&1, &2), counts.support(&2, &1)), (4, 2, 2));
         let partners = counts.partners_of(&1, Thresholds { support: 2, confidence: 0.5 });
         assert_eq!(partners, [Pair { first: 1, second: 2, support: 2, confidence: 0.5 }]);
-        let surest = &counts.pairs(ALL)[0];
-        assert_eq!((surest.first, surest.second, surest.confidence), (2, 1, 1.0));
+        let best = &counts.pairs(ALL)[0];
+        assert_eq!((best.first, best.second, best.confidence), (2, 1, 1.0));
         assert!(counts.partners_of(&1, Thresholds { support: 3, confidence: 0.0 }).is_empty());
     }
 

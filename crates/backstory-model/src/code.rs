@@ -6,101 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A programming language whose files are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Language {
-    /// Rust.
-    Rust,
-    /// Go.
-    Go,
-    /// Python.
-    Python,
-    /// TypeScript without JSX.
-    TypeScript,
-    /// TypeScript with JSX.
-    Tsx,
-    /// JavaScript, with or without JSX.
-    JavaScript,
-    /// Java.
-    Java,
-    /// C.
-    C,
-    /// C++.
-    Cpp,
-    /// C#.
-    CSharp,
-    /// Ruby.
-    Ruby,
-    /// PHP.
-    Php,
-    /// Kotlin.
-    Kotlin,
-    /// Bash and other shells of its family.
-    Bash,
-}
-
-impl Language {
-    /// Every language.
-    pub const ALL: [Self; 14] = [
-        Self::Rust,
-        Self::Go,
-        Self::Python,
-        Self::TypeScript,
-        Self::Tsx,
-        Self::JavaScript,
-        Self::Java,
-        Self::C,
-        Self::Cpp,
-        Self::CSharp,
-        Self::Ruby,
-        Self::Php,
-        Self::Kotlin,
-        Self::Bash,
-    ];
-
-    /// Its name for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rust => "Rust",
-            Self::Go => "Go",
-            Self::Python => "Python",
-            Self::TypeScript => "TypeScript",
-            Self::Tsx => "TSX",
-            Self::JavaScript => "JavaScript",
-            Self::Java => "Java",
-            Self::C => "C",
-            Self::Cpp => "C++",
-            Self::CSharp => "C#",
-            Self::Ruby => "Ruby",
-            Self::Php => "PHP",
-            Self::Kotlin => "Kotlin",
-            Self::Bash => "Bash",
-        }
-    }
-
-    /// What joins the parts of a qualified name.
-    pub fn separator(self) -> &'static str {
-        match self {
-            Self::Rust | Self::Cpp | Self::Ruby | Self::Php => "::",
-            _ => ".",
-        }
-    }
-
-    /// Whether code of the two can call each other in one repository without a bridge.
-    pub fn interoperates_with(self, other: Self) -> bool {
-        self.family() == other.family()
-    }
-
-    fn family(self) -> Self {
-        match self {
-            Self::Tsx | Self::JavaScript => Self::TypeScript,
-            Self::Cpp => Self::C,
-            Self::Kotlin => Self::Java,
-            other => other,
-        }
-    }
-}
+pub use crate::language::Language;
 
 /// How a document marks its headings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -295,7 +201,7 @@ pub struct Import {
     pub module: String,
     /// What is taken from it by name: its name there and its name here.
     pub names: Vec<ImportedName>,
-    /// Files that it may mean, likeliest first, relative to the repository. One that begins with `**/` may stand in any
+    /// Files that it may mean, most likely first, relative to the repository. One that begins with `**/` may stand in any
     /// directory.
     pub candidates: Vec<String>,
     /// Its line.
@@ -489,6 +395,7 @@ impl FileAnalysis {
 
 /// Why a file is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOutReason {
     /// It is not text.
@@ -503,6 +410,20 @@ pub enum LeftOutReason {
     Empty,
     /// The configuration says so.
     Excluded,
+}
+
+impl LeftOutReason {
+    /// What is the case, in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Binary => "binary",
+            Self::Generated => "generated",
+            Self::Vendored => "vendored",
+            Self::TooLarge => "too large",
+            Self::Empty => "empty",
+            Self::Excluded => "excluded",
+        }
+    }
 }
 
 /// Whether a file is read.

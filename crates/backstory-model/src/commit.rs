@@ -231,8 +231,6 @@ pub struct FileMode(u32);
 impl FileMode {
     /// An ordinary file.
     pub const FILE: Self = Self(0o100_644);
-    /// A file that can be executed.
-    pub const EXECUTABLE: Self = Self(0o100_755);
     /// A symbolic link; its blob holds the target.
     pub const SYMLINK: Self = Self(0o120_000);
     /// A directory.
@@ -506,6 +504,7 @@ pub struct Tag {
 
 /// Where a line of a diff stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {
     /// In both versions.
@@ -518,6 +517,7 @@ pub enum LineKind {
 
 /// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiffLine {
     /// Where it stands.
     pub kind: LineKind,
@@ -527,6 +527,7 @@ pub struct DiffLine {
 
 /// Lines that changed, and some around them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hunk {
     /// Number of the first line in the old version, from 1; the line before if there is none.
     pub old_start: u32,

@@ -72,6 +72,23 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
+/// The namespace of addresses in RFC 9562.
+const URL_NAMESPACE: [u8; 16] =
+    [0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8];
+
+/// A UUID of version 5 that follows from the full path of a project.
+pub fn project_uuid(project: &str) -> String {
+    let mut context = ring::digest::Context::new(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY);
+    context.update(&URL_NAMESPACE);
+    context.update(project.as_bytes());
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&context.finish().as_ref()[..16]);
+    bytes[6] = bytes[6] & 0x0f | 0x50;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let digits = hex::encode(bytes);
+    format!("{}-{}-{}-{}-{}", &digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..])
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -13,7 +13,7 @@ use crate::{
     time::day,
 };
 
-pub use code::{commit_url, lines_url, of_commit, of_file};
+pub use code::{commit_url, lines_url, of_commit, of_file, tree_url};
 
 /// Longest `whole_text`, in bytes: what full-text search reads of one issue with all its discussions.
 pub const MAX_WHOLE_TEXT: usize = 1 << 20;
@@ -130,7 +130,7 @@ fn of_thread(id: &ThreadId, thread: &Thread, discussions: &[Discussion]) -> Vec<
         created_at: thread.created_at,
         updated_at: thread.updated_at,
         header: thread.title.clone(),
-        parts: vec![Part { attribution: String::new(), body: normalise(&thread.description) }],
+        parts: vec![Part { attribution: String::new(), body: normalize(&thread.description) }],
         whole_text: String::new(),
         path: None,
         changed: vec![],
@@ -139,7 +139,7 @@ fn of_thread(id: &ThreadId, thread: &Thread, discussions: &[Discussion]) -> Vec<
         confidential: thread.confidential,
     };
     let threads: Vec<Document> = discussions.iter().filter_map(|discussion| of_discussion(discussion, &own)).collect();
-    let notes = threads.iter().filter(|part| colours(part, &own)).map(|discussion| discussion.parts.len()).sum();
+    let notes = threads.iter().filter(|part| colors(part, &own)).map(|discussion| discussion.parts.len()).sum();
     let mut documents = vec![Document { importance: among(notes, LONG_TALK), ..own }];
     documents.extend(threads);
     documents[0].whole_text = whole_text(&documents);
@@ -155,7 +155,7 @@ fn of_discussion(discussion: &Discussion, parent: &Document) -> Option<Document>
     let updated_at = discussion.notes.iter().map(|note| note.updated_at).max()?;
     let parts = discussion.notes.iter().map(|note| Part {
         attribution: format!("@{} ({}):", note.author.as_deref().unwrap_or("deleted"), day(note.created_at)),
-        body: normalise(&note.body),
+        body: normalize(&note.body),
     });
     Some(Document {
         id: NodeId::Discussion { thread: discussion.thread.clone(), id: discussion.id.clone() }.to_string(),
@@ -174,8 +174,8 @@ fn of_discussion(discussion: &Discussion, parent: &Document) -> Option<Document>
     })
 }
 
-/// Whether a discussion has a part in what is said of what it belongs to: whoever sees that must see the discussion.
-fn colours(discussion: &Document, of: &Document) -> bool {
+/// Whether a discussion has a part in what is said of what it belongs to: a reader of that must see the discussion.
+fn colors(discussion: &Document, of: &Document) -> bool {
     of.confidential || !discussion.confidential
 }
 
@@ -188,8 +188,8 @@ fn among(count: usize, many: f32) -> f32 {
 
 fn whole_text(documents: &[Document]) -> String {
     let mut whole = documents[0].text();
-    let coloured = documents[1..].iter().filter(|document| colours(document, &documents[0]));
-    for part in coloured.flat_map(|document| &document.parts) {
+    let colored = documents[1..].iter().filter(|document| colors(document, &documents[0]));
+    for part in colored.flat_map(|document| &document.parts) {
         if whole.len() + part.body.len() > MAX_WHOLE_TEXT {
             break;
         }
@@ -200,7 +200,7 @@ fn whole_text(documents: &[Document]) -> String {
 }
 
 /// One kind of line end and no white space at the ends, so that equal texts have equal hashes.
-fn normalise(text: &str) -> String {
+fn normalize(text: &str) -> String {
     text.replace("\r\n", "\n").trim().to_owned()
 }
 
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_internal_discussion_does_not_colour_a_public_issue() {
+    fn an_internal_discussion_does_not_color_a_public_issue() {
         let notes = vec![note(1, "johndoe", "2024-03-15T10:00:00Z", "The customer is Initech.")];
         let internal = Discussion { confidential: true, ..discussion(notes) };
         let documents = of_issue(&issue("text"), std::slice::from_ref(&internal));

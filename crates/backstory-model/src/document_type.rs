@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::filter::DocumentKind;
+use crate::document_kind::DocumentKind;
 
 /// What a document is for, the most binding first. Its order is the order of a context pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentType {
     /// It specifies how things must be.
@@ -55,6 +56,9 @@ impl DocumentType {
         Self::Commit,
     ];
 
+    /// Those that say how things must be.
+    pub const GOVERNING: [Self; 3] = [Self::Spec, Self::Contract, Self::Adr];
+
     /// That of a document; `path` is that of its file, if it is of one.
     pub fn of(kind: DocumentKind, path: Option<&str>) -> Self {
         match kind {
@@ -85,9 +89,14 @@ impl DocumentType {
         }
     }
 
+    /// The type of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
     /// Whether it says how things must be: a specification, a contract or a decision.
     pub fn is_governing(self) -> bool {
-        matches!(self, Self::Spec | Self::Contract | Self::Adr)
+        Self::GOVERNING.contains(&self)
     }
 }
 

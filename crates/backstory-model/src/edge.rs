@@ -57,12 +57,16 @@ pub enum Edge {
     Introduces,
     /// Commit → file or code entity that it takes away.
     Removes,
+    /// Merge request that is not merged → file that it would change.
+    Proposes,
     /// File or code entity → what it became when it was renamed or moved.
     ReplacedBy,
     /// Commit → commit that builds on it.
     ParentOf,
     /// Commit → merge commit that brought it to the default branch.
     MergedBy,
+    /// Commit → the tag of the first release that has it.
+    ShippedIn,
     /// Person → commit that they made of another's change.
     Committed,
     /// Commit → issue, or commit that brought the fault.
@@ -93,7 +97,7 @@ pub enum Edge {
 
 impl Edge {
     /// Every edge.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 40] = [
         Self::Authored,
         Self::AssignedTo,
         Self::WasAssignedTo,
@@ -116,9 +120,11 @@ impl Edge {
         Self::Modifies,
         Self::Introduces,
         Self::Removes,
+        Self::Proposes,
         Self::ReplacedBy,
         Self::ParentOf,
         Self::MergedBy,
+        Self::ShippedIn,
         Self::Committed,
         Self::Fixes,
         Self::Reverts,
@@ -159,9 +165,11 @@ impl Edge {
             Self::Modifies => "MODIFIES",
             Self::Introduces => "INTRODUCES",
             Self::Removes => "REMOVES",
+            Self::Proposes => "PROPOSES",
             Self::ReplacedBy => "REPLACED_BY",
             Self::ParentOf => "PARENT_OF",
             Self::MergedBy => "MERGED_BY",
+            Self::ShippedIn => "SHIPPED_IN",
             Self::Committed => "COMMITTED",
             Self::Fixes => "FIXES",
             Self::Reverts => "REVERTS",
@@ -208,9 +216,11 @@ impl Edge {
             Self::Modifies => (NS, "modifies"),
             Self::Introduces => (NS, "introduces"),
             Self::Removes => (NS, "removes"),
+            Self::Proposes => (NS, "proposes"),
             Self::ReplacedBy => (NS, "replacedBy"),
             Self::ParentOf => (NS, "parentOf"),
             Self::MergedBy => (NS, "mergedByCommit"),
+            Self::ShippedIn => (NS, "shippedIn"),
             Self::Committed => (NS, "committer"),
             Self::Fixes => (NS, "fixes"),
             Self::Reverts => (NS, "reverts"),
@@ -238,7 +248,7 @@ impl Edge {
         matches!(self, Self::Authored | Self::Committed)
     }
 
-    /// Whether nobody stated it: it was found by names, counts or likeness.
+    /// Whether it is inferred: found by names, counts or likeness.
     pub fn inferred(self) -> bool {
         use Edge::{Calls, CoEvolvesWith, Extends, Implements, Imports, SameAs, VerifiedBy};
         matches!(self, Calls | Imports | Implements | Extends | VerifiedBy | CoEvolvesWith | SameAs)

@@ -4,11 +4,15 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    id::{NodeId, ThreadId, ThreadKind},
+    commit::ChangeStatus,
+    id::{NodeId, ThreadId},
     redaction::{self, Counts},
     reference::Forge,
     repository::{CommitIdentity, RepositoryRecord},
+    security::{SecurityFlag, security_flags},
 };
+
+pub use crate::item_kind::ItemKind;
 
 /// One object of a forge: the unit that the ledger stores and that owns a named graph.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +25,8 @@ pub enum Item {
     Label(Label),
     /// A milestone.
     Milestone(Milestone),
+    /// A release.
+    Release(Release),
     /// An issue.
     Issue(Issue),
     /// A merge request.
@@ -41,6 +47,7 @@ impl Item {
             Self::Person(person) => NodeId::person(&person.username),
             Self::Label(label) => NodeId::Label { project: label.project.clone(), name: label.name.clone() },
             Self::Milestone(milestone) => NodeId::Milestone { project: milestone.project.clone(), iid: milestone.iid },
+            Self::Release(release) => release.node_id(),
             Self::Issue(issue) => issue.id.clone().into(),
             Self::MergeRequest(mr) => mr.id.clone().into(),
             Self::Discussion(discussion) => discussion.node_id(),
@@ -65,113 +72,6 @@ impl Item {
             Self::MergeRequest(mr) => mr.thread.confidential = true,
             Self::Discussion(discussion) => discussion.confidential = true,
             _ => {}
-        }
-    }
-}
-
-/// Kind of an item in the ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ItemKind {
-    /// A project.
-    Project,
-    /// A person.
-    Person,
-    /// A label.
-    Label,
-    /// A milestone.
-    Milestone,
-    /// An issue.
-    Issue,
-    /// A merge request.
-    MergeRequest,
-    /// A discussion with its notes.
-    Discussion,
-    /// A repository.
-    Repository,
-    /// A commit and the code entities it changes.
-    Commit,
-    /// What a merge commit brought.
-    Merge,
-    /// A branch.
-    Branch,
-    /// A tag.
-    Tag,
-    /// A file at the indexed head.
-    File,
-    /// References and tests of a file.
-    FileLinks,
-    /// What changes together.
-    CoChange,
-    /// How central code is.
-    Importance,
-    /// A person as commits know them.
-    Identity,
-}
-
-impl ItemKind {
-    /// All kinds, in the order in which a sync meets them.
-    pub const ALL: [Self; 17] = [
-        Self::Project,
-        Self::Person,
-        Self::Label,
-        Self::Milestone,
-        Self::Issue,
-        Self::MergeRequest,
-        Self::Discussion,
-        Self::Repository,
-        Self::Commit,
-        Self::Merge,
-        Self::Branch,
-        Self::Tag,
-        Self::File,
-        Self::FileLinks,
-        Self::CoChange,
-        Self::Importance,
-        Self::Identity,
-    ];
-
-    /// Its name in the ledger.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Project => "project",
-            Self::Person => "person",
-            Self::Label => "label",
-            Self::Milestone => "milestone",
-            Self::Issue => "issue",
-            Self::MergeRequest => "merge_request",
-            Self::Discussion => "discussion",
-            Self::Repository => "repository",
-            Self::Commit => "commit",
-            Self::Merge => "merge",
-            Self::Branch => "branch",
-            Self::Tag => "tag",
-            Self::File => "file",
-            Self::FileLinks => "file_links",
-            Self::CoChange => "co_change",
-            Self::Importance => "importance",
-            Self::Identity => "identity",
-        }
-    }
-
-    /// The kind of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
-    }
-
-    /// Whether it is something of a repository, known from its clone.
-    pub fn is_of_repository(self) -> bool {
-        use ItemKind::{Branch, CoChange, Commit, File, FileLinks, Importance, Merge, Repository, Tag};
-        matches!(self, Repository | Commit | Merge | Branch | Tag | File | FileLinks | CoChange | Importance)
-    }
-}
-
-impl From<ThreadKind> for ItemKind {
-    fn from(kind: ThreadKind) -> Self {
-        match kind {
-            ThreadKind::Issue => Self::Issue,
-            ThreadKind::MergeRequest => Self::MergeRequest,
         }
     }
 }
@@ -236,6 +136,34 @@ pub struct Milestone {
     pub state: String,
     /// Address for people.
     pub web_url: Option<String>,
+}
+
+/// A release that a forge has of a tag.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Release {
+    /// Full path of the project.
+    pub project: String,
+    /// Name of the tag.
+    pub tag: String,
+    /// Its title.
+    pub name: String,
+    /// Its notes.
+    pub description: String,
+    /// User name of who made it; `None` for a deleted account.
+    pub author: Option<String>,
+    /// When it was made, or is planned.
+    pub released_at: Option<Timestamp>,
+    /// Whether it is a pre-release, or planned.
+    pub preliminary: bool,
+    /// Address for people.
+    pub web_url: Option<String>,
+}
+
+impl Release {
+    /// The node of the release: that of its tag.
+    pub fn node_id(&self) -> NodeId {
+        NodeId::Tag { project: self.project.clone(), name: self.tag.clone() }
+    }
 }
 
 /// State of an issue or merge request.
@@ -315,6 +243,11 @@ impl Thread {
     pub fn secrets(&self) -> Counts {
         redaction::counted([self.title.as_str(), &self.description])
     }
+
+    /// What its title and text say of security.
+    pub fn security_flags(&self) -> Vec<SecurityFlag> {
+        security_flags(&format!("{}\n{}", self.title, self.description))
+    }
 }
 
 /// How one issue relates to another.
@@ -372,6 +305,21 @@ pub struct MergeRequest {
     pub squash_commit_sha: Option<String>,
     /// Issues that it closes when merged.
     pub closes: Vec<ThreadId>,
+    /// Files that it would change, as far as the forge tells; none once it is merged: then its commits tell.
+    pub files: Vec<ProposedFile>,
+}
+
+/// A file that a merge request would change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProposedFile {
+    /// Path after the change; of a deleted file, before it.
+    pub path: String,
+    /// Path before the change if it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_path: Option<String>,
+    /// What happens to it.
+    pub status: ChangeStatus,
 }
 
 /// A thread of notes on an issue or merge request: the unit of conversation.

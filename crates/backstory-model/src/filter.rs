@@ -3,59 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::entity::State;
-
-/// Kind of a searchable document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-pub enum DocumentKind {
-    /// An issue: its title and description.
-    Issue,
-    /// A merge request: its title and description.
-    #[cfg_attr(feature = "clap", value(name = "mr", alias = "merge-request", alias = "merge_request"))]
-    MergeRequest,
-    /// A discussion: its notes.
-    Discussion,
-    /// A commit: its message.
-    Commit,
-    /// A file: what it says of itself and what is in none of its parts.
-    File,
-    /// A code entity: a function, a type.
-    Code,
-    /// A section of a document.
-    Section,
-}
-
-impl DocumentKind {
-    /// All kinds.
-    pub const ALL: [Self; 7] =
-        [Self::Issue, Self::MergeRequest, Self::Discussion, Self::Commit, Self::File, Self::Code, Self::Section];
-
-    /// Its name in stores and in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Issue => "issue",
-            Self::MergeRequest => "merge_request",
-            Self::Discussion => "discussion",
-            Self::Commit => "commit",
-            Self::File => "file",
-            Self::Code => "code",
-            Self::Section => "section",
-        }
-    }
-
-    /// Whether it is a part of another document: of an issue or merge request, or of a file.
-    pub fn is_part(self) -> bool {
-        matches!(self, Self::Discussion | Self::Code | Self::Section)
-    }
-
-    /// The kind of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
-    }
-}
+pub use crate::document_kind::DocumentKind;
+use crate::{document_type::DocumentType, entity::State, language::Language};
 
 /// Conditions that a document meets all of; an empty one is met by every document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -69,20 +18,36 @@ pub struct Filter {
     pub authors: Vec<String>,
     /// All of these labels, in whatever case; a discussion has those of what it belongs to.
     pub labels: Vec<String>,
-    /// Of files whose paths begin so, or commits that change such files.
-    pub path: Option<String>,
-    /// Only files that say how things must be, and their parts.
-    pub governing: bool,
+    /// Of files whose paths begin in one of these ways, or commits that change such files; empty for all.
+    pub paths: Vec<String>,
+    /// Of files in any of these languages, by name or extension in any case, or commits that change such files; empty
+    /// for all. Told by the extension of a file.
+    pub languages: Vec<String>,
+    /// For any of these purposes; empty for all.
+    pub document_types: Vec<DocumentType>,
     /// Created at or after.
     pub after: Option<Timestamp>,
     /// Created before.
     pub before: Option<Timestamp>,
-    /// Full path of the project.
+    /// Full path of the project. What is short in a query, like `#12`, is of it.
     pub project: Option<String>,
+    /// Of any of these projects, by their full paths; empty for all.
+    pub projects: Vec<String>,
+    /// Any of these nodes, by their references, or a part of one: a discussion of an issue, a function of a file; empty
+    /// for all.
+    pub nodes: Vec<String>,
     /// State; a discussion has that of what it belongs to.
     pub state: Option<State>,
     /// None of these documents, nor their parts.
     pub exclude: Vec<String>,
+}
+
+impl Filter {
+    /// Extensions of the files of its languages.
+    pub fn extensions(&self) -> Vec<&'static str> {
+        let languages = self.languages.iter().filter_map(|name| Language::from_name(name));
+        languages.flat_map(Language::searched_extensions).collect()
+    }
 }
 
 /// Whether two names of people or labels are the same: their case does not count.

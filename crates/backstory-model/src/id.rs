@@ -17,6 +17,7 @@
 //! | label | `acme/shop~bug` | `node:acme/shop/-/labels/bug` |
 //! | milestone | `acme/shop%3` | `node:acme/shop/-/milestones/3` |
 //! | person | `@alice`, `@alice@example.com` | `person:alice` |
+//! | ticket of another tracker | `^PROJ-77` | `ticket:PROJ-77` |
 //!
 //! In the path of a file or entity `%`, `#` and a `~` before digits at its end are written `%25`, `%23` and `%7E`.
 
@@ -28,7 +29,7 @@ use std::{borrow::Cow, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::text::echo;
+use crate::{item_kind::ItemKind, text::echo};
 
 pub use self::iri::{
     META_GRAPH, NS, confidential_graph_iri, generated_graph_iri, generated_graph_node, generated_note_iri,
@@ -38,6 +39,8 @@ pub use self::iri::{
 
 /// Longest path of a file in an id, in bytes.
 const MAX_PATH: usize = 8192;
+/// Longest key of a ticket, in bytes.
+const MAX_TICKET_KEY: usize = 64;
 /// Longest name of a branch or tag in an id, in bytes.
 const MAX_NAME: usize = 1024;
 
@@ -56,6 +59,15 @@ pub enum ThreadKind {
         value(name = "mrs", aliases = ["merge-requests", "merge_requests"], help = "Merge requests")
     )]
     MergeRequest,
+}
+
+impl From<ThreadKind> for ItemKind {
+    fn from(kind: ThreadKind) -> Self {
+        match kind {
+            ThreadKind::Issue => Self::Issue,
+            ThreadKind::MergeRequest => Self::MergeRequest,
+        }
+    }
 }
 
 impl ThreadKind {
@@ -210,6 +222,8 @@ pub enum NodeId {
     },
     /// `@alice`, or `@alice@example.com` for whom commits know by an address.
     Person(String),
+    /// `^PROJ-77`, by its key in a tracker that is configured.
+    Ticket(String),
 }
 
 /// What a node of the graph is.
@@ -245,6 +259,8 @@ pub enum NodeKind {
     Milestone,
     /// `@alice`
     Person,
+    /// `^PROJ-77`
+    Ticket,
 }
 
 impl NodeKind {
@@ -265,6 +281,7 @@ impl NodeKind {
             Self::Label => "label",
             Self::Milestone => "milestone",
             Self::Person => "person",
+            Self::Ticket => "ticket",
         }
     }
 }
@@ -318,10 +335,11 @@ impl NodeId {
             Self::Label { .. } => NodeKind::Label,
             Self::Milestone { .. } => NodeKind::Milestone,
             Self::Person(_) => NodeKind::Person,
+            Self::Ticket(_) => NodeKind::Ticket,
         }
     }
 
-    /// The project the node belongs to; people belong to none.
+    /// The project the node belongs to; people and tickets belong to none.
     pub fn project(&self) -> Option<&str> {
         match self {
             Self::Project(project)
@@ -334,7 +352,7 @@ impl NodeId {
             | Self::Label { project, .. }
             | Self::Milestone { project, .. } => Some(project),
             Self::Thread(thread) | Self::Discussion { thread, .. } | Self::Note { thread, .. } => Some(&thread.project),
-            Self::Person(_) => None,
+            Self::Person(_) | Self::Ticket(_) => None,
         }
     }
 
@@ -369,6 +387,7 @@ impl fmt::Display for NodeId {
             Self::Label { project, name } => write!(f, "{project}~{name}"),
             Self::Milestone { project, iid } => write!(f, "{project}%{iid}"),
             Self::Person(username) => write!(f, "@{username}"),
+            Self::Ticket(key) => write!(f, "^{key}"),
         }
     }
 }
@@ -465,6 +484,9 @@ fn parse(text: &str) -> Option<NodeId> {
     if let Some(username) = text.strip_prefix('@') {
         return (is_username(username) || is_address(username)).then(|| NodeId::person(username));
     }
+    if let Some(key) = text.strip_prefix('^') {
+        return is_ticket_key(key).then(|| NodeId::Ticket(key.to_owned()));
+    }
     let end = text.find(['#', '!', '@', '~', '%', ':']).unwrap_or(text.len());
     let (project, rest) = text.split_at(end);
     if !is_project_path(project) {
@@ -558,4 +580,10 @@ pub fn is_address(text: &str) -> bool {
 /// Whether the text is a full or abbreviated object name.
 pub fn is_sha(text: &str) -> bool {
     (7..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// Whether a text can be the key of a ticket.
+pub fn is_ticket_key(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '#');
+    text.len() <= MAX_TICKET_KEY && text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(is_plain)
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here reads a file, opens a socket, knows a store or is async.
 
+pub mod access;
 pub mod alias;
 pub mod answer;
 pub mod chunk;
@@ -11,17 +12,24 @@ pub mod code;
 pub mod commit;
 pub mod digest;
 pub mod document;
+pub mod document_kind;
 pub mod document_type;
 pub mod edge;
 pub mod entity;
 pub mod eval;
+pub mod file_role;
 pub mod filter;
+pub mod generated_kind;
 pub mod id;
+pub mod item_kind;
+pub mod language;
 pub mod lineage;
 pub mod link;
 pub mod message;
+pub mod mime;
 pub mod numbers;
 pub mod pack;
+pub mod packages;
 pub mod people;
 pub mod question;
 pub mod rank;
@@ -30,10 +38,12 @@ pub mod reference;
 pub mod repository;
 pub mod role;
 pub mod score;
+pub mod security;
 pub mod sentence;
 pub mod terms;
 pub mod test_files;
 pub mod text;
 pub mod time;
+pub mod tracker;
 pub mod visibility;
 pub mod written;

@@ -27,7 +27,7 @@ impl Seen {
     pub const MOVED: Self = Self(1);
     /// The line was copied from where it stayed.
     pub const COPIED: Self = Self(2);
-    /// A commit that is to be ignored rewrote the line.
+    /// An ignored revision rewrote the line.
     pub const IGNORED: Self = Self(4);
     const ALL: u8 = 7;
 
@@ -72,7 +72,7 @@ pub enum SeenThrough {
     Moved,
     /// The line was copied.
     Copied,
-    /// A commit that is to be ignored rewrote the line.
+    /// An ignored revision rewrote the line.
     #[serde(rename = "ignored revision")]
     IgnoredRevision,
 }
@@ -285,7 +285,7 @@ impl TryFrom<Parts> for Lineage {
     }
 }
 
-/// Lines that a commit put in the place of others.
+/// Lines that a commit put in place of others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replaced {
     /// First new line; if there are none, the line before which the old ones stood.

@@ -59,7 +59,7 @@ pub struct Issue {
     pub vectors: Vec<Vec<f32>>,
 }
 
-/// The likeliest issue of a change.
+/// The most likely issue of a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// The issue.

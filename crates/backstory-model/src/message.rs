@@ -10,18 +10,18 @@ use crate::{
     reference::{Context, extract},
 };
 
-mod carrier;
 mod closing;
 mod earlier;
+mod introduction;
 mod rationale;
 mod trailer;
 
 #[cfg(test)]
 mod tests;
 
-pub use carrier::{Carrier, MentionPattern, MergedBranch};
 pub use closing::{Closing, ClosingVerb};
 pub use earlier::{Correction, CorrectionKind, Earlier};
+pub use introduction::{IntroducingMention, MentionPattern, MergedBranch};
 pub use rationale::{DesignNote, MAX_NOTES, design_notes};
 pub use trailer::Trailer;
 
@@ -59,11 +59,6 @@ impl Message {
         let body = lines.get(start..end).unwrap_or_default().join("\n");
         Self { subject, body, body_line: line_number(start), trailers }
     }
-
-    /// Values of the trailers of that name, whatever its case.
-    pub fn trailers_named<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
-        self.trailers.iter().filter(move |trailer| trailer.key.eq_ignore_ascii_case(key)).map(|t| t.value.as_str())
-    }
 }
 
 /// What a commit message says of other things. Every list is without duplicates, and what stands in one of the others
@@ -73,8 +68,8 @@ pub struct Findings {
     /// Issues that the forge closes when the commit gets to the default branch, sorted. On GitHub a number may be that
     /// of a pull request.
     pub closes: Vec<Closing>,
-    /// Requests that brought the commit, surest first.
-    pub carried_by: Vec<Carrier>,
+    /// Requests that brought the commit, most confident first.
+    pub introduced_by: Vec<IntroducingMention>,
     /// The branches that a merge commit joined, as far as the subject tells.
     pub merged_branch: Option<MergedBranch>,
     /// What the commit undoes.
@@ -89,17 +84,17 @@ pub struct Findings {
 
 /// Reads a commit message, given where the commit is.
 pub fn read(message: &str, context: Context<'_>) -> Findings {
-    let message = normalised(message);
+    let message = normalized(message);
     let parts = Message::parse(&message);
-    let (carried_by, merged_branch) = carrier::find(&parts, context);
+    let (introduced_by, merged_branch) = introduction::find(&parts, context);
     let mut closes = closing::find(&message, context);
-    let carriers: HashSet<(&str, u64)> = carried_by.iter().map(|carrier| number(&carrier.request)).collect();
+    let carriers: HashSet<(&str, u64)> = introduced_by.iter().map(|carrier| number(&carrier.request)).collect();
     closes.retain(|closing| !carriers.contains(&number(&closing.issue)));
     let reverts = earlier::reverts(&parts, &message, context);
     let cherry_picks = earlier::cherry_picks(&message, context);
     let corrects = earlier::corrections(&parts, &message, context);
     let mut findings =
-        Findings { closes, carried_by, merged_branch, reverts, cherry_picks, corrects, mentions: BTreeSet::new() };
+        Findings { closes, introduced_by, merged_branch, reverts, cherry_picks, corrects, mentions: BTreeSet::new() };
     let named = Named::by(&findings);
     let mentions = extract(&message, context).into_iter().filter(|id| !named.has(id)).take(MAX_FINDINGS).collect();
     findings.mentions = mentions;
@@ -108,7 +103,7 @@ pub fn read(message: &str, context: Context<'_>) -> Findings {
 
 /// The issues that the description of a merge request closes, sorted. On GitHub a number may be that of a pull request.
 pub fn closed_by_description(description: &str, context: Context<'_>) -> Vec<ThreadId> {
-    closing::find(&normalised(description), context).into_iter().map(|closing| closing.issue).collect()
+    closing::find(&normalized(description), context).into_iter().map(|closing| closing.issue).collect()
 }
 
 /// What the lists of findings name, to be looked up.
@@ -131,7 +126,7 @@ impl<'a> Named<'a> {
             _ => None,
         });
         let threads = findings.closes.iter().map(|closing| &closing.issue);
-        let threads = threads.chain(findings.carried_by.iter().map(|carrier| &carrier.request)).chain(requests);
+        let threads = threads.chain(findings.introduced_by.iter().map(|carrier| &carrier.request)).chain(requests);
         Self { numbers: threads.map(number).collect(), commits: commits.collect() }
     }
 
@@ -153,7 +148,7 @@ fn number(thread: &ThreadId) -> (&str, u64) {
 }
 
 /// With `\n` between its lines and no longer than what is read.
-fn normalised(message: &str) -> String {
+fn normalized(message: &str) -> String {
     let mut end = message.len().min(MAX_MESSAGE);
     while !message.is_char_boundary(end) {
         end -= 1;

@@ -40,7 +40,7 @@ impl SharedNumbers {
     }
 
     /// The node that is meant: of an issue or merge request, or of something in it, the kind that its number has.
-    pub fn settle<'a>(&self, id: &'a NodeId) -> Cow<'a, NodeId> {
+    pub fn resolve<'a>(&self, id: &'a NodeId) -> Cow<'a, NodeId> {
         let (NodeId::Thread(thread) | NodeId::Note { thread, .. } | NodeId::Discussion { thread, .. }) = id else {
             return Cow::Borrowed(id);
         };
@@ -55,8 +55,8 @@ impl SharedNumbers {
 mod tests {
     use super::*;
 
-    fn settled(numbers: &SharedNumbers, text: &str) -> String {
-        numbers.settle(&text.parse().unwrap()).to_string()
+    fn resolved(numbers: &SharedNumbers, text: &str) -> String {
+        numbers.resolve(&text.parse().unwrap()).to_string()
     }
 
     #[test]
@@ -65,14 +65,14 @@ mod tests {
         numbers.know("acme/shop");
         numbers.set(&ThreadId::merge_request("acme/shop", 7), true);
         numbers.set(&ThreadId::merge_request("other/p", 7), true);
-        assert_eq!(settled(&numbers, "acme/shop#7"), "acme/shop!7");
-        assert_eq!(settled(&numbers, "acme/shop#7#note_9"), "acme/shop!7#note_9");
-        assert_eq!(settled(&numbers, "acme/shop#8"), "acme/shop#8");
-        assert_eq!(settled(&numbers, "acme/shop!8"), "acme/shop!8");
-        assert_eq!(settled(&numbers, "other/p#7"), "other/p#7");
+        assert_eq!(resolved(&numbers, "acme/shop#7"), "acme/shop!7");
+        assert_eq!(resolved(&numbers, "acme/shop#7#note_9"), "acme/shop!7#note_9");
+        assert_eq!(resolved(&numbers, "acme/shop#8"), "acme/shop#8");
+        assert_eq!(resolved(&numbers, "acme/shop!8"), "acme/shop!8");
+        assert_eq!(resolved(&numbers, "other/p#7"), "other/p#7");
         numbers.set(&ThreadId::issue("acme/shop", 7), false);
-        assert_eq!(settled(&numbers, "acme/shop#7"), "acme/shop!7");
+        assert_eq!(resolved(&numbers, "acme/shop#7"), "acme/shop!7");
         numbers.set(&ThreadId::merge_request("acme/shop", 7), false);
-        assert_eq!(settled(&numbers, "acme/shop#7"), "acme/shop#7");
+        assert_eq!(resolved(&numbers, "acme/shop#7"), "acme/shop#7");
     }
 }

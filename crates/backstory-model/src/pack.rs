@@ -2,6 +2,7 @@
 //! provenance for everything. Gathering the entries belongs to `engine::context`.
 
 pub mod chunk;
+mod entry;
 mod fit;
 mod hunks;
 mod order;

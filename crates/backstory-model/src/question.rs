@@ -65,7 +65,7 @@ impl Question {
     pub fn read(text: &str) -> Self {
         let tokens: Vec<Token<'_>> = tokens(text);
         // In a title every word begins with a capital.
-        let capitals = tokens.iter().filter(|token| token.is_capitalised()).count();
+        let capitals = tokens.iter().filter(|token| token.is_capitalized()).count();
         let is_title = capitals * 2 > tokens.len();
         let mut seen = BTreeSet::new();
         let mut terms = Vec::new();
@@ -161,7 +161,7 @@ struct Token<'a> {
 }
 
 impl Token<'_> {
-    fn is_capitalised(&self) -> bool {
+    fn is_capitalized(&self) -> bool {
         self.text.starts_with(char::is_uppercase)
     }
 
@@ -174,7 +174,7 @@ impl Token<'_> {
                 || inner_capital
                 || has(|c| c.is_ascii_digit())
                 || self.quoted
-                || (self.is_capitalised() && !self.begins && !is_title && !is_stop_word(&self.text.to_lowercase())))
+                || (self.is_capitalized() && !self.begins && !is_title && !is_stop_word(&self.text.to_lowercase())))
     }
 }
 

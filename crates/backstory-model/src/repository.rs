@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     code::{EntityKind, FileAnalysis, LeftOutReason},
     commit::{Branch, Commit, RepoPath, Sha, Tag},
-    entity::ItemKind,
     id::{NodeId, escape_path},
+    item_kind::ItemKind,
     people::Link,
     reference::{Context, Forge},
     test_files::{TestKind, TestRule},
@@ -198,6 +198,15 @@ pub struct CoChangedPair {
     pub confidence: f32,
 }
 
+/// The commits that a tag is the first release of: it has them, and no earlier tag does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shipment {
+    /// Name of the tag.
+    pub tag: RepoPath,
+    /// The commits, in order.
+    pub commits: Vec<Sha>,
+}
+
 /// What changes together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CoChanges {
@@ -254,6 +263,8 @@ pub enum Record {
     Branch(IndexedBranch),
     /// A tag.
     Tag(Tag),
+    /// What a tag is the first release of.
+    Shipment(Shipment),
     /// A file at the indexed head.
     File(Box<HeadFile>),
     /// What was found about the file at a path.
@@ -290,6 +301,7 @@ impl RepositoryRecord {
             Record::Merge(merge) => NodeId::commit(project, &merge.sha.to_string()),
             Record::Branch(branch) => NodeId::Branch { project, name: branch.branch.name.as_str().to_owned() },
             Record::Tag(tag) => NodeId::Tag { project, name: tag.name.as_str().to_owned() },
+            Record::Shipment(shipment) => NodeId::Tag { project, name: shipment.tag.as_str().to_owned() },
             Record::File(file) => NodeId::file(project, file.path.as_str()),
             Record::FileLinks(path, _) => NodeId::file(project, path.as_str()),
         }
@@ -299,7 +311,7 @@ impl RepositoryRecord {
 /// Reads the payload of a record. Repositories, and people, are not read here.
 ///
 /// # Errors
-/// It is none of that kind.
+/// It is not one of that kind.
 pub fn parse(kind: ItemKind, key: &str, payload: &[u8]) -> Result<Record, serde_json::Error> {
     Ok(match kind {
         ItemKind::Repository => Record::Repository(serde_json::from_slice(payload)?),
@@ -307,6 +319,7 @@ pub fn parse(kind: ItemKind, key: &str, payload: &[u8]) -> Result<Record, serde_
         ItemKind::Merge => Record::Merge(serde_json::from_slice(payload)?),
         ItemKind::Branch => Record::Branch(serde_json::from_slice(payload)?),
         ItemKind::Tag => Record::Tag(serde_json::from_slice(payload)?),
+        ItemKind::Shipment => Record::Shipment(serde_json::from_slice(payload)?),
         ItemKind::File => Record::File(serde_json::from_slice(payload)?),
         ItemKind::FileLinks => Record::FileLinks(RepoPath::from_printed(key), serde_json::from_slice(payload)?),
         ItemKind::CoChange => Record::CoChanges(serde_json::from_slice(payload)?),

@@ -30,9 +30,11 @@ pub fn sorted<K: Ord>(scores: impl IntoIterator<Item = (K, f32)>) -> Vec<(K, f32
     ranked
 }
 
-/// What a hit is ranked by, each 0 to 1. A part without a weight is not computed, and 0.
+/// What a hit is ranked by, each 0 to 1. A part without a weight is not computed, and 0, but for the relationship of what
+/// only the graph found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
 pub struct Parts {
     /// How near its passages are to the query's meaning.
     pub semantic: f32,
@@ -60,6 +62,20 @@ impl Parts {
             ("relationship", relationship),
             ("author", author),
         ]
+    }
+
+    /// Sets the part of that name, if there is one.
+    pub fn set(&mut self, name: &str, value: f32) {
+        let Self { semantic, lexical, recency, importance, relationship, author } = self;
+        match name {
+            "semantic" => *semantic = value,
+            "lexical" => *lexical = value,
+            "recency" => *recency = value,
+            "importance" => *importance = value,
+            "relationship" => *relationship = value,
+            "author" => *author = value,
+            _ => {}
+        }
     }
 
     /// The weighted sum.

@@ -37,7 +37,7 @@ pub struct Piece {
     pub kind: PieceKind,
 }
 
-/// The pieces of a Markdown text, in order. What others said (`> …`), comments and trailers are none.
+/// The pieces of a Markdown text, in order. What others said (`> …`), comments and trailers are left out.
 pub fn pieces(text: &str) -> Vec<Piece> {
     let mut cutter = Cutter { text, pieces: Vec::new(), open: None, fence: None, comment: false };
     let mut at = 0;

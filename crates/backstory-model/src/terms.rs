@@ -12,7 +12,7 @@ const MAX_WORD: usize = 100;
 pub const MAX_QUERY_TERMS: usize = 64;
 /// Most different terms of one document that are counted.
 pub const MAX_DOCUMENT_TERMS: usize = 4096;
-/// Documents of a word from which on it can be common,
+/// Number of documents at which a word can be common,
 const COMMON: u64 = 1000;
 /// and of how many documents it must be in one.
 const COMMON_SHARE: u64 = 10;
@@ -111,7 +111,7 @@ pub struct QueryTerms {
     /// The terms, at most [`MAX_QUERY_TERMS`].
     pub terms: Vec<QueryTerm>,
     by_id: HashMap<TermId, u8>,
-    /// The first two letters of the terms: most words of a text need not be stemmed to see that they are none of them.
+    /// The first two letters of the terms: most words of a text need not be stemmed to see that they are not among them.
     beginnings: Vec<(char, Option<char>)>,
     /// Those of them that are two ASCII letters, as a bit each.
     pairs: Vec<u64>,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// Most paths that an index holds; further ones are left out.
 pub const MAX_PATHS: usize = 2_000_000;
-/// Most tests that one file is linked to, surest first.
+/// Most tests that one file is linked to, most confident first.
 pub const MAX_TESTS: usize = 50;
 
 /// Links that are less sure than this are left out.
@@ -135,7 +135,7 @@ fn parts(path: &str) -> Parts<'_> {
     Parts { dirs: dirs.split('/').filter(|dir| !dir.is_empty()).collect(), stem, family: family(extension) }
 }
 
-/// What the name of a test is the test of; `None` if the name is not that of a test, `Some("")` if it is but tells no
+/// What the name of a test is the test of; `None` if the name is not that of a test, `Some("")` if it is one but names no
 /// more, as `tests.rs`.
 fn subject_of_name(stem: &str, family: &str) -> Option<String> {
     let lower = stem.to_ascii_lowercase();
@@ -234,7 +234,7 @@ pub fn belongs_to_tests(path: &str) -> bool {
 }
 
 /// Lower case words joined by `_`, so that `UserService`, `user-service` and `user_service` are equal.
-fn normalised(stem: &str) -> String {
+fn normalized(stem: &str) -> String {
     let mut out = String::with_capacity(stem.len() + 4);
     let mut before = '_';
     for c in stem.chars() {
@@ -288,7 +288,7 @@ impl TestIndex {
         index
     }
 
-    /// Tests of a file, surest first; none for a test.
+    /// Tests of a file, most confident first; none for a test.
     pub fn tests_of(&self, path: &str) -> Vec<TestLink> {
         let parts = parts(path);
         let Some(family) = parts.family.filter(|_| test_kind(path).is_none()) else { return Vec::new() };
@@ -325,7 +325,7 @@ impl TestIndex {
         for link in &mut found {
             link.confidence *= 0.8;
         }
-        let subject = normalised(name);
+        let subject = normalized(name);
         if let Some(family) = parts.family.filter(|_| subject.len() > 3 && test_kind(path).is_none()) {
             let tests = self.tests.get(&(family, subject)).into_iter().flatten();
             let links = tests.filter_map(|test| near(&parts.dirs, test, 1));
@@ -341,9 +341,9 @@ impl TestIndex {
 
 /// The name that a file goes by: that of its directory, if its own is the same everywhere.
 fn own_stem(stem: &str, dirs: &[&str]) -> String {
-    let stem = normalised(stem);
+    let stem = normalized(stem);
     if matches!(stem.as_str(), "" | "mod" | "index" | "init") {
-        return about(dirs).last().map_or(stem, |dir| normalised(dir));
+        return about(dirs).last().map_or(stem, |dir| normalized(dir));
     }
     stem
 }
@@ -372,7 +372,7 @@ fn near(dirs: &[&str], test: &Test, namesakes: usize) -> Option<TestLink> {
     Some(TestLink { test: test.path.clone(), kind: test.kind, confidence, rule })
 }
 
-/// Surest first, each test once.
+/// Most confident first, each test once.
 fn sorted(mut links: Vec<TestLink>) -> Vec<TestLink> {
     links.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.test.cmp(&b.test)));
     let mut seen = std::collections::BTreeSet::new();
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn nearer_tests_are_surer_and_names_alone_are_not_enough_twice() {
+    fn nearer_tests_have_more_confidence_and_names_alone_are_not_enough_twice() {
         let paths = ["a/x.go", "b/x.go", "a/x_test.go", "c/y.py", "d/y.py", "tests/test_y.py", "tests/test_y_more.py"];
         let index = TestIndex::new(paths);
         assert_eq!(index.tests_of("a/x.go")[0].rule, TestRule::Beside);

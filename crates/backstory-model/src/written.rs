@@ -6,34 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{classify::ChangeType, id::NodeId};
 
+pub use crate::generated_kind::GeneratedKind;
+
 /// Most notes of an issue or merge request.
 pub const MAX_NOTES: usize = 6;
 /// Longest text of a note or reason, in characters.
 pub const MAX_TEXT: usize = 300;
-
-/// What a language model is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum GeneratedKind {
-    /// The type of the change that a commit is.
-    Classification,
-    /// What was decided in an issue or merge request, why, and what was rejected.
-    DesignNotes,
-}
-
-impl GeneratedKind {
-    /// All kinds.
-    pub const ALL: [Self; 2] = [Self::Classification, Self::DesignNotes];
-
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Classification => "classification",
-            Self::DesignNotes => "design_notes",
-        }
-    }
-}
 
 /// The type of a change as a language model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,7 +70,7 @@ impl GeneratedNote {
     }
 }
 
-/// What came of asking a language model.
+/// The outcome of asking a language model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

@@ -16,12 +16,14 @@ struct Row {
 }
 
 /// Every kind of failure.
-const KINDS: [ErrorKind; 12] = [
+const KINDS: [ErrorKind; 14] = [
     ErrorKind::Invalid,
     ErrorKind::NotFound,
+    ErrorKind::Gone,
     ErrorKind::Conflict,
     ErrorKind::Configuration,
     ErrorKind::Unauthenticated,
+    ErrorKind::Forbidden,
     ErrorKind::Upstream,
     ErrorKind::Timeout,
     ErrorKind::Busy,
@@ -36,9 +38,12 @@ fn row(kind: ErrorKind) -> Row {
     let (exit, status, code) = match kind {
         ErrorKind::Invalid => (2, StatusCode::BAD_REQUEST, "INVALID"),
         ErrorKind::NotFound => (1, StatusCode::NOT_FOUND, "NOT_FOUND"),
+        ErrorKind::Gone => (1, StatusCode::GONE, "GONE"),
         ErrorKind::Conflict => (1, StatusCode::CONFLICT, "CONFLICT"),
-        ErrorKind::Configuration => (3, StatusCode::INTERNAL_SERVER_ERROR, "CONFIGURATION"),
+        // Something that this server was not given, such as a language model; it is not broken.
+        ErrorKind::Configuration => (3, StatusCode::SERVICE_UNAVAILABLE, "CONFIGURATION"),
         ErrorKind::Unauthenticated => (3, StatusCode::UNAUTHORIZED, "UNAUTHENTICATED"),
+        ErrorKind::Forbidden => (3, StatusCode::FORBIDDEN, "FORBIDDEN"),
         ErrorKind::Upstream => (1, StatusCode::BAD_GATEWAY, "UPSTREAM"),
         ErrorKind::Timeout => (1, StatusCode::GATEWAY_TIMEOUT, "TIMEOUT"),
         ErrorKind::Busy => (1, StatusCode::SERVICE_UNAVAILABLE, "BUSY"),

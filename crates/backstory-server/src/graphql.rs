@@ -4,6 +4,7 @@
 //! A resolver knows an id; its fields come through the loaders, which read the ledger and the graph in batches. What a
 //! caller may see is a value of each request, and resolvers read through a handle of the engine that shows no more.
 
+mod annotation;
 mod answer;
 mod audit;
 mod chat;
@@ -18,16 +19,21 @@ mod guard;
 mod issue;
 mod job;
 mod limits;
+mod lists;
 mod loaders;
 mod merge_request;
 mod mutation;
 mod names;
 mod node;
+#[cfg(test)]
+mod overlap;
 mod page;
+mod persisted;
 mod person;
 mod planning;
 mod project;
 mod query;
+mod release;
 mod repository;
 mod scalar;
 mod search;
@@ -42,27 +48,43 @@ mod thread;
 mod trace;
 mod written;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use async_graphql::{Executor, Request, Response, SDLExportOptions, futures_util::stream::BoxStream};
-use backstory_engine::{Engine, model::visibility::Visibility};
+use async_graphql::{
+    Executor, Request, Response, SDLExportOptions,
+    futures_util::{
+        StreamExt as _,
+        stream::{self, BoxStream},
+    },
+};
+use backstory_engine::{Engine, model::access::Caller};
 
 pub use limits::Limits;
 pub(crate) use limits::MAX_BODY;
 
-use conversation::Discussion;
+use audit::AuditConnection;
+use chat::MessageConnection;
 use edge::EdgeConnection;
-use guard::Guards;
-use issue::Issue;
-use merge_request::MergeRequest;
+use guard::{Course, Guards};
+use job::JobConnection;
+use lists::{
+    BranchConnection, CodeEntityConnection, CommitConnection, DiscussionConnection, FileChunkConnection,
+    FileConnection, FileMergeRequests, IndexedDocumentConnection, IssueConnection, LabelConnection,
+    MergeRequestConnection, MilestoneConnection, PersonConnection, ProjectConnection, SyntaxFactConnection,
+    TagConnection,
+};
 use mutation::Mutation;
-use page::Listed;
-use project::Project;
+use persisted::PersistedDocuments;
 use query::Query;
+use release::ReleaseConnection;
 use subscription::Subscription;
-use thread::ThreadConnection;
+use trace::ChangeConnection;
 
 use crate::queue::Queue;
+
+/// How long an operation waits until graph and lists are at one sequence number. While one of them is filled again, it is
+/// answered with what is there.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
 
@@ -75,6 +97,7 @@ pub(crate) struct Api {
     engine: Engine,
     limits: Limits,
     queue: Arc<Queue>,
+    persisted: Arc<PersistedDocuments>,
 }
 
 impl Api {
@@ -85,9 +108,9 @@ impl Api {
             .data(queue.clone())
             .limit_recursive_depth(limits.nesting)
             .limit_directives(limits.directives)
-            .extension(Guards::new(engine.with_visibility(Visibility::public()), limits, queue.clone()))
+            .extension(Guards::new(engine.with_caller(&Caller::nobody()), limits, queue.clone()))
             .finish();
-        Self { schema, engine, limits, queue }
+        Self { schema, engine, limits, queue, persisted: Arc::default() }
     }
 
     /// What one operation may take.
@@ -100,25 +123,79 @@ impl Api {
         &self.queue
     }
 
-    /// Answers a query or mutation as far as its caller may see.
-    pub(crate) async fn execute(&self, request: Request, visibility: Visibility) -> Response {
-        self.schema.execute(request.data(self.engine.with_visibility(visibility))).await
+    /// Answers a query or mutation as far as its caller may see and do. A query reads graph and lists at one sequence
+    /// number: if changes were applied meanwhile, it is answered once more while none are.
+    pub(crate) async fn execute(&self, mut request: Request, caller: &Caller) -> Response {
+        if let Err(error) = self.persisted.complete(&mut request) {
+            return Response::from_errors(vec![error]);
+        }
+        let (before, course) = (self.engine.applied_numbers().await, Arc::<Course>::default());
+        let again = copy(&request);
+        let request = self.of_caller(request, caller).data(course.clone());
+        let response = self.schema.execute(request).await;
+        // A mutation is not repeated, and what takes minutes must not keep changes waiting.
+        let Some(weight) = course.repeatable() else { return response };
+        match (before, self.engine.applied_numbers().await) {
+            (Ok(before), Ok(after)) if before != after || !after.are_equal() => {}
+            _ => return response,
+        }
+        // The turn comes first: a holder of the projections waits for nobody.
+        let Ok(turn) = self.queue.turn(weight).await else { return response };
+        let Ok(_held) = tokio::time::timeout(PATIENCE, self.engine.hold_projections()).await else { return response };
+        let course = Arc::new(Course::with_turn(turn));
+        let repeated = self.schema.execute(again.data(self.engine.with_caller(caller)).data(course)).await;
+        // What was answered while changes were applied is better than nothing.
+        if repeated.is_err() && response.is_ok() { response } else { repeated }
     }
 
-    /// Answers a query, mutation or subscription as far as its caller may see.
-    pub(crate) fn execute_stream(&self, request: Request, visibility: Visibility) -> BoxStream<'static, Response> {
-        Executor::execute_stream(&self.schema, request.data(self.engine.with_visibility(visibility)), None)
+    /// Answers a query, mutation or subscription as far as its caller may see and do.
+    pub(crate) fn execute_stream(&self, mut request: Request, caller: &Caller) -> BoxStream<'static, Response> {
+        match self.persisted.complete(&mut request) {
+            Ok(()) => Executor::execute_stream(&self.schema, self.of_caller(request, caller), None),
+            Err(error) => stream::once(async move { Response::from_errors(vec![error]) }).boxed(),
+        }
     }
+
+    /// An operation with the engine's handle of its caller, and on record.
+    fn of_caller(&self, request: Request, caller: &Caller) -> Request {
+        let engine = self.engine.with_caller(caller);
+        engine.record_question("graphql", &request.query);
+        request.data(engine)
+    }
+}
+
+/// The same request, without what belongs to its caller.
+fn copy(request: &Request) -> Request {
+    let mut copy = Request::new(request.query.clone()).variables(request.variables.clone());
+    copy.operation_name.clone_from(&request.operation_name);
+    copy
 }
 
 fn builder() -> Builder {
     // Types that the library makes have no description of their own.
     Schema::build(Query, Mutation, Subscription)
-        .override_output_type_description::<Listed<Project>>("A page of projects.")
-        .override_output_type_description::<Listed<Discussion>>("A page of discussions.")
-        .override_output_type_description::<ThreadConnection<Issue>>("A page of issues.")
-        .override_output_type_description::<ThreadConnection<MergeRequest>>("A page of merge requests.")
+        .override_output_type_description::<ProjectConnection>("A page of projects.")
+        .override_output_type_description::<DiscussionConnection>("A page of discussions.")
+        .override_output_type_description::<IssueConnection>("A page of issues.")
+        .override_output_type_description::<MergeRequestConnection>("A page of merge requests.")
+        .override_output_type_description::<CommitConnection>("A page of commits.")
+        .override_output_type_description::<FileConnection>("A page of files.")
+        .override_output_type_description::<CodeEntityConnection>("A page of code entities.")
+        .override_output_type_description::<FileChunkConnection>("A page of the chunks of a file.")
+        .override_output_type_description::<FileMergeRequests>("A page of the merge requests that change a file.")
+        .override_output_type_description::<SyntaxFactConnection>("A page of nodes of the syntax tree of a file.")
+        .override_output_type_description::<IndexedDocumentConnection>("A page of documents that search has.")
+        .override_output_type_description::<PersonConnection>("A page of people.")
+        .override_output_type_description::<BranchConnection>("A page of branches.")
+        .override_output_type_description::<TagConnection>("A page of tags.")
+        .override_output_type_description::<LabelConnection>("A page of labels.")
+        .override_output_type_description::<MilestoneConnection>("A page of milestones.")
+        .override_output_type_description::<ReleaseConnection>("A page of releases.")
         .override_output_type_description::<EdgeConnection>("A page of the edges at a node.")
+        .override_output_type_description::<JobConnection>("A page of jobs.")
+        .override_output_type_description::<AuditConnection>("A page of audit records.")
+        .override_output_type_description::<ChangeConnection>("A page of the changes of a file or code entity.")
+        .override_output_type_description::<MessageConnection>("A page of the messages of a conversation.")
 }
 
 /// The schema in the schema definition language, the same for every build of one version.

@@ -3,8 +3,9 @@
 //!
 //! GraphQL answers have status 200 also when they hold errors; these say in `extensions.code` what went wrong. An
 //! operation that was not executed because too many wait has status 503 and says in `Retry-After` when to come again; one
-//! that this server's roles exclude has 503 without it, and one that took too long has 504. Requests that are no GraphQL request, or may not be made, have another status and a body of
-//! the same form: 400 malformed JSON, 401 no or a wrong token, 403 another site's page, 404 no such address, 405 not POST,
+//! that this server's roles exclude has 503 without it, and one that took too long has 504. Requests that are no GraphQL
+//! request, or may not be made, have another status and a body of the same form; other addresses answer with problem
+//! details (`problem`): 400 malformed JSON, 401 no or a wrong token, 403 another site's page, 404 no such address, 405 not POST,
 //! 408 a body that takes too long, 413 too large, 415 not JSON, 429 too many wrong tokens, 503 too many connections.
 //!
 //! Nobody who has shown no token can hold more than a bounded part of connections, descriptors, memory and time:
@@ -16,11 +17,22 @@ mod api;
 mod bodies;
 mod connections;
 mod cors;
+mod execute;
+mod export;
+mod mcp;
 mod metrics;
 mod page;
 mod probes;
+mod problem;
+mod proxy;
+mod rest;
+mod session;
+mod shape;
+mod sign_in;
 mod socket;
+mod sparql;
 mod throttle;
+mod web;
 mod webhooks;
 
 use std::{future::Future, sync::Arc, time::Duration};
@@ -38,9 +50,10 @@ use axum::{
 use backstory_engine::{
     Engine,
     error::{self, Error, ErrorKind, Result},
+    model::access::Caller,
 };
-use serde_json::json;
 use tokio::{net::TcpListener, sync::watch};
+use tracing::Instrument as _;
 
 use crate::{
     error_table,
@@ -50,10 +63,12 @@ use bodies::BodyReader;
 use connections::Connection;
 use probes::Probes;
 
-pub use access::{Access, MAKE_TOKEN, MIN_TOKEN, Token};
+pub use access::{Access, DEFAULT_REQUESTS_PER_MINUTE, MIN_TOKEN, TOKEN_HINT, Token};
 pub use api::API;
 pub use connections::listen;
 pub use cors::Origin;
+pub use proxy::{Network, Proxy};
+pub use rest::document as openapi;
 
 /// How long a request's body may take to arrive, from its first byte to its last.
 const BODY_TIME: Duration = Duration::from_secs(15);
@@ -61,8 +76,13 @@ const BODY_TIME: Duration = Duration::from_secs(15);
 const BODIES: usize = 32 << 20;
 /// When a client may come again that was refused because there is too much to do.
 const RETRY: Duration = Duration::from_secs(2);
+/// From when on a request is logged as slow.
+const SLOW: Duration = Duration::from_secs(5);
 /// How long requests that are under way may take once the server is told to stop.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// Where subscriptions are made over WebSocket. A browser cannot send a token there, so it may follow later.
+const SOCKET_PATH: &str = "/graphql/ws";
 
 /// What the routes share.
 #[derive(Clone)]
@@ -95,23 +115,27 @@ pub async fn serve(
     let takes_webhooks = access.webhooks;
     let api = Api::new(engine.clone(), limits);
     let origins: Arc<[Origin]> = access.origins.clone().into();
-    let rules = access::Rules::new(access, address)?;
+    let proxy = access.proxy.clone();
+    let rules = access::Rules::new(access, address, &engine)?;
     let (stop, stopped) = watch::channel(false);
     let (requests, sockets) = (metrics::Requests::default(), socket::Sockets::new(stopped.clone()));
     let bodies = BodyReader::new(MAX_BODY, BODY_TIME, BODIES);
     let (webhooks, probes) = (webhooks::bodies(), Arc::default());
+    let audit_log = engine.clone();
     let app = App { engine, api, rules: Arc::new(rules), origins, requests, sockets, bodies, webhooks, probes };
     tokio::spawn(async move {
         shutdown.await;
         stop.send_replace(true);
     });
-    tokio::select! {
-        () = connections::serve(listener, router(app, takes_webhooks), stopped.clone()) => Ok(()),
+    let served = tokio::select! {
+        () = connections::serve(listener, router(app, takes_webhooks), proxy, stopped.clone()) => Ok(()),
         () = async { until(stopped).await; tokio::time::sleep(GRACE).await } => {
             tracing::warn!("requests that were under way at the end were cut off");
             Ok(())
         }
-    }
+    };
+    audit_log.flush_audit_log().await?;
+    served
 }
 
 /// Done when the process is asked to stop, by Ctrl-C or by SIGTERM.
@@ -120,7 +144,8 @@ pub async fn serve(
 /// The signals cannot be listened to.
 pub fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
     use tokio::signal::unix::{SignalKind, signal};
-    let failed = |error: std::io::Error| Error::new(ErrorKind::Internal, format!("signals cannot be heard: {error}"));
+    let failed =
+        |error: std::io::Error| Error::new(ErrorKind::Internal, format!("cannot install signal handlers: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     Ok(async move {
@@ -141,12 +166,24 @@ fn router(app: App, takes_webhooks: bool) -> Router {
     let mut router = Router::new()
         .route("/graphql", post(graphql).get(page::graphiql))
         .route("/graphql/assets/{file}", get(page::asset))
-        .route(socket::PATH, get(socket::upgrade))
+        .route(SOCKET_PATH, get(socket::upgrade))
         .route("/metrics", get(metrics::answer))
         .merge(api::routes())
-        .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "NOT_FOUND", "there is nothing here; see /graphql") })
+        .merge(mcp::routes())
+        .merge(rest::routes())
+        .merge(sparql::routes())
+        .merge(export::routes())
+        .merge(web::routes())
+        .merge(sign_in::routes())
+        .fallback(|| async {
+            Refusal::new(
+                StatusCode::NOT_FOUND,
+                "NOT_FOUND",
+                "there is nothing at this address; /api/docs lists what there is",
+            )
+        })
         .method_not_allowed_fallback(|| async {
-            Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "INVALID", "send operations with POST")
+            Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "INVALID", "this address does not take that method")
         })
         .layer(middleware::from_fn_with_state(app.clone(), access::check))
         .layer(middleware::from_fn_with_state(app.clone(), cors::allow_origins));
@@ -162,7 +199,8 @@ fn router(app: App, takes_webhooks: bool) -> Router {
         .with_state(app)
 }
 
-/// A request that gets no answer from the API.
+/// A request that gets no answer from the API; how it is told is in `problem`.
+#[derive(Clone)]
 struct Refusal {
     status: StatusCode,
     code: &'static str,
@@ -185,6 +223,17 @@ impl Refusal {
         Self::new(error_table::http_status(kind), error_table::code(kind), message).after(RETRY)
     }
 
+    /// The same as the answer to a GraphQL operation.
+    fn into_graphql(self) -> async_graphql::Response {
+        let mut error = async_graphql::ServerError::new(self.message, None);
+        let extensions = error.extensions.get_or_insert_default();
+        extensions.set(error_table::CODE, self.code);
+        if let Some(hint) = self.hint {
+            extensions.set(error_table::HINT, hint);
+        }
+        async_graphql::Response::from_errors(vec![error])
+    }
+
     /// It may be tried again after that time.
     fn after(self, time: Duration) -> Self {
         Self { retry: Some(time), ..self }
@@ -198,26 +247,9 @@ impl From<Error> for Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        let mut error = json!({ "message": self.message, "extensions": { error_table::CODE: self.code } });
-        if let Some(hint) = self.hint {
-            error["extensions"][error_table::HINT] = hint.into();
-        }
-        let mut response = (self.status, Json(json!({ "errors": [error] }))).into_response();
-        if self.status == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        if let Some(time) = self.retry {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(time.as_secs().max(1)));
-        }
-        response
-    }
-}
-
 async fn graphql(
     State(app): State<App>,
-    Extension(auth): Extension<access::Auth>,
+    Extension(caller): Extension<Caller>,
     Extension(connection): Extension<Arc<Connection>>,
     headers: HeaderMap,
     body: Body,
@@ -237,7 +269,7 @@ async fn graphql(
         invalid(StatusCode::BAD_REQUEST, message)
     })?;
     drop(body);
-    let response = app.api.execute(request, auth.grant().visibility).await;
+    let response = app.api.execute(request, &caller).await;
     app.engine.repair_in_background();
     Ok(answer(response))
 }
@@ -267,12 +299,20 @@ fn is_json(headers: &HeaderMap) -> bool {
     media_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
+/// Logs a request, with an id that its answer has too.
 async fn log(State(app): State<App>, request: axum::extract::Request, next: middleware::Next) -> Response {
     let started = std::time::Instant::now();
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let response = next.run(request).await;
+    let id = problem::request_id(request.headers());
+    // On the level of what is always logged, so that every line has the id.
+    let span = tracing::error_span!("request", id = id.to_str().unwrap_or_default());
+    let response = problem::finish(next.run(request).instrument(span.clone()).await, &path, id);
     let (status, took) = (response.status(), started.elapsed());
     app.requests.observe(&path, status, took);
+    let _of_request = span.enter();
     tracing::debug!(%method, path, status = status.as_u16(), ms = took.as_millis(), "answered a request");
+    if took >= SLOW {
+        tracing::warn!(%method, path, status = status.as_u16(), ms = took.as_millis(), "a slow request");
+    }
     response
 }

@@ -1,18 +1,26 @@
 //! The operation queue: how many operations of each weight run at a time and how many wait, over HTTP and WebSocket.
 //! The rest is refused at once: an answer that comes too late is of no use, and what waits for it takes memory.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use backstory_engine::{
     error::{Error, ErrorKind, Result},
     use_case::Weight,
 };
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Searches and the like that are executed at a time, per processor.
 const HEAVY_PER_PROCESSOR: usize = 4;
 /// Most of them on any machine.
 const MAX_HEAVY: usize = 64;
+/// How long an operation is taken to need as long as none has ended.
+const FIRST: Duration = Duration::from_millis(100);
+/// How much the last operation counts in the time that operations take lately.
+const LAST: f64 = 0.1;
 
 /// The operations of a server.
 #[derive(Debug)]
@@ -26,15 +34,45 @@ pub(crate) struct Queue {
 #[derive(Debug)]
 struct Lane {
     running: Arc<Semaphore>,
+    /// How many run at a time.
+    width: usize,
     waiting: Semaphore,
-    /// How long one waits.
+    /// How many wait at a time.
+    depth: usize,
+    /// How long one waits. A request that would probably wait for more than half of that is refused at once.
     patience: Duration,
+    pace: Arc<Pace>,
+}
+
+/// How long operations take lately.
+#[derive(Debug)]
+struct Pace(Mutex<Duration>);
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self(Mutex::new(FIRST))
+    }
+}
+
+impl Pace {
+    fn add(&self, took: Duration) {
+        let mut pace = self.0.lock();
+        *pace = pace.mul_f64(1.0 - LAST) + took.mul_f64(LAST);
+    }
 }
 
 /// The right to be executed.
 #[derive(Debug)]
 pub(crate) struct Turn {
     _permit: OwnedSemaphorePermit,
+    begun: Instant,
+    pace: Arc<Pace>,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.pace.add(self.begun.elapsed());
+    }
 }
 
 impl Default for Queue {
@@ -62,17 +100,31 @@ impl Queue {
 }
 
 impl Lane {
-    fn new(running: usize, waiting: usize, patience: Duration) -> Self {
-        Self { running: Arc::new(Semaphore::new(running)), waiting: Semaphore::new(waiting), patience }
+    fn new(width: usize, depth: usize, patience: Duration) -> Self {
+        let (running, waiting) = (Arc::new(Semaphore::new(width)), Semaphore::new(depth));
+        Self { running, width, waiting, depth, patience, pace: Arc::default() }
+    }
+
+    /// How long one more would probably wait.
+    fn expected_wait(&self) -> Duration {
+        let before = self.depth - self.waiting.available_permits();
+        self.pace.0.lock().mul_f64((before + 1) as f64 / self.width as f64)
+    }
+
+    fn begin(&self, permit: OwnedSemaphorePermit) -> Turn {
+        Turn { _permit: permit, begun: Instant::now(), pace: self.pace.clone() }
     }
 
     async fn turn(&self) -> Result<Turn> {
         if let Ok(permit) = self.running.clone().try_acquire_owned() {
-            return Ok(Turn { _permit: permit });
+            return Ok(self.begin(permit));
+        }
+        if self.expected_wait() > self.patience / 2 {
+            return Err(busy());
         }
         let _place = self.waiting.try_acquire().map_err(|_| busy())?;
         match tokio::time::timeout(self.patience, self.running.clone().acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(Turn { _permit: permit }),
+            Ok(Ok(permit)) => Ok(self.begin(permit)),
             _ => Err(busy()),
         }
     }
@@ -80,4 +132,23 @@ impl Lane {
 
 fn busy() -> Error {
     Error::new(ErrorKind::Busy, "the server has too much to do").with_hint("ask again in a few seconds")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_would_wait_too_long_is_refused_at_once() {
+        let lane = Lane::new(1, 10, Duration::from_secs(2));
+        let turn = lane.turn().await.unwrap();
+        lane.pace.add(Duration::from_secs(5));
+        assert!(lane.expected_wait() < Duration::from_millis(600), "{:?}", lane.expected_wait());
+        lane.pace.add(Duration::from_secs(60));
+        let asked = Instant::now();
+        assert_eq!(lane.turn().await.err().unwrap().kind, ErrorKind::Busy);
+        assert!(asked.elapsed() < Duration::from_millis(100));
+        drop(turn);
+        assert!(lane.turn().await.is_ok(), "it is free, however long operations take");
+    }
 }

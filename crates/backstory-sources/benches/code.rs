@@ -18,7 +18,7 @@ use std::{
 };
 
 use backstory_model::code::{FileAnalysis, FileKind, Selection};
-use backstory_sources::code::{History, Limits, PassageLimits, analyse, detect, passages, resolve, select};
+use backstory_sources::code::{History, Limits, PassageLimits, analyze, detect, passages, resolve, select};
 
 struct Arguments {
     directory: PathBuf,
@@ -87,7 +87,7 @@ fn main() {
         let mut round: BTreeMap<String, (usize, usize, Duration)> = BTreeMap::new();
         for (path, bytes) in &files {
             let begun = Instant::now();
-            let analysis = black_box(analyse(path, bytes));
+            let analysis = black_box(analyze(path, bytes));
             let took = begun.elapsed();
             let name = match detect(path, bytes) {
                 FileKind::Code(language) => language.name().to_owned(),
@@ -124,10 +124,10 @@ fn versions(files: &[(String, Vec<u8>)]) {
     let mut reader = History::new();
     for (path, bytes) in files {
         let begun = Instant::now();
-        let one = black_box(reader.analyse(path, bytes));
+        let one = black_box(reader.analyze(path, bytes));
         history += begun.elapsed();
         let begun = Instant::now();
-        let other = black_box(analyse(path, bytes));
+        let other = black_box(analyze(path, bytes));
         alone += begun.elapsed();
         if one != other {
             different += 1;
@@ -176,7 +176,7 @@ fn tell(analyses: &BTreeMap<&str, FileAnalysis>, arguments: &Arguments) {
     }
     println!("resolved in {:?}: {by_kind:?}", begun.elapsed());
     let begun = Instant::now();
-    let count: usize = analyses.values().map(|analysis| passages(analysis, PassageLimits::default()).len()).sum();
+    let count: usize = analyses.values().map(|analysis| passages(analysis, "", PassageLimits::default()).len()).sum();
     println!("{count} passages in {:?}", begun.elapsed());
     if let Some(file) = &arguments.definitions {
         fs::write(file, definitions).unwrap();

@@ -43,8 +43,14 @@ fn main() {
         clone = home.path().join("fresh.git");
         let more_refs = ["refs/pull/*/head".to_owned()];
         let limits = CloneLimits::default();
-        let request =
-            CloneRequest { address: &address, directory: &clone, more_refs: &more_refs, credential: None, limits };
+        let request = CloneRequest {
+            address: &address,
+            directory: &clone,
+            more_refs: &more_refs,
+            depth: None,
+            credential: None,
+            limits,
+        };
         let state = clone::clone(&git, request, &Cancel::default()).unwrap();
         println!("{:.2} s to clone: {state:?}", started.elapsed().as_secs_f64());
         let started = Instant::now();

@@ -246,8 +246,8 @@ fn replay(repository: &Path, commits: usize, step: usize) {
     for tip in &tips[1..] {
         let (mut found, time) = updated(repository, (&state, &files), old_tip, *tip);
         apply(&mut files, found.tips.remove(0));
-        let anew = fresh(repository, &[*tip], &options(Mode::SeeThrough), &mut |_| {}).expect("the clone is whole");
-        let equal = anew.tips[0].files == files;
+        let whole = fresh(repository, &[*tip], &options(Mode::SeeThrough), &mut |_| {}).expect("the clone is whole");
+        let equal = whole.tips[0].files == files;
         wrong += usize::from(!equal);
         println!("  {tip}: {:.3} s{}", time.as_secs_f64(), if equal { "" } else { ", NOT as fresh" });
         times.push(time);

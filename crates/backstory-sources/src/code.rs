@@ -12,7 +12,9 @@ mod decision;
 mod define;
 mod detect;
 mod explain;
+mod facts;
 mod hash;
+mod heading;
 mod heritage;
 mod imports;
 mod keyword_macros;
@@ -20,6 +22,7 @@ mod languages;
 mod passages;
 mod prose;
 mod resolve;
+mod rows;
 mod select;
 mod signature;
 mod testing;
@@ -37,7 +40,8 @@ pub use self::{
     define::MAX_NAME,
     detect::detect,
     explain::{MAX_EXPLANATION, MAX_EXPLANATIONS},
-    passages::{Limits as PassageLimits, passages},
+    facts::{FactsError, MAX_FACT_TEXT, SyntaxFact, SyntaxFacts, grammar_version, syntax_facts},
+    passages::{Limits as PassageLimits, Size as PassageSize, passages},
     prose::MAX_SECTIONS,
     resolve::{Link, LinkKind, Resolved, resolve},
     select::{Limits, left_out_by_path, select},
@@ -53,7 +57,7 @@ const FREE_STEPS: usize = 2_000;
 const BYTES_PER_STEP: usize = 16;
 
 /// What a file contains. Call it for files that [`select`] includes; others give a result too, but one of little use.
-pub fn analyse(path: &str, bytes: &[u8]) -> FileAnalysis {
+pub fn analyze(path: &str, bytes: &[u8]) -> FileAnalysis {
     analyze_as(detect(path, bytes), path, bytes)
 }
 
@@ -63,7 +67,7 @@ pub fn analyze_as(kind: FileKind, path: &str, bytes: &[u8]) -> FileAnalysis {
 }
 
 /// Reads versions of a file one after the other, which takes a fraction of the time: what did not change since the
-/// version before is not parsed again. The results are those of [`analyse`], in whatever order versions come.
+/// version before is not parsed again. The results are those of [`analyze`], in whatever order versions come.
 #[derive(Default)]
 pub struct History {
     last: Option<versions::Version>,
@@ -76,7 +80,7 @@ impl History {
     }
 
     /// What a version contains. It is read fastest right after another version of the same file.
-    pub fn analyse(&mut self, path: &str, bytes: &[u8]) -> FileAnalysis {
+    pub fn analyze(&mut self, path: &str, bytes: &[u8]) -> FileAnalysis {
         let mut last = Some(self.last.take());
         let analysis = read(detect(path, bytes), path, bytes, &mut last);
         self.last = last.flatten();
@@ -84,7 +88,7 @@ impl History {
     }
 }
 
-/// Reads a file. `last` is `None` if no version is to be kept; else it holds the last one if there is one, and this one
+/// Reads a file. `last` is `None` if no version should be kept; else it holds the last one if there is one, and this one
 /// afterwards.
 fn read(kind: FileKind, path: &str, bytes: &[u8], last: &mut Option<Option<versions::Version>>) -> FileAnalysis {
     // A byte that is not UTF-8 becomes a character of its own, so lines stay what they are.
@@ -92,7 +96,7 @@ fn read(kind: FileKind, path: &str, bytes: &[u8], last: &mut Option<Option<versi
     let line_count = line_count(bytes);
     let content = match kind {
         FileKind::Code(language) => Content::Code(read_code(language, path, &source, last)),
-        FileKind::Doc(format) => Content::Doc(prose::analyse(path, format, &source, line_count)),
+        FileKind::Doc(format) => Content::Doc(prose::analyze(path, format, &source, line_count)),
         FileKind::Text => Content::Text,
     };
     FileAnalysis { line_count, content }
@@ -105,7 +109,7 @@ fn line_count(bytes: &[u8]) -> u32 {
 }
 
 thread_local! {
-    /// One parser per language and thread: a new one would allocate its stacks anew for every file.
+    /// One parser per language and thread: a new one would allocate its stacks again for every file.
     static PARSERS: RefCell<[Option<Parser>; Language::ALL.len()]> = const { RefCell::new([const { None }; Language::ALL.len()]) };
 }
 

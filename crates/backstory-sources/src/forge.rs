@@ -2,6 +2,7 @@
 //! in the modules of their names. When something is read, and where it is stored, belongs to `engine::sync`.
 
 mod client;
+mod fields;
 pub mod github;
 pub mod gitlab;
 mod http;
@@ -17,15 +18,20 @@ pub mod webhook;
 
 use std::{fmt, time::Duration};
 
-use backstory_model::{entity::ItemKind, id::ThreadKind, reference::Forge};
+use backstory_model::{
+    entity::ItemKind,
+    id::{ThreadKind, is_project_path},
+    reference::Forge,
+};
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde_json::Value;
 use url::Url;
 
 pub use client::{Client, List, required_token, web_url};
+pub use fields::ParseError;
 pub use network::Network;
-pub use parse::{PARSERS, ParseError, origin_of_project, parse, parse_project};
+pub use parse::{PARSERS, origin_of_project, parse, parse_project};
 
 /// Retries of one request unless configured otherwise.
 pub const DEFAULT_RETRIES: u32 = 8;
@@ -47,6 +53,8 @@ pub const MAX_PAGE_ITEMS: usize = 1_000;
 pub const MAX_PAGES: u32 = 20_000;
 /// Most pages of any other list, such as the discussions of an issue.
 pub const MAX_LIST_PAGES: u32 = 1_000;
+/// Most pages of the files that a merge request in progress would change; files beyond them are left out.
+pub const MAX_PROPOSED_PAGES: u32 = 10;
 
 /// How to reach a forge.
 #[derive(Clone, Debug)]
@@ -57,7 +65,7 @@ pub struct Settings {
     pub token: Option<SecretString>,
     /// Most requests in any second; 0 for no limit.
     pub requests_per_second: u32,
-    /// How often a request that failed for a passing reason is tried again.
+    /// How often a request that failed for a transient reason is tried again.
     pub retries: u32,
     /// Whether confidential issues and internal notes are read, as far as the token may see them.
     pub confidential: bool,
@@ -128,7 +136,7 @@ pub enum ForgeError {
         retry_after: Option<Duration>,
     },
     /// The forge answers with a status that is not expected.
-    #[error("{url} answered {status}; if that is not a passing failure of the forge, check base_url")]
+    #[error("{url} answered {status}; if that is not a transient failure of the forge, check base_url")]
     Server {
         /// What was asked for.
         url: String,
@@ -197,6 +205,23 @@ pub struct Account {
     pub username: String,
     /// Display name.
     pub name: String,
+}
+
+/// A project of a group, an organization or a user.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct GroupProject {
+    /// Full path.
+    pub path: String,
+    /// Whether it is archived: it can be read, and does not change any more.
+    pub archived: bool,
+}
+
+impl GroupProject {
+    /// Reads one whose path is under that key; `None` if it has none that can be a project's.
+    pub(crate) fn read(json: &Value, key: &str) -> Option<Self> {
+        let path = json[key].as_str().filter(|path| is_project_path(path))?;
+        Some(Self { path: path.to_owned(), archived: json["archived"].as_bool().unwrap_or(false) })
+    }
 }
 
 /// One object of a forge as it is stored.
@@ -332,7 +357,7 @@ impl ThreadListing {
     }
 }
 
-/// An issue or merge request with everything that hangs on it.
+/// An issue or merge request with everything that belongs to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Details {
     /// The issue or merge request itself.

@@ -5,10 +5,12 @@
 //! Nothing is ever checked out, and nothing is written to a repository that is not a clone in the data directory.
 
 pub mod address;
+pub mod checkout;
 pub mod child;
 pub mod clone;
 pub mod command;
 mod commit_object;
+pub mod directory;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod graph;
@@ -18,8 +20,18 @@ mod load;
 pub mod mailmap;
 pub mod naming;
 pub mod objects;
+pub mod pickaxe;
 pub mod refs;
 pub mod text_diff;
 mod trees;
 
 pub use command::{Cancel, Git, GitError};
+
+use std::path::Path;
+
+/// Opens a clone. Its library would keep up to 256 MiB of the trees and commits that it reads, and as much again of what
+/// it makes of them; what is read again is kept by those who read it.
+fn open_clone(path: &Path) -> Result<git2::Repository, git2::Error> {
+    git2::opts::enable_caching(false);
+    git2::Repository::open_bare(path)
+}

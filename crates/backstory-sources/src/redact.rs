@@ -138,7 +138,7 @@ impl Redactor {
         }
     }
 
-    /// The keys with a secret in them, and what becomes of each.
+    /// The keys with a secret in them, and what replaces each.
     fn renamed<'k>(
         &self,
         keys: impl Iterator<Item = &'k String>,
@@ -174,7 +174,7 @@ impl Redactor {
     }
 }
 
-/// What becomes of the lines of a secret that has several.
+/// What replaces the lines of a secret that has several.
 #[derive(Clone, Copy)]
 enum Lines {
     Joined,

@@ -17,7 +17,7 @@ use backstory_model::{
 use backstory_store::{
     graph::Change,
     ledger::Ledger,
-    lists::{Lists, PageRequest, Period, ThreadFilter, ThreadGroup, ThreadOrder, ThreadQuery, TimeRange},
+    lists::{End, Lists, PageRequest, Period, ThreadFilter, ThreadGroup, ThreadOrder, ThreadQuery, TimeRange},
 };
 use jiff::Timestamp;
 
@@ -83,6 +83,7 @@ fn merge_request(iid: u64, of: u64) -> Change {
         merge_commit_sha: None,
         squash_commit_sha: None,
         closes: vec![],
+        files: vec![],
     });
     Change { project: PROJECT.to_owned(), kind: ItemKind::MergeRequest, key, confidential: false, item: Some(item) }
 }
@@ -138,14 +139,14 @@ fn measure(lists: &Lists) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
     let mut measured = Vec::new();
     for (name, filter, order) in queries() {
         let query = ThreadQuery { kind: ThreadKind::MergeRequest, filter, order, direction: Default::default() };
-        let first = PageRequest { first: FIRST, after: None, with_total: false };
+        let first = PageRequest { first: FIRST, after: None, with_total: false, from: End::Start };
         let page = lists.threads(&query, &first, &everything)?;
         measured.push((format!("page: {name}"), median(|| Ok(lists.threads(&query, &first, &everything)?))?));
         if page.next.is_some() {
             let next = PageRequest { after: page.next, ..first };
             measured.push((format!("next: {name}"), median(|| Ok(lists.threads(&query, &next, &everything)?))?));
         }
-        let total = PageRequest { first: 0, after: None, with_total: true };
+        let total = PageRequest { first: 0, after: None, with_total: true, from: End::Start };
         measured.push((format!("total: {name}"), median(|| Ok(lists.threads(&query, &total, &everything)?))?));
     }
     let all = ThreadQuery {

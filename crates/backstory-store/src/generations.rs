@@ -9,6 +9,8 @@ use std::{
 
 /// Name of the file that holds the number of the current generation.
 const CURRENT: &str = "CURRENT";
+/// Name of the file that says by which settings they are made.
+const SETTINGS: &str = "SETTINGS";
 /// Name of the file that holds the id of the ledger that they are made from.
 const LEDGER_ID: &str = "LEDGER";
 
@@ -114,6 +116,19 @@ impl Generations {
         self.replace(LEDGER_ID, id.as_bytes())
     }
 
+    /// By which settings the generations are made, if that is on record.
+    pub fn settings(&self) -> Option<String> {
+        self.text(SETTINGS)
+    }
+
+    /// Records by which settings the generations are made.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn put_settings(&self, settings: &str) -> io::Result<()> {
+        self.replace(SETTINGS, settings.as_bytes())
+    }
+
     /// Something in the current generation that is neither a file nor a directory: opening it may never end.
     pub fn irregular_file(&self) -> Option<PathBuf> {
         let mut directories = vec![self.current()];
@@ -140,7 +155,7 @@ impl Generations {
         for entry in fs::read_dir(&self.directory)? {
             let path = entry?.path();
             if path.is_dir() && path != current {
-                // Whoever still reads there may have written meanwhile.
+                // A process that still reads there may have written meanwhile.
                 fs::remove_dir_all(&path).or_else(|_| fs::remove_dir_all(&path))?;
             }
         }

@@ -1,32 +1,42 @@
 //! The graph: nodes and typed edges in Oxigraph, a projection of the ledger. Filling it belongs to `engine::project`.
 
+mod describe;
+mod edges;
 mod inferred;
 mod quads;
 pub mod queries;
+mod select;
+pub mod sparql;
+mod stated;
 mod visibility;
 mod written;
 
-use std::{collections::BTreeSet, path::Path, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use backstory_model::{
     digest::SetDigest,
-    edge::Edge,
     entity::{Item, ItemKind},
     id::{META_GRAPH, NS, NodeId, confidential_graph_iri, is_item_graph, item_graph_iri, parse_item_graph_iri},
     numbers::SharedNumbers,
+    tracker::Trackers,
     visibility::Visibility,
 };
 use oxigraph::{
-    model::{
-        GraphName, GraphNameRef, Literal, NamedNode, NamedNodeRef, NamedOrBlankNodeRef, Quad, Term, TermRef, vocab::xsd,
-    },
-    sparql::{CancellationToken, QueryEvaluationError, QueryResults, Variable},
+    model::{GraphName, GraphNameRef, Literal, NamedNode, NamedNodeRef, Quad, Term, TermRef, vocab::xsd},
     store::{BulkLoader, StorageError, Store},
 };
-use serde::{Deserialize, Serialize};
 
+pub use edges::{AdjacentEdge, Direction, EdgeCount, EdgesAt};
 pub use inferred::InferredLink;
-use queries::Query;
+pub use select::{Cancel, Row, Value};
+pub use stated::StatedEdge;
 pub use written::GeneratedFact;
 
 use crate::{
@@ -40,14 +50,17 @@ pub const MAX_ROWS: usize = 20_000;
 pub const MAX_COUNTED: usize = 100_000;
 /// Quads that a first load writes into one set of the store's files.
 const QUADS_PER_FILE: usize = 200_000;
-/// Version of how items become quads; a graph written by another version is made anew.
-const PROJECTION: u64 = 2;
+/// Quads that are applied before they are written to files. RocksDB by itself would keep some 700 MB of them in memory, and
+/// of these they are some 30.
+const QUADS_IN_MEMORY: usize = 50_000;
+/// Version of how items become quads; a graph written by another version is rebuilt.
+const PROJECTION: u64 = 3;
 
 /// What can go wrong with the graph.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
-    /// The store cannot be opened or read; it can be made anew from the ledger.
-    #[error("the graph is damaged and must be made anew: {0}")]
+    /// The store cannot be opened or read; it can be rebuilt from the ledger.
+    #[error("the graph is damaged and must be rebuilt: {0}")]
     Damaged(String),
     /// It cannot be read or written now, and is not damaged.
     #[error("the graph cannot be read or written: {lack}, and repeat the command ({reason})")]
@@ -101,116 +114,11 @@ pub struct Change {
 impl Change {
     /// Its statements and where they stand: a confidential item has another named graph, so that all it says can be told
     /// from the rest.
-    fn quads(&self, numbers: &SharedNumbers) -> Vec<Quad> {
+    fn quads(&self, numbers: &SharedNumbers, trackers: &Trackers) -> Vec<Quad> {
         let Some(item) = &self.item else { return Vec::new() };
         let iri = if self.confidential { confidential_graph_iri } else { item_graph_iri };
-        quads::item_quads(item, &iri(&self.project, self.kind, &self.key), numbers, self.confidential)
-    }
-}
-
-/// Which edges of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// Those that start there.
-    Out,
-    /// Those that end there.
-    In,
-}
-
-/// An edge at a node.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AdjacentEdge {
-    /// Its name.
-    pub edge: Edge,
-    /// The node at its other end.
-    pub other: NodeId,
-}
-
-/// How many edges there are at a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EdgeCount {
-    /// How many.
-    pub count: usize,
-    /// Whether there may be more: counting ends at [`MAX_COUNTED`] of a name.
-    pub is_lower_bound: bool,
-}
-
-/// Stops a query that takes too long.
-#[derive(Clone, Default)]
-pub struct Cancel(CancellationToken);
-
-impl Cancel {
-    /// Stops the query.
-    pub fn cancel(&self) {
-        self.0.cancel();
-    }
-}
-
-/// A value bound to a variable of a query.
-#[derive(Clone, Debug)]
-pub enum Value {
-    /// A node.
-    Node(NodeId),
-    /// A class or property, by its IRI.
-    Iri(String),
-    /// A string.
-    Text(String),
-    /// A number.
-    Number(i64),
-    /// An instant.
-    Instant(jiff::Timestamp),
-}
-
-impl Value {
-    /// Stands for every node where a query takes a node or any.
-    pub fn any() -> Self {
-        Self::Iri("urn:backstory:any".to_owned())
-    }
-}
-
-impl From<Value> for Term {
-    fn from(value: Value) -> Self {
-        match value {
-            Value::Node(id) => quads::node(&id).into(),
-            Value::Iri(iri) => NamedNode::new_unchecked(iri).into(),
-            Value::Text(text) => Literal::new_simple_literal(text).into(),
-            Value::Number(number) => Literal::from(number).into(),
-            Value::Instant(at) => Literal::new_typed_literal(at.to_string(), xsd::DATE_TIME).into(),
-        }
-    }
-}
-
-/// A row of an answer.
-#[derive(Clone, Debug)]
-pub struct Row(Vec<(String, Term)>);
-
-impl Row {
-    fn term(&self, column: &str) -> Option<&Term> {
-        self.0.iter().find(|(name, _)| name == column).map(|(_, term)| term)
-    }
-
-    /// The node in a column.
-    pub fn node(&self, column: &str) -> Option<NodeId> {
-        match self.term(column)? {
-            Term::NamedNode(iri) => NodeId::from_iri(iri.as_str()),
-            _ => None,
-        }
-    }
-
-    /// The text in a column: of a literal its value, of an IRI itself.
-    pub fn text(&self, column: &str) -> Option<&str> {
-        match self.term(column)? {
-            Term::NamedNode(iri) => Some(iri.as_str()),
-            Term::Literal(literal) => Some(literal.value()),
-            Term::BlankNode(_) => None,
-        }
-    }
-
-    /// The number in a column.
-    pub fn number(&self, column: &str) -> Option<i64> {
-        self.text(column)?.parse().ok()
+        let texts = quads::TextSyntax { numbers, trackers };
+        quads::item_quads(item, &iri(&self.project, self.kind, &self.key), texts, self.confidential)
     }
 }
 
@@ -228,7 +136,7 @@ impl Load<'_> {
     /// The store refused.
     pub fn add(&mut self, changes: &[Change], numbers: &SharedNumbers) -> Result<(), GraphError> {
         for change in changes {
-            self.quads.extend(change.quads(numbers));
+            self.quads.extend(change.quads(numbers, &self.graph.trackers));
         }
         if self.quads.len() >= QUADS_PER_FILE { self.write() } else { Ok(()) }
     }
@@ -257,6 +165,8 @@ impl Load<'_> {
 pub struct Graph {
     store: Store,
     visibility: Visibility,
+    /// Which tickets of other trackers texts name.
+    trackers: Arc<Trackers>,
     health: Arc<Health>,
 }
 
@@ -266,6 +176,8 @@ struct Health {
     damage: Damage,
     /// Why it can be read and not written.
     lacking: Option<(MissingResource, String)>,
+    /// Statements that were applied since they were last written to disk.
+    unwritten: AtomicUsize,
 }
 
 impl Graph {
@@ -273,7 +185,7 @@ impl Graph {
     /// be read.
     ///
     /// # Errors
-    /// [`GraphError::Damaged`] if it must be made anew.
+    /// [`GraphError::Damaged`] if it must be rebuilt.
     pub fn open(directory: &Path) -> Result<Self, GraphError> {
         let open = |read: fn(&Path) -> Result<Store, StorageError>| match catch_panic(|| read(directory)) {
             Ok(opened) => Ok(opened?),
@@ -287,8 +199,8 @@ impl Graph {
             },
             Err(error) => return Err(error),
         };
-        let health = Arc::new(Health { damage: Damage::default(), lacking });
-        let graph = Self { store, visibility: Visibility::everything(), health };
+        let health = Arc::new(Health { damage: Damage::default(), lacking, unwritten: AtomicUsize::default() });
+        let graph = Self { store, visibility: Visibility::everything(), trackers: Arc::default(), health };
         graph.guarded(|| match graph.meta("projection")? {
             Some(PROJECTION) => Ok(()),
             None if graph.store.is_empty()? => {
@@ -300,7 +212,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// What was found to be damaged since it was opened. It is of no use then and must be made anew.
+    /// What was found to be damaged since it was opened. It is of no use then and must be rebuilt.
     pub fn damage(&self) -> Option<&str> {
         self.health.damage.get()
     }
@@ -331,7 +243,28 @@ impl Graph {
     /// # Errors
     /// The store could not be made.
     pub fn in_memory() -> Result<Self, GraphError> {
-        Ok(Self { store: Store::new()?, visibility: Visibility::everything(), health: Arc::default() })
+        let (store, visibility) = (Store::new()?, Visibility::everything());
+        Ok(Self { store, visibility, trackers: Arc::default(), health: Arc::default() })
+    }
+
+    /// The graph with the trackers whose tickets texts name.
+    ///
+    /// # Errors
+    /// [`GraphError::Damaged`] if it was made with others, so that it must be rebuilt.
+    pub fn with_trackers(self, trackers: Arc<Trackers>) -> Result<Self, GraphError> {
+        self.guarded(|| {
+            let (known, own) = (self.meta("trackers")?.unwrap_or(0), trackers.fingerprint());
+            if known == own {
+                return Ok(());
+            }
+            if self.applied_seq()? > 0 {
+                return Err(GraphError::Damaged("other trackers are configured than when it was made".to_owned()));
+            }
+            self.writable()?;
+            self.store.remove(&meta_quad("trackers", known))?;
+            Ok(self.store.insert(&meta_quad("trackers", own))?)
+        })?;
+        Ok(Self { trackers, ..self })
     }
 
     fn meta(&self, name: &str) -> Result<Option<u64>, GraphError> {
@@ -369,19 +302,25 @@ impl Graph {
     pub fn apply(&self, changes: &[Change], numbers: &SharedNumbers, seq: u64) -> Result<(), GraphError> {
         self.guarded(|| {
             self.writable()?;
-            let mut tx = self.store.start_transaction()?;
+            let (mut tx, mut added) = (self.store.start_transaction()?, 0);
             for change in changes {
                 for iri in [item_graph_iri, confidential_graph_iri] {
                     let graph = iri(&change.project, change.kind, &change.key);
                     tx.remove_named_graph(NamedNodeRef::new_unchecked(&graph))?;
                 }
-                tx.extend(change.quads(numbers).iter());
+                let quads = change.quads(numbers, &self.trackers);
+                added += quads.len();
+                tx.extend(quads.iter());
             }
             if let Some(old) = self.meta("appliedSeq")? {
                 tx.remove(&meta_quad("appliedSeq", old));
             }
             tx.insert(&meta_quad("appliedSeq", seq));
             tx.commit()?;
+            if self.health.unwritten.fetch_add(added, Ordering::Relaxed) + added >= QUADS_IN_MEMORY {
+                self.health.unwritten.store(0, Ordering::Relaxed);
+                self.store.flush()?;
+            }
             Ok(())
         })
     }
@@ -425,85 +364,6 @@ impl Graph {
         })
     }
 
-    /// The edges at a node that items state, ordered by name and other end, each once, at most [`MAX_ROWS`].
-    ///
-    /// # Errors
-    /// The store refused.
-    pub fn edges(
-        &self,
-        id: &NodeId,
-        direction: Direction,
-        only: Option<Edge>,
-    ) -> Result<Vec<AdjacentEdge>, GraphError> {
-        Ok(self.edges_up_to(MAX_ROWS, id, direction, only)?.into_iter().collect())
-    }
-
-    /// Counts the edges at a node that items state, each once: all, or those of some names.
-    ///
-    /// # Errors
-    /// The store refused.
-    pub fn count_edges(
-        &self,
-        id: &NodeId,
-        direction: Direction,
-        names: Option<&BTreeSet<Edge>>,
-    ) -> Result<EdgeCount, GraphError> {
-        let mut total = EdgeCount { count: 0, is_lower_bound: false };
-        let names: Vec<Option<Edge>> =
-            names.map_or_else(|| vec![None], |names| names.iter().copied().map(Some).collect());
-        for only in names {
-            let count = self.edges_up_to(MAX_COUNTED, id, direction, only)?.len();
-            total.count += count;
-            total.is_lower_bound |= count >= MAX_COUNTED;
-        }
-        Ok(total)
-    }
-
-    fn edges_up_to(
-        &self,
-        limit: usize,
-        id: &NodeId,
-        direction: Direction,
-        only: Option<Edge>,
-    ) -> Result<BTreeSet<AdjacentEdge>, GraphError> {
-        self.guarded(|| {
-            let node = quads::node(id);
-            let mut found = BTreeSet::new();
-            let is_restricted = self.hides_anything()?;
-            // A reversed edge's property points the other way.
-            for reversed in [false, true] {
-                if only.is_some_and(|edge| edge.reversed() != reversed) {
-                    continue;
-                }
-                let node_is_subject = (direction == Direction::Out) != reversed;
-                let predicate = only.map(|edge| NamedNode::new_unchecked(edge.iri()));
-                let (subject, object) = if node_is_subject {
-                    (Some(NamedOrBlankNodeRef::from(node.as_ref())), None)
-                } else {
-                    (None, Some(TermRef::from(node.as_ref())))
-                };
-                let quads =
-                    self.store.quads_for_pattern(subject, predicate.as_ref().map(NamedNode::as_ref), object, None);
-                for quad in quads {
-                    let quad = quad?;
-                    if !is_of_item(quad.graph_name.as_ref()) || is_restricted && !self.is_edge_visible(&quad)? {
-                        continue;
-                    }
-                    let edge = Edge::from_iri(quad.predicate.as_str()).filter(|edge| edge.reversed() == reversed);
-                    let other = if node_is_subject { iri(quad.object) } else { Some(quad.subject.to_string()) };
-                    let other = other.as_deref().map(|iri| iri.trim_matches(['<', '>'])).and_then(NodeId::from_iri);
-                    if let (Some(edge), Some(other)) = (edge, other) {
-                        found.insert(AdjacentEdge { edge, other });
-                    }
-                    if found.len() >= limit {
-                        break;
-                    }
-                }
-            }
-            Ok(found)
-        })
-    }
-
     /// The items of the ledger, as project, kind and key, that say something of a node.
     ///
     /// # Errors
@@ -523,38 +383,6 @@ impl Graph {
                 }
             }
             Ok(found)
-        })
-    }
-
-    /// Answers one of the queries in `queries/`, over all items' graphs, at most [`MAX_ROWS`] rows.
-    ///
-    /// # Errors
-    /// The query was cancelled, or the store refused.
-    pub fn select(&self, query: Query, bind: Vec<(&str, Value)>, cancel: &Cancel) -> Result<Vec<Row>, GraphError> {
-        self.guarded(|| {
-            let failed = |reason: String| GraphError::Query { query: query.file, reason };
-            let mut prepared = self
-                .evaluator()
-                .with_cancellation_token(cancel.0.clone())
-                .parse_query(query.text)
-                .map_err(|error| failed(error.to_string()))?;
-            prepared.dataset_mut().set_default_graph_as_union();
-            for (name, value) in bind {
-                let variable = Variable::new(name).map_err(|error| failed(error.to_string()))?;
-                prepared = prepared.substitute_variable(variable, Term::from(value));
-            }
-            let unanswered = |error: QueryEvaluationError| match error {
-                QueryEvaluationError::Dataset(error) => GraphError::of_store(error.to_string()),
-                error => failed(error.to_string()),
-            };
-            let results = prepared.on_store(&self.store).execute().map_err(unanswered)?;
-            let QueryResults::Solutions(solutions) = results else {
-                return Err(failed("it is no SELECT query".into()));
-            };
-            let row = |solution: oxigraph::sparql::QuerySolution| {
-                Row(solution.iter().map(|(name, term)| (name.as_str().to_owned(), term.clone())).collect())
-            };
-            solutions.take(MAX_ROWS).map(|solution| solution.map(row).map_err(unanswered)).collect()
         })
     }
 

@@ -15,18 +15,19 @@
 //! the new directory replace the old one. `Vectors` opens whatever still has readable passages, also of another
 //! version. An open index does not notice that its directory was renamed; open it where it will stay.
 
-mod census;
 mod columns;
 mod copy;
 mod error;
 mod facts;
 mod filter;
 mod maintain;
+mod passages;
 mod places;
+mod quantized;
 mod query;
 mod rows;
 mod schema;
-mod sketches;
+mod stats;
 mod tables;
 mod types;
 mod vectors;
@@ -34,7 +35,7 @@ mod words;
 mod write;
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     fmt,
     future::Future,
     path::{Path, PathBuf},
@@ -46,26 +47,28 @@ use backstory_model::{
     visibility::Visibility,
 };
 use jiff::Timestamp;
+use lance_core::cache::QuickCacheBackend;
 use lancedb::{Connection, Table};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
-use self::{
-    census::{Found, IndexStats},
-    places::Places,
-    schema::ID,
-    tables::{Passages, damaged},
-    vectors::Remembered,
-};
 pub use self::{
     error::{Format, IndexError},
-    facts::{DocumentFacts, Imprint, Named},
+    facts::{Fingerprint, Named},
     maintain::KEPT_VERSIONS,
     query::{MAX_HITS, MAX_QUERY_WORDS},
     types::{
-        ApplyCounts, Coverage, Hit, KindCoverage, ModelTag, NewPassage, NewPassages, PassageHit, PassageId,
-        PendingDocument, Projects, StoredDocument, StoredPassage, ThreadDocuments,
+        ApplyCounts, Coverage, DocumentFacts, Hit, KindCoverage, ModelTag, NewPassage, NewPassages, PassageId,
+        PendingDocument, Projects, StoredDocument, StoredPassage, ThreadDocuments, VectorHit,
     },
     vectors::Vectors,
+};
+use self::{
+    passages::Passages,
+    places::Places,
+    schema::ID,
+    stats::{Found, IndexStats},
+    tables::damaged,
+    vectors::Remembered,
 };
 use crate::guard::{Damage, catch_panic_async};
 
@@ -87,20 +90,22 @@ struct Shared {
     path: PathBuf,
     model: ModelTag,
     connection: Connection,
+    /// Search indexes that are held open, with a file each for every part.
+    opened: Arc<QuickCacheBackend>,
     documents: Table,
     /// Which document each row of `documents` is.
     places: Places,
     passages: RwLock<Passages>,
-    /// Whoever writes holds it.
+    /// Held while writing.
     writer: tokio::sync::Mutex<()>,
-    census: Mutex<Counted>,
+    stats: Mutex<Counted>,
     remembered: Mutex<Remembered>,
     damage: Damage,
 }
 
-/// The census, and whether it can be relied on.
+/// The statistics, and whether they can be relied on.
 struct Counted {
-    census: IndexStats,
+    stats: IndexStats,
     /// A write began and has not reported its end: if nobody is writing, it failed or was cancelled half way.
     writing: bool,
 }
@@ -126,22 +131,23 @@ impl Index {
     }
 
     async fn open_tables(dir: &Path, model: ModelTag) -> Result<Self, IndexError> {
-        let connection = tables::connect(dir).await?;
+        let (connection, opened) = tables::connect(dir).await?;
         let documents = tables::open_documents(&connection, dir).await?;
-        let passages = tables::open_passages(&connection, dir, &model).await?;
+        let passages = passages::open_passages(&connection, dir, &model).await?;
         check_passages_version(dir, &documents, &passages.table).await?;
         // This reads a column of every file there is, so it also finds files that a power cut has taken.
         let places = Places::new(ID);
-        let Found { census, stale } = take_census(&documents, &places, &passages).await?;
+        let Found { stats, stale } = load_stats(&documents, &places, &passages).await?;
         let shared = Shared {
             path: dir.to_owned(),
             model,
             connection,
+            opened,
             documents,
             places,
             passages: RwLock::new(passages),
             writer: tokio::sync::Mutex::default(),
-            census: Mutex::new(Counted { census, writing: false }),
+            stats: Mutex::new(Counted { stats, writing: false }),
             remembered: Mutex::default(),
             damage: Damage::default(),
         };
@@ -154,7 +160,7 @@ impl Index {
         Ok(index)
     }
 
-    /// What was found to be damaged since it was opened. It is of no use then and must be made anew.
+    /// What was found to be damaged since it was opened. It is of no use then and must be rebuilt.
     pub fn damage(&self) -> Option<&str> {
         self.shared.damage.get()
     }
@@ -204,13 +210,13 @@ impl Index {
 
     /// How much of projects has vectors. Costs nothing.
     pub fn coverage_of(&self, projects: Projects<'_>) -> Coverage {
-        self.counted().census.coverage(projects, &self.visibility)
+        self.counted().stats.coverage(projects, &self.visibility)
     }
 
     /// What filters and ranking look at, of the documents that there are. Costs nothing.
     pub fn facts<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> HashMap<&'a str, DocumentFacts> {
         let counted = self.counted();
-        let visible = |id| Some((id, counted.census.facts.get_visible(id, &self.visibility)?.clone()));
+        let visible = |id| Some((id, counted.stats.facts.get_visible(id, &self.visibility)?.clone()));
         ids.into_iter().filter_map(visible).collect()
     }
 
@@ -218,49 +224,54 @@ impl Index {
     /// that weigh most first. Costs nothing but for a name that very many have.
     pub fn definitions(&self, name: &str, projects: Projects<'_>, most: usize) -> Vec<Arc<str>> {
         let name = facts::last_part_of_name(name);
-        self.counted().census.facts.definitions(name, projects, &self.visibility, most)
+        self.counted().stats.facts.definitions(name, projects, &self.visibility, most)
+    }
+
+    /// The documents that are one of these nodes, or a part of one, by id: at most so many. Costs some milliseconds.
+    pub fn documents_of(&self, nodes: &HashSet<String>, most: usize) -> Vec<Arc<str>> {
+        self.counted().stats.facts.of_nodes(nodes, &self.visibility, most)
     }
 
     /// The authors or labels of the documents of projects, as they are written. Costs some milliseconds.
     pub fn known(&self, what: Named, projects: Projects<'_>) -> BTreeSet<Arc<str>> {
-        self.counted().census.facts.known(what, projects, &self.visibility)
+        self.counted().stats.facts.known(what, projects, &self.visibility)
     }
 
     /// When the newest visible document was begun. Costs nothing.
     pub fn newest(&self) -> Option<Timestamp> {
-        self.counted().census.facts.newest(&self.visibility)
+        self.counted().stats.facts.newest(&self.visibility)
     }
 
     /// How many visible documents projects have, and in how many of them each term occurs. Costs nothing.
     pub fn frequencies(&self, projects: Projects<'_>, terms: impl IntoIterator<Item = TermId>) -> (u64, Vec<u64>) {
         let counted = self.counted();
-        let frequency = |term| counted.census.frequency(projects, &self.visibility, term);
+        let frequency = |term| counted.stats.frequency(projects, &self.visibility, term);
         let of_terms = terms.into_iter().map(frequency).collect();
-        (counted.census.coverage(projects, &self.visibility).documents, of_terms)
+        (counted.stats.coverage(projects, &self.visibility).documents, of_terms)
     }
 
     /// How the passages of documents stand to a query, of those that have vectors, in no particular order. Costs little.
     pub fn compare(&self, vector: &[f32], terms: &QueryTerms, documents: &[&str]) -> Vec<StoredPassage> {
         let counted = self.counted();
-        let seen = documents.iter().copied().filter(|id| counted.census.facts.shows(id, &self.visibility));
-        counted.census.sketches.compare(vector, terms, &seen.collect::<Vec<_>>())
+        let seen = documents.iter().copied().filter(|id| counted.stats.facts.shows(id, &self.visibility));
+        counted.stats.quantized.compare(vector, terms, &seen.collect::<Vec<_>>())
     }
 
     /// Digest over the ids of all visible documents, their texts and states: the same for every index that says the same.
     /// Costs nothing.
     pub fn digest(&self) -> String {
-        self.counted().census.facts.digest(&self.visibility)
+        self.counted().stats.facts.digest(&self.visibility)
     }
 
     /// Every visible document and what it says, by id.
-    pub fn imprints(&self) -> Vec<(String, Imprint)> {
-        self.counted().census.facts.imprints(&self.visibility)
+    pub fn fingerprints(&self) -> Vec<(String, Fingerprint)> {
+        self.counted().stats.facts.fingerprints(&self.visibility)
     }
 
     /// Documents, visible or not, whose current text has no vectors of the current model, in the order of their ids: at most
     /// `limit` of those after the id `after`, so that one that cannot be embedded does not stand in the way of the others.
     pub fn pending(&self, after: Option<&str>, limit: usize) -> Vec<PendingDocument> {
-        self.counted().census.pending(after, limit)
+        self.counted().stats.pending(after, limit)
     }
 
     /// The vectors that texts have in this index, by SHA-256 of the text, wherever the text occurs.
@@ -290,19 +301,19 @@ impl Index {
     }
 
     fn counted(&self) -> MutexGuard<'_, Counted> {
-        self.shared.census.lock()
+        self.shared.stats.lock()
     }
 
     fn remembered(&self) -> MutexGuard<'_, Remembered> {
         self.shared.remembered.lock()
     }
 
-    /// Says that a write begins. If the one before did not end, what is known is taken anew.
+    /// Says that a write begins. If the one before did not end, what is known is read again.
     async fn begin_write(&self) -> Result<(), IndexError> {
         if std::mem::replace(&mut self.counted().writing, true) {
-            let Found { census, stale } =
-                take_census(&self.shared.documents, &self.shared.places, &self.passages()).await?;
-            self.counted().census = census;
+            let Found { stats, stale } =
+                load_stats(&self.shared.documents, &self.shared.places, &self.passages()).await?;
+            self.counted().stats = stats;
             self.delete_stale(&stale).await?;
         }
         Ok(())
@@ -313,7 +324,7 @@ impl Index {
     }
 }
 
-async fn take_census(documents: &Table, places: &Places, passages: &Passages) -> Result<Found, IndexError> {
+async fn load_stats(documents: &Table, places: &Places, passages: &Passages) -> Result<Found, IndexError> {
     IndexStats::take((documents, places), passages.foreign.is_none().then_some((&passages.table, &passages.places)))
         .await
 }

@@ -3,13 +3,16 @@
 mod aliases;
 mod chats;
 mod check;
-mod commit;
 mod cursors;
+mod deliveries;
 mod erase;
+mod excerpt;
 mod failures;
 mod forgotten;
+mod ingest;
 mod items;
 mod jobs;
+mod operations;
 mod people;
 mod quarantine;
 mod repositories;
@@ -18,7 +21,9 @@ mod row;
 mod runs;
 mod schema;
 mod snapshots;
+mod tokens;
 mod visibility;
+mod write;
 mod written;
 
 use std::{
@@ -28,23 +33,27 @@ use std::{
     sync::Arc,
 };
 
-use backstory_model::{alias::Aliases, visibility::Visibility};
+use backstory_model::{access::Actor, alias::Aliases, visibility::Visibility};
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use crate::ledger_error::LedgerError;
-pub use chats::{Chat, Message, NewMessage, Role};
-pub use erase::{Erased, REMOVED_ANSWER_TEXT};
+pub use chats::{Chat, Message, NewMessage, REMOVED_ANSWER_TEXT, Role};
+pub use deliveries::{Delivery, DeliveryCursor, ReceivedDelivery};
+pub use erase::Erased;
 pub use failures::{Source, SyncFailure};
 pub use forgotten::{AuditAction, AuditEntry, ForgottenKind, Subject};
-pub use jobs::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
+pub use items::ItemKey;
+pub use jobs::{Job, JobKind, JobPriority, JobStatus, NewJob, Outcome};
+pub use operations::{NewOperation, Operation, OperationFilter};
 pub use quarantine::{MAX_QUARANTINED, NewQuarantined, Quarantined, RetriedItem};
 pub use repositories::{BlameHead, BlameUpdate, Branches, ForgeAddress, RepositoryEntry, StoredBlame};
 pub use retired::Retired;
 pub use row::{Changes, Cursor, MAX_PAYLOAD, NewItem, Page, StoredItem};
 pub use runs::{Run, RunStatus};
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
+pub use tokens::{IssuedToken, NewToken, TokenHash};
 pub use visibility::ConfidentialCounts;
 pub use written::Written;
 
@@ -74,6 +83,8 @@ pub struct Ledger {
     visibility: Visibility,
     /// The projects that it shows, as a JSON array; `None` for all.
     projects: Option<Arc<str>>,
+    /// Who uses the handle, for what is recorded of changes.
+    actor: Actor,
 }
 
 impl Ledger {
@@ -125,6 +136,17 @@ impl Ledger {
         Ok(head.iter().all(|byte| *byte == 0))
     }
 
+    /// Returns a handle that records a change as that of somebody.
+    #[must_use]
+    pub fn with_actor(&self, actor: Actor) -> Self {
+        Self { actor, ..self.clone() }
+    }
+
+    /// Who uses the handle.
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
     /// The lists beside it.
     pub fn lists(&self) -> Lists {
         Lists::new(self.connection.clone(), self.path.clone())
@@ -169,7 +191,14 @@ impl Ledger {
         lists::schema::prepare(&mut connection)?;
         let aliases = Arc::new(RwLock::new(Arc::new(aliases::aliases(&connection)?)));
         let connection = Arc::new(Mutex::new(connection));
-        Ok(Self { connection, path, aliases, visibility: Visibility::everything(), projects: None })
+        Ok(Self {
+            connection,
+            path,
+            aliases,
+            visibility: Visibility::everything(),
+            projects: None,
+            actor: Actor::Owner,
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {

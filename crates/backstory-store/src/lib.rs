@@ -1,6 +1,8 @@
 //! Model values on disk: the ledger and its lists (SQLite), the graph (Oxigraph) and the index (LanceDB). Nothing outside this crate
 //! names those libraries.
 
+pub mod bundle;
+pub mod export;
 pub mod generations;
 pub mod graph;
 pub mod guard;

@@ -55,32 +55,44 @@ mod entry;
 mod groups;
 mod links;
 mod load;
+mod node_row;
 mod people;
+mod planning;
+mod projects;
+mod query;
 mod refs;
 pub(crate) mod schema;
 mod select;
+mod short;
 mod threads;
 
 #[cfg(test)]
 mod tests;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use backstory_model::visibility::Visibility;
+use backstory_model::{
+    id::{NodeId, ThreadId},
+    visibility::Visibility,
+};
 use parking_lot::Mutex;
 use rusqlite::{Connection, TransactionBehavior};
 
-pub use code::{EntityOrder, EntityQuery, EntityRow, FileOrder, FileQuery, FileRow};
+pub use code::{EntityOrder, EntityQuery, EntityRow, FileOrder, FileQuery, FileRow, LanguageRow};
 pub use commits::{CommitKind, CommitOrder, CommitQuery, CommitRow};
 pub use digest::TableDigest;
 pub use discussions::{DiscussionOrder, DiscussionQuery, DiscussionRow};
 pub use entry::{Key, ListKind};
-pub use groups::{Activity, CommitGroup, Group, Groups, MAX_GROUPED, MAX_GROUPS, Period, ThreadGroup};
+pub use groups::{Activity, CommitGroup, DiscussionGroup, Group, Groups, MAX_GROUPED, MAX_GROUPS, Period, ThreadGroup};
 pub use load::Load;
 pub(crate) use load::remove_leftover;
-pub use people::{PersonPage, PersonQuery, PersonRow};
-pub use refs::{RefKind, RefQuery, RefRow};
-pub use select::{Cursor, Direction, MAX_COUNTED, MAX_PAGE, Page, PageRequest, TimeRange, Total};
+pub use node_row::NodeRow;
+pub use people::{PersonOrder, PersonPage, PersonQuery, PersonRow};
+pub use planning::{LabelOrder, LabelQuery, LabelRow, MilestoneOrder, MilestoneQuery, MilestoneRow};
+pub use projects::{ProjectOrder, ProjectQuery, ProjectRow};
+pub use query::{ListQuery, Named, RowQuery};
+pub use refs::{RefKind, RefOrder, RefQuery, RefRow};
+pub use select::{Cursor, Direction, End, MAX_COUNTED, MAX_PAGE, Page, PageRequest, TimeRange, Total};
 pub use threads::{ThreadFilter, ThreadOrder, ThreadQuery, ThreadRow};
 
 use crate::{graph::Change, ledger_error::LedgerError};
@@ -147,16 +159,6 @@ impl Lists {
         )
     }
 
-    /// How many issues or merge requests a query selects: exact, in a time that grows with them if there are several
-    /// filters.
-    ///
-    /// # Errors
-    /// The database cannot be read.
-    pub fn count_threads(&self, query: &ThreadQuery, visibility: &Visibility) -> Result<u64, LedgerError> {
-        let selection = query.selection();
-        Ok(self.read(|connection| selection.total(connection, Reader(visibility), u64::MAX))?.count)
-    }
-
     /// A page of discussions.
     ///
     /// # Errors
@@ -186,6 +188,40 @@ impl Lists {
             |connection| query.selection(connection, Reader(visibility)),
             CommitRow::find,
         )
+    }
+
+    /// The commits of these names, as far as they are there, in the same order.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn find_commits(
+        &self,
+        project: &str,
+        names: &[String],
+        visibility: &Visibility,
+    ) -> Result<Vec<CommitRow>, LedgerError> {
+        if !visibility.allows_project(project) {
+            return Ok(Vec::new());
+        }
+        self.read(|connection| {
+            let find = |name: &String| CommitRow::find(connection, project, &Key::Text(name.clone())).transpose();
+            names.iter().filter_map(find).collect()
+        })
+    }
+
+    /// The issues and merge requests of these ids, as far as they are there and visible, in the same order.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn find_threads(&self, ids: &[ThreadId], visibility: &Visibility) -> Result<Vec<ThreadRow>, LedgerError> {
+        self.read(|connection| {
+            let find = |id: &ThreadId| {
+                let key = Key::Number(to_i64(id.iid));
+                ThreadRow::find(connection, id.kind.into(), &id.project, &key).transpose()
+            };
+            let rows: Vec<ThreadRow> = ids.iter().filter_map(find).collect::<Result<_, _>>()?;
+            Ok(rows.into_iter().filter(|row| visibility.allows(&row.id.project, row.confidential)).collect())
+        })
     }
 
     /// A page of files at the indexed heads.
@@ -224,20 +260,116 @@ impl Lists {
         page: &PageRequest,
         visibility: &Visibility,
     ) -> Result<Page<RefRow>, LedgerError> {
-        self.page(
-            page,
-            Reader(visibility),
-            |_| Ok(query.selection()),
-            |connection, project, name| RefRow::find(connection, query.kind.into(), project, name),
-        )
+        self.read(|connection| query.page(connection, page, Reader(visibility)))
+    }
+
+    /// A page of labels.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn labels(
+        &self,
+        query: &LabelQuery,
+        page: &PageRequest,
+        visibility: &Visibility,
+    ) -> Result<Page<LabelRow>, LedgerError> {
+        self.read(|connection| query.page(connection, page, Reader(visibility)))
+    }
+
+    /// A page of milestones.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn milestones(
+        &self,
+        query: &MilestoneQuery,
+        page: &PageRequest,
+        visibility: &Visibility,
+    ) -> Result<Page<MilestoneRow>, LedgerError> {
+        self.read(|connection| query.page(connection, page, Reader(visibility)))
+    }
+
+    /// A page of projects.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn projects(
+        &self,
+        query: &ProjectQuery,
+        page: &PageRequest,
+        visibility: &Visibility,
+    ) -> Result<Page<ProjectRow>, LedgerError> {
+        self.read(|connection| query.page(connection, page, Reader(visibility)))
+    }
+
+    /// The rows of commits, files and code entities, by their ids; those that are not listed are left out.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn rows(&self, ids: &[NodeId], visibility: &Visibility) -> Result<BTreeMap<NodeId, NodeRow>, LedgerError> {
+        let reader = Reader(visibility);
+        self.read(|connection| {
+            let mut rows = BTreeMap::new();
+            for id in ids.iter().filter(|id| id.project().is_some_and(|project| reader.shows_project(project))) {
+                rows.extend(NodeRow::find(connection, id)?.map(|row| (id.clone(), row)));
+            }
+            Ok(rows)
+        })
+    }
+
+    /// A person by user name or by the key of an identity, in any case, with what they did in the visible projects; `None`
+    /// if nobody is known by it.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn person(&self, name: &str, visibility: &Visibility) -> Result<Option<PersonRow>, LedgerError> {
+        self.read(|connection| people::find(connection, Reader(visibility), name))
     }
 
     /// A page of people.
     ///
     /// # Errors
     /// The database cannot be read.
-    pub fn people(&self, query: &PersonQuery, visibility: &Visibility) -> Result<PersonPage, LedgerError> {
-        self.read(|connection| query.page(connection, Reader(visibility)))
+    pub fn people(
+        &self,
+        query: &PersonQuery,
+        page: &PageRequest,
+        visibility: &Visibility,
+    ) -> Result<PersonPage, LedgerError> {
+        self.read(|connection| query.page(connection, page, Reader(visibility)))
+    }
+
+    /// How much of each programming language a project has at its indexed head, the most bytes first.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn languages(&self, project: &str, visibility: &Visibility) -> Result<Vec<LanguageRow>, LedgerError> {
+        if !visibility.allows_project(project) {
+            return Ok(Vec::new());
+        }
+        self.read(|connection| LanguageRow::of_project(connection, project))
+    }
+
+    /// The person that an identity of commits belongs to, by its key; `None` if nobody says so.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn person_of(&self, key: &str, visibility: &Visibility) -> Result<Option<String>, LedgerError> {
+        self.read(|connection| people::person_of(connection, Reader(visibility), key))
+    }
+
+    /// The person whom a user name or an address of commits means, in any case, with what they did in the projects, or in
+    /// all; `None` if nobody is known by it.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn person_in(
+        &self,
+        name: &str,
+        projects: &[String],
+        visibility: &Visibility,
+    ) -> Result<Option<PersonRow>, LedgerError> {
+        self.read(|connection| people::find_among(connection, Reader(visibility), name, projects))
     }
 
     /// How many rows a list has in the given projects, or in all: exact, and read from the record.
@@ -258,11 +390,14 @@ impl Lists {
     ) -> Result<Page<R>, LedgerError> {
         self.read(|connection| {
             let page = selection(connection)?.page(connection, request, reader)?;
-            let mut rows = Vec::with_capacity(page.keys.len());
-            for (project, key) in &page.keys {
-                rows.extend(find(connection, project, key)?);
+            let (mut rows, mut cursors) = (Vec::with_capacity(page.cursors.len()), Vec::new());
+            for cursor in page.cursors {
+                if let Some(row) = find(connection, &cursor.project, &cursor.key)? {
+                    rows.push(row);
+                    cursors.push(cursor);
+                }
             }
-            Ok(Page { rows, next: page.next, total: page.total })
+            Ok(Page { rows, cursors, next: page.next, total: page.total })
         })
     }
 

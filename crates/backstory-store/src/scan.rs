@@ -138,7 +138,7 @@ impl Scan<'_> {
         let begins = &bytes[..bytes.len().min(before + ZSTD.len() - 1)];
         memmem::find_iter(begins, &ZSTD).any(|at| {
             let mut unpacked = Vec::new();
-            // To begin anew is never refused.
+            // To begin again is never refused.
             let _ = self.unpacker.reset(ResetDirective::SessionOnly);
             let decoder = Decoder::with_context(&bytes[at..], &mut self.unpacker).single_frame();
             // What it gives before it finds an error counts too.

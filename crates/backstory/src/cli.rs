@@ -2,12 +2,16 @@
 //! engine through [`Client`](crate::client::Client), and prints the answer.
 
 mod add;
+mod annotate;
 mod arguments;
 mod ask;
 mod auth_test;
 mod backup;
+mod bundle;
 mod chat;
 mod check;
+mod checkout;
+mod completions;
 mod context;
 mod count;
 mod doctor;
@@ -15,46 +19,57 @@ mod embed;
 mod enrich;
 mod entity;
 mod eval;
+mod export;
+mod file;
 mod forget;
 mod health;
 mod history;
+mod hook;
 mod init;
+mod install;
 mod jobs;
 mod list;
+mod mcp;
+mod me;
 mod model_notes;
 mod neighborhood;
 mod path;
+mod person;
 mod place;
 mod rebuild;
 mod remove;
+mod removed;
 mod repos;
 mod restore;
 mod schema;
 mod search;
 mod serve;
+mod shipped;
 mod show;
 mod snapshots;
+mod sparql;
 mod stats;
 mod status;
 mod summarize;
 mod sync;
 mod sync_status;
 mod task;
+mod token;
 mod up;
 mod verify;
 mod why;
 
-use std::{cell::OnceCell, path::PathBuf, process::ExitCode, time::Duration};
+use std::{process::ExitCode, time::Duration};
 
 use backstory_engine::error::ErrorKind;
-use clap::{ArgAction, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
 use crate::{
-    config::{Choice, Config},
     failure::{Failure, Result},
     output::{Beside, Terminal},
-    share::Share,
+    resources,
+    session::{GlobalArgs, Session},
 };
 
 /// Exit code of clap for a wrong command line, and of every command for what makes no sense.
@@ -84,23 +99,9 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 3 wrong configuration or cre
 )]
 struct Cli {
     #[command(flatten)]
-    global: Global,
+    global: GlobalArgs,
     #[command(subcommand)]
     command: Command,
-}
-
-/// What every command takes.
-#[derive(clap::Args)]
-struct Global {
-    /// Configuration file [default: ./backstory.toml, then $XDG_CONFIG_HOME/backstory/config.toml]
-    #[arg(long, global = true, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Directory of the stores [default: data_dir of the configuration, then $XDG_DATA_HOME/backstory]
-    #[arg(long, global = true, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
-    /// Log more: -v what happens, -vv how, -vvv everything
-    #[arg(short, long, global = true, action = ArgAction::Count)]
-    verbose: u8,
 }
 
 #[derive(Subcommand)]
@@ -123,16 +124,24 @@ enum Command {
     Show(show::Args),
     Search(search::Args),
     Why(why::Args),
+    Removed(removed::Args),
     Ask(ask::Args),
     Chat(chat::Args),
     Verify(verify::Args),
     Summarize(summarize::Args),
     Enrich(enrich::Args),
+    Annotate(annotate::Args),
     Context(context::Args),
     History(history::Args),
     Entity(entity::Args),
+    File(file::Args),
+    Me(me::Args),
+    Person(person::Args),
     Neighborhood(neighborhood::Args),
     Path(path::Args),
+    Shipped(shipped::Args),
+    Sparql(sparql::Args),
+    Export(export::Args),
     Eval(eval::Args),
     Stats(stats::Args),
     Snapshots(snapshots::Args),
@@ -140,33 +149,34 @@ enum Command {
     Rebuild(rebuild::Args),
     Backup(backup::Args),
     Restore(restore::Args),
+    Bundle(bundle::Args),
+    Token(token::Args),
     Serve(serve::Args),
+    Mcp(mcp::Args),
+    Install(install::Args),
+    Hook(hook::Args),
     Health(health::Args),
     Schema(schema::Args),
+    Completions(completions::Args),
+    Complete(completions::Words),
 }
 
-/// What a command works with.
-pub(crate) struct Session {
-    global: Global,
-    config: OnceCell<Config>,
-    /// Where it writes to.
-    pub(crate) terminal: Terminal,
-    /// What other commands may ask it.
-    pub(crate) share: Share,
-}
-
-impl Session {
-    /// The configuration, read when it is first needed.
-    ///
-    /// # Errors
-    /// There is none, or it is wrong.
-    pub(crate) fn config(&self) -> Result<&Config> {
-        if let Some(config) = self.config.get() {
-            return Ok(config);
-        }
-        let choice = Choice { config: self.global.config.as_deref(), data_dir: self.global.data_dir.as_deref() };
-        let config = Config::load(choice)?;
-        Ok(self.config.get_or_init(|| config))
+impl Command {
+    /// Whether it writes much or runs until it is stopped.
+    fn takes_long(&self) -> bool {
+        matches!(
+            self,
+            Self::Up(_)
+                | Self::Add(_)
+                | Self::Sync(_)
+                | Self::Embed(_)
+                | Self::Enrich(_)
+                | Self::Rebuild(_)
+                | Self::Restore(_)
+                | Self::Bundle(_)
+                | Self::Serve(_)
+                | Self::Mcp(_)
+        )
     }
 }
 
@@ -177,12 +187,15 @@ pub(crate) fn run() -> ExitCode {
         Err(error) => return ExitCode::from(refuse(&error)),
     };
     log(&cli);
-    let session =
-        Session { global: cli.global, config: OnceCell::new(), terminal: Terminal::new(), share: Share::default() };
+    if cli.command.takes_long() {
+        resources::hold_little_back();
+        resources::allow_open_files();
+    }
+    let session = Session::new(cli.global);
     let done = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
             let done = runtime.block_on(async {
-                let done = execute(&session, cli.command).await;
+                let done = Box::pin(execute(&session, cli.command)).await;
                 session.share.end().await;
                 done
             });
@@ -236,16 +249,24 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Show(args) => show::run(session, &args).await,
         Command::Search(args) => search::run(session, &args).await,
         Command::Why(args) => why::run(session, &args).await,
+        Command::Removed(args) => removed::run(session, &args).await,
         Command::Ask(args) => ask::run(session, &args).await,
         Command::Chat(args) => chat::run(session, &args).await,
         Command::Verify(args) => verify::run(session, &args).await,
         Command::Summarize(args) => summarize::run(session, &args).await,
         Command::Enrich(args) => enrich::run(session, &args).await,
+        Command::Annotate(args) => annotate::run(session, &args).await,
         Command::Context(args) => context::run(session, &args).await,
         Command::History(args) => history::run(session, &args).await,
         Command::Entity(args) => entity::run(session, &args).await,
+        Command::File(args) => file::run(session, &args).await,
+        Command::Me(args) => me::run(session, &args).await,
+        Command::Person(args) => person::run(session, &args).await,
         Command::Neighborhood(args) => neighborhood::run(session, &args).await,
         Command::Path(args) => path::run(session, &args).await,
+        Command::Shipped(args) => shipped::run(session, &args).await,
+        Command::Sparql(args) => sparql::run(session, &args).await,
+        Command::Export(args) => export::run(session, &args).await,
         Command::Eval(args) => eval::run(session, &args).await,
         Command::Stats(args) => stats::run(session, &args).await,
         Command::Snapshots(args) => snapshots::run(session, &args).await,
@@ -253,9 +274,16 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Rebuild(args) => rebuild::run(session, &args).await,
         Command::Backup(args) => backup::run(session, &args).await,
         Command::Restore(args) => restore::run(session, &args).await,
+        Command::Bundle(args) => bundle::run(session, &args).await,
+        Command::Token(args) => token::run(session, &args).await,
         Command::Serve(args) => serve::run(session, &args).await,
+        Command::Mcp(args) => Box::pin(mcp::run(session, &args)).await,
+        Command::Install(args) => install::run(session, &args),
+        Command::Hook(args) => hook::run(session, &args).await,
         Command::Health(args) => health::run(session, &args).await,
         Command::Schema(args) => schema::run(session, &args),
+        Command::Completions(args) => completions::run(session, &args),
+        Command::Complete(args) => completions::propose(session, &args),
     }
 }
 

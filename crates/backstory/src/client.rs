@@ -6,13 +6,12 @@ use std::{cell::RefCell, time::Duration};
 use backstory_engine::{Engine, error::ErrorKind, settings::Settings, use_case::UseCase};
 use backstory_server::{API, error_table};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::{
-    cli::Session,
     data_dir::{Claim, ClaimIntent, DataDir, LockOwner, Server},
     failure::{Failure, Result},
     output::Terminal,
+    session::Session,
     share::Share,
 };
 
@@ -20,7 +19,10 @@ use crate::{
 const ANSWER_TIME: Duration = Duration::from_secs(620);
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 
-/// How often an operation is asked again because whoever was asked has ended meanwhile.
+/// How long the stores may take to open before somebody is told why.
+const SLOW_OPENING: Duration = Duration::from_secs(5);
+
+/// How often an operation is asked again because the process that was asked has ended meanwhile.
 const MAX_MOVES: usize = 5;
 
 /// Executes operations.
@@ -72,18 +74,12 @@ enum Gone {
     Meanwhile,
 }
 
-/// Why there is no answer, as the API says it.
+/// Why there is no answer, as the API says it: problem details.
 #[derive(Deserialize)]
-struct Refusal {
-    #[serde(default)]
-    errors: Vec<AnswerError>,
-}
-
-#[derive(Deserialize)]
-struct AnswerError {
-    message: String,
-    #[serde(default)]
-    extensions: Value,
+struct Problem {
+    code: String,
+    detail: String,
+    hint: Option<String>,
 }
 
 impl Client {
@@ -100,7 +96,7 @@ impl Client {
         Self::open_for(ClaimIntent::Answers, session, command, before_opening).await
     }
 
-    /// Likewise for a command that begins long work: of other processes only a server takes that on.
+    /// The same for a command that begins long work: of other processes only a server takes that on.
     ///
     /// # Errors
     /// Another command has the stores, or they cannot be opened.
@@ -193,10 +189,19 @@ impl Client {
             Some(Gone::Meanwhile) => repeatable,
             None => false,
         };
-        match self.opening.as_ref().filter(|_| may_move && !remote.server.stays() && *moves < MAX_MOVES) {
-            Some(opening) => *self.place.borrow_mut() = Box::pin(opening.open()).await?,
-            None => return Err(failure),
-        }
+        let Some(opening) = self.opening.as_ref().filter(|_| may_move && *moves < MAX_MOVES) else {
+            return Err(failure);
+        };
+        let place = if remote.server.stays() {
+            // Perhaps it was restarted. The stores are not taken in its place: then it could not come back.
+            match opening.directory.serving().await? {
+                Some(server) if server.pid != remote.server.pid => Place::There(Remote::new(server)?),
+                _ => return Err(failure),
+            }
+        } else {
+            Box::pin(opening.open()).await?
+        };
+        *self.place.borrow_mut() = place;
         *moves += 1;
         Ok(())
     }
@@ -251,11 +256,11 @@ async fn run_here<U: UseCase>(engine: &Engine, request: U) -> Result<U::Answer> 
     let known = engine.repairs().len();
     let mut answer = engine.answer(request.clone()).await;
     engine.repair().await?;
-    let mended = engine.repairs().split_off(known);
-    if !mended.is_empty() && answer.is_err() {
+    let repairs = engine.repairs().split_off(known);
+    if !repairs.is_empty() && answer.is_err() {
         answer = engine.answer(request).await;
     }
-    for notice in mended {
+    for notice in repairs {
         Terminal::new().note(notice);
     }
     Ok(answer?)
@@ -271,22 +276,24 @@ fn server_or_command(server: &Server) -> String {
 /// # Errors
 /// A store cannot be opened.
 pub(crate) async fn open_engine(settings: Settings, terminal: &Terminal, directory: &DataDir) -> Result<Engine> {
-    let engine = Engine::open(directory.path(), settings).await?;
+    let mut opening = Box::pin(Engine::open(directory.path(), settings));
+    let engine = match tokio::time::timeout(SLOW_OPENING, &mut opening).await {
+        Ok(engine) => engine?,
+        Err(_) => {
+            terminal
+                .note("opening the stores takes longer: graph, lists and index are brought up to date with the ledger");
+            opening.await?
+        }
+    };
     for notice in engine.notices() {
         terminal.note(notice);
     }
     Ok(engine)
 }
 
-impl Refusal {
-    /// The first of its errors.
+impl Problem {
     fn failure(self) -> Failure {
-        let Some(error) = self.errors.into_iter().next() else {
-            return Failure::new(ErrorKind::Internal, "an answer has neither data nor errors; please report this");
-        };
-        let kind = error.extensions[error_table::CODE].as_str().map_or(ErrorKind::Internal, error_table::kind);
-        let hint = error.extensions[error_table::HINT].as_str().map(str::to_owned);
-        Failure { hint, ..Failure::new(kind, error.message) }
+        Failure { hint: self.hint, ..Failure::new(error_table::kind(&self.code), self.detail) }
     }
 }
 
@@ -304,8 +311,9 @@ impl Remote {
             );
             return Err(Failure::new(ErrorKind::Conflict, message));
         }
-        // It is on this machine: no proxy leads there.
-        let http = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIME).timeout(ANSWER_TIME).build();
+        // It is on this machine: no proxy leads there, and nothing is encrypted, so certificates need not be read.
+        let http = reqwest::Client::builder().no_proxy().tls_built_in_root_certs(false);
+        let http = http.connect_timeout(CONNECT_TIME).timeout(ANSWER_TIME).build();
         let http = http.map_err(|error| Failure::new(ErrorKind::Internal, format!("no HTTP client: {error}")))?;
         Ok(Self { http, server })
     }
@@ -315,8 +323,8 @@ impl Remote {
         if response.status().is_success() {
             return response.json().await.map_err(|error| self.unanswered(&error));
         }
-        let refusal: Refusal = response.json().await.map_err(|error| self.unanswered(&error))?;
-        Err(Unanswered { failure: refusal.failure(), gone: None })
+        let problem: Problem = response.json().await.map_err(|error| self.unanswered(&error))?;
+        Err(Unanswered { failure: problem.failure(), gone: None })
     }
 
     async fn post(&self, path: &str, body: &impl Serialize) -> std::result::Result<reqwest::Response, Unanswered> {

@@ -14,15 +14,15 @@ use std::{
 
 use backstory_engine::{
     embed, llm,
-    model::{digest::sha256_hex, role::Roles, visibility::Visibility},
+    model::{access::Grant, digest::sha256_hex, role::Roles},
     rerank,
-    settings::{Forge, Repositories, Settings},
+    settings::{Forge, RepositorySettings, Settings},
     sources::{
         forge,
         redact::{Redactor, add_configured_secrets},
     },
 };
-use backstory_server::Origin;
+use backstory_server::{Origin, Proxy};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::failure::{Failure, Result, reason};
@@ -52,6 +52,10 @@ pub(crate) struct Config {
     pub(crate) server_tokens: Vec<ServerToken>,
     /// Other sites whose pages may use the server.
     pub(crate) allowed_origins: Vec<Origin>,
+    /// What is between clients and the server.
+    pub(crate) proxy: Proxy,
+    /// Most requests of one token in a minute; 0 for no limit.
+    pub(crate) requests_per_minute: u32,
     /// Of each forge, in the order of the settings.
     pub(crate) forge_tokens: Vec<Credential>,
     /// What the webhooks of each forge must show, in the same order.
@@ -64,11 +68,12 @@ pub(crate) struct Config {
     pub(crate) llm_key: Credential,
 }
 
-/// A token of the server, and what whoever shows it sees.
+/// A token of the server, and what it grants.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerToken {
     pub(crate) credential: Credential,
-    pub(crate) visibility: Visibility,
+    pub(crate) name: String,
+    pub(crate) grant: Grant,
 }
 
 /// A secret that an environment variable holds.
@@ -82,7 +87,7 @@ pub(crate) struct Credential {
 
 impl From<file::ServerToken> for ServerToken {
     fn from(token: file::ServerToken) -> Self {
-        Self { credential: Credential::of(Some(token.variable)), visibility: token.visibility }
+        Self { credential: Credential::of(Some(token.variable)), name: token.name, grant: token.grant }
     }
 }
 
@@ -113,6 +118,7 @@ impl Config {
     ///
     /// # Errors
     /// The file that was chosen does not exist, or it is wrong.
+    #[expect(clippy::too_many_lines, reason = "a line for each part of the configuration")]
     pub(crate) fn load(choice: Choice<'_>) -> Result<Self> {
         let (path, text) = match choice.config.map(Path::to_owned).or_else(find) {
             Some(path) => (path.clone(), read(&path)?),
@@ -140,7 +146,8 @@ impl Config {
         });
         let settings = Settings {
             forges: forges.collect(),
-            repositories: Repositories {
+            excluded_projects: file.excluded_projects,
+            repositories: RepositorySettings {
                 ssh_agent: environment("SSH_AUTH_SOCK").map(OsString::from),
                 git_child: this_program(),
                 ..file.repositories
@@ -165,6 +172,9 @@ impl Config {
             schedule: file.schedule,
             redactor: Redactor::new(file.allowed),
             retention: file.retention,
+            people: file.people,
+            chunks: file.chunks,
+            trackers: file.trackers.into(),
             roles: Roles::default(),
         };
         Ok(Self {
@@ -174,6 +184,8 @@ impl Config {
             listen: file.listen.unwrap_or(LISTEN),
             server_tokens: file.server_tokens.into_iter().map(ServerToken::from).collect(),
             allowed_origins: file.allowed_origins,
+            proxy: file.proxy,
+            requests_per_minute: file.requests_per_minute,
             forge_tokens,
             webhook_secrets,
             embedding_key,

@@ -25,7 +25,7 @@ use crate::{
 /// Who may read the data: it holds what private projects say.
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
-/// What is taken from whoever else may do something with a file.
+/// The permissions that are taken from other users of a file.
 const OTHERS: u32 = 0o077;
 /// The files and directories that tell whether the others were written by a program that let others read them.
 const MARKER_ENTRIES: [&str; 3] = ["ledger.sqlite", "clones", "backups"];
@@ -36,6 +36,8 @@ const SERVER: &str = "server.json";
 /// The commands that are servers.
 pub(crate) const SERVE: &str = "serve";
 pub(crate) const UP: &str = "up";
+/// The command that answers an agent for as long as that works.
+pub(crate) const MCP: &str = "mcp";
 /// What every server's address begins with.
 pub(crate) const SCHEME: &str = "http://";
 /// Random bytes of a secret.
@@ -127,6 +129,11 @@ impl Server {
         self.role == Role::Server
     }
 
+    /// Whether it takes on long work of others: what ends with its own work does not.
+    pub(crate) fn takes_work(&self) -> bool {
+        self.stays() || self.command == MCP
+    }
+
     /// Which process it is.
     pub(crate) fn holder(&self) -> LockOwner {
         LockOwner { pid: self.pid, command: self.command.clone() }
@@ -138,7 +145,7 @@ impl Server {
 pub(crate) enum ClaimIntent {
     /// Answers, which every process gives that has the stores open.
     Answers,
-    /// Long work, which only a server takes on: a command ends when its own work is done.
+    /// Long work, which a server takes on, or a command that answers an agent: others end when their own work is done.
     Work,
 }
 
@@ -224,7 +231,7 @@ impl DataDir {
             }
             let holder = holder(&mut file);
             if let Some(server) = self.server(holder.as_ref())
-                && (want == ClaimIntent::Answers || server.stays())
+                && (want == ClaimIntent::Answers || server.takes_work())
                 && is_reachable(&server).await
             {
                 return Ok(Claim::Server(server));

@@ -56,6 +56,15 @@ impl Failure {
         self.message.into_iter().chain(self.hint).collect::<Vec<_>>().join("; ")
     }
 
+    /// The same for somebody who reads no exit code.
+    pub(crate) fn into_error(self) -> Error {
+        let error = Error::new(ErrorKind::Internal, self.message.unwrap_or_default());
+        match self.hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    }
+
     /// The report that was printed says what is wrong.
     pub(crate) fn reported() -> Self {
         Self { message: None, hint: None, code: FAILED }
@@ -76,7 +85,7 @@ impl From<Error> for Failure {
 /// What went wrong while writing to the terminal; files and sockets have failures that name them.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        // Whoever read the output has seen enough: `backstory list issues | head`.
+        // The reader of the output has seen enough: `backstory list issues | head`.
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self { message: None, hint: None, code: 0 };
         }

@@ -8,6 +8,8 @@ mod config;
 mod data_dir;
 mod failure;
 mod output;
+mod resources;
+mod session;
 mod share;
 
 use std::{

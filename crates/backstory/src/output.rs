@@ -14,7 +14,8 @@ use backstory_engine::{
     model::text::{is_hidden, one_line, visible},
     sources::redact::redact,
 };
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use console::Term;
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{Timestamp, tz::TimeZone};
 use serde::Serialize;
@@ -32,6 +33,10 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Longest title in a table on a terminal; a file gets all of it.
 const TITLE: usize = 72;
+/// Columns whose cells may take several lines on a narrow terminal.
+const WRAPPED: [&str; 5] = ["title", "address", "author", "branch", "as"];
+/// Narrowest and widest line of a quotation on a terminal, in characters.
+const QUOTE_WIDTH: (usize, usize) = (30, 120);
 /// Most bytes of a line of the log, or of several that are written at once; the rest is left out.
 const MAX_WRITTEN: usize = 64 << 10;
 /// Time between two lines of progress where there is no terminal to draw on.
@@ -55,6 +60,23 @@ impl Terminal {
         writeln!(anstream::stdout().lock(), "{text}")
     }
 
+    /// Columns of the terminal; `None` where there is none.
+    fn width(&self) -> Option<u16> {
+        let size = if self.interactive { Term::stdout().size_checked() } else { None };
+        size.map(|(_rows, columns)| columns)
+    }
+
+    /// Writes somebody's words in quotation marks, moved to the right; on a terminal in lines that fit.
+    pub(crate) fn quote(&self, text: &str, by: usize) -> io::Result<()> {
+        let (least, most) = QUOTE_WIDTH;
+        let width = self.width().map(|width| usize::from(width).saturating_sub(by + 1).clamp(least, most));
+        let mut quoted = format!("\"{}\"", plain(text));
+        if let Some(width) = width {
+            quoted = wrap(&quoted, width);
+        }
+        self.line(indented(&quoted, by))
+    }
+
     /// Writes the result for programs.
     pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value)?;
@@ -69,6 +91,16 @@ impl Terminal {
         self.line(shown)
     }
 
+    /// Writes a result in a format of its own: as it is to a program, without what a terminal would act on to a person.
+    pub(crate) fn data(&self, text: &str) -> io::Result<()> {
+        if !self.interactive {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(text.as_bytes())?;
+            return if text.ends_with('\n') { stdout.flush() } else { writeln!(stdout) };
+        }
+        text.lines().try_for_each(|line| self.line(plain(line)))
+    }
+
     /// Writes a table: a line of headings and the rows. The columns that are named hold numbers.
     pub(crate) fn table(&self, headings: &[&str], numbers: &[&str], rows: Vec<Vec<String>>) -> io::Result<()> {
         let mut table = Table::new();
@@ -78,6 +110,12 @@ impl Terminal {
             column.set_padding((0, 2));
             if numbers.contains(heading) {
                 column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        if let Some(width) = self.width() {
+            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+            for (column, _) in table.column_iter_mut().zip(headings).filter(|(_, name)| !WRAPPED.contains(*name)) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }
         let mut out = anstream::stdout().lock();
@@ -93,22 +131,22 @@ impl Terminal {
         plain(&one_line(text, if self.interactive { TITLE } else { usize::MAX }))
     }
 
-    /// Tells what is worth knowing besides the result.
+    /// Prints what is worth knowing besides the result.
     pub(crate) fn note(&self, text: impl Display) {
         labeled("note", FAINT, text);
     }
 
-    /// Tells what makes the result less than it should be.
+    /// Prints what makes the result less than it should be.
     pub(crate) fn warning(&self, text: impl Display) {
         labeled("warning", WARNING, text);
     }
 
-    /// Tells why there is no result.
+    /// Prints why there is no result.
     pub(crate) fn error(&self, text: impl Display) {
         labeled("error", BAD, text);
     }
 
-    /// Tells what to do about an error.
+    /// Prints what to do about an error.
     pub(crate) fn hint(&self, text: impl Display) {
         labeled("hint", STRONG, text);
     }
@@ -222,7 +260,8 @@ impl Progress {
     pub(crate) fn new() -> Self {
         let now = Instant::now();
         let shown = if io::stderr().is_terminal() {
-            Shown::Bar(BARS.add(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())))
+            // Nothing is drawn before the first step.
+            Shown::Bar(ProgressBar::hidden())
         } else {
             Shown::Lines { told: String::new(), done: 0, at: now, noted: false }
         };
@@ -349,6 +388,29 @@ pub(crate) fn plain(text: &str) -> String {
     visible(text).into_owned()
 }
 
+/// Text whose lines have at most so many characters, broken between words; a longer word stays whole.
+fn wrap(text: &str, width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let mut current = String::new();
+        let mut length = 0;
+        for word in line.split(' ') {
+            let letters = word.chars().count();
+            if length > 0 && length + 1 + letters > width {
+                lines.push(std::mem::take(&mut current));
+                length = 0;
+            } else if length > 0 || !current.is_empty() {
+                current.push(' ');
+                length += 1;
+            }
+            current.push_str(word);
+            length += letters;
+        }
+        lines.push(current);
+    }
+    lines.join("\n")
+}
+
 /// Text with every line moved to the right.
 pub(crate) fn indented(text: &str, by: usize) -> String {
     let margin = " ".repeat(by);
@@ -375,6 +437,13 @@ pub(crate) fn install_panic_hook() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_is_broken_between_words() {
+        assert_eq!(wrap("one two three", 7), "one two\nthree");
+        assert_eq!(wrap("a-word-that-is-long and\n\nmore", 8), "a-word-that-is-long\nand\n\nmore");
+        assert_eq!(wrap("", 8), "");
+    }
 
     #[test]
     fn time_in_which_work_waits_says_nothing_about_the_rest() {

@@ -6,9 +6,9 @@ use std::{cell::RefCell, net::Ipv4Addr, rc::Rc, time::Duration};
 use backstory_engine::{
     Engine,
     error::{Error, ErrorKind, Result},
-    model::visibility::Visibility,
+    model::access::Grant,
 };
-use backstory_server::{Access, Limits, Token};
+use backstory_server::{Access, Limits, Proxy, Token};
 use tokio::{sync::watch, task::JoinHandle};
 
 use crate::data_dir::{DataDir, Role, SCHEME};
@@ -65,8 +65,9 @@ async fn serve(
     let announcement = announced.map_err(|failure| Error::new(ErrorKind::Internal, failure.sentence()))?;
     let own = announcement.secret().clone();
     // Unlike a server that somebody started, it answers nobody without the secret.
-    let tokens = vec![Token { secret: own.clone(), visibility: Visibility::everything() }];
-    let access = Access { tokens, own, webhooks: false, origins: Vec::new() };
+    let tokens = vec![Token { name: "owner".to_owned(), secret: own.clone(), grant: Grant::everything() }];
+    let (origins, proxy) = (Vec::new(), Proxy::default());
+    let access = Access { tokens, own, webhooks: false, origins, requests_per_minute: 0, proxy };
     let until_ended = async move {
         backstory_server::until(ended).await;
         drop(announcement);

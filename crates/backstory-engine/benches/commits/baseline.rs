@@ -25,7 +25,7 @@ const BATCH: usize = 1000;
 pub(super) struct Baseline(Index);
 
 impl Baseline {
-    /// Made anew each time.
+    /// Rebuilt each time.
     pub(super) async fn build(directory: &Path, repository: &Repository) -> Result<Self> {
         if directory.exists() {
             std::fs::remove_dir_all(directory)?;

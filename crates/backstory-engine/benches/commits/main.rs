@@ -28,7 +28,7 @@ use backstory_engine::{
     },
     repository::{AddRequest, ListRepositories},
     search::{Hit, SearchRequest},
-    settings::{Repositories, Settings},
+    settings::{FileRules, Globs, RepositorySettings, Settings},
     task::{Task, TaskStatus},
 };
 use globset::{Glob, GlobSet};
@@ -134,6 +134,7 @@ fn first_of(hits: &[Hit], question: &Question) -> Option<usize> {
 fn settings() -> Result<Settings> {
     // No file is looked into: only commits are searched.
     let include = GlobSet::builder().add(Glob::new("/none")?).build()?;
-    let repositories = Repositories { include, ..Repositories::default() };
+    let files = FileRules { include: Globs::new(include, vec!["/none".to_owned()]), ..FileRules::default() };
+    let repositories = RepositorySettings { files, ..RepositorySettings::default() };
     Ok(Settings { repositories, ..Settings::default() })
 }

@@ -142,7 +142,7 @@ impl Repository {
         for commit in &self.commits {
             let found = message::read(&commit.message, context);
             let closed = found.closes.iter().map(|closing| &closing.issue);
-            let threads = closed.chain(found.carried_by.iter().map(|carrier| &carrier.request));
+            let threads = closed.chain(found.introduced_by.iter().map(|carrier| &carrier.request));
             for thread in threads.filter(|thread| thread.project == self.project) {
                 let commits = named.entry(thread.iid).or_default();
                 commits.insert(commit.sha);

@@ -112,7 +112,7 @@ pub fn judge(asked: &Asked, candidates: &[Candidate]) -> Verdict {
     }
     let lacking = asked.words.iter().zip(&best.1.covered).filter(|(_, covered)| !**covered);
     let lacking: Vec<String> = lacking.map(|(word, _)| format!("'{}'", word.word)).collect();
-    let missing = format!("nothing speaks of {} together with the rest of the question", lacking.join(", "));
+    let missing = format!("nothing mentions {} together with the rest of the question", lacking.join(", "));
     Verdict { searched, ..refuse(vec![missing]) }
 }
 

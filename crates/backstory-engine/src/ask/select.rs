@@ -170,7 +170,7 @@ impl Quote {
     }
 }
 
-/// What to quote, the best first: none that says what a better one says. What stands beside a piece and also speaks of
+/// What to quote, the best first: none that says what a better one says. What is beside a piece and also mentions
 /// the question is quoted with it, because a reason often follows what it is the reason of.
 pub(super) fn choose(scored: &[Scored], stories: &[Story], most: usize) -> Vec<Quote> {
     let passage = |one: &Scored| &stories[one.story].passages[one.passage];

@@ -86,7 +86,7 @@ impl Story {
     }
 }
 
-/// What is to be read of a story.
+/// What to read of a story.
 struct Wanted {
     id: String,
     score: f32,

@@ -138,7 +138,7 @@ fn compare(citation: &Citation, document: &CitedDocument) -> Option<String> {
                     (Some(_), (first, last)) => format!("in lines {first}–{last}"),
                     (None, _) => format!("at bytes {}–{}", now.start, now.end),
                 };
-                format!("the text stands {place}, not where the citation says")
+                format!("the text is {place}, not where the citation says")
             }
             None => "the text is not in the document, which was changed since or is another".to_owned(),
         });

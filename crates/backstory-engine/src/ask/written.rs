@@ -162,7 +162,7 @@ fn passages(found: &Found) -> Vec<NumberedPassage> {
     passages
 }
 
-/// Passages and their neighbours in the same document, as long as they fit.
+/// Passages and their neighbors in the same document, as long as they fit.
 fn around(story: &Story, (mut first, mut last): (usize, usize)) -> (usize, std::ops::Range<usize>) {
     let own = &story.passages[first];
     let mut range = own.range.start..story.passages[last].range.end;

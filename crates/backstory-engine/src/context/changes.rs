@@ -141,7 +141,7 @@ fn origins(evidence: &Evidence) -> Vec<(String, &str, (u32, u32))> {
         .collect()
 }
 
-/// The commits to look at, those first that wrote the lines, then in the order in which they were found.
+/// The commits to look at, first those that wrote the lines, then in the order in which they were found.
 fn looked_at<'a>(
     evidence: &'a Evidence,
     records: &'a Records,

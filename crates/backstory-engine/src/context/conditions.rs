@@ -15,7 +15,7 @@ pub(super) struct PackConditions {
 
 impl PackConditions {
     pub(super) fn of(filter: &Filter) -> Self {
-        Self { filter: Filter { project: None, ..filter.clone() } }
+        Self { filter: Filter { project: None, projects: Vec::new(), ..filter.clone() } }
     }
 
     /// Whether it lets everything through.

@@ -61,6 +61,8 @@ pub(super) struct Evidence {
     pub(super) at_head: bool,
     /// What all of it is narrowed to.
     pub(super) narrowing: PackConditions,
+    /// What the question lacks to be answered from what is stored; `None` if it can be.
+    pub(super) missing: Option<Vec<String>>,
     /// Of the lines that were asked about, how many were not written in the time that it is narrowed to.
     pub(super) lines_left_out: u32,
 }

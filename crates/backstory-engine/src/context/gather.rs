@@ -22,7 +22,7 @@ use crate::{
     introduction::merge_requests_introducing,
     records::commit_record,
     resources::Resources,
-    search::{Hit, MAX_QUERY, SearchRequest, search_documents},
+    search::{Expansion, Hit, MAX_QUERY, SearchRequest, search_documents},
     snapshot::State,
     trace::{LineOrigin, Step, Target, Trace, TraceRequest, trace_origin},
 };
@@ -83,6 +83,7 @@ pub(super) async fn gather_evidence(
         coverage: state.coverage.clone(),
         at_head,
         narrowing: PackConditions::of(&request.filter),
+        missing: None,
         lines_left_out: 0,
     };
     apply_conditions(resources, request, &mut evidence).await?;
@@ -134,7 +135,16 @@ async fn add_hits(resources: &Resources, request: &ContextRequest, evidence: &mu
         return Ok(());
     }
     let wanted = (request.tokens / TOKENS_PER_HIT).clamp(SEARCHED.0, SEARCHED.1);
-    let search = SearchRequest { query: evidence.question.clone(), filter, limit: wanted, ..Default::default() };
+    let search = SearchRequest {
+        query: evidence.question.clone(),
+        filter,
+        near: request.near.clone(),
+        limit: wanted,
+        ranking: request.ranking,
+        // What is linked to the best hits is added below.
+        expansion: Expansion::None,
+        ..Default::default()
+    };
     let found = search_documents(resources, search).await?;
     evidence.warnings.extend(found.warnings);
     let best = found.hits.first().map_or(1.0, |hit| hit.score).max(f32::MIN_POSITIVE);
@@ -158,7 +168,7 @@ async fn add_hits(resources: &Resources, request: &ContextRequest, evidence: &mu
     Ok(())
 }
 
-/// The hits, each followed by the discussions, commits and parts that speak for it, with what they are worth and
+/// The hits, each followed by the discussions, commits and parts that support it, with what they are worth and
 /// their words.
 async fn with_parts(resources: &Resources, hits: Vec<Hit>) -> Result<Vec<(StoredDocument, f32, String, bool)>> {
     let passages = hits.iter().flat_map(|hit| &hit.passages).map(|passage| passage.document.clone());
@@ -305,7 +315,7 @@ fn link_of(step: &Step) -> Vec<String> {
     let Some(from) = &step.from else { return vec![] };
     let from = short_node(from);
     if let Some(confidence) = step.confidence {
-        return vec![format!("probably about the same as {from} ({confidence:.2}), which nobody stated")];
+        return vec![format!("probably about the same as {from} ({confidence:.2}), inferred")];
     }
     let said = match step.edge {
         Edge::Closes | Edge::Fixes if step.node.kind == NodeKind::Issue => format!("closed by {from}"),
@@ -322,8 +332,13 @@ fn link_of(step: &Step) -> Vec<String> {
 /// What search is narrowed to; `None` if nothing can be found.
 fn filter_of(request: &ContextRequest) -> Option<Filter> {
     use DocumentKind::{Code, Commit, File, Section};
-    let governing = request.mode == PackMode::GoverningDocsOnly;
-    let mut filter = Filter { path: request.path.clone(), governing, ..request.filter.clone() };
+    let mut filter = request.filter.clone();
+    if let Some(path) = &request.path {
+        filter.paths = vec![path.clone()];
+    }
+    if request.mode == PackMode::GoverningDocsOnly {
+        filter.document_types = DocumentType::GOVERNING.to_vec();
+    }
     let allowed: &[DocumentKind] = match (request.mode, &request.path) {
         (PackMode::GoverningDocsOnly, _) => &[File, Code, Section],
         (PackMode::All, Some(_)) => &[File, Code, Section, Commit],

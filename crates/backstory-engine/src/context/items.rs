@@ -28,7 +28,7 @@ const MAX_COMMITS: usize = 12;
 const MAX_ENDED: usize = 8;
 /// Longest excerpt, in bytes.
 const EXCERPT: usize = 2000;
-/// Share of the best relevance from which on it is told when an item was begun and ended.
+/// Least share of the best relevance at which it is shown when an item was begun and ended.
 const WORTH_A_DATE: f32 = 0.5;
 /// Items of which that is told.
 const MAX_DATED: usize = 8;
@@ -112,7 +112,7 @@ pub(super) fn is_covered_by_merge_request(found: &Found, records: &Records) -> b
     record.is_some_and(|record| record.commit.is_merge()) && !found.links.is_empty()
 }
 
-/// What happened when: what became of the lines that were asked about, and of the items that matter.
+/// What happened when: what happened to the lines that were asked about, and of the items that matter.
 pub(super) fn timeline(evidence: &Evidence, records: &Records) -> Vec<TimelineEntry> {
     let mut told: Vec<&str> = Vec::new();
     let mut dated = Vec::new();
@@ -136,7 +136,7 @@ pub(super) fn timeline(evidence: &Evidence, records: &Records) -> Vec<TimelineEn
             });
         }
     }
-    // What was found first is told first, then what became of the lines.
+    // What was found first comes first, then what happened to the lines.
     let rest = dated.split_off(dated.len().min(2));
     dated.into_iter().chain(earlier(evidence)).chain(rest).collect()
 }

@@ -24,7 +24,7 @@ const WORD: f32 = 0.04;
 /// Of the documents found first, so many are told the reasons of that share no word with the question.
 const TRUSTED: usize = 2;
 
-/// The reasons, those first that share most words with the question.
+/// The reasons, first those that share most words with the question.
 pub(super) fn design_notes(evidence: &Evidence, records: &Records) -> Vec<DesignNote> {
     let mut notes: Vec<(usize, f32, DesignNote)> = Vec::new();
     let told = |found: &&Found| !found.is_of_file() && !is_covered_by_merge_request(found, records);

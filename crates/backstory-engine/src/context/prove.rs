@@ -26,7 +26,7 @@ pub enum Source {
     Ledger,
 }
 
-/// What came of proving a passage.
+/// The result of proving a passage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
     /// Id of the chunk, as it follows from what was asked.
@@ -83,7 +83,7 @@ async fn reread_lines(resources: &Resources, chunk: &ChunkRef, path: &str) -> Re
         .await
 }
 
-/// A piece of the text of an item, made anew from the ledger.
+/// A piece of the text of an item, rebuilt from the ledger.
 async fn reread_text(resources: &Resources, chunk: &ChunkRef) -> Result<Option<String>> {
     let id: NodeId =
         chunk.document.parse().map_err(|error: backstory_model::id::InvalidId| Error::invalid(error.to_string()))?;

@@ -2,6 +2,7 @@
 //! model are in [`summary`](crate::summary).
 
 use backstory_model::{
+    answer::REFUSAL,
     edge::Edge,
     id::NodeKind,
     pack::{ContextPack, DesignNote, Mode},
@@ -23,6 +24,10 @@ const LOOKED: usize = 20;
 /// What was found, where it stands, and the best reason that was given.
 pub(super) fn summary(mode: Mode, evidence: &Evidence, pack: &ContextPack) -> String {
     let mut sentences = Vec::new();
+    if evidence.missing.is_some() {
+        // What follows is near the question, and no answer.
+        return format!("{REFUSAL} {}", closest(mode, evidence, pack));
+    }
     match &evidence.trace {
         Some(trace) => sentences.push(traced(trace, evidence.lines_left_out)),
         None => sentences.push(closest(mode, evidence, pack)),
@@ -43,6 +48,7 @@ pub(super) fn missing(evidence: &Evidence, pack: &mut ContextPack) {
     if let Some(trace) = &evidence.trace {
         pack.missing.extend(trace.missing.iter().map(|sentence| capital(sentence)));
     }
+    pack.missing.extend(evidence.missing.iter().flatten().map(|sentence| capital(sentence)));
     pack.missing.extend(evidence.warnings.iter().map(|warning| capital(warning)));
     let texts = evidence.found.iter().take(LOOKED).map(|found| found.document.text.as_str());
     let absent = evidence.asked.in_none_of(texts);
@@ -68,7 +74,7 @@ fn traced(trace: &Trace, lines_left_out: u32) -> String {
             .filter(|step| step.node.kind == kind && step.edge != Edge::MergedBy)
             .take(2)
             .map(|step| {
-                let stated = if step.confidence.is_some() { "probably, as nobody stated it, " } else { "" };
+                let stated = if step.confidence.is_some() { "probably, by inference, " } else { "" };
                 format!("{stated}{} “{}”", short_node(&step.node.id), step.node.title)
             })
             .collect();

@@ -201,7 +201,7 @@ struct Loaded {
 
 impl Loaded {
     fn new(threads: usize) -> Result<Self, ProviderError> {
-        // Without prepacked weights (40 MB) every run packs them anew, which takes longer than a query's own work.
+        // Without prepacked weights (40 MB) every run packs them again, which takes longer than a query's own work.
         let model = ModelOptions::with_all_ops()
             .prepack_weights(true)
             .load_static_slice(MODEL)
@@ -270,7 +270,7 @@ fn lower_priority() {
 fn sum(states: &[f32]) -> Vec<f32> {
     let mut sum = vec![0.0; DIMENSION];
     for state in states.chunks_exact(DIMENSION) {
-        // Indices, because iterators take several times as long in a build without optimisation.
+        // Indices, because iterators take several times as long in a build without optimization.
         let mut at = 0;
         while at < DIMENSION {
             sum[at] += state[at];

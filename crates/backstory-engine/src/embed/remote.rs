@@ -84,7 +84,9 @@ impl Remote {
     pub(super) fn new(settings: &Settings) -> Result<Self, ProviderError> {
         let (server, path, default_model): (_, &[&str], _) = match settings.provider {
             Provider::OpenAi => (Server::OpenAi, &["embeddings"], "text-embedding-3-small"),
-            Provider::Ollama | Provider::Bundled => (Server::Ollama, &["api", "embed"], "nomic-embed-text"),
+            Provider::Ollama | Provider::Bundled | Provider::None => {
+                (Server::Ollama, &["api", "embed"], "nomic-embed-text")
+            }
         };
         if let Some(dimension) = settings.dimension.filter(|dimension| !(1..=MAX_DIMENSION).contains(dimension)) {
             let problem = format!("is {dimension}, but must be in 1..={MAX_DIMENSION}");

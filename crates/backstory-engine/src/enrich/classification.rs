@@ -44,7 +44,7 @@ const MIN_WORDS: usize = 2;
 /// What each type means.
 fn meaning(kind: ChangeType) -> &'static str {
     match kind {
-        ChangeType::Bugfix => "fixes incorrect behaviour",
+        ChangeType::Bugfix => "fixes incorrect behavior",
         ChangeType::Feature => "adds something new",
         ChangeType::Refactor => "restructures code without changing what it does",
         ChangeType::Performance => "makes it faster or smaller",
@@ -103,7 +103,7 @@ impl CommitInput {
         let Answer { kind, confidence, reason } = object(answer)?;
         let change_type = ChangeType::from_name(kind.trim()).ok_or_else(|| {
             let all: Vec<&str> = ChangeType::ALL.into_iter().map(ChangeType::as_str).collect();
-            format!("its type is none of {}", all.join(", "))
+            format!("its type is not one of {}", all.join(", "))
         })?;
         if !(0.0..=1.0).contains(&confidence) {
             return Err("its confidence is not between 0 and 1".to_owned());

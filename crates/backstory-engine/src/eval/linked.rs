@@ -51,7 +51,7 @@ pub(super) async fn retrieve_by_links(
             if let Some(path) = &question.path {
                 warnings.insert(format!("question {}: what it is about is not in {path} any more", question.id));
             }
-            neighbours(resources, project, &question.question, warnings).await
+            neighbors(resources, project, &question.question, warnings).await
         }
     }
 }
@@ -86,7 +86,7 @@ async fn find_target(resources: &Resources, project: &str, question: &Question) 
 }
 
 /// A step of a walk from the first results of search, each as likely as its rank makes it, along any of its links.
-async fn neighbours(
+async fn neighbors(
     resources: &Resources,
     project: &str,
     question: &str,

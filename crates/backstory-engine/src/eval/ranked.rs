@@ -31,8 +31,15 @@ pub(super) async fn retrieve_by_search(
 ) -> Result<Vec<Found>> {
     let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
     let ranking = profile.map(Into::into);
-    let request =
-        SearchRequest { query: question.to_owned(), filter, mode, limit: depth.min(MAX_LIMIT), ranking, rerank: true };
+    let request = SearchRequest {
+        query: question.to_owned(),
+        filter,
+        mode,
+        limit: depth.min(MAX_LIMIT),
+        ranking,
+        rerank: true,
+        ..SearchRequest::default()
+    };
     let response = search_documents(resources, request).await?;
     warnings.extend(response.warnings);
     let found = |hit: Hit| {

@@ -50,7 +50,7 @@ pub(super) struct TextProbes {
     pub(super) people: Vec<String>,
 }
 
-/// What is to be forgotten.
+/// What a request erases.
 #[derive(Debug)]
 pub(super) enum Target {
     /// Something that is not kept.
@@ -144,7 +144,7 @@ pub(crate) fn people_referenced_only_by(
     Ok(only.filter_map(|username| people.remove(username)).collect())
 }
 
-/// Shows every object that there is of something.
+/// Shows every object that belongs to something.
 fn each_of(resources: &Resources, subject: &Subject, mut show: impl FnMut(&StoredItem)) -> Result<()> {
     match subject {
         Subject::Thread(id) => resources.ledger().thread(&id.project, &id.short())?.iter().for_each(show),

@@ -10,7 +10,7 @@ use crate::{error::Result, resources::Resources};
 /// Version of how it becomes part of the graph.
 const VERSION: u32 = 1;
 
-/// The same for a graph that is not read yet. Whoever calls keeps others from projecting.
+/// The same for a graph that is not read yet. The caller keeps others from projecting.
 pub(crate) async fn refresh_written_of(resources: &Resources, graph: Graph) -> Result<()> {
     resources
         .blocking(move |resources| {

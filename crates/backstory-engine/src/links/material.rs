@@ -112,7 +112,7 @@ fn link_issues(resources: &Resources, project: &str) -> Result<Vec<Issue>> {
         let items = resources.ledger().thread(project, &issue.id.short())?;
         let backstory_model::entity::Issue { id, thread, .. } = issue;
         let mut discussions = parse_discussions(resources, &items);
-        // A link of an open issue is shown to all, with what speaks for it.
+        // A link of an open issue is shown to all, with the evidence for it.
         discussions.retain(|discussion| thread.confidential || !discussion.confidential);
         let comments = discussions.into_iter().flat_map(comments_of).collect();
         Ok(Issue {

@@ -33,7 +33,7 @@ pub(crate) fn abbreviated(message: &str, context: Context<'_>) -> Vec<String> {
     earlier.chain(mentions).filter(|text| text.len() < 40).cloned().collect()
 }
 
-/// The commit whose name begins so, if it is one; `names` are sorted.
+/// The commit whose name starts with this, if it is one; `names` are sorted.
 pub(crate) fn resolve(text: &str, names: &[Sha]) -> Option<Sha> {
     let padded = Sha::from_hex(format!("{text:0<40}").as_bytes())?;
     let from = names.partition_point(|name| *name < padded);

@@ -22,7 +22,7 @@ use super::{
     repository_status,
 };
 use crate::{
-    catalog::{known_projects, network_for_added_forges, unknown_repository},
+    catalog::{known_projects, unknown_repository},
     clones::{clone_path, close_clone, find_git},
     error::{Error, ErrorKind, Result},
     records::evict_repository_record,
@@ -39,17 +39,21 @@ use crate::{
 pub struct AddRequest {
     /// Path on this machine, absolute, or a `https`, `http` or `ssh` address.
     pub address: String,
-    /// Full path of the project that it is to be; told from the address if absent.
+    /// Full path of the project; taken from the address if absent.
     pub name: Option<String>,
     /// Which branches.
     pub branches: Branches,
     /// Which forge it is on, whose issues and merge requests are read too. Told from the host of an address, if that is
     /// one that is configured or well known; read from nowhere otherwise.
     pub forge: Option<Forge>,
+    /// How many commits of each branch to clone, without tags; 0 for the whole history. As it was if absent, and the whole
+    /// history of a new one.
+    #[serde(default)]
+    pub depth: Option<u32>,
 }
 
 /// Forges that everybody knows, by their host.
-const WELL_KNOWN: [(&str, Forge); 2] = [("github.com", Forge::GitHub), ("gitlab.com", Forge::GitLab)];
+pub(super) const WELL_KNOWN: [(&str, Forge); 2] = [("github.com", Forge::GitHub), ("gitlab.com", Forge::GitLab)];
 
 impl UseCase for AddRequest {
     const NAME: &'static str = "add-repository";
@@ -90,35 +94,37 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
         .blocking(move |resources| {
             find_git(resources)?;
             let address = request.address.trim();
+            check_path(resources, address)?;
             let checked = check_address(resources, address)?;
             check_place(resources, address, &checked)?;
             let (address, origin) = match &checked {
                 Address::Local(path) => (path.display().to_string(), origin_url(path)),
                 Address::Remote(_) => (address.to_owned(), Some(address.to_owned())),
             };
-            let told = || origin.as_deref().and_then(host_and_project).map(|(_, path)| path.to_owned());
-            let project = match request.name {
-                Some(name) if is_project_path(&name) => name,
-                Some(name) => {
-                    return Err(Error::invalid(format!("'{}' is no path of a project", echo(&name)))
-                        .with_hint("write group/project or a single name"));
-                }
-                None => match (told(), &checked) {
-                    (Some(told), _) => told,
-                    (None, Address::Local(path)) => find_project_of_clone(resources, path)?
-                        .unwrap_or_else(|| project_from_directory(Path::new(&address))),
-                    (None, Address::Remote(_)) => project_from_directory(Path::new(&address)),
-                },
-            };
+            let project = name_project(resources, request.name, &address, &checked, origin.as_deref())?;
+            check_visible(resources, &project)?;
             if resources.ledger().is_forgotten(&Subject::Project(project.clone()))? {
                 return Err(Error::new(ErrorKind::Conflict, format!("{project} was forgotten"))
                     .with_hint(format!("'backstory forget --undo {project}' lets it be read again")));
             }
             let forge = forge_to_read(resources, &project, &checked, origin.as_deref(), request.forge)?;
-            let entry = match resources.ledger().repository(&project)? {
+            let known = resources.ledger().repository(&project)?;
+            let wanted_depth = |known: &RepositoryEntry| {
+                request.depth.map_or(known.depth, |depth| Some(depth).filter(|depth| *depth > 0))
+            };
+            let is_cloned_again =
+                known.as_ref().is_some_and(|known| known.address == address && wanted_depth(known) != known.depth);
+            // Until the entry is stored: a sync would clone with the depth of before.
+            let _nobody_reads = is_cloned_again.then(|| lock_repositories(resources));
+            let entry = match known {
                 Some(known) if known.address == address => {
                     let forge = forge.or(known.forge.clone());
-                    RepositoryEntry { branches: redact_branches(resources, request.branches), forge, ..known }
+                    let branches = redact_branches(resources, request.branches);
+                    let depth = wanted_depth(&known);
+                    if is_cloned_again {
+                        drop_clone(resources, &known.project)?;
+                    }
+                    RepositoryEntry { branches, forge, depth, ..known }
                 }
                 Some(known) => {
                     return Err(Error::new(
@@ -135,6 +141,7 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
                     address,
                     branches: redact_branches(resources, request.branches),
                     forge,
+                    depth: request.depth.filter(|depth| *depth > 0),
                     added_at: Timestamp::now(),
                     synced_at: None,
                     indexed: Default::default(),
@@ -145,6 +152,50 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
             repository_status(resources, entry)
         })
         .await
+}
+
+/// The project of a repository: as it was named, as its origin is called, or as the directory is.
+fn name_project(
+    resources: &Resources,
+    name: Option<String>,
+    address: &str,
+    checked: &Address,
+    origin: Option<&str>,
+) -> Result<String> {
+    match name {
+        Some(name) if is_project_path(&name) => return Ok(name),
+        Some(name) => {
+            return Err(Error::invalid(format!("'{}' is no path of a project", echo(&name)))
+                .with_hint("write group/project or a single name"));
+        }
+        None => {}
+    }
+    if let Some((_, path)) = origin.and_then(host_and_project) {
+        return Ok(path.to_owned());
+    }
+    let known = match checked {
+        Address::Local(path) => find_project_of_clone(resources, path)?,
+        Address::Remote(_) => None,
+    };
+    Ok(known.unwrap_or_else(|| project_from_directory(Path::new(address))))
+}
+
+/// Refuses every path, before anything of it is known, to those who see only some projects: what is on the server's
+/// machine belongs to none of them.
+fn check_path(resources: &Resources, address: &str) -> Result<()> {
+    if resources.visibility().allows_all_projects() || !Address::is_path(address) {
+        return Ok(());
+    }
+    let message = format!("{} may not add a repository by its path", resources.actor());
+    Err(Error::new(ErrorKind::Forbidden, message))
+}
+
+/// Refuses a project that the caller would not see.
+fn check_visible(resources: &Resources, project: &str) -> Result<()> {
+    if resources.visibility().allows_project(project) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Forbidden, format!("{} may not add {project}", resources.actor())))
 }
 
 /// Refuses a path that depends on where this process was started, and what is in the data directory.
@@ -173,7 +224,7 @@ fn redact_branches(resources: &Resources, branches: Branches) -> Branches {
 /// Forgets a repository, its clone and everything known from it.
 ///
 /// # Errors
-/// There is none of that name, or a sync is at work.
+/// There is none of that name, or a sync is running.
 async fn remove_repository(resources: &Resources, project: &str) -> Result<u64> {
     let project = project.to_owned();
     let removed = project.clone();
@@ -182,7 +233,7 @@ async fn remove_repository(resources: &Resources, project: &str) -> Result<u64> 
     };
     if resources.tasks().list().iter().any(busy) {
         return Err(
-            Error::new(ErrorKind::Conflict, "a sync is at work").with_hint("wait for it, then remove the repository")
+            Error::new(ErrorKind::Conflict, "a sync is running").with_hint("wait for it, then remove the repository")
         );
     }
     let gone = resources
@@ -192,6 +243,7 @@ async fn remove_repository(resources: &Resources, project: &str) -> Result<u64> 
             if resources.ledger().repository(&project)?.is_none() {
                 return Err(unknown_repository(resources, &project));
             }
+            let resources = &resources.with_full_visibility();
             let gone = resources.ledger().remove_repository(&project, Timestamp::now())?;
             drop_clone(resources, &project)?;
             rebuild_identities(resources)?;
@@ -199,13 +251,13 @@ async fn remove_repository(resources: &Resources, project: &str) -> Result<u64> 
         })
         .await?;
     forget_jobs(resources, &removed).await?;
-    let project_anew = async {
+    let project_again = async {
         link_people(resources).await?;
         catch_up(resources, None).await?;
         refresh_links(resources).await?;
         refresh_written(resources).await
     };
-    with_snapshot(resources, project_anew).await?;
+    with_snapshot(resources, project_again).await?;
     Ok(gone)
 }
 
@@ -265,7 +317,7 @@ fn forge_to_read(
         return match asked {
             None => Ok(None),
             Some(forge) => {
-                let message = format!("{project} has no address that tells where its {} is", forge.as_str());
+                let message = format!("{project} has no address that says where its {} is", forge.as_str());
                 Err(Error::invalid(message).with_hint("add it by its address there"))
             }
         };
@@ -307,13 +359,13 @@ fn forge_to_read(
     };
     let url = base_url.parse().map_err(|error| {
         Error::invalid(format!(
-            "{project} has an origin that tells no address of a {}, '{}': {error}",
+            "{project} has an origin without the address of a {}, '{}': {error}",
             kind.as_str(),
             echo(&base_url)
         ))
         .with_hint("add it by its address there")
     })?;
-    network_for_added_forges(resources).check(&url)?;
+    resources.settings().repositories.network_of_added_forges().check(&url)?;
     Ok(Some(ForgeAddress { kind, base_url }))
 }
 
@@ -356,12 +408,12 @@ pub(super) fn credential_for(resources: &Resources, address: &Address) -> Option
 }
 
 /// Host and port of an address.
-fn authority_of(url: &str) -> &str {
+pub(super) fn authority_of(url: &str) -> &str {
     url.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default())
 }
 
 /// Host of an address, without the port and the brackets of a number.
-fn host_of(url: &str) -> &str {
+pub(super) fn host_of(url: &str) -> &str {
     let authority = authority_of(url);
     match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((number, _)) => number,

@@ -18,7 +18,7 @@ pub(super) struct CommitRange<'a> {
     pub(super) now: &'a BTreeSet<Sha>,
     /// The commits that are new since then; all of them if `forward` is not set.
     pub(super) new: &'a [CommitSummary],
-    /// Whether the sum over the commits before is to be added to.
+    /// Whether the sum over the commits before can be extended.
     pub(super) forward: bool,
 }
 

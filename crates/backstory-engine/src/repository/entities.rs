@@ -20,11 +20,11 @@ use crate::error::Result;
 
 /// A larger version of a file is not looked into.
 const MAX_BYTES: u64 = 1 << 20;
-/// Entities that are remembered of versions of files; beyond that all are forgotten, and read again where needed.
-const MAX_REMEMBERED: usize = 2_000_000;
+/// Versions of files and entities in them that are remembered; beyond that all are forgotten, and read again where needed.
+const MAX_REMEMBERED: usize = 1_000_000;
 /// A commit that changes more files than this moves code around, and its entities are not told.
 const MAX_FILES: usize = 2_000;
-/// Bytes of a body from which on an equal one is the same entity elsewhere.
+/// Least bytes of a body for which an equal one is the same entity elsewhere.
 const MIN_BODY: u32 = 60;
 /// Most entities of a commit that are told.
 const MAX_CHANGES: usize = 5_000;
@@ -45,7 +45,7 @@ type Outline = Arc<Vec<Outlined>>;
 #[derive(Default)]
 pub(super) struct Outlines {
     known: HashMap<(Sha, RepoPath), Outline>,
-    entities: usize,
+    remembered: usize,
 }
 
 impl Outlines {
@@ -56,7 +56,7 @@ impl Outlines {
         commits: &[Commit],
         threads: usize,
     ) -> Result<Vec<Vec<EntityChange>>> {
-        if self.entities > MAX_REMEMBERED {
+        if self.remembered > MAX_REMEMBERED {
             *self = Self::default();
         }
         self.read(objects, commits, threads)?;
@@ -103,7 +103,7 @@ impl Outlines {
         });
         for result in results {
             for (version, outline) in result? {
-                self.entities += outline.len();
+                self.remembered += 1 + outline.len();
                 self.known.insert(version, outline);
             }
         }
@@ -156,7 +156,7 @@ fn outline(objects: &Objects, history: &mut History, path: &RepoPath, version: S
         Err(ObjectError::TooLarge { .. } | ObjectError::Absent(_)) => return Ok(Outline::default()),
         Err(error) => return Err(error.into()),
     };
-    let analysis = history.analyse(path.as_str(), &bytes);
+    let analysis = history.analyze(path.as_str(), &bytes);
     let entities = analysis.code().map(|code| &code.entities[..]).unwrap_or_default();
     let outlined = entities.iter().map(|entity| Outlined {
         name: entity.qualified_name.clone(),
@@ -167,7 +167,7 @@ fn outline(objects: &Objects, history: &mut History, path: &RepoPath, version: S
     Ok(Arc::new(outlined.collect()))
 }
 
-/// A change, and the body by which the same entity is recognised elsewhere.
+/// A change, and the body by which the same entity is recognized elsewhere.
 type Found = (EntityChange, Option<u64>);
 
 fn compare((old_path, old): (&RepoPath, &Outline), (new_path, new): (&RepoPath, &Outline), changes: &mut Vec<Found>) {

@@ -15,7 +15,7 @@ use backstory_model::{
     test_files::TestIndex,
 };
 use backstory_sources::{
-    code::{Limits, LinkKind, analyse, left_out_by_path, resolve, select},
+    code::{Limits, LinkKind, analyze, left_out_by_path, resolve, select},
     git::objects::{Listing, ObjectError, Objects, TreeFile},
 };
 use backstory_store::ledger::Page;
@@ -27,7 +27,7 @@ use super::{left_out::record_left_out_files, thread_key, work::RepositorySync};
 use crate::{
     clones::open_objects,
     error::{Error, Result},
-    resources::Resources,
+    settings::RepositorySettings,
 };
 
 /// Key of the one record of what is central in a repository.
@@ -74,11 +74,11 @@ pub(super) fn update_head_files(
             let thread = thread_key(sync.project, &NodeId::file(sync.project, file.path.as_str()));
             page.items.push(sync.item(ItemKind::File, file.path.as_str().to_owned(), Some(thread), None, &file));
         }
-        sync.commit(&page)?;
+        sync.ingest(&page)?;
         sync.reporter.advance(batch.len() as u64);
     }
     let current: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    sync.bury(ItemKind::File, stored.into_iter().filter(|path| !current.contains(path.as_str())))
+    sync.tombstone(ItemKind::File, stored.into_iter().filter(|path| !current.contains(path.as_str())))
 }
 
 /// Takes out the files whose paths hold secrets, and gives these paths without them. A path is a key and part of ids and
@@ -102,11 +102,12 @@ fn read_files(
     files: &[&TreeFile],
     times: &BTreeMap<RepoPath, Timestamp>,
 ) -> Result<Vec<HeadFile>> {
+    let (rules, project) = (&sync.resources.settings().repositories, sync.project);
     let queue = Mutex::new(files.iter().rev().copied().collect::<Vec<_>>());
     let read = |file: &TreeFile| {
         // In a history that is cut off nothing may be known of a change.
         let changed_at = times.get(&file.path).copied().unwrap_or(Timestamp::UNIX_EPOCH);
-        read_file(objects, file, changed_at, &|path| is_excluded(sync.resources, path))
+        read_file(rules, project, objects, file, changed_at)
     };
     let work = || {
         let mut done = Vec::new();
@@ -166,22 +167,17 @@ pub(super) fn update_head_links(sync: &mut RepositorySync<'_>) -> Result<()> {
     }
     let ranks = importance(&found);
     page.items.push(sync.item(ItemKind::Importance, IMPORTANCE.to_owned(), None, None, &ranks));
-    sync.commit(&page)?;
+    sync.ingest(&page)?;
     let stored = sync.resources.ledger().keys(sync.project, ItemKind::FileLinks)?;
-    sync.bury(ItemKind::FileLinks, stored.into_iter().filter(|path| !found.contains_key(path)))
-}
-
-/// Whether the configuration leaves a path out.
-pub(super) fn is_excluded(resources: &Resources, path: &str) -> bool {
-    let globs = &resources.settings().repositories;
-    (!globs.include.is_empty() && !globs.include.is_match(path)) || globs.exclude.is_match(path)
+    sync.tombstone(ItemKind::FileLinks, stored.into_iter().filter(|path| !found.contains_key(path)))
 }
 
 fn read_file(
+    rules: &RepositorySettings,
+    project: &str,
     objects: &Objects,
     file: &TreeFile,
     changed_at: Timestamp,
-    excluded: &dyn Fn(&str) -> bool,
 ) -> Result<HeadFile> {
     let path = file.path.as_str();
     let mut head = HeadFile {
@@ -192,11 +188,12 @@ fn read_file(
         left_out: None,
         analysis: None,
     };
-    head.left_out = if excluded(path) { Some(LeftOutReason::Excluded) } else { left_out_by_path(path) };
+    let is_excluded = rules.leaves_out(project, path);
+    head.left_out = if is_excluded { Some(LeftOutReason::Excluded) } else { left_out_by_path(path) };
     if head.left_out.is_some() {
         return Ok(head);
     }
-    let limits = Limits::default();
+    let limits = Limits { bytes: usize::try_from(rules.max_file_bytes(project)).unwrap_or(usize::MAX) };
     let bytes = match objects.blob(file.id, limits.bytes as u64) {
         Ok(bytes) => bytes,
         Err(ObjectError::TooLarge { .. }) => {
@@ -206,7 +203,7 @@ fn read_file(
         Err(error) => return Err(error.into()),
     };
     match select(path, &bytes, limits) {
-        Selection::Include => head.analysis = Some(analyse(path, &bytes)),
+        Selection::Include => head.analysis = Some(analyze(path, &bytes)),
         Selection::LeftOut(reason) => head.left_out = Some(reason),
     }
     Ok(head)
@@ -249,7 +246,7 @@ fn links_of(analyses: &BTreeMap<String, FileAnalysis>) -> BTreeMap<String, FileL
     found
 }
 
-/// PageRank of files and entities over the references between them, a surer one counting more.
+/// PageRank of files and entities over the references between them, a more confident one counting more.
 fn importance(found: &BTreeMap<String, FileLinks>) -> Importance {
     let mut graph: DiGraph<String, f32> = DiGraph::new();
     let mut nodes: HashMap<String, NodeIndex> = HashMap::new();

@@ -26,18 +26,18 @@ use crate::{
 /// Files with what was replaced in them that are written at once.
 const BATCH: usize = 2_000;
 
-/// Brings the lineage of every branch to its tip, from what is known of it or anew. Only of commits that are `kept`, if
+/// Brings the lineage of every branch to its tip, from what is known of it or from scratch. Only of commits that are `kept`, if
 /// not all are, is kept what they replaced.
 pub(super) fn update_lineage(
     resources: &Resources,
     project: &str,
     tips: &Tips,
-    anew: bool,
+    from_scratch: bool,
     kept: Option<&HashSet<Sha>>,
     cancel: &Cancel,
 ) -> Result<()> {
     for (branch, tip) in tips {
-        update_lineage_of(resources, project, (branch, *tip), anew, kept, cancel)?;
+        update_lineage_of(resources, project, (branch, *tip), from_scratch, kept, cancel)?;
     }
     if let Some(kept) = kept {
         resources.ledger().retain_replaced_by(project, |commit| kept.contains(&commit))?;
@@ -50,11 +50,11 @@ fn update_lineage_of(
     resources: &Resources,
     project: &str,
     (branch, tip): (&str, Sha),
-    anew: bool,
+    from_scratch: bool,
     kept: Option<&HashSet<Sha>>,
     cancel: &Cancel,
 ) -> Result<()> {
-    let known = resources.ledger().lineage_head(project, branch)?.filter(|_| !anew);
+    let known = resources.ledger().lineage_head(project, branch)?.filter(|_| !from_scratch);
     if known.as_ref().is_some_and(|known| known.tip == tip) {
         return Ok(());
     }
@@ -73,7 +73,7 @@ fn update_lineage_of(
         Some(known) => {
             let mut file = |_: Sha, path: &str| match resources.ledger().lineage(project, branch, path) {
                 Ok(found) => found.map(to_source),
-                // It is computed anew.
+                // It is computed from scratch.
                 Err(_) => None,
             };
             let tips = [known.tip];

@@ -46,7 +46,7 @@ pub(super) fn update_abbreviations(
             record.named = known_of(named);
             page.items.push(sync.commit_item(&record));
         }
-        sync.commit(&page)?;
+        sync.ingest(&page)?;
     }
     match changed.is_empty() {
         true => Ok(()),

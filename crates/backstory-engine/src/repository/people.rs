@@ -26,7 +26,7 @@ use crate::{
 
 /// What notes in the ledger that there may be names that no commit has.
 const LEFT: &str = "left identities";
-/// Characters of the shortest name by which somebody is recognised.
+/// Characters of the shortest name by which somebody is recognized.
 const SHORTEST: usize = 3;
 /// What the keys of people without an address end in.
 const NO_ADDRESS: &str = "@unknown";
@@ -51,7 +51,7 @@ pub(super) fn add_identities(resources: &Resources, project: &str, found: BTreeS
         let known = known.unwrap_or(CommitIdentity { key, names: vec![], same_as: None, because: None });
         page.items.push(item(project, &CommitIdentity { names: names.into_iter().collect(), ..known }));
     }
-    resources.ledger().commit(&page)?;
+    resources.ledger().ingest(&page)?;
     Ok(())
 }
 
@@ -98,12 +98,12 @@ pub(crate) fn rebuild_identities(resources: &Resources) -> Result<()> {
         let new = CommitIdentity { key, names: names.into_iter().collect(), same_as: None, because: None };
         page.items.push(item(&project, &new));
     }
-    resources.ledger().commit(&page)?;
-    resources.ledger().bury(&gone, Timestamp::now())?;
+    resources.ledger().ingest(&page)?;
+    resources.ledger().tombstone(&gone, Timestamp::now())?;
     Ok(())
 }
 
-/// What a person is called at the forge and by commits and mailmaps, as far as nobody else is called so; `None` if
+/// What a person is called at the forge and by commits and mailmaps, as far as nobody else has that name; `None` if
 /// nobody is known by that user name or address.
 pub(crate) fn names_of(resources: &Resources, person: &str) -> Result<Option<PersonNames>> {
     let known = all_identities(resources)?;
@@ -141,7 +141,7 @@ pub(crate) fn names_of(resources: &Resources, person: &str) -> Result<Option<Per
     }))
 }
 
-/// All by which documents name an author who is called so, by a user name, an address or a name in whatever case:
+/// All by which documents name an author of that name, by a user name, an address or a name in whatever case:
 /// user names, and the addresses of commits.
 pub(crate) fn author_keys(resources: &Resources, called: &str) -> Result<BTreeSet<String>> {
     let known = all_identities(resources)?;
@@ -182,7 +182,7 @@ fn link_people_now(resources: &Resources) -> Result<()> {
     Ok(())
 }
 
-/// Says who it is by what the project knows alone: whoever may see it sees no more of others.
+/// Says who it is by what the project knows alone: so a reader of it learns nothing about other projects.
 fn link_people_of(resources: &Resources, project: &str) -> Result<()> {
     // Whom nothing public mentions is linked with nothing that all may see.
     let own = resources.with_visibility(Visibility::of_projects([project]));
@@ -214,7 +214,7 @@ fn link_people_of(resources: &Resources, project: &str) -> Result<()> {
         let because = person.filter(|_| same_as.is_some()).and_then(|person| person.weakest);
         page.items.push(item(project, &CommitIdentity { same_as, because, ..of.clone() }));
     }
-    resources.ledger().commit(&page)?;
+    resources.ledger().ingest(&page)?;
     Ok(())
 }
 
@@ -251,7 +251,7 @@ fn load_mailmap(resources: &Resources) -> Result<Mailmap> {
 }
 
 /// Gives each project that mentions people profiles of its own, where a ledger keeps them for all projects together, and
-/// likewise each repository the authors of its commits.
+/// and each repository the authors of its commits.
 pub(crate) fn move_people_to_projects(resources: &Resources) -> Result<()> {
     let mut gone = Vec::new();
     let mut profiles: HashMap<String, StoredItem> = HashMap::new();
@@ -293,11 +293,11 @@ pub(crate) fn move_people_to_projects(resources: &Resources) -> Result<()> {
             payload: profile.payload.clone().unwrap_or_default(),
         });
     }
-    resources.ledger().commit(&page)?;
+    resources.ledger().ingest(&page)?;
     rebuild_identities(resources)?;
     link_people_now(resources)?;
     // Last, so that it is done again if it was cut off.
-    resources.ledger().bury(&gone, Timestamp::now())?;
+    resources.ledger().tombstone(&gone, Timestamp::now())?;
     Ok(())
 }
 

@@ -35,13 +35,14 @@ use super::{
     lock_repositories,
     named::update_abbreviations,
     people::{add_identities, note_possible_orphans},
+    shipments::update_shipments,
     summary::{CommitSummary, load_summaries},
     sync_state::{Checkpoint, FORMAT, SyncPlan, begin_sync, finish_sync},
     unreachable::{mark_unreachable, retire_commits},
     work::{BATCH, Report, RepositorySync},
 };
 use crate::{
-    catalog::forgotten,
+    catalog::{forgotten, unknown_repository},
     clones::{clone_path, find_git, open_objects},
     error::{Error, Result},
     records::{REPOSITORY, evict_repository_record, repository_record},
@@ -55,26 +56,27 @@ const SMALL_BATCH: usize = 2_000;
 /// Fetches a repository and brings the ledger to what it has. Ends early once `cancel` says so.
 pub(crate) fn sync_repository(
     resources: &Resources,
-    entry: &RepositoryEntry,
+    project: &str,
     full: bool,
     reporter: &Reporter,
     cancel: &Cancel,
 ) -> Result<Report> {
     let _one_at_a_time = lock_repositories(resources);
-    // It may have been forgotten while another sync was at work.
-    if resources.ledger().is_forgotten(&Subject::Project(entry.project.clone()))? {
-        return Err(forgotten(&entry.project));
+    // It may have been forgotten, removed or changed while another sync was at work.
+    if resources.ledger().is_forgotten(&Subject::Project(project.to_owned()))? {
+        return Err(forgotten(project));
     }
+    let entry = resources.ledger().repository(project)?.ok_or_else(|| unknown_repository(resources, project))?;
     let mut work = RepositorySync {
         resources,
-        project: &entry.project,
+        project,
         git: find_git(resources)?,
         threads: thread::available_parallelism().map_or(1, usize::from),
         reporter,
         cancel,
         report: Report::default(),
     };
-    work.run(entry, full)?;
+    work.run(&entry, full)?;
     Ok(work.report)
 }
 
@@ -89,7 +91,8 @@ impl RepositorySync<'_> {
         repository.default_branch = Some(RepoPath::from_printed(&default));
         let window = self.resources.settings().retention.commits;
         repository.shallow |= window.is_some();
-        let basis = Checkpoint { tips, default, boundary: refs::boundary(&clone), window, format: FORMAT };
+        let selection = self.resources.settings().repositories.selection(self.project);
+        let basis = Checkpoint { tips, default, boundary: refs::boundary(&clone), window, selection, format: FORMAT };
         let (extent, done) = begin_sync(self.resources, self.project, &basis, full)?;
         self.put_repository(&repository)?;
         if extent > SyncPlan::Nothing {
@@ -97,6 +100,7 @@ impl RepositorySync<'_> {
         }
         self.branches(&basis.tips, &basis.default)?;
         self.tags(&refs)?;
+        update_shipments(self, &basis, &refs)?;
         self.resources.ledger().record_indexed(self.project, &basis.tips, Timestamp::now())?;
         finish_sync(self.resources, self.project, basis)
     }
@@ -124,6 +128,7 @@ impl RepositorySync<'_> {
             address: &address,
             directory: &directory,
             more_refs: &[],
+            depth: entry.depth,
             credential: credential.as_ref(),
             limits: CloneLimits::default(),
         };
@@ -166,7 +171,7 @@ impl RepositorySync<'_> {
 
     fn put_repository(&mut self, repository: &Repository) -> Result<()> {
         let item = self.item(ItemKind::Repository, REPOSITORY.to_owned(), None, None, repository);
-        self.commit(&Page { items: vec![item], fetched_at: Timestamp::now(), ..Page::default() })?;
+        self.ingest(&Page { items: vec![item], fetched_at: Timestamp::now(), ..Page::default() })?;
         evict_repository_record(self.resources, self.project);
         Ok(())
     }
@@ -191,14 +196,14 @@ impl RepositorySync<'_> {
         let mut summaries = self.new_commits(&graph, (known, kept.clone()), &all, &names)?;
         match &kept {
             Some(kept) => retire_commits(self, kept, &stored)?,
-            None => mark_unreachable(self, &graph, &stored)?,
+            None => mark_unreachable(self, &graph, &stored, &basis.boundary)?,
         }
         let old_head = done.tips.get(default).copied().filter(|_| forward);
         self.merges(&graph, tips.get(default).copied(), old_head)?;
 
         self.reporter.phase(format!("{} line lineage", self.project), None);
-        let anew = extent == SyncPlan::Again || comes_back;
-        update_lineage(self.resources, self.project, tips, anew, kept.as_ref(), self.cancel)?;
+        let from_scratch = extent == SyncPlan::Again || comes_back;
+        update_lineage(self.resources, self.project, tips, from_scratch, kept.as_ref(), self.cancel)?;
 
         // Commits since the last complete sync, also those that an interrupted one wrote.
         let pending: Vec<Sha> = graph.order.iter().copied().filter(|commit| !indexed.contains(commit)).collect();
@@ -299,7 +304,7 @@ impl RepositorySync<'_> {
             summaries.insert(record.commit.sha, CommitSummary::of(stored.as_ref().unwrap_or(&record), named));
             page.items.push(item);
         }
-        self.commit(&page)?;
+        self.ingest(&page)?;
         self.reporter.advance(count);
         Ok(())
     }
@@ -319,11 +324,11 @@ impl RepositorySync<'_> {
             for merge in batch {
                 page.items.push(self.item(ItemKind::Merge, merge.sha.to_string(), None, None, merge));
             }
-            self.commit(&page)?;
+            self.ingest(&page)?;
         }
         let stored = self.resources.ledger().keys(self.project, ItemKind::Merge)?;
         let is_gone = |key: &String| Sha::from_hex(key.as_bytes()).is_none_or(|sha| !now.contains_key(&sha));
-        self.bury(ItemKind::Merge, stored.into_iter().filter(is_gone))
+        self.tombstone(ItemKind::Merge, stored.into_iter().filter(is_gone))
     }
 
     fn co_change(
@@ -336,7 +341,7 @@ impl RepositorySync<'_> {
             let pairs = co_changes(self.resources, self.project, name, counted, all)?;
             page.items.push(self.item(ItemKind::CoChange, name.to_owned(), None, None, &pairs));
         }
-        self.commit(&page)
+        self.ingest(&page)
     }
 
     fn branches(&mut self, tips: &Tips, default: &str) -> Result<()> {
@@ -346,9 +351,9 @@ impl RepositorySync<'_> {
             let branch = IndexedBranch { branch, default: name == default };
             page.items.push(self.item(ItemKind::Branch, name.clone(), None, None, &branch));
         }
-        self.commit(&page)?;
+        self.ingest(&page)?;
         let stored = self.resources.ledger().keys(self.project, ItemKind::Branch)?;
-        self.bury(ItemKind::Branch, stored.into_iter().filter(|name| !tips.contains_key(name)))
+        self.tombstone(ItemKind::Branch, stored.into_iter().filter(|name| !tips.contains_key(name)))
     }
 
     fn tags(&mut self, refs: &Refs) -> Result<()> {
@@ -357,15 +362,15 @@ impl RepositorySync<'_> {
             for tag in batch {
                 page.items.push(self.item(ItemKind::Tag, tag.name.as_str().to_owned(), None, None, tag));
             }
-            self.commit(&page)?;
+            self.ingest(&page)?;
         }
         let current: HashSet<&str> = refs.tags.iter().map(|tag| tag.name.as_str()).collect();
         let stored = self.resources.ledger().keys(self.project, ItemKind::Tag)?;
-        self.bury(ItemKind::Tag, stored.into_iter().filter(|name| !current.contains(name.as_str())))
+        self.tombstone(ItemKind::Tag, stored.into_iter().filter(|name| !current.contains(name.as_str())))
     }
 }
 
-/// The branches that are to be indexed, with their tips. One that is gone, or not there yet, keeps no others from being
+/// The branches to index, with their tips. One that is gone, or not there yet, keeps no others from being
 /// read; only when the repository is new it is a mistake.
 fn wanted(refs: &Refs, entry: &RepositoryEntry, default: &str) -> Result<Tips> {
     let is_wanted = |name: &str| match &entry.branches {

@@ -11,7 +11,7 @@ use crate::{error::Result, resources::Resources};
 /// Name of it in the ledger.
 const NAME: &str = "standing";
 /// What is kept of a commit. With another number commits are read again at the next sync.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// What everything that is said of a repository follows from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub(super) struct Checkpoint {
     /// How many commits are kept, the newest; all if absent.
     #[serde(default)]
     pub(super) window: Option<usize>,
+    /// Which files are looked into, as [`RepositorySettings::selection`](crate::settings::RepositorySettings::selection) says.
+    #[serde(default)]
+    pub(super) selection: String,
     /// Which [`FORMAT`] the records of commits have.
     #[serde(default)]
     pub(super) format: u32,
@@ -45,8 +48,10 @@ pub(super) enum SyncPlan {
     Nothing,
     /// What was said before holds, but for what new commits change.
     Forward,
-    /// The stored commits are as they were; everything that follows from them together is said anew.
-    Anew,
+    /// The stored commits are as they were; everything that follows from them together is computed again.
+    // Earlier versions noted it by this name.
+    #[serde(alias = "anew")]
+    Recompute,
     /// The commits are read again too.
     Again,
 }
@@ -67,11 +72,11 @@ pub(super) fn begin_sync(
     let standing = load_standing(resources, project)?;
     let own = match &standing.done {
         _ if full => SyncPlan::Again,
-        None => SyncPlan::Anew,
+        None => SyncPlan::Recompute,
         Some(done) if done.requires_reread(basis) => SyncPlan::Again,
-        Some(done) if done.default != basis.default => SyncPlan::Anew,
-        // Sums over commits of which some have left are made anew.
-        Some(done) if done.tips != basis.tips && basis.window.is_some() => SyncPlan::Anew,
+        Some(done) if done.default != basis.default || done.selection != basis.selection => SyncPlan::Recompute,
+        // Sums over commits of which some have left are rebuilt.
+        Some(done) if done.tips != basis.tips && basis.window.is_some() => SyncPlan::Recompute,
         Some(done) if done.tips != basis.tips => SyncPlan::Forward,
         Some(_) => SyncPlan::Nothing,
     };
@@ -80,7 +85,7 @@ pub(super) fn begin_sync(
         None => SyncPlan::Nothing,
         Some((other, extent)) if other == basis => *extent,
         Some((other, _)) if other.requires_reread(basis) => SyncPlan::Again,
-        Some((_, extent)) => (*extent).max(SyncPlan::Anew),
+        Some((_, extent)) => (*extent).max(SyncPlan::Recompute),
     };
     let extent = own.max(left);
     let done = standing.done.clone().unwrap_or_default();
@@ -103,4 +108,14 @@ fn load_standing(resources: &Resources, project: &str) -> Result<Standing> {
 
 fn put_standing(resources: &Resources, project: &str, standing: &Standing) -> Result<()> {
     Ok(resources.ledger().put_aggregate(project, NAME, &serde_json::to_vec(standing).unwrap_or_default())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_that_an_earlier_version_noted_is_read() {
+        assert_eq!(serde_json::from_str::<SyncPlan>("\"anew\"").unwrap(), SyncPlan::Recompute);
+    }
 }

@@ -32,13 +32,23 @@ pub(super) fn retire_commits(sync: &mut RepositorySync<'_>, kept: &HashSet<Sha>,
     Ok(ledger.record_rewritten(sync.project, &BTreeSet::new())?)
 }
 
-/// Marks the stored commits that no branch reaches any more, and takes the mark from those that one reaches again.
+/// Marks the stored commits that no branch reaches any more, and takes the mark from those that one reaches again. Those
+/// before the boundary of a shallow clone are reached, though not by its graph.
 pub(super) fn mark_unreachable(
     sync: &mut RepositorySync<'_>,
     graph: &CommitGraph,
     stored: &HashSet<Sha>,
+    boundary: &[Sha],
 ) -> Result<()> {
-    let left: BTreeSet<Sha> = stored.iter().copied().filter(|commit| !graph.has(*commit)).collect();
+    let mut left: BTreeSet<Sha> = stored.iter().copied().filter(|commit| !graph.has(*commit)).collect();
+    let mut reached = boundary.to_vec();
+    while let Some(commit) = reached.pop() {
+        if left.is_empty() {
+            break;
+        }
+        let Some(record) = commit_record(sync.resources, sync.project, &commit.to_string())? else { continue };
+        reached.extend(record.commit.parents.iter().copied().filter(|parent| left.remove(parent)));
+    }
     let Some(entry) = sync.resources.ledger().repository(sync.project)? else { return Ok(()) };
     // Noted before it is done: whatever may have a mark is looked at again, should this be interrupted.
     let looked_at: BTreeSet<Sha> = left.union(&entry.rewritten).copied().collect();
@@ -57,7 +67,7 @@ pub(super) fn mark_unreachable(
                 page.items.push(sync.commit_item(&record));
             }
         }
-        sync.commit(&page)?;
+        sync.ingest(&page)?;
     }
     if left != entry.rewritten {
         sync.resources.ledger().record_rewritten(sync.project, &left)?;

@@ -83,19 +83,19 @@ impl RepositorySync<'_> {
         }
     }
 
-    pub(super) fn commit(&mut self, page: &Page) -> Result<()> {
+    pub(super) fn ingest(&mut self, page: &Page) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(Error::new(ErrorKind::Conflict, "the sync was stopped"));
         }
-        let changes = self.resources.ledger().commit(page)?;
+        let changes = self.resources.ledger().ingest(page)?;
         self.report.changes.add(&changes);
         Ok(())
     }
 
-    pub(super) fn bury(&mut self, kind: ItemKind, keys: impl Iterator<Item = String>) -> Result<()> {
+    pub(super) fn tombstone(&mut self, kind: ItemKind, keys: impl Iterator<Item = String>) -> Result<()> {
         let gone: Vec<_> = keys.map(|key| (self.project.to_owned(), kind, key)).collect();
         if !gone.is_empty() {
-            self.report.gone += self.resources.ledger().bury(&gone, Timestamp::now())?;
+            self.report.gone += self.resources.ledger().tombstone(&gone, Timestamp::now())?;
         }
         Ok(())
     }

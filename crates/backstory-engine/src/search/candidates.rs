@@ -1,13 +1,14 @@
 //! Selects the documents that a search scores: some 180, proposed by words and by meaning. Conversations have a share
 //! of their own, since commits and code would crowd them out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
+    document_type::DocumentType,
     filter::{DocumentKind, Filter, is_same_name},
     terms::Terms,
 };
-use backstory_store::index::{self, DocumentFacts, Index, IndexError, PassageHit, PassageId};
+use backstory_store::index::{self, DocumentFacts, Index, IndexError, MAX_HITS, PassageId, VectorHit};
 use futures::future::try_join_all;
 use jiff::Timestamp;
 
@@ -24,41 +25,63 @@ use crate::{error::Result, resources::Resources};
 const LEXICAL_CANDIDATES: [usize; 2] = [150, 30];
 /// Documents that vector search proposes, of all kinds: it takes as long for many as for few.
 const SEMANTIC_CANDIDATES: usize = 150;
+/// Least cosine similarity of what is found by meaning alone for a query of which no document has a word.
+const LEAST_SIMILARITY: f32 = 0.25;
 /// Of each leg, how many documents of conversations are read,
 const CONVERSATIONS: usize = 60;
 /// how many commits,
 const COMMITS: usize = 12;
-/// and how many of code and documents.
+/// and how many of code and documents;
 const CODE: usize = 12;
+/// of these more where nothing else is wanted, as many of them are tests and stand behind.
+const CODE_ALONE: usize = 120;
 
 /// What the legs found, the best first.
 pub(super) struct Found {
     pub(super) mode: Mode,
     pub(super) words: Vec<index::Hit>,
-    pub(super) passages: Vec<PassageHit>,
+    pub(super) passages: Vec<VectorHit>,
     /// Vector of the query; empty if it was not asked for or could not be had.
     pub(super) vector: Vec<f32>,
     pub(super) warnings: Vec<String>,
+    /// Whether a leg found as many as it may, so that there may be more.
+    pub(super) is_cut: bool,
 }
 
-/// Asks both legs at the same time.
-pub(super) async fn retrieve_candidates(resources: &Resources, request: &SearchRequest, words: &str) -> Result<Found> {
+/// Asks both legs at the same time. Where the search is `within` some nodes all their documents are read anyway, and of
+/// meaning only the vector of the query is needed.
+pub(super) async fn retrieve_candidates(
+    resources: &Resources,
+    request: &SearchRequest,
+    words: &str,
+    within: Option<&Filter>,
+) -> Result<Found> {
     let index = resources.index();
-    let mode = request.mode;
+    let mode = match request.mode {
+        Mode::Hybrid if resources.embedder().is_off() => Mode::Lexical,
+        mode => mode,
+    };
     // In a task of its own, so that the legs can use a core each.
     let lexical = tokio::spawn({
         let (index, words) = (index.clone(), words.to_owned());
-        let filters = if mode == Mode::Semantic { vec![] } else { lexical_filters(&request.filter) };
+        let filters = match within {
+            _ if mode == Mode::Semantic => vec![],
+            Some(filter) => vec![(filter.clone(), MAX_HITS)],
+            None => lexical_filters(&request.filter),
+        };
         async move {
             let searches = filters.iter().map(|(filter, limit)| index.lexical(&words, filter, *limit));
-            Ok::<_, IndexError>(try_join_all(searches).await?.concat())
+            let found = try_join_all(searches).await?;
+            let is_cut = found.iter().zip(&filters).any(|(hits, (_, limit))| hits.len() >= *limit);
+            Ok::<_, IndexError>((found.concat(), is_cut))
         }
     });
     let semantic = async {
-        if mode == Mode::Lexical || index.coverage().embedded == 0 {
+        if mode == Mode::Lexical || (index.coverage().embedded == 0 && !resources.embedder().is_off()) {
             return Ok(Ok((vec![], vec![])));
         }
         match resources.embedder().embed_query(&request.query).await {
+            Ok(vector) if within.is_some() => Ok(Ok((vector, vec![]))),
             Ok(vector) => {
                 let hits = index.semantic(&vector, &candidate_filter(&request.filter), SEMANTIC_CANDIDATES).await;
                 hits.map(|hits| Ok((vector, hits)))
@@ -67,10 +90,13 @@ pub(super) async fn retrieve_candidates(resources: &Resources, request: &SearchR
         }
     };
     let (lexical, semantic) = tokio::join!(lexical, semantic);
-    let words = lexical??;
-    let mut found = Found { mode, words, passages: vec![], vector: vec![], warnings: vec![] };
+    let (words, is_cut) = lexical??;
+    let mut found = Found { mode, words, passages: vec![], vector: vec![], warnings: vec![], is_cut };
     match semantic? {
-        Ok((vector, passages)) => (found.vector, found.passages) = (vector, passages),
+        Ok((vector, passages)) => {
+            found.is_cut |= passages.len() >= SEMANTIC_CANDIDATES;
+            (found.vector, found.passages) = (vector, passages);
+        }
         Err(error) if mode == Mode::Semantic => return Err(error.into()),
         Err(error) => {
             tracing::debug!(%error, "no vector for the query");
@@ -113,10 +139,33 @@ pub(super) fn stored(passages: &[&ScoredPassage]) -> Vec<PassageId> {
 }
 
 impl Found {
+    /// Takes what was measured of all documents that the search is limited to for what meaning found.
+    pub(super) fn rank_by_meaning(&mut self, measured: &[ScoredPassage]) {
+        let mut nearest: BTreeMap<&str, f32> = BTreeMap::new();
+        for passage in measured.iter().filter(|passage| passage.similarity > 0.0) {
+            let known = nearest.entry(&passage.document).or_default();
+            *known = known.max(passage.similarity);
+        }
+        let mut hits: Vec<VectorHit> =
+            nearest.into_iter().map(|(id, score)| VectorHit { document: id.to_owned(), score }).collect();
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
+        self.passages = hits;
+    }
+
+    /// Drops what is not near in meaning: of a query with no word that anything has, the nearest vectors are near to
+    /// nothing.
+    pub(super) fn drop_distant(&mut self) {
+        self.passages.retain(|hit| hit.score >= LEAST_SIMILARITY);
+    }
+
+    /// What either leg proposed.
+    pub(super) fn proposed(&self) -> impl Iterator<Item = &String> {
+        self.words.iter().map(|hit| &hit.document).chain(self.passages.iter().map(|hit| &hit.document))
+    }
+
     /// The documents that are read: the best of each leg and kind, what they are part of, and what the query names.
     pub(super) fn chosen(&self, index: &Index, filter: &Filter, understood: &ParsedQuery) -> Vec<String> {
-        let ids = self.words.iter().map(|hit| &hit.document).chain(self.passages.iter().map(|hit| &hit.document));
-        let facts = index.facts(ids.map(String::as_str));
+        let facts = index.facts(self.proposed().map(String::as_str));
         let mut chosen: BTreeSet<String> = BTreeSet::new();
         let words = self.words.iter().map(|hit| hit.document.as_str());
         let meaning = self.passages.iter().map(|hit| hit.document.as_str());
@@ -153,7 +202,7 @@ impl Left {
         if filter.kinds.is_empty() || filter.kinds.iter().any(|kind| is_conversation(*kind)) {
             Self { conversations: CONVERSATIONS, commits: COMMITS, code: CODE }
         } else {
-            Self { conversations: 0, commits: CONVERSATIONS, code: CONVERSATIONS }
+            Self { conversations: 0, commits: CONVERSATIONS, code: CODE_ALONE }
         }
     }
 
@@ -173,14 +222,18 @@ fn wants_threads(filter: &Filter) -> bool {
     filter.kinds.is_empty() || filter.kinds.iter().any(|kind| !kind.is_part())
 }
 
-/// Documents that may count for one that is wanted: an issue also has its discussions, whoever wrote them.
-fn candidate_filter(filter: &Filter) -> Filter {
+/// Documents that may count for one that is wanted: an issue also has its discussions, by any author.
+pub(super) fn candidate_filter(filter: &Filter) -> Filter {
     if !wants_threads(filter) {
         return filter.clone();
     }
     let mut filter = Filter { authors: vec![], after: None, before: None, ..filter.clone() };
     let parts = parts_of(&filter.kinds);
     filter.kinds.extend(parts);
+    let of_threads = [DocumentType::Issue, DocumentType::MergeRequest];
+    if filter.document_types.iter().any(|document_type| of_threads.contains(document_type)) {
+        filter.document_types.push(DocumentType::Discussion);
+    }
     filter
 }
 
@@ -233,7 +286,12 @@ fn lexical_filters(filter: &Filter) -> Vec<(Filter, usize)> {
 }
 
 pub(crate) fn is_excluded(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
-    filter.exclude.iter().any(|excluded| **excluded == *id || **excluded == *facts.thread)
+    is_of(&filter.exclude, id, facts)
+}
+
+/// Whether a document is one of these, or a part of one.
+fn is_of(nodes: &[String], id: &str, facts: &DocumentFacts) -> bool {
+    nodes.iter().any(|node| **node == *id || **node == *facts.thread)
 }
 
 fn is_one_of(name: &str, names: &[String]) -> bool {
@@ -246,10 +304,13 @@ pub(crate) fn meets(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
     (filter.kinds.is_empty() || filter.kinds.contains(&facts.kind))
         && (filter.authors.is_empty() || facts.author.as_deref().is_some_and(|own| is_one_of(own, &filter.authors)))
         && filter.labels.iter().all(|label| facts.labels.iter().any(|own| is_same_name(own, label)))
-        && filter.path.as_deref().is_none_or(|prefix| facts.is_below(prefix))
-        && (!filter.governing || facts.governing)
+        && (filter.paths.is_empty() || filter.paths.iter().any(|prefix| facts.is_below(prefix)))
+        && (filter.languages.is_empty() || filter.extensions().into_iter().any(|of| facts.has_extension(of)))
+        && (filter.document_types.is_empty() || filter.document_types.contains(&facts.document_type))
         && within(facts.created_at)
         && filter.project.as_deref().is_none_or(|project| *project == *facts.project)
+        && (filter.projects.is_empty() || filter.projects.iter().any(|project| **project == *facts.project))
+        && (filter.nodes.is_empty() || is_of(&filter.nodes, id, facts))
         && filter.state.is_none_or(|state| facts.state == Some(state))
         && !is_excluded(filter, id, facts)
 }

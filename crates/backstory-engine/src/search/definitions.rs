@@ -5,6 +5,7 @@ use std::{collections::HashSet, sync::LazyLock};
 use backstory_model::{
     filter::{DocumentKind, Filter},
     id::NodeId,
+    terms::QueryTerms,
 };
 use backstory_store::index::Projects;
 use regex::Regex;
@@ -39,11 +40,39 @@ pub(crate) fn symbols(text: &str) -> Vec<&str> {
     found.filter(|name| (2..=MAX_NAME).contains(&name.len())).take(MAX_NAMES).collect()
 }
 
+static NAMED_AS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(?:class|struct|enum|trait|interface|type|function|method|macro|constant|def|fn|func)\s+`?(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)",
+    )
+    .expect("the pattern is constant")
+});
+
+/// Names of a question about code: those that look like it, those after a word like `class`, and the only word.
+pub(super) fn names_asked_for(text: &str) -> Vec<&str> {
+    let mut names = symbols(text);
+    let says_something = |name: &&str| !QueryTerms::of(name).terms.is_empty();
+    let named = NAMED_AS.captures_iter(text).filter_map(|found| Some(found.name("name")?.as_str()));
+    for name in named.filter(says_something).chain(only_name(text)) {
+        if !names.contains(&name) && (2..=MAX_NAME).contains(&name.len()) {
+            names.push(name);
+        }
+    }
+    names.truncate(MAX_NAMES);
+    names
+}
+
 /// The name if a text is nothing but one that looks like code.
 pub(super) fn only_symbol(text: &str) -> Option<&str> {
     let text = text.trim();
     let is_whole = NAME.find(text).is_some_and(|found| found.len() == text.len());
     symbols(text).into_iter().next().filter(|_| is_whole)
+}
+
+/// The name if a text is nothing but one that code could have.
+pub(crate) fn only_name(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let found = NAME.find(text).filter(|found| found.len() == text.len())?;
+    Some(bare(found.as_str())).filter(|name| (2..=MAX_NAME).contains(&name.len()))
 }
 
 fn bare(name: &str) -> &str {
@@ -69,7 +98,9 @@ pub(crate) struct Definition {
 
 /// The definitions of a name, of those that a filter does not leave out; those with the whole name first.
 pub(crate) async fn find_definitions(resources: &Resources, name: &str, filter: &Filter) -> Result<Vec<Definition>> {
-    let within = Filter { kinds: vec![DocumentKind::Code], project: filter.project.clone(), ..Filter::default() };
+    let projects = filter.projects.clone();
+    let within =
+        Filter { kinds: vec![DocumentKind::Code], project: filter.project.clone(), projects, ..Filter::default() };
     let index = resources.index();
     let (path, own) = name.rsplit_once('#').map_or((None, name), |(path, own)| (Some(path), own));
     let own = own.replace("->", ".");

@@ -140,7 +140,7 @@ impl NearnessRange {
     }
 }
 
-/// A document that is ranked, with all that speaks for it.
+/// A document that is ranked, with all the evidence for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidate {
     /// Its passages, of its own and of its parts, the best first.

@@ -18,7 +18,7 @@ use crate::{
 /// Longest name of a person or label, in characters: every name that is known is compared with it.
 const MAX_NAME: usize = 200;
 /// Most authors and most labels of a filter.
-const MAX_NAMES: usize = 100;
+pub(crate) const MAX_NAMES: usize = 100;
 /// Letters of a name for each of which there may be one typo, for the name with fewer typos to be nearer.
 const LETTERS_PER_TYPO: usize = 3;
 /// Names that nothing has, of which each is told with the nearest one.
@@ -31,14 +31,14 @@ pub(crate) async fn expand_author_names(resources: &Resources, filter: &mut Filt
         return Ok(Vec::new());
     }
     let asked = filter.clone();
-    let (authors, absent) = resources.blocking(move |resources| settled_names(resources, &asked)).await?;
+    let (authors, absent) = resources.blocking(move |resources| resolve_names(resources, &asked)).await?;
     filter.authors = authors;
     Ok(absent)
 }
 
 /// All that the authors of a filter are called, and what to say of names that nothing has. Compares each with every
 /// name that is known.
-fn settled_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>, Vec<String>)> {
+fn resolve_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>, Vec<String>)> {
     let index = resources.index();
     let known = |what: Named, names: &[String]| {
         if names.is_empty() { BTreeSet::new() } else { index.known(what, Projects::of(filter)) }

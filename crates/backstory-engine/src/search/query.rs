@@ -3,14 +3,19 @@
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use backstory_model::{
+    document_type::DocumentType,
+    file_role::{FileRole, roles_asked_for},
     filter::{DocumentKind, Filter},
     id::NodeId,
     reference::{self, Context},
     terms::QueryTerms,
     time::{day, parse_instant},
 };
+use backstory_store::index::DocumentFacts;
 use jiff::{Span, Timestamp, ToSpan as _, tz::TimeZone};
 use regex::Regex;
+
+use super::code::worth_of_role;
 
 /// Most things that are taken for named by a query.
 const MAX_NAMED: usize = 20;
@@ -30,8 +35,16 @@ pub(super) struct ParsedQuery {
     pub(super) defining: BTreeSet<String>,
     /// User names that it names with `@`.
     pub(super) people: Vec<String>,
+    /// Whether it is nothing but the name of code, or looks like one.
+    pub(super) is_name: bool,
+    /// Whether nothing but code is searched for.
+    pub(super) only_code: bool,
+    /// The files besides sources that it asks for.
+    pub(super) roles: Vec<FileRole>,
     /// Whether it asks for a place in the code rather than for a reason.
     pub(super) asks_for_code: bool,
+    /// Whether it asks how something is run, installed, deployed or configured.
+    pub(super) asks_how_to_use: bool,
     /// Conditions that it says in words.
     pub(super) filter: Filter,
     /// How it was understood, for people.
@@ -42,6 +55,14 @@ static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[\w.-]+(?:/[\w.-]+)
 static ASKS_FOR_CODE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)^\s*(?:where\b|which (?:function|file|class|method|type|module)|in which file|show (?:me )?the (?:code|function|implementation))",
+    )
+});
+static ASKS_HOW_TO_USE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?ix)
+        \bhow\s+(?:do|can|could|should|would|to|is|are|does)\b .* \b(?:run|start|install|deploy|configure|set\s?up|build|compile|launch|docker)
+        | ^\s*(?:please\s+)?(?:run(?:ning)?|install(?:ing|ation)?|deploy(?:ing|ment)?|configur(?:e|ing|ation)|set(?:ting)?\s?up
+            |docker|getting\s+started|quick\s?start|usage)\b(?:\W+\w+){0,5}\W*$",
     )
 });
 static AGO: LazyLock<Regex> = LazyLock::new(|| {
@@ -63,7 +84,9 @@ impl ParsedQuery {
         let rest = understood.extract_time_range(query, now);
         understood.terms = QueryTerms::of(&rest);
         understood.words = QueryTerms::words(&rest);
+        understood.roles = roles_asked_for(query);
         understood.asks_for_code = ASKS_FOR_CODE.is_match(query);
+        understood.asks_how_to_use = !understood.asks_for_code && ASKS_HOW_TO_USE.is_match(query);
         if let Some(context) = project {
             understood.extract_references(query, context);
         }
@@ -129,9 +152,20 @@ impl ParsedQuery {
         filter
     }
 
-    /// How much a kind of document counts as an answer: a question about code is seldom answered by code.
-    pub(super) fn prior(&self, kind: DocumentKind) -> f32 {
-        match kind {
+    /// How much a document counts as an answer: a question about code is seldom answered by code, and how something is
+    /// used is said by the README and other documentation first.
+    pub(super) fn prior(&self, facts: &DocumentFacts) -> f32 {
+        if self.only_code {
+            return worth_of_role(&self.roles, facts);
+        }
+        let is_file = matches!(facts.kind, DocumentKind::File | DocumentKind::Section);
+        if self.asks_how_to_use && is_file && facts.document_type != DocumentType::Code {
+            return if facts.paths().any(is_readme) { README } else { GUIDE };
+        }
+        if self.asks_how_to_use && facts.kind == DocumentKind::Commit {
+            return COMMIT_ABOUT_USE;
+        }
+        match facts.kind {
             DocumentKind::Issue | DocumentKind::MergeRequest | DocumentKind::Discussion => 1.0,
             DocumentKind::Commit => COMMIT,
             DocumentKind::File | DocumentKind::Code | DocumentKind::Section if self.asks_for_code => 1.1,
@@ -145,6 +179,18 @@ impl ParsedQuery {
 const COMMIT: f32 = 0.85;
 const CODE: f32 = 0.7;
 const SECTION: f32 = 0.8;
+/// Where it is asked how something is used.
+const README: f32 = 1.6;
+const GUIDE: f32 = 1.3;
+const COMMIT_ABOUT_USE: f32 = 0.5;
+
+/// Whether a file says by its name that it introduces to what is in its directory.
+fn is_readme(path: &str) -> bool {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name).to_ascii_lowercase();
+    ["readme", "install", "getting-started", "getting_started", "quickstart"]
+        .iter()
+        .any(|begin| name.starts_with(begin))
+}
 
 #[cfg(test)]
 mod tests {
@@ -192,5 +238,16 @@ mod tests {
         assert!(of("Where is the token checked?").asks_for_code);
         assert!(of("which function parses dates").asks_for_code);
         assert!(!of("Why is the token checked where it is?").asks_for_code);
+    }
+
+    #[test]
+    fn questions_for_the_use_of_something_are_told_from_others() {
+        for query in ["how do I run it with docker", "install", "How to configure the cache?", "Docker compose setup"] {
+            assert!(of(query).asks_how_to_use, "{query}");
+        }
+        for query in ["why does the deploy job fail on Mondays when the cache is cold and nobody looks", "token expiry"]
+        {
+            assert!(!of(query).asks_how_to_use, "{query}");
+        }
     }
 }

@@ -14,8 +14,16 @@ use backstory_model::{
 };
 use backstory_store::{graph::Direction, index::DocumentFacts};
 
-use super::{Member, Order, candidates::meets, evidence::Candidate, facts_of, id_of};
-use crate::{error::Result, resources::Resources};
+use super::{
+    Member, SearchRequest,
+    candidates::meets,
+    evidence::Candidate,
+    expand::{Expansion, Relations, add_relations, graph_candidates, relate, relation_of},
+    facts_of, id_of,
+    order::Order,
+    scope::Scope,
+};
+use crate::{error::Result, resources::Resources, walk::Reached};
 
 /// Hits whose place in the graph is looked up.
 const LOOKED_UP: usize = 20;
@@ -23,14 +31,8 @@ const LOOKED_UP: usize = 20;
 const CARRIED: usize = 12;
 /// Deepest nesting of merges that is followed.
 const MAX_MERGES: usize = 2;
-/// The strongest hits, whose neighbours gain where that counts.
-const SEEDS: usize = 5;
-/// Neighbours of one node that are followed.
-const MAX_NEIGHBOURS: usize = 200;
-/// What a neighbour of something named in the query gains, of 1.
-const NEAR_NAMED: f32 = 0.5;
-/// What a neighbour of the strongest hit gains.
-const NEAR_STRONG: f32 = 0.25;
+/// Hits before the first one that only the graph found.
+pub(super) const UNMIXED: usize = 10;
 /// Words that are told of those that were found.
 const MAX_WORDS: usize = 6;
 
@@ -42,8 +44,16 @@ pub(super) struct Story {
     pub(super) score: f32,
     /// What a reranking model says of it.
     pub(super) reranked: Option<f32>,
-    /// What in the graph speaks for it.
-    neighbour: Option<(&'static str, String)>,
+    /// How the graph ties it to what the query names, to what the search is near to, or to other hits.
+    pub(super) reached: Option<Reached>,
+}
+
+/// The stories of a search.
+pub(super) struct Stories {
+    /// The best first.
+    pub(super) stories: Vec<Story>,
+    /// How documents are tied to the strongest, if the graph was walked.
+    pub(super) relations: Option<Relations>,
 }
 
 impl Story {
@@ -79,7 +89,7 @@ impl Story {
             let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
             why.push(format!("lexical {:.2}{words}", parts.lexical));
         }
-        why.extend(self.reranked.map(|judgement| format!("reranked {judgement:.2}")));
+        why.extend(self.reranked.map(|judgment| format!("reranked {judgment:.2}")));
         if parts.recency > 0.0 {
             why.push(format!("recency {:.2}", parts.recency));
         }
@@ -89,8 +99,11 @@ impl Story {
         if parts.author > 0.0 {
             why.push("by somebody the query names".to_owned());
         }
-        if let Some((edge, other)) = &self.neighbour {
-            why.push(if edge.is_empty() { "named in the query".to_owned() } else { format!("{edge} {other}") });
+        if order.understood.named.iter().any(|id| id_of(id) == self.lead) {
+            why.push("named in the query".to_owned());
+        } else if let Some(reached) = self.reached.as_ref().filter(|reached| !reached.path.is_empty()) {
+            let edges = reached.path.iter().map(|edge| format!("{} {} {}", edge.from, edge.edge.name(), edge.to));
+            why.push(format!("relationship {:.2}: {}", reached.strength, edges.collect::<Vec<_>>().join(", ")));
         }
         why
     }
@@ -101,8 +114,6 @@ impl Story {
 struct Links {
     /// Pairs that are one story: an issue and what closed it.
     same: Vec<(String, String, Edge)>,
-    /// Neighbours of the strongest hits and of what the query names: whose, by which edge.
-    near: BTreeMap<String, (f32, &'static str, String)>,
 }
 
 impl Links {
@@ -112,41 +123,44 @@ impl Links {
     }
 }
 
-/// Ranks candidates, lets neighbours of the strongest gain, and folds what belongs together.
+/// Ranks candidates and folds what belongs together. Where the relationship has a weight, the neighborhood of the
+/// strongest ones is walked first, and what only that finds is ranked with the others.
 pub(super) async fn group_results(
     resources: &Resources,
     candidates: BTreeMap<String, Candidate>,
     order: &mut Order<'_>,
-    filter: &Filter,
-) -> Result<Vec<Story>> {
+    request: &SearchRequest,
+    scope: Option<&Scope>,
+) -> Result<Stories> {
+    let filter = &request.filter;
     let (mut candidates, mut carried) = fold_commits_into_merge_requests(resources, candidates, order, filter).await?;
     order.complete(&mut candidates);
-    let first = order.ranked(&candidates);
-    let mut looked_up: Vec<NodeId> = first.iter().take(LOOKED_UP).filter_map(|(id, _)| id.parse().ok()).collect();
-    looked_up.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
-    let named = order.understood.named.clone();
-    let counts_relationship = order.weights().relationship > 0.0;
-    let mut seeds = Vec::new();
-    if counts_relationship {
-        seeds.extend(named.iter().map(|id| (id.clone(), NEAR_NAMED)));
-        seeds.extend(looked_up.iter().take(SEEDS).map(|id| (id.clone(), NEAR_STRONG)));
-    }
-    let mut links = resources.blocking(move |resources| load_links(resources, &looked_up, &seeds)).await?;
-    for id in &named {
-        links.near.insert(id_of(id), (1.0, "", String::new()));
-    }
-    let mut neighbours = HashMap::new();
-    for (id, (gain, edge, other)) in &links.near {
-        if let Some(candidate) = candidates.get_mut(id) {
-            if counts_relationship {
-                candidate.parts.relationship = *gain;
+    let named = &order.understood.named;
+    let mut relations: Relations =
+        named.iter().map(|id| (id_of(id), Reached { strength: 1.0, path: Vec::new() })).collect();
+    let is_walked = scope.is_some() || order.weights().relationship > 0.0;
+    if is_walked {
+        relations = match scope {
+            Some(scope) => relations.into_iter().chain(scope.relations.clone()).collect(),
+            None => {
+                let ranked = order.by_relevance(candidates.iter().map(|(id, of)| (id.as_str(), of)));
+                relate(resources, &ranked, named).await?
             }
-            neighbours.insert(id.clone(), (*edge, other.clone()));
+        };
+        if scope.is_none() && request.expansion == Expansion::Neighbors {
+            let known = candidates.keys().map(String::as_str).collect();
+            let found = graph_candidates(resources, &relations, &known, order, filter).await?;
+            candidates.extend(found);
         }
+        add_relations(&mut candidates, &relations);
     }
+    let ranked = order.ranked(&candidates);
+    let mut looked_up: Vec<NodeId> = ranked.iter().take(LOOKED_UP).filter_map(|(id, _)| id.parse().ok()).collect();
+    looked_up.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
+    let links = resources.blocking(move |resources| load_links(resources, &looked_up)).await?;
     let mut stories: Vec<Story> = Vec::new();
     let mut leader: HashMap<String, usize> = HashMap::new();
-    for (id, score) in order.ranked(&candidates) {
+    for (id, score) in ranked {
         let Some(mut candidate) = candidates.remove(&id) else { continue };
         // Of a file the definition that is asked for is shown.
         candidate.passages.sort_by_key(|passage| !order.understood.definitions.contains(&passage.document));
@@ -174,13 +188,51 @@ pub(super) async fn group_results(
         let members = others.iter().filter_map(|(other, relation)| Member::new(other, *relation));
         let members = members.chain(carried.remove(&id).unwrap_or_default());
         let members = members.collect::<BTreeSet<_>>().into_iter().collect();
-        let neighbour = neighbours.remove(&id);
-        stories.push(Story { lead: id, members, candidate, score, reranked: None, neighbour });
+        let reached = relation_of(&id, &candidate, &relations).cloned();
+        stories.push(Story { lead: id, members, candidate, score, reranked: None, reached });
     }
+    Ok(Stories { stories, relations: is_walked.then_some(relations) })
+}
+
+/// What only the graph finds, walking from the leading documents: the most strongly tied first, those that have more of
+/// the query before others.
+pub(super) async fn stories_of_graph(
+    resources: &Resources,
+    ordinary: &[Story],
+    relations: &Relations,
+    order: &mut Order<'_>,
+    filter: &Filter,
+) -> Result<Vec<Story>> {
+    let members: Vec<String> =
+        ordinary.iter().flat_map(|story| &story.members).map(|member| id_of(&member.id)).collect();
+    let known = ordinary.iter().map(|story| story.lead.as_str()).chain(members.iter().map(String::as_str)).collect();
+    let candidates = graph_candidates(resources, relations, &known, order, filter).await?;
+    let scores: BTreeMap<String, f32> = order.ranked(&candidates).into_iter().collect();
+    let mut stories: Vec<Story> = Vec::new();
+    for (id, candidate) in candidates {
+        let score = scores.get(&id).copied().unwrap_or(0.0);
+        let reached = relation_of(&id, &candidate, relations).cloned();
+        stories.push(Story { lead: id, members: Vec::new(), candidate, score, reranked: None, reached });
+    }
+    let worth = |story: &Story| story.score + story.candidate.parts.relationship;
+    stories.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then_with(|| a.lead.cmp(&b.lead)));
     Ok(stories)
 }
 
-/// A commit that a merge request carried speaks for that: the strongest become parts of their merge requests,
+/// Puts what only the graph found behind the first hits, then in every second place.
+pub(super) fn behind(ordinary: Vec<Story>, of_graph: Vec<Story>) -> Vec<Story> {
+    let (mut ordinary, mut of_graph) = (ordinary.into_iter(), of_graph.into_iter());
+    let mut stories: Vec<Story> = ordinary.by_ref().take(UNMIXED).collect();
+    loop {
+        let pair = [of_graph.next(), ordinary.next()];
+        if pair.iter().all(Option::is_none) {
+            return stories;
+        }
+        stories.extend(pair.into_iter().flatten());
+    }
+}
+
+/// A commit that a merge request introduced is evidence for that: the strongest become parts of their merge requests,
 /// which may not have been found themselves. Also returns what became part of what.
 async fn fold_commits_into_merge_requests(
     resources: &Resources,
@@ -237,8 +289,8 @@ fn introducing_merge_request(resources: &Resources, commit: &NodeId) -> Result<O
     Ok(None)
 }
 
-/// The links of nodes, and the neighbours of `seeds`, with what each seed lets them gain.
-fn load_links(resources: &Resources, ids: &[NodeId], seeds: &[(NodeId, f32)]) -> Result<Links> {
+/// The links of nodes.
+fn load_links(resources: &Resources, ids: &[NodeId]) -> Result<Links> {
     let graph = resources.graph();
     let mut links = Links::default();
     for id in ids {
@@ -249,15 +301,6 @@ fn load_links(resources: &Resources, ids: &[NodeId], seeds: &[(NodeId, f32)]) ->
         };
         for end in graph.edges(id, direction, Some(edge))? {
             links.same.push((id_of(id), id_of(&end.other), edge));
-        }
-    }
-    for (id, gain) in seeds {
-        for direction in [Direction::Out, Direction::In] {
-            for end in graph.edges(id, direction, None)?.into_iter().take(MAX_NEIGHBOURS) {
-                if is_reference(end.edge) {
-                    links.near.entry(id_of(&end.other)).or_insert_with(|| (*gain, end.edge.name(), id_of(id)));
-                }
-            }
         }
     }
     Ok(links)
@@ -292,10 +335,4 @@ impl Member {
     fn new(id: &str, relation: Edge) -> Option<Self> {
         Some(Self { id: id.parse().ok()?, relation })
     }
-}
-
-/// Edges by which one text leads to another.
-fn is_reference(edge: Edge) -> bool {
-    use Edge::{Closes, Duplicates, Fixes, Mentions, References, RelatesTo, Reverts};
-    matches!(edge, Closes | Mentions | References | RelatesTo | Duplicates | Fixes | Reverts)
 }

@@ -4,11 +4,16 @@ use backstory_model::{entity::State, filter::DocumentKind, id::NodeId, score::Pa
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Hit, Member, SearchRequest, SearchResponse, search_documents};
+use super::{
+    Hit, Member, SearchRequest, SearchResponse,
+    provenance::{HitChunk, chunks_of},
+    search_documents,
+};
 use crate::{
     error::Result,
     resources::Resources,
     use_case::{UseCase, Weight},
+    walk::GraphEdge,
 };
 
 /// A hit without the text of its document.
@@ -52,6 +57,12 @@ pub struct HitSummary {
     pub why: Vec<String>,
     /// What else belongs to the story.
     pub members: Vec<Member>,
+    /// The edges by which the graph leads to it, from what the search is near to or from another hit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reached_by: Vec<GraphEdge>,
+    /// The piece that answers best; `None` if it cannot be read any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<HitChunk>,
     /// Of a discussion, its issue or merge request; of code and sections, their file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<NodeId>,
@@ -66,17 +77,29 @@ impl UseCase for SearchRequest {
     type Answer = SearchResponse<HitSummary>;
 
     async fn run(self, resources: &Resources) -> Result<Self::Answer> {
-        let SearchResponse { query, mode, ranking, coverage, took_ms, understood, warnings, hits } =
-            search_documents(resources, self).await?;
-        let hits = hits.into_iter().filter_map(Hit::into_summary).collect();
-        Ok(SearchResponse { query, mode, ranking, coverage, took_ms, understood, warnings, hits })
+        let found = search_documents(resources, self).await?;
+        let chunks = chunks_of(resources, &found.query, &found.hits).await?;
+        let hits = found.hits.into_iter().zip(chunks).filter_map(|(hit, chunk)| hit.into_summary(chunk)).collect();
+        Ok(SearchResponse {
+            query: found.query,
+            mode: found.mode,
+            ranking: found.ranking,
+            coverage: found.coverage,
+            took_ms: found.took_ms,
+            understood: found.understood,
+            warnings: found.warnings,
+            hits,
+            next: found.next,
+            facets: found.facets,
+            candidates: found.candidates,
+        })
     }
 }
 
 impl Hit {
     /// Leaves the texts out. `None` if the id of the document is not a reference.
-    fn into_summary(self) -> Option<HitSummary> {
-        let Self { document, snippet, score, parts, why, passages: _, members } = self;
+    fn into_summary(self, chunk: Option<HitChunk>) -> Option<HitSummary> {
+        let Self { document, snippet, score, parts, why, passages: _, members, reached_by } = self;
         let facts = document.facts;
         Some(HitSummary {
             parent: if *facts.thread == *document.id { None } else { facts.thread.parse().ok() },
@@ -97,6 +120,8 @@ impl Hit {
             parts,
             why,
             members,
+            reached_by,
+            chunk,
             confidential: facts.confidential,
         })
     }

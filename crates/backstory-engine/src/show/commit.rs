@@ -7,7 +7,9 @@ use backstory_model::{
     entity::Item,
     id::NodeId,
     repository::Record,
+    security::SecurityFlag,
 };
+use backstory_store::graph::Direction;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +17,7 @@ use crate::{
     error::Result,
     generated::CommitClassification,
     generated::{hundredths, results::classification_by_model},
-    read::{load_item, not_found},
+    read::{load_edges, load_item, not_found},
     resources::Resources,
 };
 
@@ -44,6 +46,12 @@ pub struct CommitDetails {
     pub change_type_rule: Option<Rule>,
     /// Type of the change by a language model.
     pub model_classification: Option<CommitClassification>,
+    /// What it says of security, each with the line that says it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub security_flags: Vec<SecurityFlag>,
+    /// Tickets of other trackers that it names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tickets: Vec<NodeId>,
     /// Lines added, compared with the first parent.
     pub insertions: u64,
     /// Lines deleted, compared with the first parent.
@@ -98,10 +106,20 @@ pub(super) async fn commit_details(resources: &Resources, id: &NodeId) -> Result
         change_type_confidence: main.map(|main| hundredths(main.confidence)),
         change_type_rule: main.map(|main| main.rule),
         model_classification: classification_by_model(resources, id).await?,
+        security_flags: classify::security_flags(commit),
+        tickets: tickets_of(resources, id).await?,
         insertions,
         deletions,
         file_count: commit.changes.len(),
         files: commit.changes.iter().take(MAX_FILES).map(FileSummary::from).collect(),
         url: Some(commit_url(of_repository.context(), &commit.sha.to_string())).filter(|url| !url.is_empty()),
     })
+}
+
+async fn tickets_of(resources: &Resources, id: &NodeId) -> Result<Vec<NodeId>> {
+    let edges = load_edges(resources, vec![id.clone()], Direction::Out, None).await?;
+    let mut tickets: Vec<NodeId> = edges.into_iter().flatten().map(|end| end.other).collect();
+    tickets.retain(|other| matches!(other, NodeId::Ticket(_)));
+    tickets.dedup();
+    Ok(tickets)
 }

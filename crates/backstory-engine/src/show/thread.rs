@@ -4,8 +4,9 @@ use std::ops::Not;
 
 use backstory_model::{
     edge::Edge,
-    entity::{Discussion, Item, MergeRequest, Note, NoteKind, Position},
+    entity::{Discussion, Item, MergeRequest, Note, NoteKind, Position, ProposedFile},
     id::{NodeId, ThreadId, ThreadKind},
+    security::SecurityFlag,
 };
 use backstory_store::graph::{AdjacentEdge, Direction, InferredLink};
 use jiff::Timestamp;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::{Error, Result},
     generated::{ThreadNotes, results::notes_by_model},
-    read::{find_person, load_discussions, load_item, not_found},
+    read::{find_person, load_discussions, load_item, not_found, thread_not_found},
     resources::{Resources, blocking},
     threads::ThreadSummary,
 };
@@ -24,8 +25,16 @@ const MAX_NOTES: usize = 10_000;
 /// Most edges of a direction.
 const MAX_EDGES: usize = 100;
 /// Edges that start at an issue or merge request, as far as they are shown.
-const OUT: [Edge; 7] =
-    [Edge::Closes, Edge::MergedAs, Edge::RelatesTo, Edge::Blocks, Edge::Duplicates, Edge::References, Edge::Mentions];
+const OUT: [Edge; 8] = [
+    Edge::Closes,
+    Edge::Fixes,
+    Edge::MergedAs,
+    Edge::RelatesTo,
+    Edge::Blocks,
+    Edge::Duplicates,
+    Edge::References,
+    Edge::Mentions,
+];
 /// Edges that end there, as far as they are shown.
 const IN: [Edge; 5] = [Edge::Closes, Edge::RelatesTo, Edge::Blocks, Edge::Duplicates, Edge::References];
 
@@ -57,6 +66,9 @@ pub struct ThreadDetails {
     /// What only a merge request has.
     #[serde(flatten)]
     pub merge_request: Option<MergeRequestDetails>,
+    /// What its title and text say of security, each with the line that says it; the title is line 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub security_flags: Vec<SecurityFlag>,
     /// Design notes that a language model wrote about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_notes: Option<ThreadNotes>,
@@ -83,6 +95,9 @@ pub struct MergeRequestDetails {
     pub merged_at: Option<Timestamp>,
     /// User name of who merged it.
     pub merged_by: Option<String>,
+    /// Files that it would change, by path; none once it is merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<ProposedFile>,
 }
 
 impl From<&MergeRequest> for MergeRequestDetails {
@@ -93,6 +108,7 @@ impl From<&MergeRequest> for MergeRequestDetails {
             approved_by: mr.approved_by.clone(),
             merged_at: mr.merged_at,
             merged_by: mr.merged_by.clone(),
+            files: mr.files.clone(),
         }
     }
 }
@@ -265,7 +281,8 @@ pub(super) async fn thread_details(resources: &Resources, id: &ThreadId) -> Resu
     let item = load_item(resources, id.clone().into()).await?;
     let summarize = |item: &Item| Some((ThreadSummary::from_item(item)?, item.as_thread()?.clone()));
     let Some((summary, thread)) = item.as_ref().and_then(summarize) else {
-        return Err(not_found(id.kind.name(), &id.to_string()));
+        let id = id.clone();
+        return Err(resources.blocking(move |resources| thread_not_found(resources, id.kind.name(), &id)).await?);
     };
     let merge_request = match &item {
         Some(Item::MergeRequest(mr)) => Some(MergeRequestDetails::from(mr)),
@@ -282,6 +299,7 @@ pub(super) async fn thread_details(resources: &Resources, id: &ThreadId) -> Resu
     let discussions = load_discussions(resources, vec![id.clone()]).await?.remove(id).unwrap_or_default();
     let mut discussions: Vec<DiscussionDetails> = discussions.iter().map(DiscussionDetails::from).collect();
     let omitted_notes = limit_notes(&mut discussions);
+    let security_flags = thread.security_flags();
     Ok(ThreadDetails {
         summary,
         kind: id.kind,
@@ -293,6 +311,7 @@ pub(super) async fn thread_details(resources: &Resources, id: &ThreadId) -> Resu
         description: thread.description,
         confidential: thread.confidential,
         merge_request,
+        security_flags,
         model_notes: notes_by_model(resources, id.clone()).await?,
         discussions,
         omitted_notes,
@@ -314,6 +333,20 @@ pub(super) async fn discussion_with_parent(
     let parent_item = load_item(resources, parent.clone().into()).await?;
     let parent_title = parent_item.as_ref().and_then(Item::as_thread).map(|thread| thread.title.clone());
     Ok(DiscussionWithParent { discussion, parent: parent.clone(), parent_title })
+}
+
+/// The discussion that a note is part of.
+pub(super) async fn discussion_of_note(
+    resources: &Resources,
+    thread: &ThreadId,
+    note: u64,
+) -> Result<DiscussionWithParent> {
+    let discussions = load_discussions(resources, vec![thread.clone()]).await?.remove(thread).unwrap_or_default();
+    let found = discussions.iter().find(|discussion| discussion.notes.iter().any(|known| known.id == note));
+    match found {
+        Some(discussion) => discussion_with_parent(resources, &discussion.node_id(), thread).await,
+        None => Err(not_found("note", &NodeId::Note { thread: thread.clone(), id: note }.to_string())),
+    }
 }
 
 async fn milestone_title(resources: &Resources, project: &str, iid: u64) -> Result<Option<String>> {

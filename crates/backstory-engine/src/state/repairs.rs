@@ -16,7 +16,7 @@ const REPAIR_COOLDOWN: Duration = Duration::from_secs(60 * 60);
 /// Least time between one that failed and the next; if it took longer, as long as that.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The projections that were made anew since the stores were opened, because they proved damaged.
+/// The projections that were rebuilt since the stores were opened, because they proved damaged.
 #[derive(Default)]
 pub(crate) struct RepairLog {
     pub(crate) last: tokio::sync::Mutex<Last>,
@@ -30,7 +30,7 @@ pub(crate) struct Last {
     pub(crate) index: Times,
 }
 
-/// When a projection was made anew, and what came of the last time if that failed.
+/// When a projection was rebuilt, and what happened the last time if that failed.
 #[derive(Default)]
 pub(crate) struct Times {
     done: Vec<Instant>,
@@ -38,12 +38,12 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// Whether it may be made anew now.
+    /// Whether it may be rebuilt now.
     fn check(&mut self, name: &str, reason: &str) -> Result<()> {
         self.done.retain(|done| done.elapsed() < REPAIR_COOLDOWN);
         if self.done.len() >= MOST {
             return Err(Error::internal(format!(
-                "the {name} proved damaged again ({reason}) although it was made anew from the ledger {MOST} times within an \
+                "the {name} proved damaged again ({reason}) although it was rebuilt from the ledger {MOST} times within an \
                  hour; look whether the disk is sound, then run 'backstory rebuild {name}'"
             )));
         }
@@ -53,7 +53,7 @@ impl Times {
         }
     }
 
-    /// Makes it anew. What fails says why, and can be tried again soon: there may be room on the disk then.
+    /// Rebuilds it. What fails says why, and can be tried again soon: there may be room on the disk then.
     pub(crate) async fn make(
         &mut self,
         name: &str,
@@ -69,7 +69,7 @@ impl Times {
                 Ok(())
             }
             Err(error) => {
-                let error = error.about(&format!("the {name} is damaged ({reason}) and could not be made anew"));
+                let error = error.about(&format!("the {name} is damaged ({reason}) and could not be rebuilt"));
                 self.failed = Some((Instant::now() + begun.elapsed().max(PAUSE), error.clone()));
                 Err(error)
             }

@@ -23,7 +23,7 @@ impl ProjectSync<'_> {
             .filter(|key| !listed.contains(*key) && number(key).is_some_and(|(kind, _)| list.kinds().contains(&kind)));
         let (project, nowhere) = (self.project.to_owned(), nowhere.cloned().collect::<Vec<_>>());
         self.resources.with_ledger(move |ledger| ledger.restore_retired(&project, &nowhere)).await?;
-        self.bury(list, move |key| !listed.contains(key), Some(began)).await
+        self.tombstone(list, move |key| !listed.contains(key), Some(began)).await
     }
 
     /// An issue that has become confidential is gone where none such is read.
@@ -47,11 +47,11 @@ impl ProjectSync<'_> {
         list: List,
         is_gone: impl Fn(&str) -> bool + Send + 'static,
     ) -> Result<()> {
-        self.bury(list, is_gone, None).await
+        self.tombstone(list, is_gone, None).await
     }
 
     /// Those that were fetched before a time of the forge, if one is given.
-    async fn bury(
+    async fn tombstone(
         &mut self,
         list: List,
         is_gone: impl Fn(&str) -> bool + Send + 'static,
@@ -61,7 +61,7 @@ impl ProjectSync<'_> {
         let step = move |resources: &Resources| {
             let (ledger, graph) = (resources.ledger(), resources.graph());
             let mut gone = Vec::new();
-            let mut bereaved = BTreeSet::new();
+            let mut stale_referrers = BTreeSet::new();
             for kind in list.kinds() {
                 for key in ledger.keys(&project, (*kind).into())? {
                     if !is_gone(&key) {
@@ -74,16 +74,16 @@ impl ProjectSync<'_> {
                     gone.extend(items.into_iter().map(|item| (item.project, item.kind, item.key)));
                     let Some((kind, iid)) = number(&key) else { continue };
                     let id = ThreadId { project: project.clone(), kind, iid };
-                    bereaved.extend(graph.mentioning(&NodeId::Thread(id))?);
+                    stale_referrers.extend(graph.mentioning(&NodeId::Thread(id))?);
                 }
             }
-            let count = ledger.bury(&gone, Timestamp::now())?;
-            let still_there = bereaved.into_iter().filter(|item| item.0 == project && !gone.contains(item));
+            let count = ledger.tombstone(&gone, Timestamp::now())?;
+            let still_there = stale_referrers.into_iter().filter(|item| item.0 == project && !gone.contains(item));
             Ok((count, still_there.filter_map(|(_, _, key)| number(&key)).collect::<Vec<_>>()))
         };
-        let (gone, bereaved) = self.resources.blocking(step).await?;
+        let (gone, stale_referrers) = self.resources.blocking(step).await?;
         self.report.gone += gone;
-        self.bereaved.extend(bereaved);
+        self.stale_referrers.extend(stale_referrers);
         Ok(())
     }
 }

@@ -11,10 +11,10 @@ use std::{
 
 use backstory_model::{alias::Aliases, entity::ItemKind, id::ThreadKind};
 use backstory_sources::forge::{
-    self, Client, Details, ForgeError, List, Listed, MAX_CONCURRENT_THREAD, MAX_LIST, PageStart, Payload,
-    ThreadListing, ThreadsPage, Unreadable,
+    Client, Details, ForgeError, List, MAX_CONCURRENT_THREAD, MAX_LIST, PageStart, ThreadListing, ThreadsPage,
+    Unreadable,
 };
-use backstory_store::ledger::{Changes, Cursor, Ledger, NewQuarantined, Page, Retired, RetriedItem, StoredItem};
+use backstory_store::ledger::{Cursor, Ledger, NewQuarantined, Page, Retired, StoredItem};
 use futures::{
     FutureExt, StreamExt,
     stream::{self, BoxStream},
@@ -23,12 +23,17 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-use super::{Part, Report, Scope, intake::BatchBuilder, number};
+use super::{
+    Part, Report, Scope,
+    intake::BatchBuilder,
+    number,
+    write::{Committed, OF_PROJECT, ingest_batch, ingest_project},
+};
 use crate::{
     error::{Error, ErrorKind, Result},
     records::{clear_origin_cache, load_origin},
     resources::Resources,
-    settings::{Forge, ForgeKind},
+    settings::Forge,
     task::Reporter,
 };
 
@@ -38,7 +43,7 @@ const STEP: usize = 25;
 const CONCURRENCY: usize = 12;
 /// Most items that are read again because something that they name is gone; a full sync reads the rest.
 const MAX_STALE_REFERRERS: usize = 500;
-/// Most issues and merge requests that are tried again because something of them could not be read, those first that were
+/// Most issues and merge requests that are tried again because something of them could not be read, first those that were
 /// not tried for longest.
 const MAX_RETRIED: usize = 500;
 /// Most issues and merge requests that are put aside because an answer about them makes no sense: that many are a fault of
@@ -71,7 +76,7 @@ pub(super) struct ProjectSync<'a> {
     committing: Option<JoinHandle<Result<Committed>>>,
     /// What the forge may say otherwise, without saying so, since something else is gone: a merge request that was to
     /// close an issue, a note that an issue was mentioned in another.
-    pub(super) bereaved: BTreeSet<(ThreadKind, u64)>,
+    pub(super) stale_referrers: BTreeSet<(ThreadKind, u64)>,
     /// What this sync put aside, by kind and key.
     pub(super) put_aside: BTreeSet<(ItemKind, String)>,
     /// Whether the cursor of the list that is read stays, since something before it cannot be told apart and so cannot be
@@ -86,12 +91,6 @@ pub(super) struct ProjectSync<'a> {
 struct Step {
     details: Vec<Details>,
     unreadable: Vec<Unreadable>,
-}
-
-/// What a step wrote.
-struct Committed {
-    changes: Changes,
-    put_aside: Vec<(ItemKind, String)>,
 }
 
 impl<'a> ProjectSync<'a> {
@@ -116,7 +115,7 @@ impl<'a> ProjectSync<'a> {
             horizon: None,
             no_room: BTreeMap::new(),
             committing: None,
-            bereaved: BTreeSet::new(),
+            stale_referrers: BTreeSet::new(),
             put_aside: BTreeSet::new(),
             is_held: false,
             senseless: 0,
@@ -131,7 +130,7 @@ impl<'a> ProjectSync<'a> {
         let all = List::of(self.forge.kind);
         let lists: Vec<List> = all.iter().copied().filter(|list| Part::has_list(only, *list)).collect();
         let read = self.read(scope, &lists).await;
-        let read = read.and(self.read_bereaved().await);
+        let read = read.and(self.reread_stale_referrers().await);
         let committed = self.committed().await;
         read.and(committed)?;
         if lists == all {
@@ -147,7 +146,7 @@ impl<'a> ProjectSync<'a> {
     pub(super) async fn refetch(mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
         self.load_forgotten().await?;
         let read = self.read_again(threads).await;
-        let read = read.and(self.read_bereaved().await);
+        let read = read.and(self.reread_stale_referrers().await);
         let committed = self.committed().await;
         read.and(committed)?;
         // A label or milestone may be as new as what has it.
@@ -165,9 +164,10 @@ impl<'a> ProjectSync<'a> {
         Ok(())
     }
 
-    async fn read_bereaved(&mut self) -> Result<()> {
-        let bereaved: Vec<_> = std::mem::take(&mut self.bereaved).into_iter().take(MAX_STALE_REFERRERS).collect();
-        self.read_again(&bereaved).await
+    async fn reread_stale_referrers(&mut self) -> Result<()> {
+        let stale_referrers: Vec<_> =
+            std::mem::take(&mut self.stale_referrers).into_iter().take(MAX_STALE_REFERRERS).collect();
+        self.read_again(&stale_referrers).await
     }
 
     async fn read_again(&mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
@@ -177,7 +177,7 @@ impl<'a> ProjectSync<'a> {
             if self.forgotten.contains(&key) {
                 continue;
             }
-            let page = match self.client.thread_page(self.project, *kind, *iid).await {
+            let page = match self.client.fetch_listing(self.project, *kind, *iid).await {
                 Ok(page) => page,
                 Err(ForgeError::NotFound { .. }) => {
                     self.tombstone_threads(list, move |known| known == key).await?;
@@ -203,7 +203,7 @@ impl<'a> ProjectSync<'a> {
         Ok(())
     }
 
-    /// Reads what hangs on one item, however much it is.
+    /// Reads what belongs to one item, however much it is.
     async fn read_oversized(&mut self, list: List, listing: &ThreadListing, forge_time: Timestamp) -> Result<()> {
         match self.client.details(self.project, listing, MAX_LIST).await {
             Ok(details) => {
@@ -290,15 +290,16 @@ impl<'a> ProjectSync<'a> {
         self.resources.with_ledger(move |ledger| ledger.release(&project, &read)).await
     }
 
-    /// The project itself, its labels and milestones.
+    /// The project itself, its labels, milestones and releases.
     async fn project_level(&mut self) -> Result<()> {
         self.reporter.phase(format!("{} labels and milestones", self.project), None);
         let own = self.client.project(self.project).await.map_err(|error| self.explain(error))?;
         let labels = self.client.labels(self.project).await?;
         let milestones = self.client.milestones(self.project).await?;
+        let releases = self.client.releases(self.project).await?;
         let (project, kind) = (self.project.to_owned(), self.forge.kind);
-        let parts = vec![labels, milestones];
-        let step = move |resources: &Resources| take_in_project(resources, kind, &project, own, parts);
+        let parts = vec![labels, milestones, releases];
+        let step = move |resources: &Resources| ingest_project(resources, kind, &project, own, parts);
         let committed = self.resources.blocking(step).await?;
         self.count(&committed);
         clear_origin_cache(self.resources);
@@ -361,7 +362,7 @@ impl<'a> ProjectSync<'a> {
         Ok(())
     }
 
-    /// Reads what hangs on those of a page that changed; how many they are.
+    /// Reads what belongs to those of a page that changed; how many they are.
     async fn page(&mut self, list: List, page: ThreadsPage, scope: Scope, latest: &mut Option<Cursor>) -> Result<u64> {
         let forge_time = page.forge_time;
         let margin = TOUCH_INTERVAL + CLOCK_SKEW;
@@ -395,7 +396,7 @@ impl<'a> ProjectSync<'a> {
         Ok(fetching)
     }
 
-    /// What is to be written of what was fetched. What was too much to be read beside others is read and written before.
+    /// What to write of what was fetched. What was too much to be read beside others is read and written before.
     async fn step(&mut self, list: List, fetched: Vec<Fetched>, forge_time: Timestamp) -> Result<Step> {
         let mut step = Step::default();
         let mut gone = HashSet::new();
@@ -458,7 +459,7 @@ impl<'a> ProjectSync<'a> {
                 intake.thread(details, |kind, key| Ok(ledger.item(&project, kind, key)?.is_some()))?;
             }
             step.unreadable.into_iter().for_each(|wrong| intake.unreadable(wrong));
-            take_in(resources, intake)
+            ingest_batch(resources, intake)
         };
         let resources = self.resources.clone();
         self.committing = Some(tokio::spawn(async move { resources.blocking(write).await }));
@@ -482,7 +483,7 @@ impl<'a> ProjectSync<'a> {
         }
     }
 
-    /// What hangs on the listed items, in their order.
+    /// What belongs to the listed items, in their order.
     fn details(&self, listings: Vec<ThreadListing>) -> BoxStream<'a, Fetched> {
         let (client, project, reporter) = (self.client, self.project, self.reporter);
         let fetch = move |listing: ThreadListing| {
@@ -529,84 +530,6 @@ impl<'a> ProjectSync<'a> {
     }
 }
 
-/// Stores a project with its labels and milestones; those that it had and has no more are gone. If the project itself
-/// cannot be read, it stays as it was before.
-fn take_in_project(
-    resources: &Resources,
-    kind: ForgeKind,
-    project: &str,
-    own: Payload,
-    parts: Vec<Listed>,
-) -> Result<Committed> {
-    let now = Timestamp::now();
-    let ledger = resources.ledger();
-    let (origin, own) = match forge::parse_project(kind, project, &own.json) {
-        Ok(origin) => (Arc::new(origin), Ok(own)),
-        Err(wrong) => {
-            // Nothing can be told of what it has either, unless it could be read before.
-            let known =
-                ledger.item(project, ItemKind::Project, "project")?.and_then(|_| load_origin(resources, project).ok());
-            let origin = known.ok_or_else(|| {
-                let message = format!(
-                    "{project} cannot be read: in what its forge says of the project itself, {} {}; 'backstory sync' \
-                     asks for it again",
-                    wrong.field, wrong.reason
-                );
-                Error::new(ErrorKind::Upstream, message)
-            })?;
-            let (field, reason) = (wrong.field, wrong.reason);
-            let (kind, key) = (ItemKind::Project, "project".to_owned());
-            (origin, Err(Unreadable { kind, key, has_key: true, field, reason, confidential: false }))
-        }
-    };
-    let retried = OF_PROJECT.map(|kind| RetriedItem::Kind(project.to_owned(), kind)).to_vec();
-    let page = Page { fetched_at: now, retried, ..Page::default() };
-    let mut intake = BatchBuilder::new(resources.redactor(), &origin, page);
-    match own {
-        Ok(own) => {
-            intake.item(own, None);
-        }
-        Err(wrong) => intake.unreadable(wrong),
-    }
-    let mut listed: HashSet<(ItemKind, String)> = HashSet::new();
-    // Where one cannot be told apart, it may be any of those that are stored.
-    let mut unsure: HashSet<ItemKind> = HashSet::new();
-    for part in parts {
-        for payload in part.payloads {
-            // Of names that are the same without their secrets the first one counts.
-            if listed.insert((payload.kind, intake.clean(&payload.key))) {
-                intake.item(payload, None);
-            }
-        }
-        for wrong in part.unreadable {
-            unsure.extend((!wrong.has_key).then_some(wrong.kind));
-            listed.insert((wrong.kind, intake.clean(&wrong.key)));
-            intake.unreadable(wrong);
-        }
-    }
-    let committed = take_in(resources, intake)?;
-    let mut gone = Vec::new();
-    for kind in [ItemKind::Label, ItemKind::Milestone].into_iter().filter(|kind| !unsure.contains(kind)) {
-        for key in ledger.keys(project, kind)? {
-            if !listed.contains(&(kind, key.clone())) {
-                gone.push((project.to_owned(), kind, key));
-            }
-        }
-    }
-    ledger.bury(&gone, now)?;
-    Ok(committed)
-}
-
-fn take_in(resources: &Resources, intake: BatchBuilder<'_>) -> Result<Committed> {
-    let BatchBuilder { page, .. } = intake;
-    let changes = resources.ledger().commit(&page)?;
-    let put_aside = page.put_aside.into_iter().map(|of| (of.kind, of.key)).collect();
-    Ok(Committed { changes, put_aside })
-}
-
-/// What is read with the project itself.
-const OF_PROJECT: [ItemKind; 3] = [ItemKind::Project, ItemKind::Label, ItemKind::Milestone];
-
 /// What was fetched of a listed item.
 type Fetched = (ThreadListing, std::result::Result<Details, ForgeError>);
 
@@ -626,8 +549,8 @@ fn position(listing: &ThreadListing) -> Cursor {
 }
 
 fn is_current(stored: &StoredItem, client: &Client, listing: &ThreadListing) -> bool {
-    let settled = stored.fetched_at.duration_since(listing.updated_at)
+    let is_old_enough = stored.fetched_at.duration_since(listing.updated_at)
         > jiff::SignedDuration::try_from(TOUCH_INTERVAL + CLOCK_SKEW).unwrap_or(jiff::SignedDuration::MAX);
     let payload = stored.payload.as_deref().and_then(|json| serde_json::from_slice::<Value>(json).ok());
-    settled && payload.is_some_and(|payload| client.has_listed(&payload, listing))
+    is_old_enough && payload.is_some_and(|payload| client.has_listed(&payload, listing))
 }

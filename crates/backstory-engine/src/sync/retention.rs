@@ -190,7 +190,7 @@ fn is_closed_thread(resources: &Resources, stored: &StoredItem) -> bool {
         Ok(Item::MergeRequest(request)) => request.thread.state,
         Ok(_) => return false,
         Err(error) => {
-            tracing::warn!(%error, "whether it is kept cannot be told");
+            tracing::warn!(%error, "cannot find out whether it is kept");
             return false;
         }
     };

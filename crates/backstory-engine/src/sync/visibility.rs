@@ -42,5 +42,5 @@ fn tombstone_all_confidential(resources: &Resources, project: &str) -> Result<u6
     let people = people_referenced_only_by(resources, project, |item| item.confidential)?;
     let people = people.into_iter().map(|key| (ItemKind::Person, key));
     let gone = items.into_iter().chain(people).map(|(kind, key)| (project.to_owned(), kind, key));
-    Ok(resources.ledger().bury(&gone.collect::<Vec<_>>(), Timestamp::now())?)
+    Ok(resources.ledger().tombstone(&gone.collect::<Vec<_>>(), Timestamp::now())?)
 }

@@ -1,6 +1,6 @@
 //! From a commit to the merge request that introduced it, and from there to what was said.
 
-use backstory_model::{entity::Item, id::NodeId, repository::CommitRecord};
+use backstory_model::{commit::Sha, edge::Edge, entity::Item, id::NodeId, repository::CommitRecord};
 
 use super::{
     Evidence, LineOrigin, Step, Trace, TraceNode,
@@ -18,7 +18,7 @@ use crate::{
 /// Merge requests of a commit that are followed.
 const MAX_CARRIERS: usize = 2;
 
-pub(super) fn follow_commit(
+pub(crate) fn follow_commit(
     resources: &Resources,
     project: &str,
     record: &CommitRecord,
@@ -34,8 +34,7 @@ pub(super) fn follow_commit(
     }
     let carriers = merge_requests_introducing(resources, project, record.commit.sha)?;
     if carriers.is_empty() {
-        let short = &record.commit.sha.to_string()[..7];
-        trace.miss(format!("commit {short} belongs to no merge request in the index"));
+        trace.miss_merge_request(&record.commit.sha.to_string()[..7]);
     }
     let mut concerned = vec![NodeId::commit(project, &record.commit.sha.to_string())];
     for carrier in carriers.into_iter().take(MAX_CARRIERS) {
@@ -47,6 +46,33 @@ pub(super) fn follow_commit(
             from = merge.clone();
         }
         follow_merge_request(resources, &carrier, &from, origins, words, trace)?;
+        concerned.push(carrier.id.into());
+    }
+    issues_of(resources, &concerned, words, trace)
+}
+
+/// Goes on from a commit that has not been read yet, as far as issues and merge requests have been.
+pub(super) fn follow_unread_commit(
+    resources: &Resources,
+    project: &str,
+    commit: Sha,
+    origins: &[LineOrigin],
+    words: &CodeWords,
+    trace: &mut Trace,
+) -> Result<()> {
+    let id = NodeId::commit(project, &commit.to_string());
+    let origin = origins.first();
+    let title = origin.map(|origin| origin.title.clone()).unwrap_or_default();
+    let evidence = Evidence {
+        path: origin.map(|origin| origin.path.clone()),
+        lines: origin.map(|origin| (origin.line, origin.line + origin.lines.max(1) - 1)),
+        ..Evidence::default()
+    };
+    let node = TraceNode::new(id.clone(), title, None);
+    trace.add(Step { edge: Edge::Modifies, from: None, node, evidence, confidence: None });
+    let mut concerned = vec![id.clone()];
+    for carrier in merge_requests_introducing(resources, project, commit)?.into_iter().take(MAX_CARRIERS) {
+        follow_merge_request(resources, &carrier, &id, origins, words, trace)?;
         concerned.push(carrier.id.into());
     }
     issues_of(resources, &concerned, words, trace)

@@ -55,7 +55,7 @@ pub(super) fn earlier_versions(
     Ok(versions)
 }
 
-/// The old lines that are likest to the text, and the line of theirs that is: old and new lines of a hunk stand in
+/// The old lines that are most similar to the text, and the line of theirs that is: old and new lines of a hunk stand in
 /// the same order, so it is looked for around the same place, and among equals the nearest is it.
 fn most_similar<'a>(place: &Place, hunk: &'a Replaced, line: u32, text: &str) -> Option<(&'a Origin, u32)> {
     let offset = line.saturating_sub(hunk.start);

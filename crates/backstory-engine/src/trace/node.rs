@@ -7,7 +7,7 @@ use backstory_model::{
 };
 
 use super::{
-    Trace,
+    Evidence, Step, Trace, TraceNode,
     chain::follow_commit,
     reasons::{discussions_about, issues_of},
     solutions::solutions_of,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    read::{item_of_node, not_found},
+    read::{item_of_node, not_found, thread_not_found},
     records::{commit_record, resolve_thread_kind},
     resources::Resources,
 };
@@ -37,12 +37,29 @@ pub(crate) fn trace_node(resources: &Resources, id: &NodeId) -> Result<Trace> {
         }
         NodeId::Thread(thread) => trace_thread(resources, thread, &mut trace)?,
         NodeId::Discussion { thread, .. } | NodeId::Note { thread, .. } => trace_thread(resources, thread, &mut trace)?,
+        NodeId::Ticket(key) => trace_ticket(resources, key, &mut trace)?,
         other => {
             return Err(Error::invalid(format!("{other} has no reasons behind it"))
                 .with_hint("ask about code, a commit, a merge request or an issue"));
         }
     }
     Ok(trace)
+}
+
+/// What fixes a ticket of another tracker; nothing else is known of it.
+fn trace_ticket(resources: &Resources, key: &str, trace: &mut Trace) -> Result<()> {
+    let id = NodeId::Ticket(key.to_owned());
+    if !resources.graph().exists(&id)? {
+        return Err(not_found("ticket", &id.to_string()));
+    }
+    trace.add(Step {
+        edge: Edge::References,
+        from: None,
+        node: TraceNode::new(id.clone(), key, resources.settings().trackers.url_of(key)),
+        evidence: Evidence::default(),
+        confidence: None,
+    });
+    solutions_of(resources, &id, &CodeWords::of(key, None), trace)
 }
 
 fn trace_thread(resources: &Resources, thread: &ThreadId, trace: &mut Trace) -> Result<()> {
@@ -59,6 +76,6 @@ fn trace_thread(resources: &Resources, thread: &ThreadId, trace: &mut Trace) -> 
             trace.add(issue_step(&issue, Edge::References, None, &words));
             solutions_of(resources, &id, &words, trace)
         }
-        _ => Err(not_found("issue or merge request", &id.to_string())),
+        _ => Err(thread_not_found(resources, "issue or merge request", thread)?),
     }
 }

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use backstory_model::{commit::Sha, repository::CommitRecord};
 
-use super::{Trace, chain::follow_commit, words::CodeWords};
+use super::{
+    Trace,
+    chain::{follow_commit, follow_unread_commit},
+    words::CodeWords,
+};
 use crate::{error::Result, resources::Resources};
 
 /// Goes on from a commit that wrote some of the lines; `with` are others that came with the same merge request.
@@ -17,6 +21,11 @@ pub(crate) fn follow_origin_commit(
     trace: &mut Trace,
 ) -> Result<()> {
     let Some(Some(record)) = written.records.get(&commit) else {
+        if trace.indexed.commit.is_none() {
+            let mut origins = trace.origins_of(&[commit]);
+            origins.extend(trace.origins_of(with));
+            return follow_unread_commit(resources, written.project, commit, &origins, words, trace);
+        }
         trace.miss(match resources.settings().retention.commits {
             Some(count) => format!("commit {commit} is older than the {count} commits that are kept"),
             None => format!("commit {commit} is not in the index; run 'backstory sync'"),

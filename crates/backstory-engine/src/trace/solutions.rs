@@ -41,7 +41,7 @@ pub(crate) fn solutions_of(resources: &Resources, id: &NodeId, words: &CodeWords
     inferred_solutions_of(resources, id, words, trace)
 }
 
-/// Adds what probably has to do with an issue although nobody stated it, the likeliest first.
+/// Adds what probably has to do with an issue by inference, the most likely first.
 fn inferred_solutions_of(resources: &Resources, id: &NodeId, words: &CodeWords, trace: &mut Trace) -> Result<()> {
     let mut links = resources.graph().inferred(id)?;
     links.retain(|link| link.to == *id);

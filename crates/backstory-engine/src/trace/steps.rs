@@ -118,7 +118,7 @@ pub(crate) fn solution_step(mr: &MergeRequest, edge: Edge, id: &NodeId, words: &
     }
 }
 
-/// A step as one that nobody stated.
+/// A step as an inferred one.
 pub(crate) fn inferred(mut step: Step, link: InferredLink) -> Step {
     step.confidence = Some(link.confidence);
     step.evidence.reasons = link.evidence;

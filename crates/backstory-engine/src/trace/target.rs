@@ -13,7 +13,7 @@ use backstory_model::{
     text::echo,
 };
 use backstory_sources::git::{
-    lineage::{self, FileOutcome, Options, Untraced},
+    lineage::{self, FileOutcome, Mode, Options, Untraced},
     objects::{ObjectError, Objects},
     refs,
 };
@@ -63,20 +63,25 @@ pub enum Target {
 
 /// A commit of a repository at which paths are looked up.
 pub(crate) struct Place {
-    pub(super) entry: RepositoryEntry,
+    pub(crate) entry: RepositoryEntry,
     pub(super) repository: Arc<Repository>,
     pub(crate) objects: Arc<Objects>,
     pub(crate) commit: Sha,
     /// The branch whose head it is, if its lineage is kept.
-    branch: Option<String>,
+    pub(crate) branch: Option<String>,
 }
 
 impl Place {
-    pub(super) fn project(&self) -> &str {
+    pub(crate) fn project(&self) -> &str {
         &self.entry.project
     }
 
-    pub(super) fn indexed(&self) -> Indexed {
+    /// What is known of the repository as a whole.
+    pub(crate) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    pub(crate) fn indexed(&self) -> Indexed {
         let default = self.repository.default_branch.as_ref();
         let head = default.and_then(|name| self.entry.indexed.get(name.as_str()));
         Indexed { commit: head.or(self.entry.indexed.values().next()).copied(), synced_at: self.entry.synced_at }
@@ -118,8 +123,14 @@ pub(crate) fn resolve_place(resources: &Resources, project: Option<&str>, rev: O
         None => {
             let head = default.as_ref().and_then(|name| Some((entry.indexed.get(name)?, name.clone())));
             let any = || entry.indexed.iter().next().map(|(name, tip)| (tip, name.clone()));
-            let (tip, name) = head.or_else(any).ok_or_else(not_yet)?;
-            (*tip, Some(name))
+            match head.or_else(any) {
+                Some((tip, name)) => (*tip, Some(name)),
+                // While it is indexed for the first time, its clone answers.
+                None => {
+                    let name = default.as_deref().ok_or_else(not_yet)?;
+                    resolve_revision(resources, &entry, &objects, name).map_err(|_| not_yet())?
+                }
+            }
         }
     };
     Ok(Place { repository, objects, commit, branch, entry })
@@ -154,16 +165,27 @@ fn resolve_revision(
     let branch = refs.branches.iter().find(|branch| branch.name.as_str() == rev).map(|branch| branch.tip);
     let is_it = |tag: &&Tag| tag.name.as_str() == rev && tag.kind == ObjectKind::Commit;
     let tag = || refs.tags.iter().find(is_it).map(|tag| tag.target);
-    Ok((branch.or_else(tag).ok_or_else(unknown)?, None))
+    let commit = branch.or_else(tag).ok_or_else(|| with_names_like(unknown(), &refs, rev))?;
+    Ok((commit, None))
+}
+
+/// An error about a revision, with the branches and tags that it may have meant.
+fn with_names_like(error: Error, refs: &refs::Refs, rev: &str) -> Error {
+    let branches = refs.branches.iter().map(|branch| branch.name.as_str().to_owned());
+    let names: Vec<String> = branches.chain(refs.tags.iter().map(|tag| tag.name.as_str().to_owned())).collect();
+    let number = rev.trim_start_matches('v');
+    let begins_so = |name: &&str| !number.is_empty() && name.trim_start_matches('v').starts_with(number);
+    let mut alike: Vec<&str> = names.iter().map(String::as_str).filter(begins_so).take(NAMED).collect();
+    if alike.is_empty() {
+        alike = most_similar(&names, rev);
+    }
+    if alike.is_empty() { error } else { error.with_hint(format!("did you mean {}?", alike.join(", "))) }
 }
 
 /// Where the lines of a file come from.
 pub(crate) fn lineage_at(resources: &Resources, place: &Place, path: &str) -> Result<Arc<Lineage>> {
     let project = place.project();
-    if resources.redact_name(path) != path {
-        return Err(Error::invalid(format!("{path} is left out, as its path holds what looks like a secret"))
-            .with_hint("rename it, or allow that text under [redact]"));
-    }
+    check_name(resources, path)?;
     if let Some(branch) = &place.branch {
         match resources.ledger().lineage(project, branch, path)? {
             Some(StoredBlame::Traced(lineage)) => return Ok(Arc::new(lineage)),
@@ -174,7 +196,36 @@ pub(crate) fn lineage_at(resources: &Resources, place: &Place, path: &str) -> Re
     }
     let default = place.repository.default_branch.as_ref().map_or("", |name| name.as_str());
     let ignored = resources.ledger().lineage_head(project, default)?.map(|head| head.ignored).unwrap_or_default();
-    match lineage::at(&clone_path(resources, project), place.commit, path, &ignored, &Options::default())? {
+    compute_lineage(resources, place, path, &ignored, Mode::SeeThrough)
+}
+
+/// Refuses a path that holds what looks like a secret.
+fn check_name(resources: &Resources, path: &str) -> Result<()> {
+    if resources.redact_name(path) == path {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("{path} is left out, as its path holds what looks like a secret"))
+        .with_hint("rename it, or allow that text under [redact]"))
+}
+
+/// The blame of a file as `git blame -w` has it: through renames and white space, and nothing else. It is not stored.
+///
+/// # Errors
+/// There is no such file, it has no lines, or the clone cannot be read.
+pub(crate) fn plain_lineage_at(resources: &Resources, place: &Place, path: &str) -> Result<Arc<Lineage>> {
+    check_name(resources, path)?;
+    compute_lineage(resources, place, path, &[], Mode::Plain)
+}
+
+fn compute_lineage(
+    resources: &Resources,
+    place: &Place,
+    path: &str,
+    ignored: &[Sha],
+    mode: Mode,
+) -> Result<Arc<Lineage>> {
+    let options = Options { mode, ..Options::default() };
+    match lineage::at(&clone_path(resources, place.project()), place.commit, path, ignored, &options)? {
         Some(FileOutcome::Traced(lineage)) => Ok(clean_lineage(resources, lineage)),
         Some(FileOutcome::Untraced(why)) => Err(not_blamed_error(path, why)),
         None => Err(no_such_path(resources, place, path)?),
@@ -182,7 +233,7 @@ pub(crate) fn lineage_at(resources: &Resources, place: &Place, path: &str) -> Re
 }
 
 /// Says what stands at a path that has no lineage, or which paths are like it.
-fn no_such_path(resources: &Resources, place: &Place, path: &str) -> Result<Error> {
+pub(crate) fn no_such_path(resources: &Resources, place: &Place, path: &str) -> Result<Error> {
     let project = place.project();
     if path.split('/').any(|part| part == "..") || path.starts_with('/') {
         return Ok(Error::invalid(format!("'{}' is outside of the repository", echo(path)))
@@ -218,7 +269,7 @@ fn no_such_path(resources: &Resources, place: &Place, path: &str) -> Result<Erro
     let mut alike: Vec<&str> =
         paths.iter().map(String::as_str).filter(|known| known.rsplit('/').next() == Some(name)).take(NAMED).collect();
     if alike.is_empty() {
-        alike = likest(&paths, path);
+        alike = most_similar(&paths, path);
     }
     Ok(Error::new(ErrorKind::NotFound, absent).with_hint(match alike.is_empty() {
         true => "check the path, or run 'backstory sync'".to_owned(),
@@ -249,12 +300,16 @@ pub(crate) fn find_symbol(resources: &Resources, place: &Place, path: &str, name
     let analysis = analyze_file(resources, place, path)?;
     let entities = analysis.as_ref().map(|code| &code.entities[..]).unwrap_or_default();
     let is_it = |entity: &&Entity| entity.qualified_name == name || entity.name == name;
+    // Languages differ in what they put between names.
+    let dotted = |name: &str| name.replace("::", ".");
+    let is_spelled_otherwise = |entity: &&Entity| dotted(&entity.qualified_name) == dotted(name);
     // The whole name wins over a part of another.
     let exact = entities.iter().find(|entity| entity.qualified_name == name);
-    if let Some(found) = exact.or_else(|| entities.iter().find(is_it)) {
+    let found = exact.or_else(|| entities.iter().find(is_it)).or_else(|| entities.iter().find(is_spelled_otherwise));
+    if let Some(found) = found {
         return Ok(found.clone());
     }
-    let lower = name.to_lowercase();
+    let lower = name.rsplit(['.', ':']).next().unwrap_or(name).to_lowercase();
     let mut alike: Vec<&str> = entities
         .iter()
         .map(|entity| entity.qualified_name.as_str())
@@ -288,14 +343,14 @@ fn analyze_file(resources: &Resources, place: &Place, path: &str) -> Result<Opti
     }
     let path_of = RepoPath::from_printed(path);
     match place.objects.file(place.commit, &path_of, 4 << 20) {
-        Ok(bytes) => Ok(backstory_sources::code::analyse(path, &bytes).code().cloned()),
+        Ok(bytes) => Ok(backstory_sources::code::analyze(path, &bytes).code().cloned()),
         Err(ObjectError::NoSuchPath { .. }) => Err(no_such_path(resources, place, path)?),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The paths that differ least from one that is not there, the likest first.
-fn likest<'a>(paths: &'a [String], path: &str) -> Vec<&'a str> {
+/// The paths that differ least from one that is not there, the most similar first.
+fn most_similar<'a>(paths: &'a [String], path: &str) -> Vec<&'a str> {
     let close = |known: &'a String| {
         // Not worth comparing, and most of them.
         if known.len().abs_diff(path.len()) > MAX_TYPOS {

@@ -7,7 +7,7 @@ use backstory_model::text::words;
 /// Shortest word that tells one thing from another.
 const MIN_WORD: usize = 4;
 
-/// Words of the code that is asked about, by which texts about it are recognised.
+/// Words of the code that is asked about, by which texts about it are recognized.
 pub(crate) struct CodeWords {
     words: BTreeSet<String>,
     symbol: Option<String>,
@@ -64,7 +64,7 @@ const COMMON: &[&str] = &[
 ];
 
 impl CodeWords {
-    pub(super) fn of(text: &str, symbol: Option<&str>) -> Self {
+    pub(crate) fn of(text: &str, symbol: Option<&str>) -> Self {
         let telling = |word: &String| word.chars().count() >= MIN_WORD && !COMMON.contains(&word.as_str());
         let symbol = symbol.map(|symbol| symbol.rsplit(['.', ':']).next().unwrap_or(symbol).to_lowercase());
         Self { words: words(text).into_iter().filter(telling).collect(), symbol }

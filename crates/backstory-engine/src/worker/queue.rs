@@ -1,5 +1,7 @@
 //! The queue of jobs: listing it, adding to it, canceling what waits in it or runs.
 
+use std::time::{Duration, Instant};
+
 use backstory_model::{role::ServerRole, text::echo};
 use backstory_store::ledger::{Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::Timestamp;
@@ -14,6 +16,9 @@ use crate::{
     task::{Progress, Task},
     use_case::{Scope, UseCase},
 };
+
+/// Time between two looks at a job that somebody waits for.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Lists jobs, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +41,22 @@ pub struct JobReport {
     pub job: Job,
     /// How far it is, if it is running and reads a whole project.
     pub task: Option<Progress>,
+}
+
+/// Requests a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GetJob {
+    /// Its number.
+    pub id: i64,
+}
+
+/// Puts a job that failed or was cancelled into the queue again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RetryJob {
+    /// Its number.
+    pub id: i64,
 }
 
 /// Has the server do something as soon as it can.
@@ -65,6 +86,27 @@ impl UseCase for ListJobs {
         let jobs = list_jobs(resources, self.status, self.before, self.limit).await?;
         let report = |job: Job| JobReport { task: task_of_job(resources, job.id).map(|task| task.progress), job };
         Ok(jobs.into_iter().map(report).collect())
+    }
+}
+
+impl UseCase for GetJob {
+    const NAME: &'static str = "job";
+    const ROLE: Option<ServerRole> = None;
+    type Answer = JobReport;
+
+    async fn run(self, resources: &Resources) -> Result<JobReport> {
+        let job = find_job(resources, self.id).await?;
+        Ok(JobReport { task: task_of_job(resources, job.id).map(|task| task.progress), job })
+    }
+}
+
+impl UseCase for RetryJob {
+    const NAME: &'static str = "retry-job";
+    const SCOPE: Scope = Scope::Sync;
+    type Answer = Job;
+
+    async fn run(self, resources: &Resources) -> Result<Job> {
+        retry_job(resources, self.id).await
     }
 }
 
@@ -102,11 +144,34 @@ async fn queue_job(resources: &Resources, kind: JobKind, project: &str) -> Resul
         return Err(Error::invalid(format!("{} is not known", echo(project)))
             .with_hint("'backstory repos' and the configuration name those that are"));
     }
-    let new = NewJob { kind, project: project.to_owned(), subject: None };
+    queue(resources, NewJob { kind, project: project.to_owned(), subject: None }).await
+}
+
+/// Puts a job into the queue again that failed or was cancelled; the job that waits there now.
+///
+/// # Errors
+/// There is no such job, or it waits, runs or is done.
+async fn retry_job(resources: &Resources, id: i64) -> Result<Job> {
+    let job = find_job(resources, id).await?;
+    match job.status {
+        JobStatus::Failed | JobStatus::Cancelled => {
+            // The caller may not learn which issue it reads.
+            let whole = find_job(&resources.with_full_visibility(), id).await?;
+            let again = queue(resources, whole.job).await?;
+            find_job(resources, again.id).await
+        }
+        JobStatus::Queued | JobStatus::Running | JobStatus::Succeeded => Err(Error::new(
+            ErrorKind::Conflict,
+            format!("job {id} is {}; only one that failed or was cancelled can be retried", job.status.as_str()),
+        )),
+    }
+}
+
+async fn queue(resources: &Resources, new: NewJob) -> Result<Job> {
     let now = Timestamp::now();
     let job = resources
         .with_ledger(move |ledger| {
-            let id = ledger.queue_job(&new, now, now)?;
+            let id = ledger.queue_requested_job(&new, now)?;
             ledger.job(id)
         })
         .await?;
@@ -151,6 +216,22 @@ pub(crate) async fn find_job(resources: &Resources, id: i64) -> Result<Job> {
     job.ok_or_else(|| {
         Error::new(ErrorKind::NotFound, format!("there is no job {id}; ended ones are forgotten after a while"))
     })
+}
+
+/// A job once it has ended, or as it is after that time.
+///
+/// # Errors
+/// There is none with that number.
+pub(crate) async fn wait_for_job(resources: &Resources, id: i64, time: Duration) -> Result<Job> {
+    let deadline = Instant::now() + time;
+    loop {
+        let job = find_job(resources, id).await?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        if !matches!(job.status, JobStatus::Queued | JobStatus::Running) || left.is_zero() {
+            return Ok(job);
+        }
+        tokio::time::sleep(LOOK.min(left)).await;
+    }
 }
 
 /// Jobs, newest first, those before a number if one is given, of one status if one is given, at most `limit`.

@@ -31,7 +31,7 @@ impl Aliases {
         (done > 0).then(|| replaced + &text[done..])
     }
 
-    /// A message of a commit or tag, likewise, and with aliases where it says who reviewed, approved or merged.
+    /// A message of a commit or tag in the same way, and with aliases where it says who reviewed, approved or merged.
     pub fn replace_message(&self, message: &str) -> Option<String> {
         if self.is_empty() {
             return None;

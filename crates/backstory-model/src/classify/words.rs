@@ -6,7 +6,7 @@ use regex::bytes::{RegexSet, RegexSetBuilder};
 
 use super::ChangeType::{self, *};
 
-/// Patterns of a lower-case subject, the type they speak for, and how strongly: 1 is a hint, 3 nearly settles it. The
+/// Patterns of a lower-case subject, the type they support, and how strongly: 1 is a hint, 3 nearly decides it. The
 /// weights were fitted by hand to histories whose subjects say their type.
 const WORDS: [(&str, ChangeType, f32); 81] = [
     (r"^(?:fix|fixe[sd]|fixing|hot-?fix|bugfix)\b", Bugfix, 2.6),
@@ -182,7 +182,7 @@ static SET: LazyLock<RegexSet> = LazyLock::new(|| {
     builder.unicode(false).dfa_size_limit(16 << 20).build().expect("the patterns are constant")
 });
 
-/// How much the subject speaks for each type, by [`ChangeType::ALL`].
+/// How much the subject supports each type, by [`ChangeType::ALL`].
 pub(super) fn weights(subject: &str) -> [f32; 10] {
     let lower = subject.to_lowercase();
     let mut weights = [0.0; 10];

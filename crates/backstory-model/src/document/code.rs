@@ -5,7 +5,7 @@ use std::{
     fmt::Write as _,
 };
 
-use super::{Document, LARGE_COMMIT, MAX_CHANGED_PATHS, MAX_WHOLE_TEXT, Part, among, normalise};
+use super::{Document, LARGE_COMMIT, MAX_CHANGED_PATHS, MAX_WHOLE_TEXT, Part, among, normalize};
 use crate::{
     code::{Content, Lines, Passage},
     filter::DocumentKind,
@@ -28,7 +28,7 @@ const MAX_TEXT: usize = 64 << 10;
 /// is read of a project on GitHub, its merges alone tell what its pull requests say.
 pub fn of_commit(record: &CommitRecord, context: Context<'_>) -> Option<Document> {
     let commit = &record.commit;
-    let repeats = || commit.is_merge() && !message::read(&commit.message, context).carried_by.is_empty();
+    let repeats = || commit.is_merge() && !message::read(&commit.message, context).introduced_by.is_empty();
     if record.rewritten || (context.forge == Forge::GitLab && repeats()) {
         return None;
     }
@@ -65,7 +65,7 @@ pub fn of_commit(record: &CommitRecord, context: Context<'_>) -> Option<Document
         created_at: commit.author.at,
         updated_at: commit.committer.at,
         header: title.trim().to_owned(),
-        parts: vec![Part { attribution: String::new(), body: normalise(body) }],
+        parts: vec![Part { attribution: String::new(), body: normalize(body) }],
         whole_text,
         path: None,
         changed: commit.changes.iter().take(MAX_CHANGED_PATHS).map(|change| change.path.as_str().to_owned()).collect(),
@@ -88,6 +88,17 @@ pub fn commit_url(context: Context<'_>, sha: &str) -> String {
         _ if forge_url.is_empty() => String::new(),
         Forge::GitLab => format!("{forge_url}/{project}/-/commit/{sha}"),
         Forge::GitHub => format!("{forge_url}/{project}/commit/{sha}"),
+    }
+}
+
+/// Address of the files at a branch or tag for people; empty if its repository has no forge.
+pub fn tree_url(context: Context<'_>, name: &str) -> String {
+    let Context { forge, project, forge_url } = context;
+    let name = name.replace('%', "%25").replace(' ', "%20").replace('#', "%23").replace('?', "%3F");
+    match forge {
+        _ if forge_url.is_empty() => String::new(),
+        Forge::GitLab => format!("{forge_url}/{project}/-/tree/{name}"),
+        Forge::GitHub => format!("{forge_url}/{project}/tree/{name}"),
     }
 }
 
@@ -144,6 +155,11 @@ pub fn of_file(
     let mut documents = Vec::new();
     let mut own = Document { parts: bodies(&lines, parts.remove(&(None, None)).unwrap_or_default()), ..base.clone() };
     let mut names: HashMap<String, u32> = HashMap::new();
+    // A section that is too long is as many documents as it has passages: each is found by what it says itself.
+    let parts = parts.into_iter().flat_map(|(key, ranges)| match key {
+        (None, Some(_)) => ranges.into_iter().map(|range| (key, vec![range])).collect(),
+        _ => vec![(key, ranges)],
+    });
     for ((entity, section), ranges) in parts {
         let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { continue };
         let range = (first.first, last.last);
@@ -205,7 +221,7 @@ fn bodies(lines: &[&str], ranges: Vec<Lines>) -> Vec<Part> {
     let mut parts = Vec::new();
     for range in ranges {
         let end = (range.last as usize).min(lines.len());
-        let body = normalise(&lines[(range.first.saturating_sub(1) as usize).min(end)..end].join("\n"));
+        let body = normalize(&lines[(range.first.saturating_sub(1) as usize).min(end)..end].join("\n"));
         if body.is_empty() {
             continue;
         }

@@ -76,7 +76,7 @@ impl Bounds {
                 let mean = scored.measures.get(measure).map_or(0.0, |estimate| estimate.mean);
                 if mean < *least {
                     unmet.push(format!(
-                        "{} {} is {mean:.4}; at least {least} is wanted",
+                        "{} {} is {mean:.4}; at least {least} is required",
                         leg.as_str(),
                         measure.as_str()
                     ));
@@ -87,9 +87,9 @@ impl Bounds {
             let Some(limit) = self.refusal.get(name) else { continue };
             let wanted = if more { "least" } else { "most" };
             match report.refusal.as_ref().and_then(share) {
-                None => unmet.push(format!("{REFUSAL} {name} was not measured; at {wanted} {limit} is wanted")),
+                None => unmet.push(format!("{REFUSAL} {name} was not measured; at {wanted} {limit} is required")),
                 Some(share) if (more && share < *limit) || (!more && share > *limit) => {
-                    unmet.push(format!("{REFUSAL} {name} is {share:.4}; at {wanted} {limit} is wanted"));
+                    unmet.push(format!("{REFUSAL} {name} is {share:.4}; at {wanted} {limit} is required"));
                 }
                 Some(_) => {}
             }
@@ -103,7 +103,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::eval::{Estimate, Scored};
+    use crate::eval::{Estimate, RetrieverScore};
 
     #[test]
     fn tells_every_bound_that_is_not_met() {
@@ -116,21 +116,21 @@ mod tests {
         let estimate = Estimate { mean: 0.654_321, low: 0.0, high: 1.0 };
         let measures = Measure::ALL.map(|measure| (measure, estimate)).into();
         let mut report = Report::default();
-        report.legs.insert(Retriever::Fused, Scored { measures, ..Scored::default() });
+        report.legs.insert(Retriever::Fused, RetrieverScore { measures, ..RetrieverScore::default() });
         assert_eq!(
             bounds.unmet(&report),
             [
-                "fused mrr is 0.6543; at least 0.7 is wanted",
-                "refusal precision was not measured; at least 0.3 is wanted",
-                "refusal recall was not measured; at least 0.8 is wanted",
-                "refusal false was not measured; at most 0.1 is wanted",
+                "fused mrr is 0.6543; at least 0.7 is required",
+                "refusal precision was not measured; at least 0.3 is required",
+                "refusal recall was not measured; at least 0.8 is required",
+                "refusal false was not measured; at most 0.1 is required",
             ]
         );
         report.refusal =
             Some(Refusal { precision: Some(0.3), recall: Some(0.75), r#false: Some(0.2), ..Refusal::default() });
         assert_eq!(
             bounds.unmet(&report)[1..],
-            ["refusal recall is 0.7500; at least 0.8 is wanted", "refusal false is 0.2000; at most 0.1 is wanted",]
+            ["refusal recall is 0.7500; at least 0.8 is required", "refusal false is 0.2000; at most 0.1 is required",]
         );
         assert!(Bounds::default().unmet(&report).is_empty());
     }

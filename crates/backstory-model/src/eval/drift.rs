@@ -93,7 +93,7 @@ impl Snapshot {
             let results = answer.results.iter().take(TOP).map(|result| (result.id.clone(), rounded(result.score)));
             (*leg, RetrieverSnapshot { first: answer.first(), results: results.collect() })
         };
-        let means = |scored: &super::Scored| {
+        let means = |scored: &super::RetrieverScore| {
             scored.measures.iter().map(|(measure, estimate)| (*measure, rounded(estimate.mean))).collect()
         };
         Self {

@@ -17,9 +17,9 @@ pub const MAX_QUESTIONS: usize = 2_000;
 /// Most expected sources of a question.
 pub const MAX_EXPECTED: usize = 20;
 /// Longest question and line of a file, in characters.
-pub const MAX_TEXT: usize = 2_000;
+pub const MAX_QUESTION_CHARS: usize = 2_000;
 /// Longest id, kind, source, path and symbol, in characters.
-pub const MAX_NAME: usize = 500;
+pub const MAX_IDENTIFIER_CHARS: usize = 500;
 /// What is most often wrong: `#` begins a comment, `!` a tag, and `@` is not allowed.
 const QUOTES: &str = r##"YAML wants quotes around "#12", "!7" and "@1a2b3c4""##;
 /// The kind of questions that the file gives none.
@@ -47,7 +47,7 @@ pub fn read(text: &str) -> Result<QuestionFile, String> {
     let (project, bounds, questions) = match value(text)? {
         Value::Array(questions) => (None, Bounds::default(), questions),
         Value::Object(mut object) => {
-            let project = text_of(&object, "project", MAX_NAME)?;
+            let project = text_of(&object, "project", MAX_IDENTIFIER_CHARS)?;
             let bounds = object.get("bounds").map(Bounds::read).transpose()?.unwrap_or_default();
             match object.remove("questions") {
                 Some(Value::Array(questions)) => (project, bounds, questions),
@@ -70,7 +70,7 @@ pub fn read(text: &str) -> Result<QuestionFile, String> {
     let mut read = Vec::with_capacity(questions.len());
     for (number, value) in (1..).zip(&questions) {
         let name = match value["id"].as_str() {
-            Some(id) => format!("question {}", id.chars().take(MAX_NAME).collect::<String>()),
+            Some(id) => format!("question {}", id.chars().take(MAX_IDENTIFIER_CHARS).collect::<String>()),
             None => format!("question {number}"),
         };
         let question = question(value, number).map_err(|wrong| format!("{name}: {wrong}"))?;
@@ -97,19 +97,19 @@ fn question(value: &Value, number: usize) -> Result<Question, String> {
     let Value::Object(object) = value else { return Err("it is no object with 'question' and 'gold'".to_owned()) };
     let id = match object.get("id") {
         Some(Value::Number(id)) => id.to_string(),
-        _ => text_of(object, "id", MAX_NAME)?.unwrap_or_else(|| number.to_string()),
+        _ => text_of(object, "id", MAX_IDENTIFIER_CHARS)?.unwrap_or_else(|| number.to_string()),
     };
-    let question = text_of(object, "question", MAX_TEXT)?.filter(|question| !question.trim().is_empty());
-    let path = text_of(object, "path", MAX_NAME)?;
-    let line_text = text_of(object, "line_text", MAX_TEXT)?;
-    let symbol = text_of(object, "symbol", MAX_NAME)?;
+    let question = text_of(object, "question", MAX_QUESTION_CHARS)?.filter(|question| !question.trim().is_empty());
+    let path = text_of(object, "path", MAX_IDENTIFIER_CHARS)?;
+    let line_text = text_of(object, "line_text", MAX_QUESTION_CHARS)?;
+    let symbol = text_of(object, "symbol", MAX_IDENTIFIER_CHARS)?;
     if path.is_none() && (line_text.is_some() || symbol.is_some()) {
         return Err("it has a 'line_text' or 'symbol' but no 'path' of the file".to_owned());
     }
     Ok(Question {
         id,
         question: question.ok_or("it has no 'question'")?,
-        kind: text_of(object, "kind", MAX_NAME)?.unwrap_or_else(|| NO_KIND.to_owned()),
+        kind: text_of(object, "kind", MAX_IDENTIFIER_CHARS)?.unwrap_or_else(|| NO_KIND.to_owned()),
         gold: gold(object)?,
         path,
         line_text,
@@ -127,7 +127,7 @@ fn gold(object: &Map<String, Value>) -> Result<Vec<String>, String> {
     let mut gold = Vec::with_capacity(list.len());
     for source in list {
         let source = source.as_str().ok_or_else(|| format!("'gold' has what is no text; {QUOTES}"))?;
-        check_length("a source", source, MAX_NAME)?;
+        check_length("a source", source, MAX_IDENTIFIER_CHARS)?;
         let source = source.trim().to_owned();
         // Which project it is of does not matter for whether it is one.
         let anywhere = Context { forge: Forge::GitLab, project: "project", forge_url: "" };

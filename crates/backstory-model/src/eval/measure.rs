@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How often the questions are drawn anew for an interval.
+/// How often the questions are drawn again for an interval.
 pub const RESAMPLES: usize = 1_000;
 /// What the drawing begins with, so that the same answers give the same interval.
 const SEED: u64 = 0x5eed;

@@ -72,7 +72,7 @@ pub struct Latency {
 
 /// How well a leg does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Scored {
+pub struct RetrieverScore {
     /// Over how many questions: those that have an answer.
     pub questions: usize,
     /// Each measure.
@@ -96,7 +96,7 @@ pub struct Refusal {
     pub r#false: Option<f64>,
 }
 
-/// A question whose first result is none of the expected sources.
+/// A question whose first result is not one of the expected sources.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Miss {
     /// What the question is called.
@@ -119,12 +119,12 @@ pub struct Report {
     /// How many of them have an answer.
     pub answerable: usize,
     /// How well each leg does.
-    pub legs: BTreeMap<Retriever, Scored>,
+    pub legs: BTreeMap<Retriever, RetrieverScore>,
     /// The same for each kind of question that has an answer.
-    pub kinds: BTreeMap<String, BTreeMap<Retriever, Scored>>,
+    pub kinds: BTreeMap<String, BTreeMap<Retriever, RetrieverScore>>,
     /// How well it is told what cannot be answered, if that was asked.
     pub refusal: Option<Refusal>,
-    /// Questions whose first result is none of the expected sources, those that were not found first, then the worst.
+    /// Questions whose first result is not one of the expected sources, those that were not found first, then the worst.
     pub misses: Vec<Miss>,
 }
 
@@ -148,7 +148,7 @@ impl Report {
     }
 }
 
-fn legs(questions: &[&Answered]) -> BTreeMap<Retriever, Scored> {
+fn legs(questions: &[&Answered]) -> BTreeMap<Retriever, RetrieverScore> {
     let mut answers: BTreeMap<Retriever, Vec<(&Answer, bool)>> = BTreeMap::new();
     for question in questions {
         for (leg, answer) in &question.legs {
@@ -159,12 +159,12 @@ fn legs(questions: &[&Answered]) -> BTreeMap<Retriever, Scored> {
 }
 
 /// How well the answers to questions do that have one, as is told with each.
-fn scored(answers: &[(&Answer, bool)]) -> Scored {
+fn scored(answers: &[(&Answer, bool)]) -> RetrieverScore {
     let took: Vec<f64> = answers.iter().map(|(answer, _)| answer.took_ms).collect();
     let ranks: Vec<&[Option<u32>]> =
         answers.iter().filter(|(_, answerable)| *answerable).map(|(answer, _)| &answer.ranks[..]).collect();
     let of = |measure: Measure| ranks.iter().map(|ranks| measure.of(ranks)).collect::<Vec<f64>>();
-    Scored {
+    RetrieverScore {
         questions: ranks.len(),
         measures: Measure::ALL.into_iter().map(|measure| (measure, estimate(&of(measure)))).collect(),
         latency_ms: Latency { p50: percentile(&took, 0.5), p95: percentile(&took, 0.95) },

@@ -1,7 +1,7 @@
 //! IRIs of nodes and of named graphs.
 
 use super::{NodeId, NoteSource, ThreadId, ThreadKind};
-use crate::{entity::ItemKind, written::GeneratedKind};
+use crate::{generated_kind::GeneratedKind, item_kind::ItemKind};
 
 /// Namespace of backstory's own classes and properties.
 pub const NS: &str = "urn:backstory:ns#";
@@ -9,6 +9,7 @@ pub const NS: &str = "urn:backstory:ns#";
 pub const META_GRAPH: &str = "urn:backstory:meta";
 const NODE: &str = "urn:backstory:node:";
 const PERSON: &str = "urn:backstory:person:";
+const TICKET: &str = "urn:backstory:ticket:";
 const GRAPH: &str = "urn:backstory:graph:";
 /// What the names of all named graphs begin with whose items are confidential. No project has a colon in its name.
 const CONFIDENTIAL_GRAPH: &str = "urn:backstory:graph:confidential:";
@@ -38,6 +39,7 @@ impl NodeId {
             Self::Label { project, name } => format!("{}/-/labels/{}", escape(project), escape_segment(name)),
             Self::Milestone { project, iid } => format!("{}/-/milestones/{iid}", escape(project)),
             Self::Person(username) => escape_segment(username),
+            Self::Ticket(key) => escape_segment(key),
         }
     }
 
@@ -45,6 +47,7 @@ impl NodeId {
     pub fn iri(&self) -> String {
         match self {
             Self::Person(_) => format!("{PERSON}{}", self.path()),
+            Self::Ticket(_) => format!("{TICKET}{}", self.path()),
             _ => format!("{NODE}{}", self.path()),
         }
     }
@@ -53,6 +56,9 @@ impl NodeId {
     pub fn from_iri(iri: &str) -> Option<Self> {
         if let Some(username) = iri.strip_prefix(PERSON) {
             return Some(Self::Person(unescape(username)?));
+        }
+        if let Some(key) = iri.strip_prefix(TICKET) {
+            return Some(Self::Ticket(unescape(key)?));
         }
         let path = iri.strip_prefix(NODE)?;
         let Some((project, rest)) = path.split_once("/-/") else {
@@ -114,17 +120,17 @@ pub fn is_confidential_graph(iri: &str) -> bool {
     iri.starts_with(CONFIDENTIAL_GRAPH)
 }
 
-/// IRI of the named graph that holds the link of a node which nobody stated.
+/// IRI of the named graph that holds the inferred link of a node.
 pub fn inferred_graph_iri(from: &NodeId) -> String {
     format!("{INFERRED}{}", from.iri())
 }
 
-/// The node whose link that nobody stated a named graph holds; `None` if it holds none.
+/// The node whose inferred link a named graph holds; `None` if it holds none.
 pub fn inferred_graph_node(iri: &str) -> Option<NodeId> {
     NodeId::from_iri(iri.strip_prefix(INFERRED)?)
 }
 
-/// Whether a named graph holds a link that nobody stated.
+/// Whether a named graph holds an inferred link.
 pub fn is_inferred_graph(iri: &str) -> bool {
     iri.starts_with(INFERRED)
 }

@@ -27,6 +27,8 @@ fn reads_what_it_prints() {
         "@alice@example.com",
         "@alice",
         "@dependabot[bot]",
+        "^PROJ-77",
+        "^bug#12",
     ] {
         let id: NodeId = text.parse().unwrap();
         assert_eq!(id.to_string(), text);
@@ -36,7 +38,20 @@ fn reads_what_it_prints() {
 
 #[test]
 fn refuses_what_is_no_reference() {
-    for text in ["", "#12", "!7", "acme/shop#", "acme/shop#x", "acme/shop#1x", "a//b#1", "@", "acme/shop@xyz", "a b"] {
+    for text in [
+        "",
+        "#12",
+        "!7",
+        "acme/shop#",
+        "acme/shop#x",
+        "acme/shop#1x",
+        "a//b#1",
+        "@",
+        "acme/shop@xyz",
+        "a b",
+        "^",
+        "^a b",
+    ] {
         assert!(text.parse::<NodeId>().is_err(), "{text}");
     }
 }

@@ -13,19 +13,19 @@ pub const FORMAT: u8 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The first byte is another version.
-    #[error("a lineage of format {found} cannot be read, only {FORMAT}; compute the lineage anew")]
+    #[error("a blame of format {found} cannot be read, only {FORMAT}; compute the blame again")]
     Format {
         /// The version that was found.
         found: u8,
     },
     /// The bytes end too early, go on too long or hold a number or text that cannot be.
-    #[error("the bytes of a lineage are damaged at {at}; compute the lineage anew")]
+    #[error("the bytes of a blame are damaged at {at}; compute the blame again")]
     Damaged {
         /// Where, in bytes from the start.
         at: usize,
     },
     /// A span does not follow the one before it, is empty or names a source that is not there.
-    #[error("span {at} of a lineage breaks a rule; compute the lineage anew")]
+    #[error("span {at} of a blame breaks a rule; compute the blame again")]
     Span {
         /// Which span, counted from 0.
         at: usize,

@@ -92,18 +92,18 @@ impl Corpus {
         self.changes.iter().map(|(change, _)| change)
     }
 
-    /// The likeliest issue of each of the changes, the newest change first, where its confidence is at least `least`.
+    /// The most likely issue of each of the changes, the newest change first, where its confidence is at least `least`.
     pub fn links<'a>(
         &'a self,
         wanted: impl Fn(&Change) -> bool + 'a,
         least: f32,
     ) -> impl Iterator<Item = (&'a Change, Link)> + 'a {
         let wanted = self.changes.iter().filter(move |(change, _)| wanted(change));
-        wanted.filter_map(move |(change, text)| Some((change, self.likeliest(change, text, least)?)))
+        wanted.filter_map(move |(change, text)| Some((change, self.most_likely(change, text, least)?)))
     }
 
     /// Of equally likely ones the newest.
-    fn likeliest(&self, change: &Change, text: &Text, least: f32) -> Option<Link> {
+    fn most_likely(&self, change: &Change, text: &Text, least: f32) -> Option<Link> {
         let words = self.words(text);
         let mut best: Option<Link> = None;
         for (at, (issue, of_issue)) in self.issues.iter().enumerate() {

@@ -6,11 +6,11 @@
 
 /// Least confidence of a link that is told, unless configured otherwise.
 pub const DEFAULT_CONFIDENCE: f32 = 0.82;
-/// Highest confidence that there is: nobody stated it.
+/// Highest confidence of an inferred link.
 const MOST_CONFIDENCE: f32 = 0.99;
-/// Days in which an issue that nobody speaks of becomes less likely by a factor e.
+/// Days in which an issue that nobody mentions becomes less likely by a factor e.
 const QUIET: f32 = 14.0;
-/// Days after which nothing is said of when somebody last spoke: it does not speak for the link.
+/// Days after which the time of the last note counts nothing: it does not support the link.
 const MENTIONED_DAYS: f32 = 30.0;
 /// Names that count, the rarest.
 pub(super) const MAX_NAMES: usize = 3;
@@ -54,7 +54,7 @@ impl SharedName {
     }
 }
 
-/// One thing that speaks for a link.
+/// One piece of evidence for a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// What it is: `semantic`, `words`, `names`, `took_part`, `alive`.
@@ -164,7 +164,7 @@ impl Features {
 }
 
 impl Score {
-    /// What speaks for it, a sentence each, the strongest first.
+    /// The evidence for it, a sentence each, the strongest first.
     pub fn evidence(&self) -> Vec<String> {
         let mut parts: Vec<&Part> = self.parts.iter().filter(|part| !part.evidence.is_empty()).collect();
         parts.sort_by(|a, b| b.value.total_cmp(&a.value).then_with(|| a.name.cmp(b.name)));

@@ -9,11 +9,11 @@ pub struct LinkTrial {
     pub closes: bool,
     /// Whether it is linked with an issue, as was stated.
     pub linked: bool,
-    /// The likeliest issue; `None` if it has no candidates.
+    /// The most likely issue; `None` if it has no candidates.
     pub found: Option<Found>,
 }
 
-/// The likeliest issue of a change.
+/// The most likely issue of a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
     /// How likely it is.

@@ -32,7 +32,7 @@ pub enum ClosingVerb {
     Fixes,
 }
 
-/// GitLab's default pattern with its `%{issue_ref}` filled in. The last letter of an address is none of `?!.,:`. What
+/// GitLab's default pattern with its `%{issue_ref}` filled in. The last letter of an address is not one of `?!.,:`. What
 /// may stand between references is written so that no alternatives begin alike: the regex crate would factor that out,
 /// and then prefer a shorter match.
 static GITLAB: LazyLock<Regex> = LazyLock::new(|| {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{MAX_FINDINGS, Message, carrier::requests};
+use super::{MAX_FINDINGS, Message, introduction::requests};
 use crate::reference::{Context, Forge, looks_like_sha};
 
 /// An earlier change, as a message names it.

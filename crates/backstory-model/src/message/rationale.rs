@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
 
-use super::{Message, is_blank, normalised};
+use super::{Message, is_blank, normalized};
 
 /// Most notes of a message.
 pub const MAX_NOTES: usize = 20;
@@ -13,7 +13,7 @@ pub const MAX_NOTES: usize = 20;
 const MAX_NOTE: usize = 4000;
 /// Fewest words of a paragraph, and of an item of a list, that explain anything.
 const MIN_WORDS: (usize, usize) = (8, 12);
-/// Weight of the cues from which on a paragraph is a note.
+/// Least weight of the cues for which a paragraph is a note.
 const ENOUGH: u32 = 2;
 
 /// A paragraph that says why.
@@ -120,9 +120,9 @@ static ITEM: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\s{0,8}(?:[-*+•]|[0-9]{1,3}[.)])\s+").expect("the pattern is constant"));
 
 /// The paragraphs of a message's body that say why, in order; items of lists count as paragraphs. Quotations, code,
-/// logs, trailers, template texts and lists of changes are none.
+/// logs, trailers, template texts and lists of changes are not paragraphs.
 pub fn design_notes(message: &str) -> Vec<DesignNote> {
-    let message = Message::parse(&normalised(message));
+    let message = Message::parse(&normalized(message));
     paragraphs(&message.body).into_iter().filter_map(|p| note(&p, message.body_line)).take(MAX_NOTES).collect()
 }
 

@@ -180,7 +180,7 @@ impl ChunkRef {
 }
 
 /// Id of a chunk: SHA-256 over repository, commit (nothing if there is none), path or reference of the document, number
-/// and hash of the text, each followed by a NUL. The same text at the same place has the same id, whoever indexes it.
+/// and hash of the text, each followed by a NUL. The same text at the same place has the same id in every data directory.
 pub fn chunk_id(repository: &str, commit: Option<&str>, source: &str, index: u32, text_hash: &str) -> String {
     let parts = [repository, commit.unwrap_or_default(), source, &index.to_string(), text_hash];
     let mut bytes = Vec::new();

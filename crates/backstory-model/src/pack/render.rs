@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{
     Chunk, CodeContext, ContextPack, DesignNote, Format, ImportantDiff, KeyItem, RelatedTest, Section, TimelineEntry,
-    fit::Entry,
+    entry::Entry,
 };
 
 /// Hex digits of an object name, and of a chunk's id, that are shown to be read.

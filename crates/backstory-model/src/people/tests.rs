@@ -87,7 +87,7 @@ fn a_full_name_is_the_last_resort_and_only_if_it_is_unique() {
 }
 
 #[test]
-fn strangers_have_ids_without_their_address() {
+fn unknown_authors_have_ids_without_their_address() {
     let identities = [identity("Zoë Ng", "z@x.org"), identity("Zoë Ng", "z@y.org"), identity("", "")];
     let people = merge(&[], &identities, &Mailmap::default());
     let zoe = people.find(&identities[0]).unwrap();

@@ -3,10 +3,17 @@
 use async_graphql::{Context, Enum, ID, InputObject, Result, SimpleObject};
 use backstory_engine::{
     ask::{self, AskRequest, VerifyRequest},
-    model,
+    model::{self, id::NodeId},
 };
 
-use super::{loaders, node::Node, page, scalar::DateTime, search::SearchFilter};
+use super::{
+    code::{Commit, LineRange},
+    loaders,
+    node::Node,
+    page,
+    scalar::DateTime,
+    search::{RankingInput, SearchFilter, node_of},
+};
 
 /// How an answer came about.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
@@ -66,8 +73,8 @@ pub(crate) struct Statement {
 pub(crate) struct Standing {
     /// For a person: `merged in acme/shop!7 on 2024-03-22`.
     text: String,
-    /// Reference of the item that says so.
-    id: ID,
+    /// The item that says so.
+    node: Option<Node>,
     /// Its page at the forge; null if there is none.
     url: Option<String>,
 }
@@ -84,15 +91,15 @@ pub(crate) struct Citation {
     /// Its page at the forge; null if there is none.
     url: Option<String>,
     /// User name, or name in the commit, of who wrote it; null for files.
-    author: Option<String>,
+    author_name: Option<String>,
     /// When it was written; of a file, when it last changed.
     at: DateTime,
     /// Of a file: the commit.
-    commit: Option<String>,
+    commit: Option<Commit>,
     /// Of a file: its path.
     path: Option<String>,
-    /// Of a file: first and last line, from 1.
-    lines: Option<Vec<u32>>,
+    /// Of a file: its lines.
+    lines: Option<LineRange>,
     /// First byte of the text in the document, from 0, and the one behind its last. The document is the title, an empty
     /// line and the description of an issue or merge request, the text of a note, the message of a commit, the content
     /// of a file with secrets replaced.
@@ -122,7 +129,7 @@ pub(crate) struct Refusal {
     missing: Vec<String>,
 }
 
-/// A citation to be verified, with the fields of `Citation`.
+/// A citation to be verified, with what `Citation` tells.
 #[derive(InputObject)]
 pub(crate) struct CitationInput {
     /// Its number in the answer.
@@ -149,13 +156,13 @@ pub(crate) struct CitationInput {
     document: String,
 }
 
-/// What became of a citation.
+/// The result of verifying a citation.
 #[derive(SimpleObject)]
 pub(crate) struct CitationCheck {
     /// Its number.
     number: u32,
-    /// Reference of the document that it names.
-    id: String,
+    /// The document that it names; null if it names none.
+    node: Option<Node>,
     /// Why it does not hold; null if it does.
     problem: Option<String>,
 }
@@ -171,7 +178,7 @@ impl From<model::answer::Answer> for Answer {
             statements: answer.statements.into_iter().map(Statement::from).collect(),
             standing: answer.standing.map(|standing| Standing {
                 text: standing.text,
-                id: standing.id.into(),
+                node: node_of(&standing.id),
                 url: standing.url,
             }),
             citations: answer.citations.into_iter().map(Citation::from).collect(),
@@ -197,20 +204,25 @@ impl From<model::answer::Statement> for Statement {
     }
 }
 
+/// The project of a document.
+fn project_of(id: &str) -> Option<String> {
+    Some(id.parse::<NodeId>().ok()?.project()?.to_owned())
+}
+
 impl From<model::answer::Citation> for Citation {
     fn from(citation: model::answer::Citation) -> Self {
         Self {
             source: citation.source().to_string(),
-            node: citation.id.parse::<model::id::NodeId>().ok().map(Node::from),
+            commit: project_of(&citation.id).zip(citation.commit).map(|(project, sha)| Commit::new(project, sha)),
+            node: node_of(&citation.id),
             number: citation.number,
             id: citation.id.into(),
             title: citation.title,
             url: citation.url,
-            author: citation.author,
+            author_name: citation.author,
             at: citation.at.into(),
-            commit: citation.commit,
             path: citation.path,
-            lines: citation.lines.map(|(first, last)| vec![first, last]),
+            lines: citation.lines.map(LineRange::from),
             bytes: vec![citation.bytes.0, citation.bytes.1],
             text: citation.text,
             hash: citation.hash,
@@ -260,16 +272,20 @@ pub(super) async fn ask(
     question: String,
     filter: Option<SearchFilter>,
     model: Option<bool>,
+    ranking: Option<RankingInput>,
 ) -> Result<Answer> {
-    let filter = model::filter::Filter::try_from(filter.unwrap_or_default())?;
-    let request = AskRequest { question, before: None, filter, model: model.unwrap_or(true) };
-    Ok(loaders::engine(ctx)?.answer(request).await?.into())
+    let filter = model::filter::Filter::from(filter.unwrap_or_default());
+    let engine = loaders::engine(ctx)?;
+    let ranking = ranking.map(|ranking| ranking.over(engine.settings().ranking)).transpose()?;
+    let request = AskRequest { question, before: None, filter, model: model.unwrap_or(true), ranking };
+    Ok(engine.answer(request).await?.into())
 }
 
 /// Verifies citations.
 pub(super) async fn verify(ctx: &Context<'_>, citations: Vec<CitationInput>) -> Result<Vec<CitationCheck>> {
     let citations = citations.into_iter().map(TryInto::try_into).collect::<std::result::Result<Vec<_>, _>>()?;
     let checks = loaders::engine(ctx)?.answer(VerifyRequest { citations }).await?;
-    let check = |check: ask::Check| CitationCheck { number: check.number, id: check.id, problem: check.problem };
+    let check =
+        |check: ask::Check| CitationCheck { number: check.number, node: node_of(&check.id), problem: check.problem };
     Ok(checks.into_iter().map(check).collect())
 }

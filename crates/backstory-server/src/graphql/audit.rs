@@ -1,10 +1,16 @@
 //! GraphQL types of audit records.
 
-use async_graphql::{Context, ID, Json, Result, SimpleObject};
-use backstory_engine::{forget::AuditRequest, ledger, model::text::echo};
+use async_graphql::{Context, ID, Json, Result, SimpleObject, connection::Connection};
+use backstory_engine::{forget::AuditRequest, ledger};
 use serde_json::Value;
 
-use super::{loaders, names::AuditAction, page, scalar::DateTime, task::object};
+use super::{
+    loaders,
+    names::{AuditAction, ForgottenKind},
+    page,
+    scalar::DateTime,
+    task::object,
+};
 
 /// What was forgotten, may be read again, or is not kept any more, without any of its content.
 #[derive(SimpleObject)]
@@ -13,11 +19,11 @@ pub(crate) struct AuditEntry {
     id: ID,
     /// When.
     at: DateTime,
-    /// What was done: `forget`, `undo`, or `retire` for what `[retention]` does not keep.
-    action: &'static str,
-    /// Kind of the subject: `thread`, `project` or `person`.
-    kind: &'static str,
-    /// Its reference; of a person what stands in the place of their name.
+    /// What was done.
+    action: AuditAction,
+    /// What the subject is.
+    kind: ForgottenKind,
+    /// Its reference; of a person what stands in place of their name.
     subject: String,
     /// Why, as somebody said.
     reason: Option<String>,
@@ -26,6 +32,8 @@ pub(crate) struct AuditEntry {
     /// Whether it was looked for afterwards and nothing was found; null if that has not ended, or nothing was known any
     /// more that could be looked for.
     verified: Option<bool>,
+    /// Who wanted it: `owner`, `local` or a token by its name; null if that is not on record.
+    actor: Option<String>,
 }
 
 impl From<ledger::AuditEntry> for AuditEntry {
@@ -33,30 +41,29 @@ impl From<ledger::AuditEntry> for AuditEntry {
         Self {
             id: entry.id.to_string().into(),
             at: entry.at.into(),
-            action: entry.action.as_str(),
-            kind: entry.kind.as_str(),
+            action: entry.action.into(),
+            kind: entry.kind.into(),
             subject: entry.subject,
             reason: entry.reason,
             counts: object(entry.counts),
             verified: entry.verified,
+            actor: entry.actor,
         }
     }
 }
 
+/// A page of audit records.
+pub(crate) type AuditConnection = Connection<String, AuditEntry>;
+
 pub(super) async fn list(
     ctx: &Context<'_>,
     first: Option<i32>,
-    before: Option<ID>,
+    after: Option<&str>,
     action: Option<AuditAction>,
-) -> Result<Vec<AuditEntry>> {
-    let limit = page::size(first, page::DEFAULT_PAGE)?;
-    let before = before.as_ref().map(number).transpose()?;
-    let entries = loaders::engine(ctx)?.answer(AuditRequest { action: action.map(Into::into), before, limit }).await?;
-    Ok(entries.into_iter().map(AuditEntry::from).collect())
-}
-
-fn number(id: &ID) -> Result<i64> {
-    let number =
-        id.parse().map_err(|_| page::invalid(format!("'{}' is no record; records have numbers", echo(id.as_str()))));
-    Ok(number?)
+) -> Result<AuditConnection> {
+    let size = page::size(first, page::DEFAULT_PAGE)?;
+    let before = page::number_of(after)?;
+    let request = AuditRequest { action: action.map(Into::into), before, limit: size + 1 };
+    let entries = loaders::engine(ctx)?.answer(request).await?;
+    Ok(page::forward(entries, size, after, |entry| entry.id.to_string(), AuditEntry::from))
 }

@@ -1,6 +1,6 @@
 //! GraphQL types of chats and their messages. Discussions of a forge are in `conversation`.
 
-use async_graphql::{ComplexObject, Context, Enum, ID, Result, SimpleObject};
+use async_graphql::{ComplexObject, Context, Enum, ID, Result, SimpleObject, connection::Connection};
 use backstory_engine::{
     chat::{CreateChat, ListChats, MAX_LISTED, Message as EngineMessage, RemoveChat, SendMessage},
     error::Error,
@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use super::{
     answer::{Answer, Citation, Statement},
     loaders, page,
+    project::Project,
     scalar::DateTime,
 };
 use crate::queue::Turn;
@@ -29,8 +30,8 @@ const WAITING: usize = 16;
 pub(crate) struct Chat {
     /// Its number.
     id: ID,
-    /// Full path of the project that it is narrowed to; null if it is about everything.
-    project: Option<String>,
+    /// The project that it is narrowed to; null if it is about everything.
+    project: Option<Project>,
     /// When it was begun.
     created_at: DateTime,
     /// Its first message; null if nothing was said yet.
@@ -66,6 +67,9 @@ pub(crate) struct Message {
     created_at: DateTime,
 }
 
+/// A page of messages.
+pub(crate) type MessageConnection = Connection<String, Message>;
+
 /// A part of an answer that is being made: statements as soon as they are certain, then the message.
 #[derive(SimpleObject)]
 pub(crate) struct AnswerPart {
@@ -83,12 +87,13 @@ impl Chat {
     async fn messages(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Most messages, 0 to 100.", default = 50)] first: Option<i32>,
-        #[graphql(desc = "Only those behind the one with this number.")] after: Option<u64>,
-    ) -> Result<Vec<Message>> {
-        let limit = page::size(first, DEFAULT_MESSAGES)?;
-        let messages = loaders::engine(ctx)?.list_messages(self.number, after.unwrap_or(0), limit).await?;
-        Ok(messages.into_iter().map(Message::from).collect())
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 50)] first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before: the number of its last message.")] after: Option<String>,
+    ) -> Result<MessageConnection> {
+        let size = page::size(first, DEFAULT_MESSAGES)?;
+        let number = page::number_of(after.as_deref())?.unwrap_or(0);
+        let messages = loaders::engine(ctx)?.list_messages(self.number, number, size + 1).await?;
+        Ok(page::forward(messages, size, after.as_deref(), |message| message.number.to_string(), Message::from))
     }
 }
 
@@ -96,7 +101,7 @@ impl From<ledger::Chat> for Chat {
     fn from(chat: ledger::Chat) -> Self {
         Self {
             id: chat.id.to_string().into(),
-            project: chat.project,
+            project: chat.project.map(Project::new),
             created_at: chat.created_at.into(),
             title: chat.title,
             message_count: chat.messages,
@@ -126,7 +131,7 @@ fn number(id: &ID) -> Result<i64, Error> {
 /// The conversations, newest first.
 pub(super) async fn list(ctx: &Context<'_>, first: Option<i32>) -> Result<Vec<Chat>> {
     let limit = page::size(first, DEFAULT_CHATS)?.min(MAX_LISTED);
-    Ok(loaders::engine(ctx)?.answer(ListChats { limit }).await?.into_iter().map(Chat::from).collect())
+    Ok(loaders::engine(ctx)?.answer(ListChats { before: None, limit }).await?.into_iter().map(Chat::from).collect())
 }
 
 /// One conversation.

@@ -3,28 +3,42 @@
 
 mod branch;
 mod commit;
+mod content;
 mod note;
+mod version;
 
 use async_graphql::{Context, ID, Object, Result, SimpleObject};
-use backstory_engine::model::{
-    code,
-    document::lines_url,
-    entity::Item,
-    id::NodeId,
-    repository::{CommitRecord, HeadFile, Record, RepositoryRecord},
+use backstory_engine::{
+    lists::NodeRow,
+    model::{
+        code,
+        document::lines_url,
+        entity::Item,
+        id::NodeId,
+        packages::package_of,
+        repository::{CommitRecord, HeadFile, Record, RepositoryRecord},
+        test_files::test_kind,
+    },
 };
 
 pub(crate) use self::{
     branch::{Branch, Tag},
-    commit::Commit,
+    commit::{Commit, FileChange},
+    content::{
+        CoChange, Contributor, FileComment, FileContent, Indexed, LineRangeInput, SeenThrough, Tree, commit_node,
+        contributors, tree,
+    },
     note::DesignNote,
+    version::{FileChunk, FileVersion, IndexedDocument, SyntaxFact},
 };
 use super::{
+    lists::{FileLists, FileRelations},
     loaders,
-    names::{EntityKind, LeftOutReason},
-    node::Links,
+    names::{EntityKind, LeftOutReason, TestKind},
+    node::{Links, linked},
     project::Project,
-    scalar::BigInt,
+    scalar::{BigInt, DateTime},
+    summary::{self, Summary},
 };
 
 /// What the ledger has of a repository under a node; `None` if it has nothing.
@@ -78,9 +92,22 @@ pub(crate) struct LineRange {
     last: u32,
 }
 
+impl LineRange {
+    /// That many lines from the first one on.
+    pub(super) fn counted(first: u32, lines: u32) -> Self {
+        Self { first, last: first + lines.max(1) - 1 }
+    }
+}
+
 impl From<code::Lines> for LineRange {
     fn from(lines: code::Lines) -> Self {
         Self { first: lines.first, last: lines.last }
+    }
+}
+
+impl From<(u32, u32)> for LineRange {
+    fn from((first, last): (u32, u32)) -> Self {
+        Self { first, last }
     }
 }
 
@@ -102,6 +129,9 @@ impl File {
     }
 }
 
+// The interface asks for what all nodes have.
+linked!(File, links);
+
 /// A file of a repository.
 #[Object]
 impl File {
@@ -110,7 +140,14 @@ impl File {
         self.links.id().to_string().into()
     }
 
-    /// Whether backstory has read it, now or in the past, or a note is known to stand on its lines.
+    /// The same as the id.
+    #[graphql(name = "ref")]
+    pub(super) async fn reference(&self) -> String {
+        self.links.id().to_string()
+    }
+
+    /// Whether backstory has read it, now or in the past, a note is known to stand on its lines, or a merge request to
+    /// change it.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         loaders::is_known(ctx, self.links.id().clone()).await
     }
@@ -150,13 +187,71 @@ impl File {
         self.read(ctx, |file| file.blob.to_string()).await
     }
 
+    /// How central it is: its PageRank over the references between files, 0 to 1; 0 unless it is among the most central.
+    async fn importance(&self, ctx: &Context<'_>) -> Result<Option<f64>> {
+        Ok(match loaders::row(ctx, self.links.id().clone()).await?.as_deref() {
+            Some(NodeRow::File(row)) => Some(rank(row.importance)),
+            _ => None,
+        })
+    }
+
+    /// When it last changed.
+    async fn changed_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+        self.read(ctx, |file| file.changed_at.into()).await
+    }
+
+    /// What it says at a revision, and where its lines come from.
+    async fn content(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Branch, tag or commit; the indexed head if absent.")] rev: Option<String>,
+        #[graphql(desc = "Which lines, at most 20,000; the first 20,000 if absent.")] lines: Option<LineRangeInput>,
+    ) -> Result<Option<FileContent>> {
+        content::content(ctx, (&self.project, &self.path), rev, lines).await.map(Some)
+    }
+
+    /// The discussions about its lines, in the order of the lines, then those on lines that are gone; at most 500.
+    /// Comments are carried from the revision that they were written on.
+    async fn comments(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Branch, tag or commit; the indexed head if absent.")] rev: Option<String>,
+        #[graphql(desc = "Only those on these lines.")] lines: Option<LineRangeInput>,
+        #[graphql(desc = "Only those that are resolved, or that can be and are not.")] resolved: Option<bool>,
+    ) -> Result<Option<Vec<FileComment>>> {
+        content::comments(ctx, (&self.project, &self.path), rev, lines, resolved).await.map(Some)
+    }
+
+    /// What a language model wrote about it, if `summarize` was ever asked for; null otherwise.
+    async fn summary(&self, ctx: &Context<'_>) -> Result<Option<Summary>> {
+        summary::of(ctx, self.links.id()).await
+    }
+
+    /// What changes together with it, the most confident first.
+    async fn co_changes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many, 0 to 100.", default = 20)] first: Option<i32>,
+    ) -> Result<Option<Vec<CoChange>>> {
+        content::co_changes(ctx, self.links.id(), first).await.map(Some)
+    }
+
+    /// Who knows it: those who wrote most of its lines first, then those with most commits, then with most reviews.
+    async fn contributors(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many, 0 to 100.", default = 20)] first: Option<i32>,
+    ) -> Result<Option<Vec<Contributor>>> {
+        contributors(ctx, &self.project, &self.path, first).await.map(Some)
+    }
+
     /// Why its content is left out; null if it is not.
     async fn left_out(&self, ctx: &Context<'_>) -> Result<Option<LeftOutReason>> {
         Ok(self.read(ctx, |file| file.left_out.map(LeftOutReason::from)).await?.flatten())
     }
 
     /// Its page at the forge; null if there is none.
-    async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+    pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         let url =
             |of: &RepositoryRecord, file: &HeadFile| lines_url(of.context(), revision(of), file.path.as_str(), None);
         Ok(file_record(ctx, &self.project, &self.path, url).await?.and_then(some_url))
@@ -168,9 +263,24 @@ impl File {
     }
 
     #[graphql(flatten)]
+    async fn lists(&self) -> FileLists {
+        FileLists::of(self.links.id().clone())
+    }
+
+    #[graphql(flatten)]
+    async fn relations(&self) -> FileRelations {
+        FileRelations::of(self.project.clone(), self.path.clone())
+    }
+
+    #[graphql(flatten)]
     async fn links(&self) -> &Links {
         &self.links
     }
+}
+
+/// A PageRank in millionths.
+fn rank(millionths: u64) -> f64 {
+    millionths as f64 / 1e6
 }
 
 /// What a page at the forge shows the files of.
@@ -202,12 +312,21 @@ impl CodeEntity {
     }
 }
 
+// The interface asks for what all nodes have.
+linked!(CodeEntity, links);
+
 /// A definition in a source file: a function, a type.
 #[Object]
 impl CodeEntity {
     /// Its reference, `acme/shop:src/a.rs#login`.
     pub(super) async fn id(&self) -> ID {
         self.links.id().to_string().into()
+    }
+
+    /// The same as the id.
+    #[graphql(name = "ref")]
+    pub(super) async fn reference(&self) -> String {
+        self.links.id().to_string()
     }
 
     /// Whether backstory has read it.
@@ -225,6 +344,33 @@ impl CodeEntity {
         &self.path
     }
 
+    /// Its file.
+    async fn file(&self) -> File {
+        File::new(self.project.clone(), self.path.clone())
+    }
+
+    /// The package or module that its file makes or belongs to, by what the languages agree on about paths: `com.acme.auth`
+    /// for Java, `acme.auth` for Python, `auth::token` for Rust, the directory for Go, C and others.
+    async fn package(&self) -> Option<String> {
+        package_of(&self.path)
+    }
+
+    /// Of a test, its kind by the conventions about paths; null for what is none, or is gone.
+    async fn test_kind(&self, ctx: &Context<'_>) -> Result<Option<TestKind>> {
+        let is_test = self.read(ctx, |entity| entity.test == code::TestRole::Test).await?.unwrap_or_default();
+        // A test beside what it tests is one of a unit.
+        Ok(is_test.then(|| test_kind(&self.path).map_or(TestKind::Unit, TestKind::from)))
+    }
+
+    /// What changes together with it, the most confident first.
+    async fn co_changes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many, 0 to 100.", default = 20)] first: Option<i32>,
+    ) -> Result<Option<Vec<CoChange>>> {
+        content::co_changes(ctx, self.links.id(), first).await.map(Some)
+    }
+
     /// What it is; null if its file has it no more.
     async fn kind(&self, ctx: &Context<'_>) -> Result<Option<EntityKind>> {
         self.read(ctx, |entity| entity.kind.into()).await
@@ -240,9 +386,28 @@ impl CodeEntity {
         self.read(ctx, |entity| entity.lines.into()).await
     }
 
+    /// How central it is: its PageRank over the references between entities, 0 to 1; 0 unless it is among the most central.
+    async fn importance(&self, ctx: &Context<'_>) -> Result<Option<f64>> {
+        Ok(match loaders::row(ctx, self.links.id().clone()).await?.as_deref() {
+            Some(NodeRow::Entity(row)) => Some(rank(row.importance)),
+            _ => None,
+        })
+    }
+
     /// Its doc comment or doc string, without markers.
     async fn doc(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(self.read(ctx, |entity| entity.doc.clone()).await?.flatten())
+    }
+
+    /// Its lines at the forge; null if it is gone, or there is no forge.
+    pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        let Some(lines) = self.read(ctx, |entity| (entity.lines.first, entity.lines.last)).await? else {
+            return Ok(None);
+        };
+        let url = |of: &RepositoryRecord, file: &HeadFile| {
+            lines_url(of.context(), revision(of), file.path.as_str(), Some(lines))
+        };
+        Ok(file_record(ctx, &self.project, &self.path, url).await?.and_then(some_url))
     }
 
     /// The project it belongs to.

@@ -13,7 +13,12 @@ use self::{
     manifest::{PackCount, PackManifest, PackSources, counts},
     section::{PackChunk, PackCode, PackDiff, PackEvent, PackItem, PackNote, PackTest},
 };
-use super::{loaders, search::SearchFilter, trace::Asked};
+use super::{
+    loaders,
+    node::Node,
+    search::{RankingInput, SearchFilter, node_of, references},
+    trace::Asked,
+};
 
 /// How a pack is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
@@ -33,30 +38,6 @@ pub(crate) enum PackMode {
     All,
     /// Specifications, contracts and recorded decisions, and nothing else.
     GoverningDocsOnly,
-}
-
-/// What a document is for, the most binding first.
-#[derive(Clone, Copy, PartialEq, Eq, Enum)]
-#[graphql(remote = "model::document_type::DocumentType")]
-pub(crate) enum DocumentType {
-    /// It specifies how things must be.
-    Spec,
-    /// It is what others rely on: an interface, a schema.
-    Contract,
-    /// It records a decision.
-    Adr,
-    /// It explains.
-    Doc,
-    /// It is source code.
-    Code,
-    /// An issue.
-    Issue,
-    /// A merge request.
-    MergeRequest,
-    /// A discussion.
-    Discussion,
-    /// A commit.
-    Commit,
 }
 
 /// A part of a pack that is a list.
@@ -108,8 +89,12 @@ pub(crate) struct PackOptions {
     format: Option<PackFormat>,
     /// What it may hold; everything if absent.
     mode: Option<PackMode>,
-    /// Only code and documents whose path begins so, and commits that change such.
+    /// Only code and documents whose path starts with this, and commits that change them.
     path_prefix: Option<String>,
+    /// Nodes to which everything that search finds is near, at most 20 references.
+    near: Option<Vec<ID>>,
+    /// How what search finds is ranked, where it is not as configured.
+    ranking: Option<RankingInput>,
     /// Whether it shows changes; true if absent.
     diffs: Option<bool>,
     /// Whether it names tests; true if absent.
@@ -157,8 +142,9 @@ pub(crate) struct ContextPack {
     manifest: PackManifest,
 }
 
-fn ids(list: Vec<String>) -> Vec<ID> {
-    list.into_iter().map(ID).collect()
+/// The nodes of references.
+fn nodes(references: &[String]) -> Vec<Node> {
+    references.iter().filter_map(|reference| node_of(reference)).collect()
 }
 
 fn number(count: usize) -> u32 {
@@ -196,7 +182,7 @@ pub(super) async fn pack(
     filter: Option<SearchFilter>,
     options: Option<PackOptions>,
 ) -> Result<ContextPack> {
-    let filter = model::filter::Filter::try_from(filter.unwrap_or_default())?;
+    let filter = model::filter::Filter::from(filter.unwrap_or_default());
     let options = options.unwrap_or_default();
     let PackSubject { query, reference, path, line, end_line, symbol, rev } = about;
     let asked = Asked { project: filter.project.clone(), path, line, end_line, symbol, reference };
@@ -205,10 +191,13 @@ pub(super) async fn pack(
         Some(_) => return Err(super::page::invalid("ask with a query, or about a path or ref, not both").into()),
         None => About::Target { target: asked.target()?, rev },
     };
+    let engine = loaders::engine(ctx)?;
     let request = ContextRequest {
         about,
         filter,
         path: options.path_prefix,
+        near: references(options.near)?,
+        ranking: options.ranking.map(|ranking| ranking.over(engine.settings().ranking)).transpose()?,
         mode: options.mode.map_or_else(pack::Mode::default, Into::into),
         format: options.format.map_or_else(pack::Format::default, Into::into),
         tokens: options.tokens.map_or(pack::DEFAULT_TOKENS, |tokens| tokens as usize),
@@ -216,5 +205,5 @@ pub(super) async fn pack(
         tests: options.tests.unwrap_or(true),
         snapshot: options.snapshot,
     };
-    Ok(loaders::engine(ctx)?.build_pack(request).await?.into())
+    Ok(engine.build_pack(request).await?.into())
 }

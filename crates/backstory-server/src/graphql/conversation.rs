@@ -9,9 +9,10 @@ use backstory_engine::model::{
 };
 
 use super::{
+    code::{Commit, File, LineRange},
     loaders,
     names::NoteKind,
-    node::Links,
+    node::{Links, linked},
     page,
     person::Person,
     scalar::DateTime,
@@ -54,12 +55,21 @@ impl Discussion {
     }
 }
 
+// The interface asks for what all nodes have.
+linked!(Discussion, links);
+
 /// A discussion on an issue or merge request: a note and the replies to it.
 #[Object]
 impl Discussion {
     /// Its reference, `acme/shop!7~6a9c17`.
     pub(super) async fn id(&self) -> ID {
         self.links.id().to_string().into()
+    }
+
+    /// The same as the id.
+    #[graphql(name = "ref")]
+    pub(super) async fn reference(&self) -> String {
+        self.links.id().to_string()
     }
 
     /// Whether backstory has read it. If others only refer to it, what its id does not tell is null.
@@ -130,7 +140,7 @@ impl Discussion {
     }
 
     /// Its first note at the forge.
-    async fn web_url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+    pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |discussion| discussion.web_url.clone()).await
     }
 
@@ -145,7 +155,7 @@ pub(crate) struct Note {
     thread: ThreadId,
     id: u64,
     links: Links,
-    /// Its discussion and place therein, if they are known already.
+    /// Its discussion, and its place there, if they are known already.
     found: Option<(Arc<DiscussionItem>, usize)>,
 }
 
@@ -178,12 +188,21 @@ impl Note {
     }
 }
 
+// The interface asks for what all nodes have.
+linked!(Note, links);
+
 /// A note: one comment that a person wrote.
 #[Object]
 impl Note {
     /// Its reference, `acme/shop!7#note_123`.
     pub(super) async fn id(&self) -> ID {
         self.links.id().to_string().into()
+    }
+
+    /// The same as the id.
+    #[graphql(name = "ref")]
+    pub(super) async fn reference(&self) -> String {
+        self.links.id().to_string()
     }
 
     /// Whether backstory has read it. If others only refer to it, what its id does not tell is null.
@@ -221,7 +240,7 @@ impl Note {
         self.read(ctx, |note| note.body.clone()).await
     }
 
-    /// Whether secrets were replaced in its text: whoever wrote it should revoke them.
+    /// Whether secrets were replaced in its text: the author should revoke them.
     async fn security_warning(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |note| !note.secrets().is_empty()).await?.unwrap_or_default())
     }
@@ -263,11 +282,12 @@ impl Note {
 
     /// Where on the diff it stands.
     async fn position(&self, ctx: &Context<'_>) -> Result<Option<Position>> {
-        Ok(self.read(ctx, |note| note.position.clone().map(Position::from)).await?.flatten())
+        let position = |note: &NoteItem| Some(Position::of(&self.thread.project, note.position.as_ref()?));
+        Ok(self.read(ctx, position).await?.flatten())
     }
 
     /// Its place at the forge.
-    async fn web_url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+    pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(self.place(ctx).await?.map(|(discussion, _)| discussion.note_url(self.id)))
     }
 
@@ -277,38 +297,33 @@ impl Note {
     }
 }
 
-/// Where on a diff a note stands: lines of `newPath` at `headSha`, or of `oldPath` at `baseSha`. Lines count from 1.
+/// Where on a diff a note stands: lines of `newFile` at `head`, or of `oldFile` at `base`.
 #[derive(SimpleObject)]
 pub(crate) struct Position {
-    /// Path before the change.
-    old_path: String,
-    /// Path after the change.
-    new_path: String,
-    /// First line before the change; null if the note stands on added lines only.
-    old_line_start: Option<u32>,
-    /// Last line before the change.
-    old_line_end: Option<u32>,
-    /// First line after the change; null if the note stands on removed lines only.
-    new_line_start: Option<u32>,
-    /// Last line after the change.
-    new_line_end: Option<u32>,
-    /// Commit that the change starts from.
-    base_sha: Option<String>,
-    /// Commit that the change ends at.
-    head_sha: Option<String>,
+    /// The file under its path before the change.
+    old_file: File,
+    /// The file under its path after the change.
+    new_file: File,
+    /// Lines before the change; null if the note stands on added lines only.
+    old_lines: Option<LineRange>,
+    /// Lines after the change; null if the note stands on removed lines only.
+    new_lines: Option<LineRange>,
+    /// The commit that the change starts from.
+    base: Option<Commit>,
+    /// The commit that the change ends at.
+    head: Option<Commit>,
 }
 
-impl From<PositionItem> for Position {
-    fn from(position: PositionItem) -> Self {
+impl Position {
+    fn of(project: &str, position: &PositionItem) -> Self {
+        let commit = |sha: &String| Commit::new(project.to_owned(), sha.clone());
         Self {
-            old_path: position.old_path,
-            new_path: position.new_path,
-            old_line_start: position.old_lines.map(|(start, _)| start),
-            old_line_end: position.old_lines.map(|(_, end)| end),
-            new_line_start: position.new_lines.map(|(start, _)| start),
-            new_line_end: position.new_lines.map(|(_, end)| end),
-            base_sha: position.base_sha,
-            head_sha: position.head_sha,
+            old_file: File::new(project.to_owned(), position.old_path.clone()),
+            new_file: File::new(project.to_owned(), position.new_path.clone()),
+            old_lines: position.old_lines.map(LineRange::from),
+            new_lines: position.new_lines.map(LineRange::from),
+            base: position.base_sha.as_ref().map(commit),
+            head: position.head_sha.as_ref().map(commit),
         }
     }
 }

@@ -22,6 +22,8 @@ use super::{
 const FEW: usize = 3;
 /// What a query of the graph or the index costs besides what it returns.
 const QUERY: usize = 20;
+/// What a page of a list costs besides its nodes: it is one range of an index.
+const LIST: usize = 5;
 /// What reading everything costs.
 const EVERYTHING: usize = 1_000;
 /// Far above any limit, far below what a sum over a document could overflow.
@@ -30,18 +32,47 @@ const MAX_COST: usize = 1 << 32;
 /// Fields of the query type that read everything there is.
 const READ_EVERYTHING: [&str; 2] = ["check", "digest"];
 /// Fields of other types that query the graph or the ledger on their own.
-const QUERIES: [&str; 8] = [
+const QUERIES: [&str; 18] = [
+    "activity",
+    "annotations",
     "centralFiles",
-    "issues",
-    "mergeRequests",
+    "coChanges",
+    "comments",
+    "content",
+    "contributors",
+    "hunks",
+    "contributions",
+    "groupBy",
     "messages",
     "modelClassification",
     "modelNotes",
     "neighborhood",
+    "onBranches",
+    "releases",
     "totalCount",
+    "tree",
 ];
+/// Types that are read by a query of their own, whatever field returns them: `chunks`, `documents`, `facts`, `mergeRequests`,
+/// `summary` and `version` are cheap where they are of other types.
+const QUERIED_TYPES: [&str; 6] = [
+    "FileChunkConnection",
+    "FileMergeRequestConnection",
+    "FileVersion",
+    "IndexedDocumentConnection",
+    "Summary",
+    "SyntaxFactConnection",
+];
+/// Types and fields of theirs that are queries, as those of the same name of other types are not.
+const QUERIES_OF: [(&str, &str); 1] = [("Project", "updatedAt")];
 /// Arguments that say how many items a field returns.
-const SIZES: [&str; 2] = ["first", "ids"];
+const SIZES: [&str; 3] = ["first", "last", "ids"];
+/// What is grouped has as many groups as it is asked for.
+const GROUPS: &str = "Groups";
+/// Types of which there are many in a list without pages: one for each period of a time, entry of a directory, span of lines
+/// or comment on a file.
+const LONG_LISTS: [&str; 6] = ["Activity", "FileComment", "LineOrigin", "LineSpan", "PeriodCount", "TreeEntry"];
+/// The argument of lists of nodes.
+const ORDER: &str = "orderBy";
 
 /// Returns what an operation costs, given the values of its variables.
 pub(super) fn measure(selections: Selections<'_>, operation: &OperationDefinition, variables: &Variables) -> usize {
@@ -90,6 +121,8 @@ impl<'a> CostMeter<'a> {
             (1, size.unwrap_or(DEFAULT_PAGE))
         } else if is_list && is_connection(parent) {
             (page, 1)
+        } else if is_list && LONG_LISTS.contains(&returned) {
+            (MAX_PAGE, 1)
         } else if let Some(size) = size {
             (size, 1)
         } else if is_list && is_root {
@@ -103,6 +136,8 @@ impl<'a> CostMeter<'a> {
             _ if name.starts_with("__") => 1,
             _ if is_root && READ_EVERYTHING.contains(&name) => EVERYTHING,
             _ if is_root || QUERIES.contains(&name) => QUERY,
+            _ if QUERIED_TYPES.contains(&returned) || QUERIES_OF.contains(&(parent, name)) => QUERY,
+            _ if meta.args.contains_key(ORDER) => LIST,
             _ => 1,
         };
         let child = self.cost_of_set(&field.selection_set.node, returned, inner_page);
@@ -111,19 +146,27 @@ impl<'a> CostMeter<'a> {
 
     /// How many items a field is asked for; `None` if it has no argument for that.
     fn size(&self, meta: &MetaField, field: &Field) -> Option<usize> {
-        let (name, argument) = SIZES.iter().find_map(|name| Some((name, meta.args.get(*name)?)))?;
-        let default = argument.default_value.as_deref().and_then(|value| value.parse().ok()).unwrap_or(DEFAULT_PAGE);
-        let given = field.get_argument(name).map(|value| value.node.clone());
-        let given = given.and_then(|value| value.into_const_with(|name| self.variable(&name).ok_or(())).ok());
-        let size = match given {
+        let mut usual = None;
+        for (name, argument) in SIZES.iter().filter_map(|name| Some((name, meta.args.get(*name)?))) {
+            if let Some(size) = self.given_size(field, name) {
+                return Some(size.min(MAX_PAGE));
+            }
+            let default = argument.default_value.as_deref().and_then(|value| value.parse().ok());
+            usual = usual.or(Some(default.unwrap_or(DEFAULT_PAGE)));
+        }
+        usual.map(|size| size.min(MAX_PAGE))
+    }
+
+    fn given_size(&self, field: &Field, name: &str) -> Option<usize> {
+        let given = field.get_argument(name)?.node.clone();
+        match given.into_const_with(|name| self.variable(&name).ok_or(())).ok()? {
             // A size that is out of bounds is refused when the field is read, with a message that tells why.
-            Some(Value::Number(first)) => first.as_i64().map(|first| usize::try_from(first).unwrap_or(0)),
-            Some(Value::List(ids)) => Some(ids.len()),
-            Some(Value::Null) | None => None,
+            Value::Number(size) => size.as_i64().map(|size| usize::try_from(size).unwrap_or(0)),
+            Value::List(ids) => Some(ids.len()),
+            Value::Null => None,
             // A single value stands for a list of one.
-            Some(_) => Some(1),
-        };
-        Some(size.unwrap_or(default).min(MAX_PAGE))
+            _ => Some(1),
+        }
     }
 
     fn variable(&self, name: &Name) -> Option<Value> {
@@ -140,5 +183,5 @@ impl<'a> CostMeter<'a> {
 }
 
 fn is_connection(type_name: &str) -> bool {
-    type_name.ends_with("Connection")
+    type_name.ends_with("Connection") || type_name == GROUPS
 }

@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use async_graphql::parser::types::{ExecutableDocument, Field, OperationType, Selection, SelectionSet};
+use async_graphql::{
+    Value,
+    parser::types::{ExecutableDocument, Field, OperationType, Selection, SelectionSet},
+};
 use backstory_engine::{
     error::{Error, ErrorKind},
     model::role::ServerRole,
@@ -20,15 +23,23 @@ const INTROSPECTED_LISTS: [&str; 7] =
 /// Fields of the query and mutation types that read, or take away, everything there is, or wait for a language model.
 const LONG: [&str; 6] = ["check", "digest", "removeRepository", "ask", "sendMessage", "summarize"];
 /// Fields that keep a processor busy for longer than a look at the stores.
-const HEAVY: [&str; 11] = [
+const HEAVY: [&str; 19] = [
     "search",
+    "chunks",
+    "documents",
+    "facts",
+    "version",
+    "content",
+    "contributors",
+    "hunks",
+    "tree",
     "verify",
     "trace",
     "contextPack",
     "compareSnapshots",
     "history",
     "entity",
-    "lineage",
+    "comments",
     "stats",
     "backup",
     "neighborhood",
@@ -49,6 +60,8 @@ const ANY_ROLE: [&str; 12] = [
     "syncStatus",
     "backup",
 ];
+/// The argument that is a `BigInt` where it is a number; elsewhere it is text, and validation refuses numbers.
+const BIG_INTEGER: &str = "after";
 /// Fields of the mutation type that answer questions.
 const ANSWERING: [&str; 3] = ["createChat", "sendMessage", "summarize"];
 
@@ -234,6 +247,11 @@ impl<'a> Measure<'a> {
 
     fn field(&mut self, field: &'a Field, level: usize) -> Result<Size, Error> {
         let name = field.name.node.as_str();
+        for (argument, value) in field.arguments.iter().filter(|(argument, _)| argument.node != BIG_INTEGER) {
+            // What variables hold is not known here, and is read by the field.
+            let value = value.node.clone().into_const_with::<()>(|_| Ok(Value::Null)).unwrap_or_default();
+            check_integers(argument.node.as_str(), &value)?;
+        }
         let mut size = self.set(&field.selection_set.node, level)?;
         size.selections = size.selections.saturating_add(1);
         size.aliases = size.aliases.saturating_add(usize::from(field.alias.is_some()));
@@ -269,6 +287,20 @@ impl<'a> Measure<'a> {
         let size = self.set(&definition.node.selection_set.node, level + 1)?;
         self.fragments.insert(name.as_str(), Some(size));
         Ok(size)
+    }
+}
+
+/// Refuses integers that GraphQL has not: fields that nobody reads would let them pass.
+fn check_integers(argument: &str, value: &Value) -> Result<(), Error> {
+    match value {
+        Value::Number(number)
+            if !number.is_f64() && number.as_i64().is_none_or(|number| i32::try_from(number).is_err()) =>
+        {
+            Err(invalid(format!("{argument}: {number} is no Int; those are {} to {}", i32::MIN, i32::MAX)))
+        }
+        Value::List(values) => values.iter().try_for_each(|value| check_integers(argument, value)),
+        Value::Object(fields) => fields.values().try_for_each(|value| check_integers(argument, value)),
+        _ => Ok(()),
     }
 }
 

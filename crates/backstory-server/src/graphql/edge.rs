@@ -3,20 +3,22 @@
 use std::collections::BTreeSet;
 
 use async_graphql::{
-    Context, OutputType, Result, SimpleObject,
+    Context, Object, OutputType, Result, SimpleObject,
     connection::{Connection, ConnectionNameType, Edge as PageEdge, EdgeNameType},
     futures_util::future::try_join_all,
 };
 use backstory_engine::{
+    explore::{self, EdgeMeasure, GraphEdge},
     graph::{AdjacentEdge, Direction, InferredLink, MAX_ROWS},
     model::{edge::Edge, id::NodeId},
 };
 
 use super::{
     loaders,
-    names::{EdgeDirection, EdgeName},
+    names::{EdgeDirection, EdgeMethod, EdgeName},
     node::Node,
     page::{self, DEFAULT_EDGES, bad_cursor},
+    scalar::DateTime,
 };
 
 /// A page of edges.
@@ -50,26 +52,76 @@ pub(crate) struct EdgeTotals {
 }
 
 /// What an edge tells besides the node at its other end.
-#[derive(SimpleObject)]
 pub(crate) struct Named {
-    /// What it says.
-    name: EdgeName,
-    /// Whether nobody stated it: it was found by names, counts or likeness.
-    inferred: bool,
-    /// Of a link of a change with an issue that nobody stated: how likely it is, 0 to 1.
-    confidence: Option<f64>,
-    /// Of such a link: what speaks for it, the strongest first.
-    evidence: Vec<String>,
+    edge: GraphEdge,
+    /// Present if it is inferred.
+    link: Option<InferredLink>,
 }
 
 impl Named {
-    fn of(edge: Edge, link: Option<&InferredLink>) -> Self {
-        Self {
-            name: edge.into(),
-            inferred: link.is_some() || edge.inferred(),
-            confidence: link.map(|link| hundredths(link.confidence)),
-            evidence: link.map(|link| link.evidence.clone()).unwrap_or_default(),
+    pub(super) fn stated(edge: GraphEdge) -> Self {
+        Self { edge, link: None }
+    }
+
+    fn of(node: &NodeId, direction: EdgeDirection, end: &AdjacentEdge, link: Option<&InferredLink>) -> Self {
+        let (node, other) = (node.clone(), end.other.clone());
+        let (from, to) = if direction == EdgeDirection::Out { (node, other) } else { (other, node) };
+        Self { edge: GraphEdge { from, edge: end.edge, to }, link: link.cloned() }
+    }
+
+    async fn measure(&self, ctx: &Context<'_>) -> Result<Option<EdgeMeasure>> {
+        loaders::measure(ctx, self.edge.clone()).await
+    }
+}
+
+/// What an edge tells besides the node at its other end.
+#[Object]
+impl Named {
+    /// What it says.
+    async fn name(&self) -> EdgeName {
+        self.edge.edge.into()
+    }
+
+    /// Whether it is inferred: found by names, counts or likeness.
+    async fn inferred(&self) -> bool {
+        self.link.is_some() || self.edge.edge.inferred()
+    }
+
+    /// How it was found.
+    async fn method(&self) -> EdgeMethod {
+        match &self.link {
+            Some(_) => EdgeMethod::Similarity,
+            None => explore::EdgeMethod::of_edge(self.edge.edge).into(),
         }
+    }
+
+    /// How likely it is, 0 to 1; of co-change, the share of the first's changes in which the second changed too. Null if it
+    /// was stated.
+    async fn confidence(&self, ctx: &Context<'_>) -> Result<Option<f64>> {
+        let confidence = match &self.link {
+            Some(link) => Some(link.confidence),
+            None if self.edge.edge.inferred() => self.measure(ctx).await?.and_then(|measure| measure.confidence),
+            None => None,
+        };
+        Ok(confidence.map(hundredths))
+    }
+
+    /// Commits in which both ends changed; null unless it is of co-change.
+    async fn support(&self, ctx: &Context<'_>) -> Result<Option<u32>> {
+        if self.edge.edge != Edge::CoEvolvesWith {
+            return Ok(None);
+        }
+        Ok(self.measure(ctx).await?.and_then(|measure| measure.support))
+    }
+
+    /// When the younger of its ends came into being, from when on it can hold; null if neither end tells.
+    async fn since(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+        Ok(self.measure(ctx).await?.and_then(|measure| measure.since).map(DateTime::from))
+    }
+
+    /// Of a link of a change with an issue, if inferred: the evidence for it, the strongest first.
+    async fn evidence(&self) -> Vec<String> {
+        self.link.as_ref().map(|link| link.evidence.clone()).unwrap_or_default()
     }
 }
 
@@ -116,7 +168,11 @@ pub(super) async fn page(
     let end = start.saturating_add(size).min(ends.len());
     let mut page = Connection::with_additional_fields(start > 0, end < ends.len(), totals);
     page.edges.extend(ends[start..end].iter().map(|(end, link)| {
-        PageEdge::with_additional_fields(encode(end), Node::from(end.other.clone()), Named::of(end.edge, *link))
+        PageEdge::with_additional_fields(
+            encode(end),
+            Node::from(end.other.clone()),
+            Named::of(id, direction, end, *link),
+        )
     }));
     Ok(page)
 }

@@ -1,12 +1,13 @@
 //! GraphQL types of walks over the graph: neighborhoods and paths.
 
-use async_graphql::{Context, Result, SimpleObject};
+use async_graphql::{Context, Object, Result, SimpleObject};
 use backstory_engine::{
     explore::{self, NeighborhoodRequest, PathRequest},
     model::{edge::Edge, id::NodeId},
 };
 
 use super::{
+    edge::Named,
     loaders,
     names::EdgeName,
     node::Node,
@@ -34,14 +35,28 @@ pub(crate) struct Neighbor {
 }
 
 /// An edge of the graph.
-#[derive(SimpleObject)]
 pub(crate) struct GraphEdge {
+    ends: explore::GraphEdge,
+    named: Named,
+}
+
+/// An edge of the graph.
+#[Object]
+impl GraphEdge {
     /// Where it starts.
-    from: Node,
-    /// What it says.
-    name: EdgeName,
+    async fn from(&self) -> Node {
+        self.ends.from.clone().into()
+    }
+
     /// Where it ends.
-    to: Node,
+    async fn to(&self) -> Node {
+        self.ends.to.clone().into()
+    }
+
+    #[graphql(flatten)]
+    async fn named(&self) -> &Named {
+        &self.named
+    }
 }
 
 /// The shortest path between two nodes.
@@ -58,7 +73,7 @@ pub(crate) struct NodePath {
 
 impl From<explore::GraphEdge> for GraphEdge {
     fn from(edge: explore::GraphEdge) -> Self {
-        Self { from: edge.from.into(), name: edge.edge.into(), to: edge.to.into() }
+        Self { named: Named::stated(edge.clone()), ends: edge }
     }
 }
 

@@ -4,6 +4,7 @@
 use std::{
     any::TypeId,
     borrow::Cow,
+    collections::BTreeMap,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
@@ -17,7 +18,8 @@ use async_graphql::{
     },
     futures_util::{StreamExt, stream::BoxStream},
     indexmap::IndexMap,
-    parser::types::{ExecutableDocument, OperationDefinition},
+    parser::types::{ExecutableDocument, OperationDefinition, OperationType},
+    registry::MetaType,
 };
 use backstory_engine::{
     Engine,
@@ -33,7 +35,10 @@ use super::{
     loaders::{People, Reader, Reads},
     selection::Selections,
 };
-use crate::{error_table, queue::Queue};
+use crate::{
+    error_table,
+    queue::{Queue, Turn},
+};
 
 /// Most lines of what the library says of a document.
 const MAX_LINES: usize = 12;
@@ -64,6 +69,26 @@ impl Warnings {
 
     fn told(&self) -> MutexGuard<'_, Vec<String>> {
         self.0.lock()
+    }
+}
+
+/// How an operation is executed, for a caller that may have to execute it again.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    /// The weight of a query that may be.
+    repeatable: OnceLock<Weight>,
+    /// The turn of one that is executed again.
+    turn: Option<Turn>,
+}
+
+impl Course {
+    pub(super) fn with_turn(turn: Turn) -> Self {
+        Self { repeatable: OnceLock::new(), turn: Some(turn) }
+    }
+
+    /// The weight of the operation if it is a query that may be executed again.
+    pub(super) fn repeatable(&self) -> Option<Weight> {
+        self.repeatable.get().copied()
     }
 }
 
@@ -183,9 +208,11 @@ impl Extension for Guard {
     ) -> ServerResult<Request> {
         document::check_nesting(&request.query, &self.limits).map_err(server_error)?;
         let name = request.operation_name.clone();
-        // Whoever brings no handle of the engine sees what all do.
+        // A request without a handle of the engine sees what everyone sees.
         let engine = request.data.get(&TypeId::of::<Engine>()).and_then(|engine| engine.downcast_ref::<Engine>());
         let engine = engine.unwrap_or(&self.engine).clone();
+        let course = request.data.get(&TypeId::of::<Arc<Course>>());
+        let course = course.and_then(|course| course.downcast_ref::<Arc<Course>>()).cloned();
         let variables = request.variables.clone();
         let document = request.parsed_query()?;
         let weight = document::examine(document, &self.limits).map_err(server_error)?;
@@ -195,6 +222,11 @@ impl Extension for Guard {
         let selections = Selections::new(&ctx.schema_env.registry, document);
         let cost =
             selected(document, name.as_deref()).map_or(0, |operation| cost::measure(selections, operation, &variables));
+        let is_query =
+            selected(document, name.as_deref()).is_some_and(|operation| operation.ty == OperationType::Query);
+        if let Some(course) = course.filter(|_| is_query && weight != Weight::Long) {
+            let _ = course.repeatable.set(weight);
+        }
         let _ = self.operation.set(Operation { document: document.clone(), name, weight, cost });
         let loaders = Reader::loaders(engine, self.people.clone(), self.reads.clone());
         next.run(ctx, request.data(loaders).data(self.warnings.clone())).await
@@ -205,7 +237,11 @@ impl Extension for Guard {
         ctx: &ExtensionContext<'_>,
         next: NextValidation<'_>,
     ) -> Result<ValidationResult, Vec<ServerError>> {
-        let result = next.run(ctx).await?;
+        let types = &ctx.schema_env.registry.types;
+        let result = next.run(ctx).await.map_err(|mut errors| {
+            errors.iter_mut().for_each(|error| name_values(error, types));
+            errors
+        })?;
         let cost = self.operation.get().map_or(0, |operation| operation.cost);
         if cost > self.limits.cost {
             let message = format!(
@@ -223,7 +259,9 @@ impl Extension for Guard {
         operation_name: Option<&str>,
         next: NextExecute<'_>,
     ) -> Response {
-        let _turn = match self.queue.turn(self.weight()).await {
+        let has_turn = ctx.data_opt::<Arc<Course>>().is_some_and(|course| course.turn.is_some());
+        let turn = if has_turn { Ok(None) } else { self.queue.turn(self.weight()).await.map(Some) };
+        let _turn = match turn {
             Ok(turn) => turn,
             Err(error) => return Response::from_errors(vec![server_error(error)]),
         };
@@ -246,6 +284,17 @@ impl Extension for Guard {
                 Response::from_errors(vec![server_error(error)])
             }
         }
+    }
+}
+
+/// Says of a value that an enumeration does not have which ones it has.
+fn name_values(error: &mut ServerError, types: &BTreeMap<String, MetaType>) {
+    let after = error.message.split_once("enumeration type \"").map(|(_, after)| after);
+    let name = after.and_then(|after| after.split('"').next());
+    if let Some(MetaType::Enum { enum_values, .. }) = name.and_then(|name| types.get(name)) {
+        let values: Vec<&str> = enum_values.keys().map(String::as_str).collect();
+        let hint = format!("its values are {}", values.join(", "));
+        error.extensions.get_or_insert_default().set(error_table::HINT, hint);
     }
 }
 

@@ -9,7 +9,17 @@ use backstory_engine::{
     },
 };
 
-use super::{edge, merge_request::MergeRequest, names::State, thread::ThreadFields};
+use super::{
+    edge,
+    merge_request::MergeRequest,
+    names::State,
+    node::linked,
+    person::Person,
+    planning::Milestone,
+    project::Project,
+    scalar::DateTime,
+    thread::{ThreadFields, shared_fields},
+};
 
 /// An issue.
 pub(crate) struct Issue {
@@ -20,25 +30,30 @@ impl Issue {
     pub(super) fn new(id: ThreadId) -> Self {
         Self { fields: ThreadFields::new(id) }
     }
-
-    // The interface `Thread` asks each of its types for these; the API has them from the shared fields.
-
-    pub(super) async fn reference(&self, ctx: &Context<'_>) -> Result<String> {
-        self.fields.reference(ctx).await
-    }
-
-    pub(super) async fn title(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        self.fields.title(ctx).await
-    }
-
-    pub(super) async fn state(&self, ctx: &Context<'_>) -> Result<Option<State>> {
-        self.fields.state(ctx).await
-    }
-
-    pub(super) async fn web_url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        self.fields.web_url(ctx).await
-    }
 }
+
+// The interfaces `Node` and `Thread` ask each of their types for these; the API has them from the shared fields.
+shared_fields!(Issue {
+    reference: String,
+    url: Option<String>,
+    iid: u64,
+    project: Project,
+    title: Option<String>,
+    description: Option<String>,
+    state: Option<State>,
+    author: Option<Person>,
+    created_at: Option<DateTime>,
+    updated_at: Option<DateTime>,
+    closed_at: Option<DateTime>,
+    confidential: bool,
+    closed_by: Option<Person>,
+    milestone: Option<Milestone>,
+    assignees: Vec<Person>,
+    notes_count: Option<u64>,
+});
+
+// The interface asks for what all nodes have.
+linked!(Issue, fields.links);
 
 /// An issue.
 #[Object]

@@ -1,15 +1,30 @@
 //! GraphQL types of jobs: what a server does in the background, and did.
 
-use async_graphql::{ComplexObject, Context, ID, Json, Result, SimpleObject};
-use backstory_engine::{ledger, model::text::echo};
+use async_graphql::{ComplexObject, Context, Enum, ID, Json, Result, SimpleObject, connection::Connection};
+use backstory_engine::{
+    ledger,
+    model::{id::NodeId, text::echo},
+};
 
 use super::{
     loaders,
     names::{JobKind, JobStatus},
     page,
+    project::Project,
     scalar::DateTime,
     task::Task,
+    thread::Thread,
 };
+
+/// Who waits for a job.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "ledger::JobPriority")]
+pub(crate) enum JobPriority {
+    /// Nobody: the schedule or a webhook asks for it.
+    Scheduled,
+    /// Somebody asked for it, so it goes ahead of what is scheduled.
+    Requested,
+}
 
 /// A job of the queue, or one that was done.
 #[derive(SimpleObject)]
@@ -19,12 +34,14 @@ pub(crate) struct Job {
     id: ID,
     /// What it does.
     kind: JobKind,
-    /// Full path of the project.
-    project: String,
-    /// The issue or merge request that is read again, if it is one: `#12`.
-    subject: Option<String>,
+    /// The project.
+    project: Project,
+    /// The issue or merge request that is read again, if it is one.
+    subject: Option<Thread>,
     /// How it stands.
     status: JobStatus,
+    /// Who waits for it.
+    priority: JobPriority,
     /// How often it was begun.
     attempts: u32,
     /// When it was put into the queue.
@@ -56,9 +73,10 @@ impl From<ledger::Job> for Job {
         Self {
             id: job.id.to_string().into(),
             kind: job.job.kind.into(),
-            project: job.job.project,
-            subject: job.job.subject,
+            subject: job.job.subject.and_then(|short| parse_thread(&job.job.project, &short)),
+            project: Project::new(job.job.project),
             status: job.status.into(),
+            priority: job.priority.into(),
             attempts: job.attempts,
             queued_at: job.queued_at.into(),
             due_at: job.due_at.into(),
@@ -71,6 +89,14 @@ impl From<ledger::Job> for Job {
     }
 }
 
+/// The issue or merge request of a short reference.
+fn parse_thread(project: &str, short: &str) -> Option<Thread> {
+    match format!("{project}{short}").parse() {
+        Ok(NodeId::Thread(id)) => Some(id.into()),
+        _ => None,
+    }
+}
+
 /// The number that an id of a job is.
 ///
 /// # Errors
@@ -80,14 +106,17 @@ pub(super) fn number(id: &ID) -> Result<i64> {
     Ok(number?)
 }
 
+/// A page of jobs.
+pub(crate) type JobConnection = Connection<String, Job>;
+
 pub(super) async fn list(
     ctx: &Context<'_>,
     first: Option<i32>,
-    before: Option<ID>,
+    after: Option<&str>,
     status: Option<JobStatus>,
-) -> Result<Vec<Job>> {
-    let limit = page::size(first, page::DEFAULT_PAGE)?;
-    let before = before.as_ref().map(number).transpose()?;
-    let jobs = loaders::engine(ctx)?.list_jobs(status.map(Into::into), before, limit).await?;
-    Ok(jobs.into_iter().map(Job::from).collect())
+) -> Result<JobConnection> {
+    let size = page::size(first, page::DEFAULT_PAGE)?;
+    let before = page::number_of(after)?;
+    let jobs = loaders::engine(ctx)?.list_jobs(status.map(Into::into), before, size + 1).await?;
+    Ok(page::forward(jobs, size, after, |job| job.id.to_string(), Job::from))
 }

@@ -2,7 +2,7 @@
 //! operation.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -16,10 +16,13 @@ use async_graphql::{
 use backstory_engine::{
     Engine,
     error::{Error, Result as EngineResult},
+    explore::{EdgeMeasure, GraphEdge},
+    files::{DiffRequest, FileHunks},
     graph::{AdjacentEdge, Direction, InferredLink},
+    lists::NodeRow,
     model::{
         edge::Edge,
-        entity::{Discussion, Item, ItemKind, Person},
+        entity::{Discussion, Item, Person},
         id::{NodeId, ThreadId, is_address},
         visibility::Visibility,
     },
@@ -59,7 +62,7 @@ impl People {
     }
 }
 
-/// How much one operation read, for the log and for whoever looks for the query that reads too often.
+/// How much one operation read, for the log, and for finding the query that reads too often.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
     batches: AtomicU64,
@@ -99,17 +102,29 @@ struct DiscussionKey(ThreadId, String);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct EdgesKey(NodeId, Direction, Option<Edge>);
 
-/// The links at a node that nobody stated.
+/// The inferred links at a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct InferredKey(NodeId);
+
+/// What the lists have of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct RowKey(NodeId);
+
+/// The merge requests that introduced a commit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct IntroducingKey(NodeId);
+
+/// How sure an edge is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct MeasureKey(GraphEdge);
+
+/// What a commit changes in the file of a path, with that many lines around.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct HunksKey(NodeId, String, u32);
 
 /// Whether the graph knows what a node is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct KnownKey(NodeId);
-
-/// The items of a kind that a project has.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct PartsKey(String, ItemKind);
 
 impl Loader<NodeId> for Reader {
     type Value = Option<Arc<Item>>;
@@ -196,6 +211,62 @@ impl Loader<InferredKey> for Reader {
     }
 }
 
+impl Loader<RowKey> for Reader {
+    type Value = Arc<NodeRow>;
+    type Error = Error;
+
+    async fn load(&self, keys: &[RowKey]) -> Result<HashMap<RowKey, Self::Value>, Error> {
+        self.reads.add(keys.len());
+        let found = self.engine.find_rows(keys.iter().map(|RowKey(id)| id.clone()).collect()).await?;
+        Ok(found.into_iter().map(|(id, row)| (RowKey(id), Arc::new(row))).collect())
+    }
+}
+
+impl Loader<IntroducingKey> for Reader {
+    type Value = Arc<[ThreadId]>;
+    type Error = Error;
+
+    async fn load(&self, keys: &[IntroducingKey]) -> Result<HashMap<IntroducingKey, Self::Value>, Error> {
+        self.reads.add(keys.len());
+        let ids = keys.iter().map(|IntroducingKey(id)| id.clone()).collect();
+        let found = self.engine.merge_requests_of_commits(ids).await?;
+        Ok(keys.iter().cloned().zip(found.into_iter().map(Into::into)).collect())
+    }
+}
+
+impl Loader<MeasureKey> for Reader {
+    type Value = EdgeMeasure;
+    type Error = Error;
+
+    async fn load(&self, keys: &[MeasureKey]) -> Result<HashMap<MeasureKey, EdgeMeasure>, Error> {
+        self.reads.add(keys.len());
+        let edges = keys.iter().map(|MeasureKey(edge)| edge.clone()).collect();
+        let found = self.engine.measure_edges(edges).await?;
+        Ok(keys.iter().cloned().zip(found).collect())
+    }
+}
+
+impl Loader<HunksKey> for Reader {
+    type Value = Arc<FileHunks>;
+    type Error = Error;
+
+    async fn load(&self, keys: &[HunksKey]) -> Result<HashMap<HunksKey, Self::Value>, Error> {
+        self.reads.add(keys.len());
+        let mut paths: HashMap<(NodeId, u32), Vec<String>> = HashMap::new();
+        for HunksKey(id, path, context) in keys {
+            paths.entry((id.clone(), *context)).or_default().push(path.clone());
+        }
+        let mut found = HashMap::new();
+        for ((id, context), paths) in paths {
+            let diff = self.engine.answer(DiffRequest { id: id.clone(), paths, context }).await?;
+            for file in diff.files {
+                found.insert(HunksKey(id.clone(), file.path.clone(), context), Arc::new(file));
+            }
+        }
+        Ok(found)
+    }
+}
+
 impl Loader<KnownKey> for Reader {
     type Value = bool;
     type Error = Error;
@@ -204,28 +275,6 @@ impl Loader<KnownKey> for Reader {
         self.reads.add(keys.len());
         let known = self.engine.existing_nodes(keys.iter().map(|KnownKey(id)| id.clone()).collect()).await?;
         Ok(keys.iter().map(|key| (key.clone(), known.contains(&key.0))).collect())
-    }
-}
-
-impl Loader<PartsKey> for Reader {
-    type Value = Arc<[NodeId]>;
-    type Error = Error;
-
-    async fn load(&self, keys: &[PartsKey]) -> Result<HashMap<PartsKey, Self::Value>, Error> {
-        let mut found = HashMap::new();
-        let kinds: HashSet<ItemKind> = keys.iter().map(|PartsKey(_, kind)| *kind).collect();
-        for kind in kinds {
-            let projects: BTreeSet<String> =
-                keys.iter().filter(|key| key.1 == kind).map(|PartsKey(project, _)| project.clone()).collect();
-            self.reads.add(projects.len());
-            let mut parts: BTreeMap<String, Vec<Item>> = self.engine.project_parts(kind, projects.clone()).await?;
-            for project in projects {
-                let mut ids: Vec<NodeId> = parts.remove(&project).unwrap_or_default().iter().map(Item::id).collect();
-                ids.sort();
-                found.insert(PartsKey(project, kind), ids.into());
-            }
-        }
-        Ok(found)
     }
 }
 
@@ -263,7 +312,7 @@ pub(super) async fn edges(
     Ok(loaders(ctx)?.load_one(EdgesKey(id, direction, only)).await?.unwrap_or_default())
 }
 
-/// The links at a node that nobody stated; only issues, merge requests and commits have any.
+/// The inferred links at a node; only issues, merge requests and commits have any.
 pub(super) async fn inferred(ctx: &Context<'_>, id: NodeId) -> Result<Arc<[InferredLink]>> {
     if !matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }) {
         return Ok(Arc::default());
@@ -271,12 +320,32 @@ pub(super) async fn inferred(ctx: &Context<'_>, id: NodeId) -> Result<Arc<[Infer
     Ok(loaders(ctx)?.load_one(InferredKey(id)).await?.unwrap_or_default())
 }
 
+/// What the lists have of a commit, a file or a code entity; `None` if it is not listed.
+pub(super) async fn row(ctx: &Context<'_>, id: NodeId) -> Result<Option<Arc<NodeRow>>> {
+    Ok(loaders(ctx)?.load_one(RowKey(id)).await?)
+}
+
+/// The merge requests that introduced a commit, the nearest first.
+pub(super) async fn introducing(ctx: &Context<'_>, commit: NodeId) -> Result<Arc<[ThreadId]>> {
+    Ok(loaders(ctx)?.load_one(IntroducingKey(commit)).await?.unwrap_or_default())
+}
+
+/// How sure an edge is that was not inferred by likeness.
+pub(super) async fn measure(ctx: &Context<'_>, edge: GraphEdge) -> Result<Option<EdgeMeasure>> {
+    Ok(loaders(ctx)?.load_one(MeasureKey(edge)).await?)
+}
+
+/// What a commit changes in a file; `None` if it does not, or there are too many.
+pub(super) async fn hunks(
+    ctx: &Context<'_>,
+    commit: NodeId,
+    path: String,
+    context: u32,
+) -> Result<Option<Arc<FileHunks>>> {
+    Ok(loaders(ctx)?.load_one(HunksKey(commit, path, context)).await?)
+}
+
 /// Whether the graph knows what a node is.
 pub(super) async fn is_known(ctx: &Context<'_>, id: NodeId) -> Result<bool> {
     Ok(loaders(ctx)?.load_one(KnownKey(id)).await?.unwrap_or(false))
-}
-
-/// The ids of a project's items of a kind, in their order.
-pub(super) async fn parts(ctx: &Context<'_>, project: String, kind: ItemKind) -> Result<Arc<[NodeId]>> {
-    Ok(loaders(ctx)?.load_one(PartsKey(project, kind)).await?.unwrap_or_default())
 }

@@ -1,16 +1,44 @@
 //! The GraphQL type of merge requests; what they share with issues is in `thread`.
 
-use async_graphql::{Context, ID, Object, Result};
+use async_graphql::{Context, ID, Object, Result, SimpleObject};
 use backstory_engine::{
     graph::Direction,
+    lists::{CommitQuery, PageRequest},
     model::{
         edge::Edge,
-        entity::{Item, MergeRequest as MergeRequestItem},
+        entity::{self, Item, MergeRequest as MergeRequestItem},
         id::{NodeId, ThreadId, ThreadKind},
     },
 };
 
-use super::{edge, issue::Issue, loaders, names::State, person::Person, scalar::DateTime, thread::ThreadFields};
+use super::{
+    code::{Commit, File, FileChange},
+    edge,
+    issue::Issue,
+    lists::MergeRequestLists,
+    loaders,
+    names::{ChangeStatus, State},
+    node::linked,
+    page::{self, DEFAULT_EDGES},
+    person::Person,
+    planning::Milestone,
+    project::Project,
+    scalar::DateTime,
+    thread::{ThreadFields, shared_fields},
+};
+
+/// A file that a merge request would change.
+#[derive(SimpleObject)]
+pub(crate) struct ProposedFile {
+    /// The file, under its path after the change; of a deleted file, before it.
+    file: File,
+    /// Path after the change; of a deleted file, before it.
+    path: String,
+    /// Path before the change if it is another.
+    old_path: Option<String>,
+    /// What happens to it.
+    status: ChangeStatus,
+}
 
 /// A merge request.
 pub(crate) struct MergeRequest {
@@ -30,24 +58,39 @@ impl MergeRequest {
         })
     }
 
-    // The interface `Thread` asks each of its types for these; the API has them from the shared fields.
-
-    pub(super) async fn reference(&self, ctx: &Context<'_>) -> Result<String> {
-        self.fields.reference(ctx).await
-    }
-
-    pub(super) async fn title(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        self.fields.title(ctx).await
-    }
-
-    pub(super) async fn state(&self, ctx: &Context<'_>) -> Result<Option<State>> {
-        self.fields.state(ctx).await
-    }
-
-    pub(super) async fn web_url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        self.fields.web_url(ctx).await
+    /// Whether it introduced one commit at most.
+    async fn is_one_commit(&self, ctx: &Context<'_>) -> Result<bool> {
+        let id = &self.fields.id;
+        let query =
+            CommitQuery { projects: vec![id.project.clone()], merge_requests: vec![id.iid], ..CommitQuery::default() };
+        let two = PageRequest { first: 2, ..PageRequest::default() };
+        let page = loaders::engine(ctx)?.with_lists(move |lists, visibility| lists.commits(&query, &two, visibility));
+        Ok(page.await?.rows.len() < 2)
     }
 }
+
+// The interfaces `Node` and `Thread` ask each of their types for these; the API has them from the shared fields.
+shared_fields!(MergeRequest {
+    reference: String,
+    url: Option<String>,
+    iid: u64,
+    project: Project,
+    title: Option<String>,
+    description: Option<String>,
+    state: Option<State>,
+    author: Option<Person>,
+    created_at: Option<DateTime>,
+    updated_at: Option<DateTime>,
+    closed_at: Option<DateTime>,
+    confidential: bool,
+    closed_by: Option<Person>,
+    milestone: Option<Milestone>,
+    assignees: Vec<Person>,
+    notes_count: Option<u64>,
+});
+
+// The interface asks for what all nodes have.
+linked!(MergeRequest, fields.links);
 
 /// A merge request.
 #[Object]
@@ -97,19 +140,53 @@ impl MergeRequest {
         Ok(self.read(ctx, |mr| mr.merged_by.clone()).await?.flatten().map(Person::new))
     }
 
-    /// Commit at the tip of its source branch, 40 or 64 hex digits.
-    async fn head_sha(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        Ok(self.read(ctx, |mr| mr.head_sha.clone()).await?.flatten())
+    /// Commit at the tip of its source branch.
+    async fn head(&self, ctx: &Context<'_>) -> Result<Option<Commit>> {
+        let sha = self.read(ctx, |mr| mr.head_sha.clone()).await?.flatten();
+        Ok(sha.map(|sha| Commit::new(self.fields.id.project.clone(), sha)))
     }
 
     /// Commit that merged it.
-    async fn merge_commit_sha(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        Ok(self.read(ctx, |mr| mr.merge_commit_sha.clone()).await?.flatten())
+    async fn merge_commit(&self, ctx: &Context<'_>) -> Result<Option<Commit>> {
+        let sha = self.read(ctx, |mr| mr.merge_commit_sha.clone()).await?.flatten();
+        Ok(sha.map(|sha| Commit::new(self.fields.id.project.clone(), sha)))
     }
 
     /// Commit it was squashed to.
-    async fn squash_commit_sha(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        Ok(self.read(ctx, |mr| mr.squash_commit_sha.clone()).await?.flatten())
+    async fn squash_commit(&self, ctx: &Context<'_>) -> Result<Option<Commit>> {
+        let sha = self.read(ctx, |mr| mr.squash_commit_sha.clone()).await?.flatten();
+        Ok(sha.map(|sha| Commit::new(self.fields.id.project.clone(), sha)))
+    }
+
+    /// The first of the files that it changed, by the commit that it was merged as. Null while it is not merged, if that commit
+    /// is not in the index, and if it was merged as several commits.
+    async fn changed_files(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Most files, 0 to 100.", default = 50)] first: Option<i32>,
+    ) -> Result<Option<Vec<FileChange>>> {
+        let most = page::size(first, DEFAULT_EDGES)?;
+        let shas = self.read(ctx, |mr| [mr.merge_commit_sha.clone(), mr.squash_commit_sha.clone()]).await?;
+        for sha in shas.into_iter().flatten().flatten() {
+            let commit = Commit::new(self.fields.id.project.clone(), sha);
+            let Some(is_merge) = commit.is_merge(ctx).await? else { continue };
+            if is_merge || self.is_one_commit(ctx).await? {
+                return commit.list_changes(ctx, most).await;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Files that it would change, by path; at most 1,000. None once it is merged: see `changedFiles`.
+    async fn proposed_files(&self, ctx: &Context<'_>) -> Result<Option<Vec<ProposedFile>>> {
+        let project = &self.fields.id.project;
+        let file = |file: &entity::ProposedFile| ProposedFile {
+            file: File::new(project.clone(), file.path.clone()),
+            path: file.path.clone(),
+            old_path: file.old_path.clone(),
+            status: file.status.into(),
+        };
+        self.read(ctx, |mr| mr.files.iter().map(file).collect()).await
     }
 
     /// Issues that it closed, or will when it is merged.
@@ -120,6 +197,11 @@ impl MergeRequest {
             _ => None,
         });
         Ok(issues.collect())
+    }
+
+    #[graphql(flatten)]
+    async fn lists(&self) -> MergeRequestLists {
+        MergeRequestLists::of(self.fields.id.clone())
     }
 
     #[graphql(flatten)]

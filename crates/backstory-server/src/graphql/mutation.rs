@@ -11,6 +11,7 @@ use backstory_engine::{
 };
 
 use super::{
+    annotation::{self, Annotation, AnnotationInput},
     audit::AuditEntry,
     chat::{self, Chat, Message},
     job::{self, Job},
@@ -39,7 +40,7 @@ impl Mutation {
         >,
         #[graphql(desc = "How much of them to read.", default_with = "Some(SyncScope::New)")] scope: Option<SyncScope>,
         #[graphql(desc = "Which parts of them to read; all if absent or empty.")] only: Option<Vec<SyncPart>>,
-        #[graphql(desc = "Whether to stop a sync that is at work.", default_with = "Some(false)")] force: Option<bool>,
+        #[graphql(desc = "Whether to stop a sync that is running.", default_with = "Some(false)")] force: Option<bool>,
     ) -> Result<Task> {
         let request = SyncRequest {
             projects: projects.unwrap_or_default(),
@@ -79,13 +80,12 @@ impl Mutation {
     }
 
     /// Puts a git repository on the list of those that a sync reads. One that is there already gets the new branches.
+    #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
     async fn add_repository(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Path on the server's machine, absolute, or a https, http or ssh address.")] address: String,
-        #[graphql(desc = "Full path of the project that it is to be; told from the address if absent.")] name: Option<
-            String,
-        >,
+        #[graphql(desc = "Full path of the project; taken from the address if absent.")] name: Option<String>,
         #[graphql(desc = "Names of branches to index besides the default one.")] branches: Option<Vec<String>>,
         #[graphql(desc = "Whether to index all branches.", default_with = "Some(false)")] all_branches: Option<bool>,
         #[graphql(
@@ -93,9 +93,14 @@ impl Mutation {
                     github.com, gitlab.com or a forge that is configured."
         )]
         forge: Option<Forge>,
+        #[graphql(
+            desc = "How many commits of each branch to clone, without tags; 0 for the whole history. As it was if absent, and \
+                    the whole history of a new one."
+        )]
+        depth: Option<u32>,
     ) -> Result<Repository> {
         let branches = repository::branches(branches.unwrap_or_default(), all_branches.unwrap_or(false))?;
-        repository::add(ctx, AddRequest { address, name, branches, forge: forge.map(Into::into) }).await
+        repository::add(ctx, AddRequest { address, name, branches, forge: forge.map(Into::into), depth }).await
     }
 
     /// Forgets a repository, its clone and everything known from it; says how many objects that were.
@@ -127,7 +132,7 @@ impl Mutation {
 
     /// Forgets the records of old states of the index, as each sync does; returns their ids.
     async fn prune_snapshots(&self, ctx: &Context<'_>) -> Result<Vec<ID>> {
-        Ok(loaders::engine(ctx)?.answer(PruneSnapshots {}).await?.into_iter().map(ID).collect())
+        Ok(loaders::engine(ctx)?.answer(PruneSnapshots::default()).await?.into_iter().map(ID).collect())
     }
 
     /// Gives every document that has none its vectors.
@@ -135,17 +140,17 @@ impl Mutation {
         Ok(loaders::engine(ctx)?.answer(EmbedRequest {}).await?.into())
     }
 
-    /// Writes a copy of the ledger into the data directory, while everything goes on. Graph and index can be made anew
+    /// Writes a copy of the ledger into the data directory, while everything goes on. Graph and index can be rebuilt
     /// from it.
     async fn backup(&self, ctx: &Context<'_>) -> Result<Backup> {
         Ok(loaders::engine(ctx)?.answer(BackupRequest {}).await?.into())
     }
 
-    /// Makes the graph, the lists, the index or all anew from the ledger, without a network. The old ones answer meanwhile.
+    /// Rebuilds the graph, the lists, the index or all from the ledger, without a network. The old ones answer meanwhile.
     async fn rebuild(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What to make anew.", default_with = "Some(Projection::All)")] projection: Option<Projection>,
+        #[graphql(desc = "What to rebuild.", default_with = "Some(Projection::All)")] projection: Option<Projection>,
     ) -> Result<Task> {
         Ok(loaders::engine(ctx)?
             .answer(RebuildRequest { projection: projection.unwrap_or(Projection::All).into() })
@@ -219,12 +224,23 @@ impl Mutation {
         written::start(ctx, projects.unwrap_or_default(), what, limit).await
     }
 
-    /// Summarises an issue or merge request with the configured language model, unless that has been done since it last
-    /// changed.
+    /// Writes something about a node: a file, a code entity, a commit, an issue, a merge request.
+    async fn annotate(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(name = "ref", desc = "The node.")] reference: ID,
+        #[graphql(desc = "What is written.")] annotation: AnnotationInput,
+    ) -> Result<Annotation> {
+        annotation::annotate(ctx, &reference, annotation).await
+    }
+
+    /// Summarizes an issue, merge request, commit or file with the configured language model, unless that has been done since
+    /// it last changed.
     async fn summarize(
         &self,
         ctx: &Context<'_>,
-        #[graphql(name = "ref", desc = "`acme/shop#12` or `acme/shop!7`")] reference: String,
+        #[graphql(name = "ref", desc = "`acme/shop#12`, `acme/shop!7`, `acme/shop@1a2b3c4` or `acme/shop:src/a.rs`")]
+        reference: String,
     ) -> Result<Summary> {
         summary::make(ctx, &reference).await
     }

@@ -1,7 +1,9 @@
 //! The enumerations of the GraphQL API: those of model and engine, under the same names.
 
 use async_graphql::Enum;
-use backstory_engine::{Part, Projection as EngineProjection, Scope, graph::Direction, ledger, model, search, task};
+use backstory_engine::{
+    Part, Projection as EngineProjection, Scope, explore, files, graph::Direction, ledger, model, search, task,
+};
 
 /// Kind of a forge.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
@@ -33,7 +35,7 @@ pub(crate) enum SyncScope {
 pub(crate) enum SyncPart {
     /// Issues of the forge, with their discussions; of GitHub merge requests too, as it has them in one list.
     Issues,
-    /// Merge requests of the forge, likewise.
+    /// Merge requests of the forge.
     MergeRequests,
     /// The git repository.
     Repository,
@@ -81,6 +83,28 @@ pub(crate) enum AuditAction {
     Retire,
 }
 
+/// What was forgotten, may be read again or is not kept.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "ledger::ForgottenKind")]
+pub(crate) enum ForgottenKind {
+    /// An issue or merge request.
+    Thread,
+    /// A project.
+    Project,
+    /// A person.
+    Person,
+}
+
+/// How the work ended that reached a state of the index.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "ledger::SnapshotStatus")]
+pub(crate) enum SnapshotStatus {
+    /// Well.
+    Completed,
+    /// With an error, after it had changed something.
+    Failed,
+}
+
 /// Where an issue, merge request or milestone stands.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::entity::State")]
@@ -93,6 +117,30 @@ pub(crate) enum State {
     Merged,
     /// Locked while it is being merged.
     Locked,
+}
+
+/// What a document is for, the most binding first.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::document_type::DocumentType")]
+pub(crate) enum DocumentType {
+    /// It specifies how things must be.
+    Spec,
+    /// It is what others rely on: an interface, a schema.
+    Contract,
+    /// It records a decision.
+    Adr,
+    /// It explains.
+    Doc,
+    /// It is source code.
+    Code,
+    /// An issue.
+    Issue,
+    /// A merge request.
+    MergeRequest,
+    /// A discussion.
+    Discussion,
+    /// A commit.
+    Commit,
 }
 
 /// Kind of a document that search finds.
@@ -173,11 +221,11 @@ pub(crate) enum ChangeStatus {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::classify::ChangeType")]
 pub(crate) enum ChangeType {
-    /// Fixes incorrect behaviour.
+    /// Fixes incorrect behavior.
     Bugfix,
     /// Adds something new.
     Feature,
-    /// Restructures without changing behaviour.
+    /// Restructures without changing behavior.
     Refactor,
     /// Makes it faster or smaller.
     Performance,
@@ -253,7 +301,7 @@ pub(crate) enum EntityKind {
     TestCase,
 }
 
-/// What is made anew from the ledger.
+/// What is rebuilt from the ledger.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "EngineProjection")]
 pub(crate) enum Projection {
@@ -275,7 +323,7 @@ pub(crate) enum TaskKind {
     Sync,
     /// Gives every document its vectors.
     Embed,
-    /// Makes the graph, the lists or the index anew.
+    /// Rebuilds the graph, the lists or the index.
     Rebuild,
     /// Has a language model classify commits and write design notes.
     Enrich,
@@ -353,12 +401,16 @@ pub(crate) enum EdgeName {
     Introduces,
     /// Commit → file or code entity that it takes away.
     Removes,
+    /// Merge request that is not merged → file that it would change.
+    Proposes,
     /// File or code entity → what it became when it was renamed or moved.
     ReplacedBy,
     /// Commit → commit that builds on it.
     ParentOf,
     /// Commit → merge commit that brought it to the default branch.
     MergedBy,
+    /// Commit → the tag of the first release that has it.
+    ShippedIn,
     /// Person → commit that they made of another's change.
     Committed,
     /// Commit → issue, or commit that brought the fault.
@@ -385,4 +437,76 @@ pub(crate) enum EdgeName {
     CoEvolvesWith,
     /// Person by address → person by user name, or by a smaller address.
     SameAs,
+}
+
+/// Kind of a test.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::test_files::TestKind")]
+pub(crate) enum TestKind {
+    /// Of one unit of code.
+    Unit,
+    /// Of parts together.
+    Integration,
+    /// Of the whole, from outside.
+    EndToEnd,
+}
+
+/// How an edge was found.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "explore::EdgeMethod")]
+pub(crate) enum EdgeMethod {
+    /// Somebody stated it, at the forge or in the repository.
+    Stated,
+    /// By the names of definitions, imports and test files.
+    Names,
+    /// By commits that change both.
+    CoChange,
+    /// By names and addresses of people.
+    Identity,
+    /// By words, names, people and time: it is inferred that a change has to do with an issue.
+    Similarity,
+}
+
+/// Where a line of a diff stands.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::commit::LineKind")]
+pub(crate) enum DiffLineKind {
+    /// In both versions.
+    Context,
+    /// In the new version only.
+    Added,
+    /// In the old version only.
+    Removed,
+}
+
+/// Why hunks of a file are left out.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "files::HunksLeftOut")]
+pub(crate) enum HunksLeftOut {
+    /// A version of it is not text.
+    Binary,
+    /// A version of it has more than 1 MiB.
+    TooLarge,
+    /// They have more lines than are shown of a file or of a commit.
+    TooManyLines,
+    /// It is a submodule.
+    Submodule,
+    /// The clone does not have a version of it.
+    NotInClone,
+}
+
+/// Which rule told what sort of change a commit is.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::classify::Rule")]
+pub(crate) enum ChangeRule {
+    /// The subject's prefix, as in `fix(cart): …`.
+    Prefix,
+    /// What the files are for.
+    Paths,
+    /// The words of the subject.
+    Words,
+    /// What the diff looks like.
+    Shape,
+    /// Nothing spoke: the most common type.
+    Default,
 }

@@ -1,5 +1,7 @@
 //! GraphQL types of nodes, under the ids that people read and type.
 
+#![allow(clippy::duplicated_attributes, reason = "each field of the interface has arguments of its own")]
+
 use async_graphql::{Context, ID, Interface, Object, Result};
 use backstory_engine::{
     graph::Direction,
@@ -7,6 +9,7 @@ use backstory_engine::{
 };
 
 use super::{
+    annotation::{self, Annotation},
     code::{Branch, CodeEntity, Commit, DesignNote, File, Tag},
     conversation::{Discussion, Note},
     edge::{self, EdgeConnection},
@@ -16,7 +19,7 @@ use super::{
     merge_request::MergeRequest,
     names::{EdgeDirection, EdgeName},
     person::Person,
-    planning::{Label, Milestone},
+    planning::{Label, Milestone, Ticket},
     project::Project,
 };
 
@@ -25,14 +28,42 @@ use super::{
 /// `acme/shop@1a2b3c4` for a commit, `acme/shop@refs/heads/main` for a branch, `acme/shop@refs/tags/v1` for a tag,
 /// `acme/shop:src/a.rs` for a file, `acme/shop:src/a.rs#login` for a code entity, `acme/shop:src/a.rs~12` and
 /// `acme/shop@1a2b3c4~5` for design notes, `acme/shop~bug` for a label, `acme/shop%3` for a
-/// milestone and `@alice` for a person.
+/// milestone, `@alice` for a person and `^PROJ-77` for a ticket of another tracker.
 #[derive(Interface)]
 #[graphql(
     field(name = "id", ty = "ID", desc = "Its reference."),
+    field(name = "ref", method = "reference", ty = "String", desc = "The same as the id."),
+    field(name = "url", ty = "Option<String>", desc = "Its page at the forge; null if there is none."),
     field(
         name = "known",
         ty = "bool",
         desc = "Whether backstory has read it. Of a node that others only refer to, what its id does not tell is null."
+    ),
+    field(
+        name = "edges",
+        ty = "EdgeConnection",
+        desc = "What the node is linked with, ordered by name and other end.",
+        arg(name = "names", ty = "Option<Vec<EdgeName>>", desc = "Names of the edges; all if absent."),
+        arg(
+            name = "direction",
+            ty = "Option<EdgeDirection>",
+            default_with = "Some(EdgeDirection::Out)",
+            desc = "Edges that start at the node, or their inverse: those that end there."
+        ),
+        arg(name = "first", ty = "Option<i32>", default_with = "Some(50)", desc = "Size of the page, 0 to 100."),
+        arg(name = "after", ty = "Option<String>", desc = "The endCursor of the page before.")
+    ),
+    field(
+        name = "neighborhood",
+        ty = "Neighborhood",
+        desc = "The nodes around the node, over edges in either direction.",
+        arg(name = "depth", ty = "i32", default = 1, desc = "Most edges between the node and another, 1 to 3."),
+        arg(
+            name = "edges",
+            ty = "Option<Vec<EdgeName>>",
+            desc = "Names of the edges that are followed; all if absent."
+        ),
+        arg(name = "first", ty = "Option<i32>", default_with = "Some(50)", desc = "Most nodes, 0 to 100.")
     )
 )]
 pub(crate) enum Node {
@@ -64,6 +95,8 @@ pub(crate) enum Node {
     Milestone(Milestone),
     /// A person.
     Person(Person),
+    /// A ticket of another tracker.
+    Ticket(Ticket),
 }
 
 impl From<NodeId> for Node {
@@ -85,6 +118,7 @@ impl From<NodeId> for Node {
             NodeId::Label { project, name } => Self::Label(Label::new(project, name)),
             NodeId::Milestone { project, iid } => Self::Milestone(Milestone::new(project, iid)),
             NodeId::Person(username) => Self::Person(Person::new(username)),
+            NodeId::Ticket(key) => Self::Ticket(Ticket::new(key)),
         }
     }
 }
@@ -124,7 +158,7 @@ impl Links {
 #[Object]
 impl Links {
     /// What the node is linked with, ordered by name and other end.
-    async fn edges(
+    pub(crate) async fn edges(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Names of the edges; all if absent.")] names: Option<Vec<EdgeName>>,
@@ -140,8 +174,17 @@ impl Links {
         edge::page(ctx, &self.id, names.as_deref(), direction, first, after.as_deref()).await
     }
 
+    /// What people and programs wrote about the node, in the order in which they did; at most 100.
+    async fn annotations(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Only what has all of these tags, in any case.")] tags: Option<Vec<String>>,
+    ) -> Result<Vec<Annotation>> {
+        annotation::of(ctx, &self.id, tags).await
+    }
+
     /// The nodes around the node, over edges in either direction.
-    async fn neighborhood(
+    pub(crate) async fn neighborhood(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Most edges between the node and another, 1 to 3.", default = 1)] depth: i32,
@@ -151,3 +194,32 @@ impl Links {
         explore::neighborhood(ctx, self.id.clone(), depth, edges, first).await
     }
 }
+
+/// What the interface asks a type for that has [`Links`], in the field of that path; the API has it from those.
+macro_rules! linked {
+    ($type:ty, $($links:ident).+) => {
+        impl $type {
+            pub(crate) async fn edges(
+                &self,
+                ctx: &async_graphql::Context<'_>,
+                names: Option<Vec<$crate::graphql::names::EdgeName>>,
+                direction: Option<$crate::graphql::names::EdgeDirection>,
+                first: Option<i32>,
+                after: Option<String>,
+            ) -> async_graphql::Result<$crate::graphql::edge::EdgeConnection> {
+                self.$($links).+.edges(ctx, names, direction, first, after).await
+            }
+
+            pub(crate) async fn neighborhood(
+                &self,
+                ctx: &async_graphql::Context<'_>,
+                depth: i32,
+                edges: Option<Vec<$crate::graphql::names::EdgeName>>,
+                first: Option<i32>,
+            ) -> async_graphql::Result<$crate::graphql::explore::Neighborhood> {
+                self.$($links).+.neighborhood(ctx, depth, edges, first).await
+            }
+        }
+    };
+}
+pub(super) use linked;

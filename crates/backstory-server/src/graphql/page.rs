@@ -1,6 +1,11 @@
 //! Pages of lists.
 
-use async_graphql::{SimpleObject, connection::Connection};
+use std::str::FromStr;
+
+use async_graphql::{
+    OutputType,
+    connection::{Connection, Edge},
+};
 use backstory_engine::error::{Error, ErrorKind, Result};
 
 /// Items of a page, unless the request says how many.
@@ -10,55 +15,45 @@ pub(super) const DEFAULT_EDGES: usize = 50;
 /// Most items of a page.
 pub(super) const MAX_PAGE: usize = 100;
 
-/// A list with nothing to tell of it but its length.
-pub(super) type Listed<N> = Connection<String, N, Count>;
-
-/// How long a list is.
-#[derive(SimpleObject)]
-pub(crate) struct Count {
-    /// How many items the list has on all its pages.
-    total_count: usize,
-}
-
-impl From<usize> for Count {
-    fn from(total_count: usize) -> Self {
-        Self { total_count }
-    }
-}
-
 /// How many items a page may have.
 ///
 /// # Errors
 /// The request asks for fewer than none or more than [`MAX_PAGE`].
 pub(super) fn size(first: Option<i32>, default: usize) -> Result<usize> {
-    let Some(first) = first else { return Ok(default) };
-    usize::try_from(first)
-        .ok()
-        .filter(|first| *first <= MAX_PAGE)
-        .ok_or_else(|| invalid(format!("'first' is {first}; it must be 0 to {MAX_PAGE}")))
+    named_size("first", first, default)
 }
 
-/// The page that begins at `start` of a list that is held whole.
-pub(super) fn connection<T, N>(all: &[T], start: usize, size: usize, node: impl Fn(&T) -> (String, N)) -> Listed<N>
-where
-    N: async_graphql::OutputType,
-{
-    let end = start.saturating_add(size).min(all.len());
-    let mut page = Connection::with_additional_fields(start > 0, end < all.len(), Count::from(all.len()));
-    page.edges.extend(all[start..end].iter().map(|item| {
-        let (cursor, node) = node(item);
-        async_graphql::connection::Edge::new(cursor, node)
-    }));
+/// The same by an argument of another name.
+///
+/// # Errors
+/// The request asks for fewer than none or more than [`MAX_PAGE`].
+pub(super) fn named_size(name: &str, size: Option<i32>, default: usize) -> Result<usize> {
+    let Some(size) = size else { return Ok(default) };
+    usize::try_from(size)
+        .ok()
+        .filter(|size| *size <= MAX_PAGE)
+        .ok_or_else(|| invalid(format!("'{name}' is {size}; it must be 0 to {MAX_PAGE}")))
+}
+
+/// A page of a record that is read forward, from rows of which one more was read than the page has.
+pub(super) fn forward<T, N: OutputType>(
+    rows: Vec<T>,
+    size: usize,
+    after: Option<&str>,
+    cursor: impl Fn(&T) -> String,
+    node: impl Fn(T) -> N,
+) -> Connection<String, N> {
+    let mut page = Connection::new(after.is_some(), rows.len() > size);
+    page.edges.extend(rows.into_iter().take(size).map(|row| Edge::new(cursor(&row), node(row))));
     page
 }
 
-/// Where the page after a cursor begins, in a list whose items have the cursors that `key` gives.
+/// The number that a cursor is.
 ///
 /// # Errors
-/// No item has that cursor.
-pub(super) fn start<T>(all: &[T], after: Option<&str>, key: impl Fn(&T) -> String) -> Result<usize> {
-    let Some(after) = after else { return Ok(0) };
-    all.iter().position(|item| key(item) == after).map(|at| at + 1).ok_or_else(|| bad_cursor(after))
+/// It is none.
+pub(super) fn number_of<N: FromStr>(cursor: Option<&str>) -> Result<Option<N>> {
+    cursor.map(|cursor| cursor.parse().map_err(|_| bad_cursor(cursor))).transpose()
 }
 
 /// The error for a cursor that is none of the list it is used with.

@@ -6,7 +6,13 @@ use backstory_engine::model::{
     id::NodeId,
 };
 
-use super::{loaders, names::State, node::Links, project::Project};
+use super::{
+    lists::{LabelLists, MilestoneLists},
+    loaders,
+    names::State,
+    node::{Links, linked},
+    project::Project,
+};
 
 /// A label.
 pub(crate) struct Label {
@@ -30,6 +36,9 @@ impl Label {
     }
 }
 
+// The interface asks for what all nodes have.
+linked!(Label, links);
+
 /// A label of a project.
 #[Object]
 impl Label {
@@ -38,7 +47,13 @@ impl Label {
         self.links.id().to_string().into()
     }
 
-    /// Whether the project lists it. Of one that items still have but the project does not, colour and description are
+    /// The same as the id.
+    #[graphql(name = "ref")]
+    pub(super) async fn reference(&self) -> String {
+        self.links.id().to_string()
+    }
+
+    /// Whether the project lists it. Of one that items still have but the project does not, color and description are
     /// null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |_| ()).await?.is_some())
@@ -62,6 +77,16 @@ impl Label {
     /// What it stands for.
     async fn description(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(self.read(ctx, |label| label.description.clone()).await?.flatten())
+    }
+
+    /// Null: a label has no page of its own.
+    pub(super) async fn url(&self) -> Option<String> {
+        None
+    }
+
+    #[graphql(flatten)]
+    async fn lists(&self) -> LabelLists {
+        LabelLists::of(self.project.clone(), self.name.clone())
     }
 
     #[graphql(flatten)]
@@ -92,12 +117,21 @@ impl Milestone {
     }
 }
 
+// The interface asks for what all nodes have.
+linked!(Milestone, links);
+
 /// A milestone of a project.
 #[Object]
 impl Milestone {
     /// Its reference, `acme/shop%3`.
     pub(super) async fn id(&self) -> ID {
         self.links.id().to_string().into()
+    }
+
+    /// The same as the id.
+    #[graphql(name = "ref")]
+    pub(super) async fn reference(&self) -> String {
+        self.links.id().to_string()
     }
 
     /// Whether backstory has read it. If others only refer to it, what its id does not tell is null.
@@ -131,8 +165,64 @@ impl Milestone {
     }
 
     /// Its page at the forge.
-    async fn web_url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+    pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(self.read(ctx, |milestone| milestone.web_url.clone()).await?.flatten())
+    }
+
+    #[graphql(flatten)]
+    async fn lists(&self) -> MilestoneLists {
+        MilestoneLists::of(self.project.clone(), self.iid)
+    }
+
+    #[graphql(flatten)]
+    async fn links(&self) -> &Links {
+        &self.links
+    }
+}
+
+/// A ticket of another tracker.
+pub(crate) struct Ticket {
+    key: String,
+    links: Links,
+}
+
+impl Ticket {
+    pub(super) fn new(key: String) -> Self {
+        let links = Links::of(NodeId::Ticket(key.clone()));
+        Self { key, links }
+    }
+}
+
+// The interface asks for what all nodes have.
+linked!(Ticket, links);
+
+/// A ticket of another tracker that texts name. Nothing else is known of it.
+#[Object]
+impl Ticket {
+    /// Its reference, `^PROJ-77`.
+    pub(super) async fn id(&self) -> ID {
+        self.links.id().to_string().into()
+    }
+
+    /// The same as the id.
+    #[graphql(name = "ref")]
+    pub(super) async fn reference(&self) -> String {
+        self.links.id().to_string()
+    }
+
+    /// Whether a text names it.
+    pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
+        loaders::is_known(ctx, self.links.id().clone()).await
+    }
+
+    /// Its key in its tracker, `PROJ-77`.
+    async fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Its page; null if no configured tracker has such keys.
+    pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        Ok(loaders::engine(ctx)?.settings().trackers.url_of(&self.key))
     }
 
     #[graphql(flatten)]

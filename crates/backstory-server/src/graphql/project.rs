@@ -1,23 +1,23 @@
 //! The GraphQL type of projects.
 
 use async_graphql::{Context, ID, Object, Result};
-use backstory_engine::model::{
-    entity::{Item, ItemKind, Project as ProjectItem},
-    id::{NodeId, ThreadKind},
+use backstory_engine::{
+    lists::{CommitQuery, Direction, PageRequest, ThreadFilter, ThreadOrder, ThreadQuery},
+    model::{
+        entity::{Item, Project as ProjectItem},
+        id::{NodeId, ThreadKind},
+    },
 };
 
 use super::{
-    issue::Issue,
+    code::{self, Contributor, File, Tree},
+    lists::{ProjectDocuments, ProjectLists},
     loaders,
-    merge_request::MergeRequest,
-    node::Links,
-    planning::{Label, Milestone},
+    node::{Links, linked},
+    release::{self, Shipped},
+    repository::Repository,
     scalar::DateTime,
-    thread::{self, ThreadConnection, ThreadFilter},
 };
-
-/// Most labels or milestones of one project in an answer.
-const MAX_PARTS: usize = 1_000;
 
 /// A project.
 pub(crate) struct Project {
@@ -39,12 +39,21 @@ impl Project {
     }
 }
 
+// The interface asks for what all nodes have.
+linked!(Project, links);
+
 /// A project of a forge.
 #[Object]
 impl Project {
     /// Its reference: its full path.
     pub(super) async fn id(&self) -> ID {
         self.path.clone().into()
+    }
+
+    /// The same as the id.
+    #[graphql(name = "ref")]
+    pub(super) async fn reference(&self) -> String {
+        self.links.id().to_string()
     }
 
     /// Whether backstory has read it. If others only refer to it, what its id does not tell is null.
@@ -69,7 +78,7 @@ impl Project {
     }
 
     /// Its page at the forge.
-    async fn web_url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+    pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |project| project.web_url.clone()).await
     }
 
@@ -83,48 +92,73 @@ impl Project {
         Ok(self.read(ctx, |project| project.created_at.map(DateTime::from)).await?.flatten())
     }
 
-    /// Its issues, the one that changed last first.
-    async fn issues(
+    /// When an issue or merge request of it last changed, or a commit of it was made.
+    async fn updated_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+        let engine = loaders::engine(ctx)?;
+        let newest = || PageRequest { first: 1, ..PageRequest::default() };
+        let projects = || vec![self.path.clone()];
+        let mut times = Vec::new();
+        for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
+            let filter = ThreadFilter { projects: projects(), ..ThreadFilter::default() };
+            let (order, direction) = (ThreadOrder::Updated, Direction::Descending);
+            let threads = engine.list_rows(ThreadQuery { kind, filter, order, direction }, newest()).await?;
+            times.extend(threads.rows.first().map(|row| row.updated_at));
+        }
+        let query = CommitQuery { projects: projects(), direction: Direction::Descending, ..CommitQuery::default() };
+        times.extend(engine.list_rows(query, newest()).await?.rows.first().map(|row| row.committed_at));
+        Ok(times.into_iter().max().map(DateTime::from))
+    }
+
+    #[graphql(flatten)]
+    async fn lists(&self) -> ProjectLists {
+        ProjectLists::of(self.path.clone())
+    }
+
+    #[graphql(flatten)]
+    async fn indexed_documents(&self) -> ProjectDocuments {
+        ProjectDocuments::of(self.path.clone())
+    }
+
+    /// Its git repository; null if none is indexed.
+    async fn repository(&self, ctx: &Context<'_>) -> Result<Option<Repository>> {
+        Repository::find(ctx, &self.path).await
+    }
+
+    /// A directory of its repository at a revision.
+    async fn tree(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Only those that meet all these conditions.")] filter: Option<ThreadFilter>,
-        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
-    ) -> Result<ThreadConnection<Issue>> {
-        let filter = ThreadFilter::within(filter, Some(&self.path))?;
-        thread::list(ctx, ThreadKind::Issue, filter, first, after.as_deref(), Issue::new).await
+        #[graphql(desc = "Path from the repository's root; the root if absent.", default)] path: String,
+        #[graphql(desc = "Branch, tag or commit; the indexed head if absent.")] rev: Option<String>,
+    ) -> Result<Option<Tree>> {
+        code::tree(ctx, self.path.clone(), path, rev).await.map(Some)
     }
 
-    /// Its merge requests, the one that changed last first.
-    async fn merge_requests(
+    /// A file of its repository, whether it is at the indexed head or not.
+    async fn file(&self, #[graphql(desc = "Path from the repository's root.")] path: String) -> File {
+        File::new(self.path.clone(), path)
+    }
+
+    /// Who knows its code: those with most commits first, then with most reviews.
+    async fn contributors(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Only those that meet all these conditions.")] filter: Option<ThreadFilter>,
-        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
-    ) -> Result<ThreadConnection<MergeRequest>> {
-        let filter = ThreadFilter::within(filter, Some(&self.path))?;
-        thread::list(ctx, ThreadKind::MergeRequest, filter, first, after.as_deref(), MergeRequest::new).await
+        #[graphql(desc = "Path of a file or directory; the whole repository if absent.", default)] path: String,
+        #[graphql(desc = "How many, 0 to 100.", default = 20)] first: Option<i32>,
+    ) -> Result<Option<Vec<Contributor>>> {
+        code::contributors(ctx, &self.path, &path, first).await.map(Some)
     }
 
-    /// Its labels, by name; at most 1,000.
-    async fn labels(&self, ctx: &Context<'_>) -> Result<Vec<Label>> {
-        let ids = loaders::parts(ctx, self.path.clone(), ItemKind::Label).await?;
-        let label = |id: &NodeId| match id {
-            NodeId::Label { project, name } => Some(Label::new(project.clone(), name.clone())),
-            _ => None,
-        };
-        Ok(ids.iter().filter_map(label).take(MAX_PARTS).collect())
-    }
-
-    /// Its milestones, by number; at most 1,000.
-    async fn milestones(&self, ctx: &Context<'_>) -> Result<Vec<Milestone>> {
-        let ids = loaders::parts(ctx, self.path.clone(), ItemKind::Milestone).await?;
-        let milestone = |id: &NodeId| match id {
-            NodeId::Milestone { project, iid } => Some(Milestone::new(project.clone(), *iid)),
-            _ => None,
-        };
-        Ok(ids.iter().filter_map(milestone).take(MAX_PARTS).collect())
+    /// What shipped between two tags, branches or commits of its repository.
+    async fn shipped(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What has it does not count; without it, what no earlier tag has counts.")] from: Option<
+            String,
+        >,
+        #[graphql(desc = "What has it counts.")] to: String,
+    ) -> Result<Shipped> {
+        release::find_shipped(ctx, self.path.clone(), from, to).await
     }
 
     #[graphql(flatten)]

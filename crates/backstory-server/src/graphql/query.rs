@@ -15,27 +15,28 @@ use backstory_engine::{
 
 use super::{
     answer::{self, Answer, CitationCheck, CitationInput},
-    audit::{self, AuditEntry},
+    audit::{self, AuditConnection},
     chat::{self, Chat},
+    code::File,
     context::{self, ContextPack, PackOptions, PackSubject},
     conversation::Discussion,
     explore::{self, NodePath},
     issue::Issue,
-    job::{self, Job},
+    job::{self, Job, JobConnection},
+    lists::RootLists,
     loaders,
     merge_request::MergeRequest,
     names::{AuditAction, EdgeName, JobStatus, SearchMode},
     node::{self, Node},
-    page::{self, DEFAULT_PAGE, Listed, MAX_PAGE},
+    page::{self, MAX_PAGE},
     person::Person,
     project::Project,
     repository::{self, Repository},
-    search::{self, Coverage, DEFAULT_HITS, RankingInput, SearchFilter, SearchResult},
+    search::{self, Coverage, DEFAULT_HITS, RankingInput, SearchArguments, SearchFilter, SearchResult},
     snapshot::{self, Snapshot, SnapshotComparison, Snapshots},
     status::{self, CheckReport, DEFAULT_RUNS, Digest, Stats, SyncStatus},
     task::{self, Task},
-    thread::{self, ThreadConnection, ThreadFilter},
-    trace::{self, Entity, History, Lineage, Trace},
+    trace::{self, ChangeConnection, Entity, Trace},
 };
 
 /// Questions.
@@ -86,21 +87,9 @@ impl Query {
         if !is_project_path(&path) {
             return Err(page::invalid(format!("'{}' is no path of a project; write group/project", echo(&path))).into());
         }
-        let found = loaders::item(ctx, NodeId::Project(path.clone())).await?;
-        Ok(found.map(|_| Project::new(path)))
-    }
-
-    /// All projects, by path.
-    async fn projects(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
-    ) -> Result<Listed<Project>> {
-        let size = page::size(first, DEFAULT_PAGE)?;
-        let all = loaders::engine(ctx)?.list_projects().await?;
-        let start = page::start(&all, after.as_deref(), |project| project.path.clone())?;
-        Ok(page::connection(&all, start, size, |project| (project.path.clone(), Project::new(project.path.clone()))))
+        let is_read = loaders::item(ctx, NodeId::Project(path.clone())).await?.is_some();
+        let is_known = is_read || Repository::find(ctx, &path).await?.is_some();
+        Ok(is_known.then(|| Project::new(path)))
     }
 
     /// The git repositories that are indexed, by project.
@@ -158,43 +147,33 @@ impl Query {
         Ok(loaders::engine(ctx)?.find_person(username).await?.map(|person| Person::new(person.username)))
     }
 
-    /// Issues, the one that changed last first.
-    async fn issues(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "Only those that meet all these conditions.")] filter: Option<ThreadFilter>,
-        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
-    ) -> Result<ThreadConnection<Issue>> {
-        let filter = ThreadFilter::within(filter, None)?;
-        thread::list(ctx, ThreadKind::Issue, filter, first, after.as_deref(), Issue::new).await
-    }
-
-    /// Merge requests, the one that changed last first.
-    async fn merge_requests(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "Only those that meet all these conditions.")] filter: Option<ThreadFilter>,
-        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
-    ) -> Result<ThreadConnection<MergeRequest>> {
-        let filter = ThreadFilter::within(filter, None)?;
-        thread::list(ctx, ThreadKind::MergeRequest, filter, first, after.as_deref(), MergeRequest::new).await
+    #[graphql(flatten)]
+    async fn lists(&self) -> RootLists {
+        RootLists
     }
 
     /// Searches issues, merge requests, discussions, commits, code and documents. What belongs together is one hit.
+    #[expect(clippy::too_many_arguments, reason = "each is an argument of the field")]
     async fn search(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Words or a question, at most 2,000 characters.")] query: String,
         #[graphql(desc = "Only documents that meet all these conditions.")] filter: Option<SearchFilter>,
+        #[graphql(
+            desc = "References of nodes, at most 20: only what is at most two edges from one of them is found. How near it is, \
+                    is its relationship."
+        )]
+        near: Option<Vec<ID>>,
+        #[graphql(desc = "Only what has an annotation with all of these tags, in any case.")] tags: Option<Vec<String>>,
         #[graphql(desc = "What to compare the query with.", default_with = "Some(SearchMode::Hybrid)")] mode: Option<
             SearchMode,
         >,
         #[graphql(desc = "How hits are ranked, where it is not as configured.")] ranking: Option<RankingInput>,
         #[graphql(desc = "Most hits, 1 to 100.", default_with = "Some(DEFAULT_HITS as i32)")] first: Option<i32>,
+        #[graphql(desc = "Hits after this `endCursor` of the page before.")] after: Option<String>,
     ) -> Result<SearchResult> {
-        search::search(ctx, query, filter, mode.unwrap_or(SearchMode::Hybrid), ranking, first).await
+        let mode = mode.unwrap_or(SearchMode::Hybrid);
+        search::search(ctx, query, SearchArguments { filter, near, tags, mode, ranking, first, after }).await
     }
 
     /// Answers a question, strictly from what was read: with quotations, or in the words of the configured language model,
@@ -209,8 +188,9 @@ impl Query {
             default_with = "Some(true)"
         )]
         model: Option<bool>,
+        #[graphql(desc = "How what is found is ranked, where it is not as configured.")] ranking: Option<RankingInput>,
     ) -> Result<Answer> {
-        answer::ask(ctx, question, filter, model).await
+        answer::ask(ctx, question, filter, model, ranking).await
     }
 
     /// Proves again, from the ledger and the clones, that citations stand where they say; in their order.
@@ -305,10 +285,10 @@ impl Query {
         &self,
         ctx: &Context<'_>,
         #[graphql(name = "ref", desc = "`acme/shop:src/a.rs` or `acme/shop:src/a.rs#login`")] reference: String,
-        #[graphql(desc = "How many, 0 to 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "How many to leave out at the beginning; 0 if absent.")] skip: Option<i32>,
-    ) -> Result<History> {
-        trace::history(ctx, reference.parse()?, first, skip).await
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+    ) -> Result<ChangeConnection> {
+        trace::history(ctx, reference.parse()?, first, after.as_deref()).await
     }
 
     /// Code entities by name, with or without what they stand in, or the one of a reference.
@@ -322,20 +302,16 @@ impl Query {
         trace::entities(ctx, name, project, first).await
     }
 
-    /// Where all lines of a file come from.
-    async fn lineage(
+    /// A file of a repository, whether it is at the indexed head or not; ask its content for a revision.
+    async fn file(
         &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "Full path of the project; may be absent where there is one repository.")] project: Option<
-            String,
-        >,
+        #[graphql(desc = "Full path of the project.")] project: String,
         #[graphql(desc = "Path from the repository's root.")] path: String,
-        #[graphql(desc = "Branch, tag or commit; the indexed head if absent.")] rev: Option<String>,
-    ) -> Result<Lineage> {
-        trace::lineage(ctx, project.as_deref(), &path, rev.as_deref()).await
+    ) -> File {
+        File::new(project, path)
     }
 
-    /// How much there is of everything.
+    /// How many items of each kind there are.
     async fn stats(&self, ctx: &Context<'_>) -> Result<Stats> {
         Ok(Stats::from(loaders::engine(ctx)?.answer(StatsRequest {}).await?))
     }
@@ -374,11 +350,11 @@ impl Query {
     async fn jobs(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many, at most 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "Those with smaller numbers than this one.")] before: Option<ID>,
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
         #[graphql(desc = "Those that stand so.")] status: Option<JobStatus>,
-    ) -> Result<Vec<Job>> {
-        job::list(ctx, first, before, status).await
+    ) -> Result<JobConnection> {
+        job::list(ctx, first, after.as_deref(), status).await
     }
 
     /// What was forgotten, what may be read again and what is not kept any more, newest first. None of it has any content;
@@ -386,11 +362,11 @@ impl Query {
     async fn audit(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many, at most 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "Those with smaller numbers than this one.")] before: Option<ID>,
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
         #[graphql(desc = "Those of this action.")] action: Option<AuditAction>,
-    ) -> Result<Vec<AuditEntry>> {
-        audit::list(ctx, first, before, action).await
+    ) -> Result<AuditConnection> {
+        audit::list(ctx, first, after.as_deref(), action).await
     }
 
     /// A task of this process; null if there is none of that number, or it ended long ago.

@@ -2,11 +2,16 @@
 
 use async_graphql::{ComplexObject, Context, Enum, Result, SimpleObject};
 use backstory_engine::{
-    ledger,
+    ledger, lists,
     repository::{self, AddRequest, CentralFilesRequest, ListRepositories, RepositoryStatus},
 };
 
-use super::{code::File, loaders, page, scalar::DateTime};
+use super::{
+    code::{self, Branch, Commit, File, Tree},
+    loaders, page,
+    project::Project,
+    scalar::{BigInt, DateTime},
+};
 
 /// Central files of a repository, unless the request says how many.
 const FEW_FILES: usize = 3;
@@ -15,8 +20,8 @@ const FEW_FILES: usize = 3;
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Repository {
-    /// Full path of its project.
-    project: String,
+    #[graphql(skip)]
+    path: String,
     /// Path or URL that it is cloned from.
     address: String,
     /// Which of its branches are indexed.
@@ -26,9 +31,9 @@ pub(crate) struct Repository {
     /// When it was last fetched and indexed to the end; null if it never was.
     synced_at: Option<DateTime>,
     /// Branch that its HEAD points at; null if it was never read.
-    default_branch: Option<String>,
+    default_branch: Option<Branch>,
     /// The indexed commit at the head of the default branch.
-    head: Option<String>,
+    head: Option<Commit>,
     /// Its state.
     state: RepositoryState,
     /// Why it could not be read when that was last tried; null if it could.
@@ -83,18 +88,72 @@ pub(crate) enum BranchChoice {
     All,
 }
 
+/// How much of a repository is in a programming language.
+#[derive(SimpleObject)]
+pub(crate) struct LanguageShare {
+    /// Its name.
+    name: String,
+    /// Files in it.
+    files: BigInt,
+    /// Bytes of these.
+    bytes: BigInt,
+    /// Lines of these whose content is read.
+    lines: BigInt,
+    /// Share of the bytes of all languages, in percent.
+    share: f64,
+}
+
+/// A share in percent, with two digits.
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        return 0.0;
+    }
+    #[allow(clippy::cast_precision_loss, reason = "bytes of a repository are far below 2^52")]
+    let share = part as f64 / whole as f64;
+    (share * 10_000.0).round() / 100.0
+}
+
 /// A branch and the commit of it that is indexed.
 #[derive(SimpleObject)]
 pub(crate) struct BranchTip {
-    /// Name of the branch.
-    branch: String,
-    /// Object name of the commit.
-    sha: String,
+    /// The branch.
+    branch: Branch,
+    /// The commit.
+    commit: Commit,
 }
 
 /// What is looked up only if it is asked for.
 #[ComplexObject]
 impl Repository {
+    /// Its project.
+    async fn project(&self) -> Project {
+        Project::new(self.path.clone())
+    }
+
+    /// The programming languages of the files at its indexed head, the one with most bytes first.
+    async fn languages(&self, ctx: &Context<'_>) -> Result<Vec<LanguageShare>> {
+        let found = loaders::engine(ctx)?.list_languages(&self.path).await?;
+        let total: u64 = found.iter().map(|row| row.bytes).sum();
+        let share = |row: lists::LanguageRow| LanguageShare {
+            share: percent(row.bytes, total),
+            name: row.language,
+            files: row.files.into(),
+            bytes: row.bytes.into(),
+            lines: row.lines.into(),
+        };
+        Ok(found.into_iter().map(share).collect())
+    }
+
+    /// A directory at a revision.
+    async fn tree(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Path from its root; the root if absent.", default)] path: String,
+        #[graphql(desc = "Branch, tag or commit; the indexed head if absent.")] rev: Option<String>,
+    ) -> Result<Option<Tree>> {
+        code::tree(ctx, self.path.clone(), path, rev).await.map(Some)
+    }
+
     /// Its files that the rest of its code refers to most, the most central first; others if none refers to another.
     async fn central_files(
         &self,
@@ -102,31 +161,46 @@ impl Repository {
         #[graphql(desc = "Most files, 0 to 100.", default_with = "Some(FEW_FILES as i32)")] first: Option<i32>,
     ) -> Result<Vec<File>> {
         let limit = page::size(first, FEW_FILES)?;
-        let paths = loaders::engine(ctx)?.answer(CentralFilesRequest { project: self.project.clone(), limit }).await?;
-        Ok(paths.into_iter().map(|path| File::new(self.project.clone(), path)).collect())
+        let paths = loaders::engine(ctx)?.answer(CentralFilesRequest { project: self.path.clone(), limit }).await?;
+        Ok(paths.into_iter().map(|path| File::new(self.path.clone(), path)).collect())
     }
 }
 
 impl From<RepositoryStatus> for Repository {
     fn from(status: RepositoryStatus) -> Self {
-        let tip = |tip: repository::BranchTip| BranchTip { branch: tip.branch, sha: tip.sha.to_string() };
+        let project = || status.project.clone();
+        let tip = |tip: repository::BranchTip| BranchTip {
+            branch: Branch::new(project(), tip.branch),
+            commit: Commit::new(project(), tip.sha.to_string()),
+        };
+        let indexed = status.indexed.into_iter().map(tip).collect();
+        let default_branch = status.default_branch.map(|name| Branch::new(project(), name));
+        let head = status.head.map(|head| Commit::new(project(), head.to_string()));
         Self {
-            project: status.project,
+            path: status.project,
             address: status.address,
             branches: BranchSelection { which: status.branches.which.into(), names: status.branches.names },
             added_at: status.added_at.into(),
             synced_at: status.synced_at.map(DateTime::from),
-            default_branch: status.default_branch,
-            head: status.head.map(|head| head.to_string()),
+            default_branch,
+            head,
             state: status.state.into(),
             last_error: status.last_error,
             failed_at: status.failed_at.map(DateTime::from),
-            indexed: status.indexed.into_iter().map(tip).collect(),
+            indexed,
             commits: status.commits,
             files: status.files,
             rewritten: usize::try_from(status.rewritten).unwrap_or(usize::MAX),
             left_out: status.left_out,
         }
+    }
+}
+
+impl Repository {
+    /// The repository of a project; `None` if none is indexed.
+    pub(super) async fn find(ctx: &Context<'_>, project: &str) -> Result<Option<Self>> {
+        let all = loaders::engine(ctx)?.answer(ListRepositories {}).await?;
+        Ok(all.into_iter().find(|status| status.project == project).map(Self::from))
     }
 }
 

@@ -1,9 +1,11 @@
 //! Scalars of the GraphQL API.
 
 use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
+use backstory_engine::model::time::parse_instant;
 use jiff::Timestamp;
 
 /// An instant.
+#[derive(Clone, Copy)]
 pub(crate) struct DateTime(Timestamp);
 
 impl From<Timestamp> for DateTime {
@@ -12,12 +14,19 @@ impl From<Timestamp> for DateTime {
     }
 }
 
-/// An instant in UTC, as RFC 3339 writes it: `2024-03-15T10:00:00.123Z`.
+impl From<DateTime> for Timestamp {
+    fn from(at: DateTime) -> Self {
+        at.0
+    }
+}
+
+/// An instant in UTC, as RFC 3339 writes it: `2024-03-15T10:00:00.123Z`. Given as an argument it may also be a date, which
+/// is its first instant: `2024-03-15`, `2024-03` or `2024`.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339")]
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {
         match &value {
-            Value::String(text) => Ok(Self(text.parse()?)),
+            Value::String(text) => Ok(Self(parse_instant(text)?)),
             _ => Err(InputValueError::expected_type(value)),
         }
     }
@@ -33,6 +42,12 @@ pub(crate) struct BigInt(u64);
 impl From<u64> for BigInt {
     fn from(number: u64) -> Self {
         Self(number)
+    }
+}
+
+impl From<BigInt> for u64 {
+    fn from(number: BigInt) -> Self {
+        number.0
     }
 }
 

@@ -1,7 +1,7 @@
 //! GraphQL types of redacted secrets.
 
 use async_graphql::SimpleObject;
-use backstory_engine::{model::redaction::Counts, sources::redact::kinds, stats};
+use backstory_engine::{model::redaction::Counts, sources::redact::kinds};
 
 /// Secrets of one kind that were replaced in a text before it was stored, or found in the lines of a commit.
 #[derive(SimpleObject)]
@@ -15,7 +15,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    fn new(kind: String, count: u64) -> Self {
+    pub(super) fn new(kind: String, count: u64) -> Self {
         let description = kinds().find(|known| known.id == kind).map(|known| known.description);
         Self { kind, description, count }
     }
@@ -24,20 +24,4 @@ impl Secrets {
 /// One entry for each kind.
 pub(super) fn list(counts: Option<Counts>) -> Vec<Secrets> {
     counts.unwrap_or_default().into_iter().map(|(kind, count)| Secrets::new(kind, count)).collect()
-}
-
-/// Secrets that were replaced in everything of a project.
-#[derive(SimpleObject)]
-pub(crate) struct ProjectSecrets {
-    /// Full path of the project.
-    project: String,
-    /// How many of each kind.
-    secrets: Vec<Secrets>,
-}
-
-impl From<stats::ProjectSecrets> for ProjectSecrets {
-    fn from(of: stats::ProjectSecrets) -> Self {
-        let secrets = of.secrets.into_iter().map(|secret| Secrets::new(secret.kind, secret.count));
-        Self { project: of.project, secrets: secrets.collect() }
-    }
 }

@@ -4,8 +4,14 @@ use async_graphql::{Context, ID, Result, SimpleObject};
 use backstory_engine::snapshot::{self, CompareSnapshots, ListSnapshots};
 
 use super::{
-    loaders, page,
+    code::Commit,
+    loaders,
+    names::SnapshotStatus,
+    node::Node,
+    page,
+    project::Project,
     scalar::{BigInt, DateTime},
+    search::node_of,
 };
 
 /// The states on record.
@@ -24,8 +30,8 @@ pub(crate) struct Snapshot {
     id: ID,
     /// When it was reached first.
     created_at: DateTime,
-    /// How the work ended that reached it: `completed` or `failed`.
-    status: String,
+    /// How the work ended that reached it.
+    status: SnapshotStatus,
     /// Whether it is what the index holds now.
     current: bool,
     /// Whether it is kept until it is unpinned.
@@ -55,19 +61,22 @@ pub(crate) struct Snapshot {
 /// The indexed commit of a repository.
 #[derive(SimpleObject)]
 pub(crate) struct SnapshotCommit {
-    /// Full path of its project.
-    project: String,
-    /// Object name.
-    sha: String,
+    /// The project.
+    project: Project,
+    /// The commit.
+    commit: Commit,
 }
 
 impl From<snapshot::SnapshotReport> for Snapshot {
     fn from(report: snapshot::SnapshotReport) -> Self {
-        let commit = |of: snapshot::SnapshotCommit| SnapshotCommit { project: of.project, sha: of.sha };
+        let commit = |of: snapshot::SnapshotCommit| SnapshotCommit {
+            commit: Commit::new(of.project.clone(), of.sha),
+            project: Project::new(of.project),
+        };
         Self {
             id: report.id.into(),
             created_at: report.created_at.into(),
-            status: report.status.as_str().to_owned(),
+            status: report.status.into(),
             current: report.current,
             pinned: report.pinned,
             model: report.model,
@@ -106,8 +115,8 @@ pub(crate) struct SnapshotComparison {
 pub(crate) struct SnapshotDifference {
     /// How many.
     count: u64,
-    /// References of the first ones, in order.
-    documents: Vec<ID>,
+    /// The first ones, in order.
+    documents: Vec<Node>,
 }
 
 /// Names that a comparison tells unless the request says how many.
@@ -115,7 +124,7 @@ const NAMED: usize = 20;
 
 impl From<snapshot::Difference> for SnapshotDifference {
     fn from(difference: snapshot::Difference) -> Self {
-        Self { count: difference.count, documents: difference.documents.into_iter().map(ID).collect() }
+        Self { count: difference.count, documents: difference.documents.iter().filter_map(|id| node_of(id)).collect() }
     }
 }
 

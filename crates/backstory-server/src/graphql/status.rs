@@ -10,15 +10,16 @@ use super::{
     loaders,
     names::TaskStatus,
     page,
+    project::Project,
     scalar::{BigInt, DateTime},
-    secret::ProjectSecrets,
+    secret::Secrets,
     task::{self, Task},
 };
 
 /// Runs that are listed, unless the request says how many.
 pub(super) const DEFAULT_RUNS: usize = 5;
 
-/// How much there is of everything.
+/// How many items of each kind there are.
 #[derive(SimpleObject)]
 pub(crate) struct Stats {
     /// Projects in the graph.
@@ -157,11 +158,27 @@ impl From<backup::Backup> for Backup {
     }
 }
 
+/// Secrets that were replaced in everything of a project.
+#[derive(SimpleObject)]
+pub(crate) struct ProjectSecrets {
+    /// The project.
+    project: Project,
+    /// How many of each kind.
+    secrets: Vec<Secrets>,
+}
+
+impl From<stats::ProjectSecrets> for ProjectSecrets {
+    fn from(of: stats::ProjectSecrets) -> Self {
+        let secrets = of.secrets.into_iter().map(|secret| Secrets::new(secret.kind, secret.count));
+        Self { project: Project::new(of.project), secrets: secrets.collect() }
+    }
+}
+
 /// How fresh a project is, and how much of it is known.
 #[derive(SimpleObject)]
 pub(crate) struct Freshness {
-    /// Full path of the project.
-    project: String,
+    /// The project.
+    project: Project,
     /// When the last sync that read it to the end began; null if none did.
     synced_at: Option<DateTime>,
     /// Why it could not be read from its forge when that was last tried; null if it could.
@@ -183,7 +200,7 @@ impl From<status::Freshness> for Freshness {
         Self {
             last_error: known.last_error,
             failed_at: known.failed_at.map(DateTime::from),
-            project: known.project,
+            project: Project::new(known.project),
             synced_at: known.synced_at.map(DateTime::from),
             issues: known.issues,
             merge_requests: known.merge_requests,
@@ -205,8 +222,8 @@ pub(crate) struct Quarantine {
 /// Something that a forge sent and that cannot be read.
 #[derive(SimpleObject)]
 pub(crate) struct QuarantinedItem {
-    /// Full path of the project that it came with.
-    project: String,
+    /// The project that it came with.
+    project: Project,
     /// What it is: `issue`, `merge_request`, `discussion`, `label`, `milestone`, `person` or `project`.
     kind: String,
     /// What it is called: `acme/shop#12`, `label bug of acme/shop`; `?` stands for what cannot be told.
@@ -226,7 +243,7 @@ impl From<quarantine::Quarantine> for Quarantine {
     fn from(known: quarantine::Quarantine) -> Self {
         let item = |row: quarantine::QuarantinedItem| QuarantinedItem {
             reference: row.reference,
-            project: row.project,
+            project: Project::new(row.project),
             kind: row.kind.as_str().to_owned(),
             field: row.field,
             reason: row.reason,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use async_graphql::{Context, ID, Result, Subscription as GraphQlSubscription};
+use async_graphql::{Context, ID, Result, SimpleObject, Subscription as GraphQlSubscription};
 use backstory_engine::{
     Engine,
     error::{Error, ErrorKind},
@@ -17,12 +17,17 @@ use super::{
     chat::{self, AnswerPart},
     job::{self, Job},
     loaders,
+    node::Node,
+    scalar::BigInt,
     task::{self, Task},
 };
 use crate::queue::Queue;
 
 /// Least time between two changes of a task that are told: a task may change thousands of times a second.
 const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Time between two looks at what has changed.
+const CHANGES_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What clients are told as it happens.
 pub(crate) struct Subscription;
@@ -54,6 +59,23 @@ impl Subscription {
         Ok(stream::unfold(Follow::First(first), move |follow| follow.next(engine.clone())))
     }
 
+    /// What changes from now on, as soon as it can be read: at most once a second, and 100 nodes at a time.
+    async fn changes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Full paths of projects; all if absent.")] projects: Option<Vec<String>>,
+        #[graphql(desc = "Also what changed after this `seq` of an earlier message.")] after: Option<BigInt>,
+    ) -> Result<impl Stream<Item = Result<Changed>> + use<>> {
+        let engine = loaders::engine(ctx)?.clone();
+        let projects = projects.unwrap_or_default();
+        engine.check_projects(&projects).await?;
+        let after = match after {
+            Some(after) => after.into(),
+            None => engine.readable_up_to().await?,
+        };
+        Ok(stream::unfold(Changing { engine, projects, after }, Changing::next))
+    }
+
     /// Asks in a conversation, like `sendMessage`, and tells the answer as it is made: each statement as soon as it has
     /// been checked against what it cites, then the message that is kept.
     async fn answer(
@@ -69,6 +91,40 @@ impl Subscription {
     ) -> Result<impl Stream<Item = Result<AnswerPart>> + use<>> {
         let turn = ctx.data::<Arc<Queue>>()?.turn(Weight::Long).await?;
         chat::stream(ctx, &chat, text, model, turn)
+    }
+}
+
+/// What has changed.
+#[derive(SimpleObject)]
+pub(crate) struct Changed {
+    /// Up to which change of the ledger they are told.
+    seq: BigInt,
+    /// The nodes that are new or have changed, in the order in which they changed; not those that are gone.
+    nodes: Vec<Node>,
+}
+
+/// How far the telling of changes is.
+struct Changing {
+    engine: Engine,
+    projects: Vec<String>,
+    after: u64,
+}
+
+impl Changing {
+    async fn next(mut self) -> Option<(Result<Changed>, Self)> {
+        loop {
+            tokio::time::sleep(CHANGES_INTERVAL).await;
+            match self.engine.nodes_changed_after(self.after, &self.projects).await {
+                Ok(changed) => {
+                    self.after = changed.up_to;
+                    if !changed.nodes.is_empty() {
+                        let nodes = changed.nodes.into_iter().map(Node::from).collect();
+                        return Some((Ok(Changed { seq: changed.up_to.into(), nodes }), self));
+                    }
+                }
+                Err(error) => return Some((Err(error.into()), self)),
+            }
+        }
     }
 }
 

@@ -2,23 +2,23 @@
 
 use async_graphql::{Context, Result, SimpleObject};
 use backstory_engine::{
-    model::id::ThreadId,
+    model::id::NodeId,
     summary::{self, SummarizeRequest},
 };
 
 use super::{answer::Provenance, loaders, scalar::DateTime};
 
-/// What a language model wrote about an issue or merge request.
+/// What a language model wrote about an issue, merge request, commit or file.
 #[derive(SimpleObject)]
 pub(crate) struct Summary {
-    /// The text. Sentences with a number or identifier that stands nowhere in the discussion are left out; more is not
+    /// The text. Sentences with a number or identifier that stands nowhere in it are left out; more is not
     /// checked.
     text: String,
     /// The model that wrote it.
     model: Provenance,
     /// When.
     written_at: DateTime,
-    /// Whether what it summarises has changed since.
+    /// Whether what it summarizes has changed since.
     outdated: bool,
 }
 
@@ -33,12 +33,12 @@ impl From<summary::Summary> for Summary {
     }
 }
 
-/// The summary that was made of an issue or merge request.
-pub(super) async fn of(ctx: &Context<'_>, id: &ThreadId) -> Result<Option<Summary>> {
+/// The summary that was made of an issue, merge request, commit or file.
+pub(super) async fn of(ctx: &Context<'_>, id: &NodeId) -> Result<Option<Summary>> {
     Ok(loaders::engine(ctx)?.find_summary(id.clone()).await?.map(Summary::from))
 }
 
-/// Summarises an issue or merge request.
+/// Summarizes an issue, merge request, commit or file.
 pub(super) async fn make(ctx: &Context<'_>, reference: &str) -> Result<Summary> {
     let request = SummarizeRequest { id: reference.parse()? };
     Ok(loaders::engine(ctx)?.answer(request).await?.into())

@@ -1,30 +1,22 @@
-//! GraphQL types of what issues and merge requests have in common, and of lists of them.
+//! GraphQL types of what issues and merge requests have in common.
 
-use std::sync::Arc;
-
-use async_graphql::{
-    Context, ID, InputObject, Interface, Object, OutputType, Result,
-    connection::{Connection, Edge},
-};
-use backstory_engine::{
-    model::{
-        entity::{Item, Thread as ThreadItem},
-        id::{NodeId, ThreadId, ThreadKind},
-    },
-    threads::{self, PageCursor},
+use async_graphql::{Context, ID, Interface, Object, Result};
+use backstory_engine::model::{
+    entity::{Item, Thread as ThreadItem},
+    id::{NodeId, ThreadId, ThreadKind},
 };
 
 use super::{
-    conversation::Discussion,
-    guard::Warnings,
+    edge::EdgeConnection,
+    explore::Neighborhood,
     issue::Issue,
+    lists::{self, DiscussionConnection, DiscussionFilter, DiscussionOrder, LabelConnection, LabelOrder, Paging},
     loaders,
     merge_request::MergeRequest,
-    names::State,
+    names::{EdgeDirection, EdgeName, State},
     node::Links,
-    page::{self, DEFAULT_PAGE, Listed, bad_cursor},
     person::Person,
-    planning::{Label, Milestone},
+    planning::Milestone,
     project::Project,
     scalar::DateTime,
     secret::{self, Secrets},
@@ -41,7 +33,84 @@ use super::{
     field(name = "known", ty = "bool", desc = "Whether backstory has read it."),
     field(name = "title", ty = "Option<String>", desc = "One-line title."),
     field(name = "state", ty = "Option<State>", desc = "Where it stands."),
-    field(name = "webUrl", method = "web_url", ty = "Option<String>", desc = "Its page at the forge.")
+    field(name = "url", ty = "Option<String>", desc = "Its page at the forge."),
+    field(name = "iid", ty = "u64", desc = "Number within the project."),
+    field(name = "project", ty = "Project", desc = "The project it belongs to."),
+    field(name = "author", ty = "Option<Person>", desc = "Who opened it; null for a deleted account."),
+    field(name = "description", ty = "Option<String>", desc = "Text, Markdown; empty if there is none."),
+    field(name = "createdAt", method = "created_at", ty = "Option<DateTime>", desc = "When it was opened."),
+    field(
+        name = "updatedAt",
+        method = "updated_at",
+        ty = "Option<DateTime>",
+        desc = "When it last changed, as far as the forge tells."
+    ),
+    field(name = "closedAt", method = "closed_at", ty = "Option<DateTime>", desc = "When it was closed."),
+    field(name = "closedBy", method = "closed_by", ty = "Option<Person>", desc = "Who closed it."),
+    field(name = "milestone", ty = "Option<Milestone>", desc = "Its milestone."),
+    field(name = "assignees", ty = "Vec<Person>", desc = "Who it is assigned to."),
+    field(
+        name = "notesCount",
+        method = "notes_count",
+        ty = "Option<u64>",
+        desc = "How many notes people wrote, as the forge counts, without internal notes of what is not confidential."
+    ),
+    field(name = "confidential", ty = "bool", desc = "Whether only some may see it and everything in it."),
+    field(
+        name = "labels",
+        ty = "LabelConnection",
+        desc = "Its labels, by name.",
+        arg(name = "order_by", ty = "Option<LabelOrder>", desc = "Their order."),
+        arg(
+            name = "first",
+            ty = "Option<i32>",
+            desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
+        ),
+        arg(name = "after", ty = "Option<String>", desc = "The endCursor of the page before."),
+        arg(name = "last", ty = "Option<i32>", desc = "How many from the end or before a cursor, 0 to 100."),
+        arg(name = "before", ty = "Option<String>", desc = "The startCursor of the page behind.")
+    ),
+    field(
+        name = "discussions",
+        ty = "DiscussionConnection",
+        desc = "Its discussions with notes of people, unless otherwise ordered the oldest first.",
+        arg(name = "filter", ty = "Option<DiscussionFilter>", desc = "Only those that meet all these conditions."),
+        arg(name = "order_by", ty = "Option<DiscussionOrder>", desc = "Their order."),
+        arg(
+            name = "first",
+            ty = "Option<i32>",
+            desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
+        ),
+        arg(name = "after", ty = "Option<String>", desc = "The endCursor of the page before."),
+        arg(name = "last", ty = "Option<i32>", desc = "How many from the end or before a cursor, 0 to 100."),
+        arg(name = "before", ty = "Option<String>", desc = "The startCursor of the page behind.")
+    ),
+    field(
+        name = "edges",
+        ty = "EdgeConnection",
+        desc = "What it is linked with, ordered by name and other end.",
+        arg(name = "names", ty = "Option<Vec<EdgeName>>", desc = "Names of the edges; all if absent."),
+        arg(
+            name = "direction",
+            ty = "Option<EdgeDirection>",
+            default_with = "Some(EdgeDirection::Out)",
+            desc = "Edges that start at the node, or their inverse: those that end there."
+        ),
+        arg(name = "first", ty = "Option<i32>", default_with = "Some(50)", desc = "Size of the page, 0 to 100."),
+        arg(name = "after", ty = "Option<String>", desc = "The endCursor of the page before.")
+    ),
+    field(
+        name = "neighborhood",
+        ty = "Neighborhood",
+        desc = "The nodes around it, over edges in either direction.",
+        arg(name = "depth", ty = "i32", default = 1, desc = "Most edges between the node and another, 1 to 3."),
+        arg(
+            name = "edges",
+            ty = "Option<Vec<EdgeName>>",
+            desc = "Names of the edges that are followed; all if absent."
+        ),
+        arg(name = "first", ty = "Option<i32>", default_with = "Some(50)", desc = "Most nodes, 0 to 100.")
+    )
 )]
 pub(crate) enum Thread {
     /// An issue.
@@ -62,7 +131,7 @@ impl From<ThreadId> for Thread {
 /// The fields that issues and merge requests share.
 pub(crate) struct ThreadFields {
     pub(super) id: ThreadId,
-    links: Links,
+    pub(super) links: Links,
 }
 
 impl ThreadFields {
@@ -97,12 +166,12 @@ impl ThreadFields {
     }
 
     /// Number within the project.
-    async fn iid(&self) -> u64 {
+    pub(super) async fn iid(&self) -> u64 {
         self.id.iid
     }
 
     /// The project it belongs to.
-    async fn project(&self) -> Project {
+    pub(super) async fn project(&self) -> Project {
         Project::new(self.id.project.clone())
     }
 
@@ -112,11 +181,11 @@ impl ThreadFields {
     }
 
     /// Text, Markdown; empty if there is none.
-    async fn description(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+    pub(super) async fn description(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |thread| thread.description.clone()).await
     }
 
-    /// Whether secrets were replaced in its title or text: whoever wrote it should revoke them.
+    /// Whether secrets were replaced in its title or text: the author should revoke them.
     async fn security_warning(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |thread| !thread.secrets().is_empty()).await?.unwrap_or_default())
     }
@@ -132,50 +201,61 @@ impl ThreadFields {
     }
 
     /// Who opened it; null for a deleted account.
-    async fn author(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
+    pub(super) async fn author(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
         Ok(self.read(ctx, |thread| thread.author.clone()).await?.flatten().map(Person::new))
     }
 
     /// Its labels, by name.
-    async fn labels(&self, ctx: &Context<'_>) -> Result<Vec<Label>> {
+    pub(super) async fn labels(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Their order.")] order_by: Option<LabelOrder>,
+        #[graphql(
+            desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
+        )]
+        first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
+        #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+    ) -> Result<LabelConnection> {
         let names = self.read(ctx, |thread| thread.labels.clone()).await?.unwrap_or_default();
-        Ok(names.into_iter().map(|name| Label::new(self.id.project.clone(), name)).collect())
+        lists::labels_of(&self.id.project, names, order_by, &Paging { first, after, last, before })
     }
 
     /// Its milestone.
-    async fn milestone(&self, ctx: &Context<'_>) -> Result<Option<Milestone>> {
+    pub(super) async fn milestone(&self, ctx: &Context<'_>) -> Result<Option<Milestone>> {
         let iid = self.read(ctx, |thread| thread.milestone).await?.flatten();
         Ok(iid.map(|iid| Milestone::new(self.id.project.clone(), iid)))
     }
 
     /// Who it is assigned to.
-    async fn assignees(&self, ctx: &Context<'_>) -> Result<Vec<Person>> {
+    pub(super) async fn assignees(&self, ctx: &Context<'_>) -> Result<Vec<Person>> {
         let usernames = self.read(ctx, |thread| thread.assignees.clone()).await?.unwrap_or_default();
         Ok(usernames.into_iter().map(Person::new).collect())
     }
 
     /// When it was opened.
-    async fn created_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+    pub(super) async fn created_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         self.read(ctx, |thread| thread.created_at.into()).await
     }
 
     /// When it last changed, as far as the forge tells.
-    async fn updated_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+    pub(super) async fn updated_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         self.read(ctx, |thread| thread.updated_at.into()).await
     }
 
     /// When it was closed.
-    async fn closed_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+    pub(super) async fn closed_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         Ok(self.read(ctx, |thread| thread.closed_at.map(DateTime::from)).await?.flatten())
     }
 
     /// Who closed it.
-    async fn closed_by(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
+    pub(super) async fn closed_by(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
         Ok(self.read(ctx, |thread| thread.closed_by.clone()).await?.flatten().map(Person::new))
     }
 
     /// Its page at the forge.
-    pub(super) async fn web_url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+    pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |thread| thread.web_url.clone()).await
     }
 
@@ -185,13 +265,13 @@ impl ThreadFields {
     }
 
     /// How many notes people wrote, as the forge counts, without internal notes of what is not confidential.
-    async fn notes_count(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
+    pub(super) async fn notes_count(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
         self.read(ctx, |thread| thread.notes_count).await
     }
 
     /// What a language model wrote about it, if `summarize` was ever asked for; null otherwise.
     async fn summary(&self, ctx: &Context<'_>) -> Result<Option<Summary>> {
-        summary::of(ctx, &self.id).await
+        summary::of(ctx, &self.id.clone().into()).await
     }
 
     /// Design notes that a language model wrote of it, if `enrich` was ever asked for and any could be proved; null
@@ -200,19 +280,23 @@ impl ThreadFields {
         written::notes(ctx, &self.id).await
     }
 
-    /// Its discussions, oldest first.
-    async fn discussions(
+    /// Its discussions with notes of people, unless otherwise ordered the oldest first.
+    #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
+    pub(super) async fn discussions(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
+        #[graphql(desc = "Only those that meet all these conditions.")] filter: Option<DiscussionFilter>,
+        #[graphql(desc = "Their order.")] order_by: Option<DiscussionOrder>,
+        #[graphql(
+            desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
+        )]
+        first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
-    ) -> Result<Listed<Discussion>> {
-        let size = page::size(first, DEFAULT_PAGE)?;
-        let all = loaders::discussions(ctx, self.id.clone()).await?;
-        let start = page::start(&all, after.as_deref(), |discussion| discussion.id.clone())?;
-        Ok(page::connection(&all, start, size, |discussion| {
-            (discussion.id.clone(), Discussion::found(discussion.clone()))
-        }))
+        #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
+        #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+    ) -> Result<DiscussionConnection> {
+        let paging = Paging { first, after, last, before };
+        lists::discussions(ctx, &self.id, filter, order_by, paging).await
     }
 
     #[graphql(flatten)]
@@ -221,99 +305,40 @@ impl ThreadFields {
     }
 }
 
-/// Which issues or merge requests; those that meet all conditions.
-#[derive(InputObject)]
-pub(crate) struct ThreadFilter {
-    /// Full path of the project.
-    project: Option<String>,
-    /// Where it stands.
-    state: Option<State>,
-    /// User name of who opened it.
-    author: Option<String>,
-    /// Name of a label that it has.
-    label: Option<String>,
-}
+/// What the interfaces ask each of their types for; the API has it from the shared fields.
+macro_rules! shared_fields {
+    ($type:ty { $($name:ident: $returned:ty),* $(,)? }) => {
+        impl $type {
+            $(pub(super) async fn $name(&self, ctx: &async_graphql::Context<'_>) -> async_graphql::Result<$returned> {
+                self.fields.$name(ctx).await
+            })*
 
-impl ThreadFilter {
-    /// The conditions, within one project if it is given.
-    ///
-    /// # Errors
-    /// The conditions name another project.
-    pub(super) fn within(filter: Option<Self>, project: Option<&str>) -> Result<threads::ThreadFilter> {
-        let mut conditions = filter.map_or_else(threads::ThreadFilter::default, |filter| threads::ThreadFilter {
-            project: filter.project,
-            state: filter.state.map(Into::into),
-            author: filter.author.map(|author| author.trim_start_matches('@').to_owned()),
-            label: filter.label,
-        });
-        if let Some(project) = project {
-            match &conditions.project {
-                Some(other) if other != project => {
-                    return Err(
-                        page::invalid(format!("{project} has nothing of {other}; leave the project out")).into()
-                    );
-                }
-                _ => conditions.project = Some(project.to_owned()),
+            pub(super) async fn labels(
+                &self,
+                ctx: &async_graphql::Context<'_>,
+                order_by: Option<$crate::graphql::lists::LabelOrder>,
+                first: Option<i32>,
+                after: Option<String>,
+                last: Option<i32>,
+                before: Option<String>,
+            ) -> async_graphql::Result<$crate::graphql::lists::LabelConnection> {
+                self.fields.labels(ctx, order_by, first, after, last, before).await
+            }
+
+            #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
+            pub(super) async fn discussions(
+                &self,
+                ctx: &async_graphql::Context<'_>,
+                filter: Option<$crate::graphql::lists::DiscussionFilter>,
+                order_by: Option<$crate::graphql::lists::DiscussionOrder>,
+                first: Option<i32>,
+                after: Option<String>,
+                last: Option<i32>,
+                before: Option<String>,
+            ) -> async_graphql::Result<$crate::graphql::lists::DiscussionConnection> {
+                self.fields.discussions(ctx, filter, order_by, first, after, last, before).await
             }
         }
-        Ok(conditions)
-    }
+    };
 }
-
-/// A list of issues or merge requests, the one that changed last first.
-pub(crate) struct ThreadList {
-    kind: ThreadKind,
-    filter: threads::ThreadFilter,
-}
-
-#[Object]
-impl ThreadList {
-    /// How many items the list has on all its pages. Counted only if asked for.
-    async fn total_count(&self, ctx: &Context<'_>) -> Result<u64> {
-        Ok(loaders::engine(ctx)?.count_threads(self.kind, &self.filter).await?)
-    }
-}
-
-/// A page of a list of issues or merge requests.
-pub(super) type ThreadConnection<N> = Connection<String, N, ThreadList>;
-
-/// A page of the issues or merge requests that meet the conditions.
-pub(super) async fn list<N: OutputType>(
-    ctx: &Context<'_>,
-    kind: ThreadKind,
-    filter: threads::ThreadFilter,
-    first: Option<i32>,
-    after: Option<&str>,
-    node: fn(ThreadId) -> N,
-) -> Result<ThreadConnection<N>> {
-    let size = page::size(first, DEFAULT_PAGE)?;
-    let end = after.map(|cursor| decode(cursor, kind).ok_or_else(|| bad_cursor(cursor))).transpose()?;
-    let found = loaders::engine(ctx)?.list_thread_ids(kind, &filter, end, size).await?;
-    if found.ids.is_empty() && after.is_none() && size > 0 {
-        warn_of_absent_names(ctx, &filter).await?;
-    }
-    let list = ThreadList { kind, filter };
-    let mut page = Connection::with_additional_fields(after.is_some(), found.more, list);
-    page.edges.extend(found.ids.into_iter().map(|end| Edge::new(encode(&end), node(end.id))));
-    Ok(page)
-}
-
-/// Says of names that nothing has which ones are nearest.
-async fn warn_of_absent_names(ctx: &Context<'_>, filter: &threads::ThreadFilter) -> Result<()> {
-    let Some(warnings) = ctx.data_opt::<Arc<Warnings>>().filter(|warnings| !warnings.is_full()) else { return Ok(()) };
-    let absent = loaders::engine(ctx)?.absent_names(filter).await?;
-    absent.into_iter().for_each(|warning| warnings.add(warning));
-    Ok(())
-}
-
-fn encode(end: &PageCursor) -> String {
-    format!("{} {}", end.updated_at, end.id)
-}
-
-fn decode(cursor: &str, kind: ThreadKind) -> Option<PageCursor> {
-    let (updated_at, id) = cursor.split_once(' ')?;
-    match id.parse().ok()? {
-        NodeId::Thread(id) if id.kind == kind => Some(PageCursor { updated_at: updated_at.parse().ok()?, id }),
-        _ => None,
-    }
-}
+pub(super) use shared_fields;

@@ -1,21 +1,29 @@
 //! GraphQL types of traces and code histories.
 
-use async_graphql::{Context, ID, Result, SimpleObject};
+use async_graphql::{
+    Context, Result, SimpleObject,
+    connection::{Connection, Edge},
+};
 use backstory_engine::{
     code::{self, EntityRequest, HistoryRequest},
     model::{
         id::{NodeId, ThreadId},
-        lineage::{Origin, SeenThrough},
         repository::EntityChangeKind,
     },
     trace::{self, DEFAULT_EARLIER, Target, TraceRequest},
 };
 
 use super::{
-    edge, loaders,
-    names::{EdgeDirection, EdgeName},
+    code::{Commit, File, Indexed, LineRange, SeenThrough, commit_node},
+    conversation::Discussion,
+    edge,
+    issue::Issue,
+    loaders,
+    merge_request::MergeRequest,
+    names::{EdgeDirection, EdgeName, EntityKind},
     node::Node,
     page,
+    project::Project,
     scalar::DateTime,
     written::ModelNotes,
 };
@@ -28,18 +36,16 @@ const DEFAULT_ENTITIES: usize = 10;
 /// From lines to the reasons behind them.
 #[derive(SimpleObject)]
 pub(crate) struct Trace {
-    /// Full path of the project.
-    project: String,
-    /// Path that was asked about.
-    path: Option<String>,
-    /// First line that was asked about.
-    line: Option<u32>,
-    /// Last line that was asked about.
-    end_line: Option<u32>,
+    /// The project.
+    project: Project,
+    /// The file that was asked about.
+    file: Option<File>,
+    /// The lines that were asked about.
+    lines: Option<LineRange>,
     /// Qualified name of the symbol that was asked about.
     symbol: Option<String>,
-    /// Object name of the commit at which they are.
-    rev: Option<String>,
+    /// The commit at which they are.
+    commit: Option<Commit>,
     /// The lines, the first few.
     text: Option<String>,
     /// How fresh the answer is.
@@ -50,82 +56,60 @@ pub(crate) struct Trace {
     origins: Vec<LineOrigin>,
     /// From the lines to the reasons, the best first.
     chain: Vec<TraceStep>,
-    /// References of merge requests, the most relevant first.
-    merge_requests: Vec<ID>,
-    /// References of issues, the most relevant first.
-    issues: Vec<ID>,
-    /// References of discussions, the most relevant first.
-    discussions: Vec<ID>,
+    /// Merge requests, the most relevant first.
+    merge_requests: Vec<MergeRequest>,
+    /// Issues, the most relevant first.
+    issues: Vec<Issue>,
+    /// Discussions, the most relevant first.
+    discussions: Vec<Discussion>,
     /// Earlier versions, the newest first.
     earlier: Vec<EarlierVersion>,
     /// Design notes that a language model wrote of these merge requests and issues.
     model_notes: Vec<ModelNotes>,
+    /// Whether the repository has not been read to its end yet, so that more may be behind the lines.
+    partial: bool,
     /// What could not be found, a sentence each.
     missing: Vec<String>,
-}
-
-/// How fresh an answer is.
-#[derive(SimpleObject)]
-pub(crate) struct Indexed {
-    /// Object name of the indexed commit at the head of the default branch.
-    commit: Option<String>,
-    /// When the repository was last fetched and indexed.
-    synced_at: Option<DateTime>,
 }
 
 /// Where lines come from.
 #[derive(SimpleObject)]
 pub(crate) struct LineOrigin {
-    /// First line that was asked about.
-    start: u32,
-    /// How many lines.
-    lines: u32,
-    /// Object name of the commit that wrote them.
-    commit: String,
-    /// Path of the file then.
-    path: String,
-    /// First line then.
-    line: u32,
-    /// Who wrote them: the name in the commit.
-    author: String,
-    /// When.
-    date: DateTime,
-    /// First line of the commit's message.
+    /// The lines that were asked about.
+    lines: LineRange,
+    /// The commit that wrote them.
+    commit: Commit,
+    /// The file that they were written in, under the path that it had then.
+    file: File,
+    /// The lines then.
+    origin_lines: LineRange,
+    /// Name of the author, also of a commit that is not kept.
+    author_name: String,
+    /// When they were written, also of a commit that is not kept.
+    authored_at: DateTime,
+    /// First line of the commit's message, also of a commit that is not kept.
     title: String,
-    /// What was seen through: `moved`, `copied`, `ignored revision`.
-    seen_through: Vec<String>,
+    /// What was seen through.
+    seen_through: Vec<SeenThrough>,
 }
 
 /// A step from a node to the next.
 #[derive(SimpleObject)]
 pub(crate) struct TraceStep {
     /// Name of the edge.
-    edge: Option<EdgeName>,
-    /// Reference of the node it starts from; null for the lines themselves.
-    from: Option<ID>,
+    edge: EdgeName,
+    /// The node it starts from; null for the lines themselves.
+    from: Option<Node>,
     /// The node it leads to.
-    node: TraceNode,
+    node: Node,
+    /// Its title; of a discussion, who says what there and when.
+    title: String,
     /// What shows it.
     evidence: Evidence,
-    /// Whether nobody stated it: it was found by words, names, people and time.
+    /// Whether it is inferred: found by words, names, people and time.
     inferred: bool,
     /// How likely it is, 0 to 1; null if it was stated.
     confidence: Option<f64>,
-}
-
-/// A node of a trace.
-#[derive(SimpleObject)]
-pub(crate) struct TraceNode {
-    /// Its reference.
-    id: ID,
-    /// What it is: `commit`, `merge_request`, `discussion`, `issue`.
-    kind: String,
-    /// Its title; of a discussion, who says what there and when.
-    title: String,
-    /// Its page at the forge.
-    url: Option<String>,
-    /// The node in the graph.
-    node: Option<Node>,
 }
 
 /// What shows that a step holds, or why its node matters.
@@ -135,73 +119,50 @@ pub(crate) struct Evidence {
     text: Option<String>,
     /// Where they stand.
     url: Option<String>,
-    /// File that the words are about.
+    /// Path of the file that the words are about.
     path: Option<String>,
-    /// First and last line of it.
-    lines: Option<Vec<u32>>,
-    /// What speaks for a step that nobody stated, the strongest first.
+    /// Lines of it.
+    lines: Option<LineRange>,
+    /// The evidence for an inferred step, the strongest first.
     reasons: Vec<String>,
 }
 
 /// An earlier version of a line.
 #[derive(SimpleObject)]
 pub(crate) struct EarlierVersion {
-    /// Object name of the commit that wrote it.
-    commit: String,
-    /// Path of the file then.
-    path: String,
-    /// First line then.
-    line: u32,
-    /// How many lines.
-    lines: u32,
-    /// Who wrote it: the name in the commit.
-    author: String,
-    /// When.
-    date: DateTime,
-    /// First line of the commit's message.
+    /// The commit that wrote it.
+    commit: Commit,
+    /// The file that it was written in, under the path that it had then.
+    file: File,
+    /// The lines then.
+    lines: LineRange,
+    /// Name of the author, also of a commit that is not kept.
+    author_name: String,
+    /// When it was written, also of a commit that is not kept.
+    authored_at: DateTime,
+    /// First line of the commit's message, also of a commit that is not kept.
     title: String,
     /// The lines as they were, the first few.
     text: String,
-    /// References of merge requests that carried the commit.
-    merge_requests: Vec<ID>,
-    /// Object name of the commit that replaced it.
-    replaced_by: String,
-}
-
-impl From<trace::LineOrigin> for LineOrigin {
-    fn from(origin: trace::LineOrigin) -> Self {
-        Self {
-            start: origin.start,
-            lines: origin.lines,
-            commit: origin.commit.to_string(),
-            path: origin.path,
-            line: origin.line,
-            author: origin.author,
-            date: origin.date.into(),
-            title: origin.title,
-            seen_through: words(&origin.seen_through),
-        }
-    }
+    /// Merge requests that introduced the commit.
+    merge_requests: Vec<MergeRequest>,
+    /// The commit that replaced it.
+    replaced_by: Commit,
 }
 
 impl From<trace::Step> for TraceStep {
     fn from(step: trace::Step) -> Self {
         let trace::Step { edge, from, node, evidence, confidence } = step;
         Self {
-            edge: Some(edge.into()),
-            from: from.map(|from| from.to_string().into()),
-            node: TraceNode {
-                id: node.id.to_string().into(),
-                node: Some(Node::from(node.id)),
-                kind: node.kind.as_str().to_owned(),
-                title: node.title,
-                url: node.url,
-            },
+            edge: edge.into(),
+            from: from.map(Node::from),
+            node: node.id.into(),
+            title: node.title,
             evidence: Evidence {
                 text: evidence.text,
                 url: evidence.url,
                 path: evidence.path,
-                lines: evidence.lines.map(|(first, last)| vec![first, last]),
+                lines: evidence.lines.map(LineRange::from),
                 reasons: evidence.reasons,
             },
             inferred: confidence.is_some(),
@@ -210,56 +171,64 @@ impl From<trace::Step> for TraceStep {
     }
 }
 
-impl From<trace::EarlierVersion> for EarlierVersion {
-    fn from(version: trace::EarlierVersion) -> Self {
-        Self {
-            commit: version.commit.to_string(),
-            path: version.path,
-            line: version.line,
-            lines: version.lines,
-            author: version.author,
-            date: version.date.into(),
-            title: version.title,
-            text: version.text,
-            merge_requests: threads(&version.merge_requests),
-            replaced_by: version.replaced_by.to_string(),
-        }
+fn line_origin(project: &str, origin: trace::LineOrigin) -> LineOrigin {
+    LineOrigin {
+        lines: LineRange::counted(origin.start, origin.lines),
+        commit: Commit::new(project.to_owned(), origin.commit.to_string()),
+        file: File::new(project.to_owned(), origin.path),
+        origin_lines: LineRange::counted(origin.line, origin.lines),
+        author_name: origin.author,
+        authored_at: origin.date.into(),
+        title: origin.title,
+        seen_through: origin.seen_through.into_iter().map(SeenThrough::from).collect(),
+    }
+}
+
+fn earlier_version(project: &str, version: trace::EarlierVersion) -> EarlierVersion {
+    EarlierVersion {
+        commit: Commit::new(project.to_owned(), version.commit.to_string()),
+        file: File::new(project.to_owned(), version.path),
+        lines: LineRange::counted(version.line, version.lines),
+        author_name: version.author,
+        authored_at: version.date.into(),
+        title: version.title,
+        text: version.text,
+        merge_requests: merge_requests(version.merge_requests),
+        replaced_by: Commit::new(project.to_owned(), version.replaced_by.to_string()),
     }
 }
 
 impl From<trace::Trace> for Trace {
     fn from(trace: trace::Trace) -> Self {
+        let project = trace.project;
+        let discussion = |id: NodeId| match id {
+            NodeId::Discussion { thread, id } => Some(Discussion::new(thread, id)),
+            _ => None,
+        };
         Self {
-            project: trace.project,
-            path: trace.path,
-            line: trace.line,
-            end_line: trace.end_line,
+            file: trace.path.map(|path| File::new(project.clone(), path)),
+            lines: trace.line.map(|first| LineRange::from((first, trace.end_line.unwrap_or(first)))),
             symbol: trace.symbol,
-            rev: trace.rev.map(|rev| rev.to_string()),
+            commit: trace.rev.map(|rev| Commit::new(project.clone(), rev.to_string())),
             text: trace.text,
-            indexed: Indexed {
-                commit: trace.indexed.commit.map(|commit| commit.to_string()),
-                synced_at: trace.indexed.synced_at.map(DateTime::from),
-            },
-            origin: trace.origin.map(LineOrigin::from),
-            origins: trace.origins.into_iter().map(LineOrigin::from).collect(),
+            indexed: Indexed::of(&project, &trace.indexed),
+            origin: trace.origin.map(|origin| line_origin(&project, origin)),
+            origins: trace.origins.into_iter().map(|origin| line_origin(&project, origin)).collect(),
             chain: trace.chain.into_iter().map(Into::into).collect(),
-            merge_requests: threads(&trace.merge_requests),
-            issues: threads(&trace.issues),
-            discussions: trace.discussions.iter().map(|id| id.to_string().into()).collect(),
-            earlier: trace.earlier.into_iter().map(EarlierVersion::from).collect(),
+            merge_requests: merge_requests(trace.merge_requests),
+            issues: trace.issues.into_iter().map(Issue::new).collect(),
+            discussions: trace.discussions.into_iter().filter_map(discussion).collect(),
+            earlier: trace.earlier.into_iter().map(|version| earlier_version(&project, version)).collect(),
             model_notes: trace.model_notes.into_iter().map(ModelNotes::from).collect(),
+            partial: trace.partial,
             missing: trace.missing,
+            project: Project::new(project),
         }
     }
 }
 
-fn words(seen: &[SeenThrough]) -> Vec<String> {
-    seen.iter().map(|seen| seen.as_str().to_owned()).collect()
-}
-
-fn threads(ids: &[ThreadId]) -> Vec<ID> {
-    ids.iter().map(|id| id.to_string().into()).collect()
+fn merge_requests(ids: Vec<ThreadId>) -> Vec<MergeRequest> {
+    ids.into_iter().map(MergeRequest::new).collect()
 }
 
 /// What a trace starts from, as the request says.
@@ -307,36 +276,6 @@ pub(super) async fn trace(ctx: &Context<'_>, asked: Asked, rev: Option<String>, 
     Ok(loaders::engine(ctx)?.answer(request).await?.into())
 }
 
-/// A commit in a list.
-#[derive(SimpleObject)]
-pub(crate) struct CommitSummary {
-    /// Reference of the commit.
-    id: ID,
-    /// Object name.
-    sha: String,
-    /// First line of the message.
-    title: String,
-    /// Who wrote it: the name in the commit.
-    author: String,
-    /// When it was committed.
-    date: DateTime,
-    /// The commit in the graph.
-    node: Node,
-}
-
-impl From<code::CommitSummary> for CommitSummary {
-    fn from(commit: code::CommitSummary) -> Self {
-        Self {
-            id: commit.id.to_string().into(),
-            sha: commit.sha.to_string(),
-            title: commit.title,
-            author: commit.author,
-            date: commit.date.into(),
-            node: Node::from(commit.id),
-        }
-    }
-}
-
 /// What a commit did.
 #[derive(Clone, Copy, PartialEq, Eq, async_graphql::Enum)]
 #[graphql(remote = "EntityChangeKind")]
@@ -349,95 +288,95 @@ pub(crate) enum ChangeKind {
     Removed,
 }
 
-/// The changes of a file or code entity.
-#[derive(SimpleObject)]
-pub(crate) struct History {
-    /// Newest first.
-    changes: Vec<Change>,
-    /// Whether there are more.
-    has_more: bool,
-}
+/// A page of the changes of a file or code entity, newest first.
+pub(crate) type ChangeConnection = Connection<String, Change>;
 
 /// A change of a file or code entity.
 #[derive(SimpleObject)]
 pub(crate) struct Change {
     /// The commit.
-    commit: CommitSummary,
+    commit: Option<Commit>,
     /// What it did.
     kind: ChangeKind,
-    /// Reference of the file or entity, as it was called then.
-    name: ID,
+    /// The file or entity, as it was called then.
+    node: Node,
     /// Lines added to the file; null if that is not known.
-    insertions: Option<u32>,
-    /// Lines taken from the file; null if that is not known.
+    additions: Option<u32>,
+    /// Lines removed from the file; null if that is not known.
     deletions: Option<u32>,
-    /// References of merge requests that carried the commit.
-    merge_requests: Vec<ID>,
+    /// Merge requests that introduced the commit.
+    merge_requests: Vec<MergeRequest>,
 }
 
 impl From<code::Change> for Change {
     fn from(change: code::Change) -> Self {
         Self {
-            commit: change.commit.into(),
+            commit: commit_node(change.commit.id),
             kind: change.kind.into(),
-            name: change.name.to_string().into(),
-            insertions: change.insertions,
+            node: change.name.into(),
+            additions: change.insertions,
             deletions: change.deletions,
-            merge_requests: threads(&change.merge_requests),
+            merge_requests: merge_requests(change.merge_requests),
         }
     }
 }
 
-/// The changes of a file or code entity.
-pub(super) async fn history(ctx: &Context<'_>, id: NodeId, first: Option<i32>, skip: Option<i32>) -> Result<History> {
+/// A page of the changes of a file or code entity. A cursor says how many are before its end.
+pub(super) async fn history(
+    ctx: &Context<'_>,
+    id: NodeId,
+    first: Option<i32>,
+    after: Option<&str>,
+) -> Result<ChangeConnection> {
     let limit = page::size(first, DEFAULT_CHANGES)?;
-    let skip = usize::try_from(skip.unwrap_or(0)).map_err(|_| page::invalid("'skip' is below 0"))?;
+    let skip: usize = page::number_of(after)?.unwrap_or(0);
     let found = loaders::engine(ctx)?.answer(HistoryRequest { id, skip, limit }).await?;
-    Ok(History { changes: found.changes.into_iter().map(Change::from).collect(), has_more: found.has_more })
+    let mut changes = Connection::new(skip > 0, found.has_more);
+    let numbered = (skip + 1..).zip(found.changes);
+    changes.edges.extend(numbered.map(|(number, change)| Edge::new(number.to_string(), Change::from(change))));
+    Ok(changes)
 }
 
 /// A code entity and what is known of it.
 #[derive(SimpleObject)]
 pub(crate) struct Entity {
-    /// Its reference.
-    id: ID,
-    /// Full path of the project.
-    project: String,
-    /// Path of its file.
-    path: String,
+    /// The project.
+    project: Project,
+    /// Its file.
+    file: File,
     /// Its name with those of what it stands in.
     name: String,
     /// Whether it is there at the indexed head.
     current: bool,
-    /// What it is: `function`, `struct`; null if it is gone.
-    kind: Option<String>,
+    /// What it is; null if it is gone.
+    kind: Option<EntityKind>,
     /// How it is declared; null if it is gone.
     signature: Option<String>,
-    /// First and last line; null if it is gone.
-    lines: Option<Vec<u32>>,
+    /// Its lines; null if it is gone.
+    lines: Option<LineRange>,
     /// Its doc comment.
     doc: Option<String>,
     /// The commit that it is first known from.
-    introduced: Option<CommitSummary>,
+    introduced: Option<Commit>,
     /// The commit that changed it last.
-    last_changed: Option<CommitSummary>,
+    last_changed: Option<Commit>,
     /// How many commits changed it.
     changes: usize,
     /// What refers to it and what it refers to.
-    neighbours: Vec<Neighbours>,
+    neighbors: Vec<Neighbors>,
     /// The entity in the graph.
     node: Node,
 }
 
 /// The nodes at the other ends of edges of one name.
 #[derive(SimpleObject)]
-pub(crate) struct Neighbours {
+pub(crate) struct Neighbors {
     /// Name of the edges.
     edge: EdgeName,
     /// Whether they start at the entity or end there.
     direction: EdgeDirection,
-    /// References of the nodes, at most 50.
-    nodes: Vec<ID>,
+    /// The nodes, at most 50.
+    nodes: Vec<Node>,
 }
 
 /// Code entities of a name.
@@ -454,74 +393,26 @@ pub(super) async fn entities(
 
 impl From<code::EntityDetails> for Entity {
     fn from(entity: code::EntityDetails) -> Self {
-        let neighbours = entity.neighbors.into_iter().map(|of| Neighbours {
+        let neighbors = entity.neighbors.into_iter().map(|of| Neighbors {
             edge: of.edge.into(),
             direction: of.direction.into(),
-            nodes: of.nodes.iter().map(|node| node.to_string().into()).collect(),
+            nodes: of.nodes.into_iter().map(Node::from).collect(),
         });
+        let commit = |summary: Option<code::CommitSummary>| commit_node(summary?.id);
         Self {
-            id: entity.id.to_string().into(),
-            project: entity.project,
-            path: entity.path,
+            file: File::new(entity.project.clone(), entity.path),
+            project: Project::new(entity.project),
             name: entity.name,
             current: entity.current,
-            kind: entity.kind.map(|kind| kind.as_str().to_owned()),
+            kind: entity.kind.map(EntityKind::from),
             signature: entity.signature,
-            lines: entity.lines.map(|(first, last)| vec![first, last]),
+            lines: entity.lines.map(LineRange::from),
             doc: entity.doc,
-            introduced: entity.introduced.map(CommitSummary::from),
-            last_changed: entity.last_changed.map(CommitSummary::from),
+            introduced: commit(entity.introduced),
+            last_changed: commit(entity.last_changed),
             changes: entity.changes,
-            neighbours: neighbours.collect(),
+            neighbors: neighbors.collect(),
             node: Node::from(entity.id),
         }
     }
-}
-
-/// Where the lines of a file come from.
-#[derive(SimpleObject)]
-pub(crate) struct Lineage {
-    /// Object name of the commit at which that holds.
-    commit: String,
-    /// How many lines the file has.
-    lines: u32,
-    /// Consecutive lines that come from consecutive lines of one version of one file, in order.
-    spans: Vec<LineageSpan>,
-}
-
-/// Lines and where they come from.
-#[derive(SimpleObject)]
-pub(crate) struct LineageSpan {
-    /// First line.
-    start: u32,
-    /// How many lines.
-    lines: u32,
-    /// Object name of the commit that wrote them.
-    commit: String,
-    /// Path of the file then.
-    path: String,
-    /// First line then.
-    line: u32,
-    /// What was seen through: `moved`, `copied`, `ignored revision`.
-    seen_through: Vec<String>,
-}
-
-/// Where the lines of a file come from.
-pub(super) async fn lineage(
-    ctx: &Context<'_>,
-    project: Option<&str>,
-    path: &str,
-    rev: Option<&str>,
-) -> Result<Lineage> {
-    let (commit, lineage) = loaders::engine(ctx)?.blame_file(project, path, rev).await?;
-    let span = |origin: Origin| LineageSpan {
-        start: origin.start,
-        lines: origin.lines,
-        commit: origin.source.commit.to_string(),
-        path: origin.source.path.to_string(),
-        line: origin.line,
-        seen_through: words(&origin.seen.each()),
-    };
-    let spans = lineage.origins(1, lineage.lines()).map(span).collect();
-    Ok(Lineage { commit: commit.to_string(), lines: lineage.lines(), spans })
 }

@@ -1,6 +1,6 @@
 //! GraphQL types of what language models wrote about commits, issues and merge requests, with its provenance.
 
-use async_graphql::{Context, Enum, ID, Result, SimpleObject};
+use async_graphql::{Context, Enum, Result, SimpleObject};
 use backstory_engine::{
     enrich::EnrichRequest,
     generated,
@@ -10,7 +10,10 @@ use backstory_engine::{
     },
 };
 
-use super::{answer::Provenance, edge::hundredths, loaders, names::ChangeType, page, scalar::DateTime, task::Task};
+use super::{
+    answer::Provenance, edge::hundredths, loaders, names::ChangeType, node::Node, page, scalar::DateTime,
+    search::node_of, task::Task, thread::Thread,
+};
 
 /// What a language model can be asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
@@ -52,8 +55,8 @@ pub(crate) struct ModelClassification {
 /// Design notes of an issue or merge request that a language model wrote.
 #[derive(SimpleObject)]
 pub(crate) struct ModelNotes {
-    /// Reference of the issue or merge request.
-    about: ID,
+    /// The issue or merge request.
+    about: Thread,
     /// The notes.
     notes: Vec<ModelNote>,
     /// The model.
@@ -73,14 +76,14 @@ pub(crate) struct ModelNote {
     text: String,
     /// Share of its words that stand in what it cites, 0 to 1.
     confidence: f64,
-    /// References of what it cites: notes, or the issue or merge request for its description.
-    evidence: Vec<ID>,
+    /// What it cites: notes, or the issue or merge request for its description.
+    evidence: Vec<Node>,
 }
 
 impl From<generated::ThreadNotes> for ModelNotes {
     fn from(of: generated::ThreadNotes) -> Self {
         Self {
-            about: of.about.to_string().into(),
+            about: of.about.into(),
             notes: of.notes.into_iter().map(ModelNote::from).collect(),
             model: of.model.into(),
             written_at: of.written_at.into(),
@@ -95,7 +98,7 @@ impl From<written::GeneratedNote> for ModelNote {
             aspect: note.aspect.into(),
             text: note.text,
             confidence: hundredths(note.confidence),
-            evidence: note.evidence.into_iter().map(ID::from).collect(),
+            evidence: note.evidence.iter().filter_map(|id| node_of(id)).collect(),
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Who may use the server, and what they see. With tokens: anyone who shows one. Without: programs of this machine, on
-//! a loopback address, and no pages of other sites that the user's browser happens to show. Confidential items are
-//! visible only with a token for them. No other place chooses the visibility of a request.
+//! Who may use the server, and what they see and may do. With tokens: anyone who shows one. Without: programs of this
+//! machine, on a loopback address, and no pages of other sites that the user's browser happens to show. Confidential items
+//! are visible only with a token for them. No other place chooses the caller of a request, which every route finds as
+//! `Extension<Caller>`.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -15,95 +16,108 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use backstory_engine::{
+    Engine,
     error::{Error, ErrorKind, Result},
-    model::visibility::Visibility,
-    use_case::Scope,
+    model::access::{Actor, Caller, Grant, Scope},
 };
+use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
 use super::{
-    App, Refusal,
-    connections::Connection,
-    cors::{FromAllowedOrigin, Origin},
-    page, socket,
-    throttle::{AuthDenied, AuthThrottle},
+    App, Refusal, SOCKET_PATH,
+    connections::{self, Connection},
+    cors::{FromAllowedOrigin, FromOwnPage, Origin},
+    page,
+    proxy::{self, Proxy},
+    session::{self, Sessions},
+    throttle::{AuthDenied, AuthThrottle, RequestRates},
+    web,
 };
 
 /// Fewest characters of a token: a shorter one can be guessed.
 pub const MIN_TOKEN: usize = 20;
+/// Most requests of one token in a minute, unless configured otherwise.
+pub const DEFAULT_REQUESTS_PER_MINUTE: u32 = 3_000;
 /// How to make one that cannot.
-pub const MAKE_TOKEN: &str = "make one with 'openssl rand -hex 32'";
+pub const TOKEN_HINT: &str = "make one with 'openssl rand -hex 32'";
 
-/// A token that may be shown, and what whoever shows it sees.
+/// A token of the configuration.
 pub struct Token {
+    /// What people call it.
+    pub name: String,
     /// The text.
     pub secret: SecretString,
-    /// What it shows.
-    pub visibility: Visibility,
+    /// What it grants.
+    pub grant: Grant,
 }
 
 /// What the server asks of those who use it.
 pub struct Access {
-    /// The tokens of which they must show one; without any only this machine may use it.
+    /// The tokens of the configuration. With any, or with one that was made, a token must be shown; without, only this
+    /// machine may use the server.
     pub tokens: Vec<Token>,
-    /// What commands show that can read the data directory: they see everything.
+    /// What commands show that can read the data directory: they see and may do everything.
     pub own: SecretString,
     /// Whether forges may send webhooks.
     pub webhooks: bool,
     /// Other sites whose pages may use the server.
     pub origins: Vec<Origin>,
+    /// Most requests of one token in a minute; 0 for no limit.
+    pub requests_per_minute: u32,
+    /// What is between clients and the server.
+    pub proxy: Proxy,
 }
 
-/// What somebody may see and do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Grant {
-    pub(super) visibility: Visibility,
-    pub(super) scope: Scope,
-}
-
-impl Default for Grant {
-    /// Of whoever shows nothing and need not.
-    fn default() -> Self {
-        Self { visibility: Visibility::public(), scope: Scope::Read }
-    }
+/// Which token was shown. It can be kept in place of its text, and stands for a caller as long as the token is valid.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum TokenKey {
+    /// The data directory's own secret.
+    Own,
+    /// One of the configuration, by its place there.
+    Configured(usize),
+    /// One that was made, by its id.
+    Issued(String),
 }
 
 /// What a request showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Auth {
-    /// A token, or none is needed.
-    Granted(Grant),
+    /// A token, or none is needed; who that is; and the session of a browser that the token is of.
+    Granted(Option<TokenKey>, Caller, Option<String>),
     /// Nothing yet: it must do so in its first message.
     Deferred,
 }
 
 impl Auth {
-    /// What a request may see and do that is answered at once.
-    pub(super) fn grant(self) -> Grant {
+    /// Who sends the request, as far as that is known.
+    fn caller(&self) -> Caller {
         match self {
-            Self::Granted(grant) => grant,
-            Self::Deferred => Grant::default(),
+            Self::Granted(_, caller, _) => caller.clone(),
+            Self::Deferred => Caller::nobody(),
         }
     }
 }
 
 /// The rules for one address.
 pub(super) struct Rules {
-    /// Those that are configured, and behind them the server's own.
     tokens: Vec<Token>,
-    /// Whether a token must be shown.
-    wants_token: bool,
-    throttle: AuthThrottle,
+    own: SecretString,
+    /// Whether a token must be shown even if there is none.
+    needs_token: bool,
+    throttle: AuthThrottle<TokenKey>,
+    rates: RequestRates<TokenKey>,
+    sessions: Sessions,
+    proxy: Proxy,
 }
 
 impl Rules {
     /// # Errors
     /// The address is open to others but there is no token, or a token is too short.
-    pub(super) fn new(access: Access, address: SocketAddr) -> Result<Self> {
-        let Access { mut tokens, own, .. } = access;
-        let wants_token = !tokens.is_empty();
-        if !wants_token && !address.ip().is_loopback() {
+    pub(super) fn new(access: Access, address: SocketAddr, engine: &Engine) -> Result<Self> {
+        let Access { tokens, own, requests_per_minute, proxy, .. } = access;
+        let is_open = !address.ip().is_loopback();
+        if is_open && tokens.is_empty() && !engine.has_tokens() {
             return Err(Error::new(
                 ErrorKind::Configuration,
                 format!(
@@ -111,60 +125,242 @@ impl Rules {
                 ),
             ));
         }
-        tokens.push(Token { secret: own, visibility: Visibility::everything() });
-        if tokens.iter().any(|token| token.secret.expose_secret().chars().count() < MIN_TOKEN) {
-            let message = format!("a token of the server has fewer than {MIN_TOKEN} characters; {MAKE_TOKEN}");
+        let is_short = |secret: &SecretString| secret.expose_secret().chars().count() < MIN_TOKEN;
+        if tokens.iter().map(|token| &token.secret).chain([&own]).any(is_short) {
+            let message = format!("a token of the server has fewer than {MIN_TOKEN} characters; {TOKEN_HINT}");
             return Err(Error::new(ErrorKind::Configuration, message));
         }
-        Ok(Self { tokens, wants_token, throttle: AuthThrottle::default() })
+        let needs_token = is_open || !tokens.is_empty();
+        let (throttle, rates) = (AuthThrottle::default(), RequestRates::new(requests_per_minute));
+        Ok(Self { tokens, own, needs_token, throttle, rates, sessions: Sessions::default(), proxy })
     }
 
-    /// What a text grants that an address showed as a token. All tokens are compared, in the same time.
+    /// Whether a token must be shown.
+    pub(super) fn wants_token(&self, engine: &Engine) -> bool {
+        self.needs_token || engine.has_tokens()
+    }
+
+    /// What is between clients and the server.
+    pub(super) fn proxy(&self) -> &Proxy {
+        &self.proxy
+    }
+
+    /// Who sent a request over a connection, as far as the network and trusted proxies tell.
+    pub(super) fn client(&self, connection: &Connection, headers: &HeaderMap) -> IpAddr {
+        connections::caller(self.proxy.client(connection.peer(), headers))
+    }
+
+    /// The sessions of browsers.
+    pub(super) fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// Which token a text is that an address showed. All tokens are compared, in the same time.
     ///
     /// # Errors
-    /// It is none, or the address showed too many that are none.
-    pub(super) fn grant_of(&self, shown: &str, caller: IpAddr) -> std::result::Result<Grant, AuthDenied> {
-        let is = |token: &Token| bool::from(token.secret.expose_secret().as_bytes().ct_eq(shown.as_bytes()));
-        let same: Vec<usize> =
-            self.tokens.iter().enumerate().filter(|(_, token)| is(token)).map(|(number, _)| number).collect();
-        let best = same.into_iter().reduce(|best, next| {
-            if self.tokens[next].visibility.covers(&self.tokens[best].visibility) { next } else { best }
+    /// It is not a valid one, or the address showed too many invalid ones.
+    fn recognize(&self, engine: &Engine, shown: &str, address: IpAddr) -> std::result::Result<TokenKey, AuthDenied> {
+        let is = |secret: &SecretString| bool::from(secret.expose_secret().as_bytes().ct_eq(shown.as_bytes()));
+        let now = Timestamp::now();
+        let same = self.tokens.iter().enumerate().filter(|(_, token)| is(&token.secret));
+        let valid = same.filter(|(_, token)| !token.grant.is_expired(now));
+        // If the same text is named twice, what grants more counts.
+        let best = valid.max_by_key(|(_, token)| {
+            (token.grant.confidential, token.grant.scopes.permit(Scope::Admin), token.grant.scopes.permit(Scope::Sync))
         });
+        let configured = best.map(|(place, _)| TokenKey::Configured(place));
+        let issued = engine.find_token(shown).map(|token| TokenKey::Issued(token.id));
         // The server's own secret cannot be guessed, and wrong tokens of others must not keep out who owns the data.
-        let own = self.tokens.len() - 1;
-        let number = if best == Some(own) { own } else { self.throttle.judge(caller, best)? };
-        let visibility = self.tokens.get(number).map(|token| token.visibility.clone()).ok_or(AuthDenied::Wrong)?;
-        Ok(Grant { visibility, scope: if number == own { Scope::Admin } else { Scope::Read } })
+        if is(&self.own) {
+            return Ok(TokenKey::Own);
+        }
+        self.throttle.judge(address, configured.or(issued))
     }
 
     /// Counts a webhook of an address that did not show its secret.
-    pub(super) fn wrong_secret(&self, caller: IpAddr) -> Refusal {
+    pub(super) fn wrong_secret(&self, address: IpAddr) -> Refusal {
         let message = "the webhook does not show the secret of a forge that is configured";
-        match self.throttle.judge(caller, None) {
+        match self.throttle.judge(address, None) {
             Err(AuthDenied::TooMany(wait)) => too_many(wait),
             _ => Refusal::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message),
         }
     }
+}
 
-    fn check(&self, request: &Request) -> std::result::Result<Auth, Refusal> {
-        let shown = bearer(request.headers());
-        if !self.wants_token {
-            check_local(request)?;
-            let grant = shown.and_then(|shown| self.grant_of(shown, caller(request)).ok());
-            return Ok(Auth::Granted(grant.unwrap_or_default()));
+/// Who shows a token at an address.
+///
+/// # Errors
+/// It is not a valid one, it has ended, or the address showed too many invalid ones.
+pub(super) async fn caller_of_token(
+    app: &App,
+    shown: &str,
+    address: IpAddr,
+) -> std::result::Result<(TokenKey, Caller), Refusal> {
+    let key = app.rules.recognize(&app.engine, shown, address).map_err(|denied| match denied {
+        AuthDenied::TooMany(wait) => too_many(wait),
+        AuthDenied::Wrong => wrong_token(),
+    })?;
+    let caller = caller_of(app, &key).await?;
+    Ok((key, caller))
+}
+
+/// Who a token stands for now.
+///
+/// # Errors
+/// It has expired or was revoked.
+pub(super) async fn caller_of(app: &App, key: &TokenKey) -> std::result::Result<Caller, Refusal> {
+    let (id, name, grant) = match key {
+        TokenKey::Own => return Ok(Caller::owner()),
+        TokenKey::Configured(place) => {
+            let token = app.rules.tokens.get(*place).ok_or_else(wrong_token)?;
+            (token.name.clone(), token.name.clone(), token.grant.clone())
         }
-        match shown.map(|shown| self.grant_of(shown, caller(request))) {
-            Some(Ok(grant)) => Ok(Auth::Granted(grant)),
-            Some(Err(AuthDenied::TooMany(wait))) => Err(too_many(wait)),
-            // A browser cannot set headers of a WebSocket.
-            None if request.uri().path() == socket::PATH => Ok(Auth::Deferred),
-            // The query page holds no data; it asks for that with the token that is typed into it.
-            None if page::is_part(request) => Ok(Auth::Deferred),
-            _ => {
-                let message = "this server wants its token, as 'Authorization: Bearer <token>'";
-                Err(Refusal::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message))
-            }
+        TokenKey::Issued(id) => {
+            let token = app.engine.valid_token(id).ok_or_else(wrong_token)?;
+            app.engine.record_token_use(id);
+            (token.id, token.name, token.grant)
         }
+    };
+    if grant.is_expired(Timestamp::now()) {
+        return Err(wrong_token());
+    }
+    let visibility = app.engine.visibility_of(&grant).await?;
+    let who = Actor::Token { id: id.into(), name: name.into() };
+    Ok(Caller { who, visibility, scopes: grant.scopes, expires: grant.expires })
+}
+
+/// Whether the session that something was granted to was closed, or has ended.
+fn is_signed_out(app: &App, auth: &Auth) -> bool {
+    matches!(auth, Auth::Granted(_, _, Some(session)) if !app.rules.sessions.is_open(session))
+}
+
+/// Whether what somebody showed is valid still: it has not expired, and was not revoked.
+pub(super) fn is_valid(app: &App, auth: &Auth) -> bool {
+    match auth {
+        _ if is_signed_out(app, auth) => false,
+        Auth::Granted(Some(TokenKey::Configured(place)), ..) => {
+            app.rules.tokens.get(*place).is_some_and(|token| !token.grant.is_expired(Timestamp::now()))
+        }
+        Auth::Granted(Some(TokenKey::Issued(id)), ..) => app.engine.valid_token(id).is_some(),
+        Auth::Granted(Some(TokenKey::Own), ..) => true,
+        Auth::Granted(None, ..) => !app.rules.wants_token(&app.engine),
+        Auth::Deferred => false,
+    }
+}
+
+/// What a text grants that an address showed as a token, as the first message of a connection.
+///
+/// # Errors
+/// As [`caller_of_token`].
+pub(super) async fn authenticate(app: &App, shown: &str, address: IpAddr) -> std::result::Result<Auth, Refusal> {
+    let (key, caller) = caller_of_token(app, shown, address).await?;
+    Ok(Auth::Granted(Some(key), caller, None))
+}
+
+/// Who a connection belongs to now that showed something when it began, for one more operation.
+///
+/// # Errors
+/// The token has expired or was revoked, its session was closed, or it has sent too many requests.
+pub(super) async fn renew(app: &App, auth: &Auth) -> std::result::Result<Caller, Refusal> {
+    match auth {
+        _ if is_signed_out(app, auth) => Err(wrong_token()),
+        Auth::Granted(Some(key), ..) => {
+            check_rate(app, key)?;
+            caller_of(app, key).await
+        }
+        // A token may have been made since.
+        Auth::Granted(None, ..) if app.rules.wants_token(&app.engine) => Err(missing_token()),
+        Auth::Granted(None, caller, _) => Ok(caller.clone()),
+        Auth::Deferred => Err(missing_token()),
+    }
+}
+
+/// Refuses a token that has sent too many requests.
+pub(super) fn check_rate(app: &App, key: &TokenKey) -> std::result::Result<(), Refusal> {
+    if *key == TokenKey::Own {
+        return Ok(());
+    }
+    app.rules.rates.take(key).map_err(|wait| {
+        let message = format!("this token has sent too many requests; try again in {} s", wait.as_secs().max(1));
+        Refusal::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", message).after(wait)
+    })
+}
+
+/// What a request shows that is looked at before it is let pass.
+struct Shown {
+    token: Option<String>,
+    address: IpAddr,
+    /// Whether a page of another site may have sent it.
+    local: std::result::Result<(), Refusal>,
+    /// Whether it may show its token later.
+    may_defer: bool,
+    /// The session of a browser, if the token is that of one.
+    session: Option<String>,
+}
+
+impl Shown {
+    /// # Errors
+    /// The page of another site would use a session.
+    fn of(app: &App, request: &Request) -> std::result::Result<Self, Refusal> {
+        let path = request.uri().path();
+        // A browser cannot set headers of a WebSocket. The pages hold no data; they ask for that with the token that is
+        // typed into them.
+        let is_page = page::is_part(request) || web::is_part(request);
+        let may_defer = path == SOCKET_PATH || path == session::PATH || is_page;
+        let token = bearer(request.headers()).map(str::to_owned);
+        let session = if token.is_none() { app.rules.sessions.token_of(request.headers()) } else { None };
+        if session.is_some() && !session::may_use_session(request) {
+            let message = "a session changes something for pages of this server only; programs show a token";
+            return Err(Refusal::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
+        }
+        let (session, of_session) = session.unzip();
+        let token = token.or_else(|| of_session.map(|token: SecretString| token.expose_secret().to_owned()));
+        Ok(Self { token, address: client(app, request), local: check_local(request), may_defer, session })
+    }
+}
+
+async fn judge(app: &App, shown: Shown) -> std::result::Result<Auth, Refusal> {
+    let told = match &shown.token {
+        Some(token) => Some(caller_of_token(app, token, shown.address).await),
+        None => None,
+    };
+    // A session whose token has ended is none: its browser is asked for another.
+    let told = match (&shown.session, told) {
+        (Some(session), Some(Err(_))) => {
+            app.rules.sessions.end(session);
+            None
+        }
+        (_, told) => told,
+    };
+    let auth = if app.rules.wants_token(&app.engine) {
+        match told {
+            Some(told) => told.map(|(key, caller)| Auth::Granted(Some(key), caller, shown.session))?,
+            None if shown.may_defer => Auth::Deferred,
+            None => return Err(missing_token()),
+        }
+    } else {
+        shown.local?;
+        match told {
+            Some(Ok((key, caller))) => Auth::Granted(Some(key), caller, shown.session),
+            _ => Auth::Granted(None, Caller::local(), None),
+        }
+    };
+    if let Auth::Granted(Some(key), ..) = &auth {
+        check_rate(app, key)?;
+    }
+    Ok(auth)
+}
+
+fn missing_token() -> Refusal {
+    let message = "missing token: send 'Authorization: Bearer <token>'";
+    Refusal::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message)
+}
+
+pub(super) fn wrong_token() -> Refusal {
+    let refusal = Refusal::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "the token is unknown, expired or revoked");
+    Refusal {
+        hint: Some("ask the operator of the server for another; 'backstory token list' shows them".to_owned()),
+        ..refusal
     }
 }
 
@@ -174,17 +370,22 @@ fn too_many(wait: Duration) -> Refusal {
 }
 
 /// Who sent a request. Every request comes over a connection.
-fn caller(request: &Request) -> IpAddr {
+fn client(app: &App, request: &Request) -> IpAddr {
     let connection = request.extensions().get::<Arc<Connection>>();
-    connection.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |connection| connection.caller())
+    connection.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |connection| app.rules.client(connection, request.headers()))
 }
 
 /// Lets a request pass, or refuses it.
 pub(super) async fn check(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    match app.rules.check(&request) {
+    let auth = match Shown::of(&app, &request) {
+        Ok(shown) => judge(&app, shown).await,
+        Err(refusal) => Err(refusal),
+    };
+    match auth {
         Ok(auth) => {
-            // Whoever sends a body has all of it taken in before the connection is safe.
-            let is_safe = matches!(auth, Auth::Granted(_)) && request.method() == Method::GET;
+            // The body of a request is read whole before the connection is safe.
+            let is_safe = matches!(auth, Auth::Granted(..)) && request.method() == Method::GET;
+            request.extensions_mut().insert(auth.caller());
             request.extensions_mut().insert(auth);
             let connection = request.extensions().get::<Arc<Connection>>().filter(|_| is_safe);
             let _working = connection.map(Connection::working);
@@ -196,7 +397,7 @@ pub(super) async fn check(State(app): State<App>, mut request: Request, next: Ne
 
 /// Lets a request pass that needs no token, unless it is led here by the page of another site.
 pub(super) async fn check_name(State(app): State<App>, request: Request, next: Next) -> Response {
-    let checked = if app.rules.wants_token { Ok(()) } else { check_local(&request) };
+    let checked = if app.rules.wants_token(&app.engine) { Ok(()) } else { check_local(&request) };
     match checked {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
@@ -225,6 +426,13 @@ fn check_local(request: &Request) -> std::result::Result<(), Refusal> {
     if !is_local(host) {
         return forbidden("without a token the server answers to localhost and 127.0.0.1 only");
     }
+    // A client behind a proxy is not on this machine, whatever Host the proxy writes.
+    if proxy::is_forwarded(request.headers()) {
+        let refusal =
+            Refusal::new(StatusCode::FORBIDDEN, "FORBIDDEN", "without a token the server answers no reverse proxy");
+        let hint = "make a token with 'backstory token create', which everybody must show then";
+        return Err(Refusal { hint: Some(hint.to_owned()), ..refusal });
+    }
     if request.extensions().get::<FromAllowedOrigin>().is_some() {
         return Ok(());
     }
@@ -234,6 +442,20 @@ fn check_local(request: &Request) -> std::result::Result<(), Refusal> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses a request of a page that is neither this server's nor of an allowed site, whatever token it shows.
+pub(super) fn check_origin(request: &Request) -> std::result::Result<(), Refusal> {
+    let text = |name| request.headers().get(name).map(|value: &header::HeaderValue| value.to_str().unwrap_or_default());
+    let Some(origin) = text(header::ORIGIN) else { return Ok(()) };
+    let host = request.uri().authority().map(Authority::as_str).or_else(|| text(header::HOST)).unwrap_or_default();
+    let is_own = origin.split_once("://").is_some_and(|(_, origin)| origin.eq_ignore_ascii_case(host));
+    let is_known = request.extensions().get::<FromAllowedOrigin>().is_some();
+    if is_own || is_known || request.extensions().get::<FromOwnPage>().is_some() {
+        return Ok(());
+    }
+    let refusal = Refusal::new(StatusCode::FORBIDDEN, "FORBIDDEN", "agents do not come from the page of another site");
+    Err(Refusal { hint: Some("name the site under [server] allowed_origins".to_owned()), ..refusal })
 }
 
 /// Whether a `Host` names this machine: `localhost` or a loopback address, with any port.

@@ -29,7 +29,7 @@ use tokio::{
     time::Sleep,
 };
 
-use super::until;
+use super::{proxy::Proxy, until};
 
 /// Most connections at a time, unless half of the descriptors that the process may have are fewer.
 const MAX_CONNECTIONS: usize = 1024;
@@ -41,12 +41,12 @@ const HEADER_TIME: Duration = Duration::from_secs(20);
 const MAX_HEADERS: usize = 32 << 10;
 /// How long a client may take none of the bytes that are ready for it.
 const WRITE_TIME: Duration = Duration::from_secs(30);
-/// How long a connection is safe from giving way that says nothing, for each connection that there may be: whoever
-/// connects has something to say. So up to 2,500 silent ones a second are replaced however many there may be, and the
-/// backlog is never longer than two seconds.
-const SAFE_SILENT: Duration = Duration::from_micros(400);
+/// How long a connection is safe from giving way that says nothing, for each connection that there may be: a client
+/// that connects has something to say. So some 6,500 silent ones a second are replaced however many there may be, and
+/// the backlog is never longer than a second.
+const SAFE_SILENT: Duration = Duration::from_micros(150);
 /// The same of one that has sent a part of a request: the rest may be on its way.
-const SAFE_PART: Duration = Duration::from_micros(1_000);
+const SAFE_PART: Duration = Duration::from_micros(200);
 /// The same of one that was answered before: its client may be about to use it again.
 const SAFE_ANSWERED: Duration = Duration::from_millis(250);
 /// Which part of all connections is told to give way at once when there is no room for one more.
@@ -88,6 +88,7 @@ impl Limits {
 /// A connection, as requests that come over it know it.
 #[derive(Debug)]
 pub(super) struct Connection {
+    peer: IpAddr,
     caller: IpAddr,
     activity: Mutex<Activity>,
     /// Told when it must give way.
@@ -113,17 +114,17 @@ struct Activity {
 }
 
 impl Connection {
-    fn new(caller: IpAddr) -> Arc<Self> {
-        Arc::new(Self { caller, activity: Mutex::default(), give_way: Notify::new() })
+    fn new(peer: IpAddr) -> Arc<Self> {
+        Arc::new(Self { peer, caller: caller(peer), activity: Mutex::default(), give_way: Notify::new() })
     }
 
     fn activity(&self) -> MutexGuard<'_, Activity> {
         self.activity.lock()
     }
 
-    /// Who is at the other end, as far as the network tells.
-    pub(super) fn caller(&self) -> IpAddr {
-        self.caller
+    /// The address at the other end.
+    pub(super) fn peer(&self) -> IpAddr {
+        self.peer
     }
 
     /// Keeps the connection from giving way while something is done for it.
@@ -179,7 +180,7 @@ impl Drop for InUseGuard {
 }
 
 /// Who an address stands for: one that has IPv6 has as many addresses as it likes below its network.
-fn caller(address: IpAddr) -> IpAddr {
+pub(super) fn caller(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
             IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
@@ -192,6 +193,8 @@ fn caller(address: IpAddr) -> IpAddr {
 #[derive(Debug)]
 struct Connections {
     limits: Limits,
+    /// Proxies that are trusted ask for many.
+    proxy: Proxy,
     open: Mutex<Open>,
     /// Told when one is closed.
     closed: Notify,
@@ -225,8 +228,8 @@ impl Open {
 }
 
 impl Connections {
-    fn new(limits: Limits) -> Arc<Self> {
-        Arc::new(Self { limits, open: Mutex::default(), closed: Notify::new() })
+    fn new(limits: Limits, proxy: Proxy) -> Arc<Self> {
+        Arc::new(Self { limits, proxy, open: Mutex::default(), closed: Notify::new() })
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
@@ -255,12 +258,13 @@ impl Connections {
     fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Slot> {
         let caller = caller(address);
         let mut open = self.open();
-        let is_full = !caller.is_loopback() && open.staying(Some(caller)) >= self.limits.per_address;
+        let is_limited = !caller.is_loopback() && !self.proxy.trusts(address);
+        let is_full = is_limited && open.staying(Some(caller)) >= self.limits.per_address;
         if is_full && open.make_room(self.limits, Some(caller), 1) == 0 {
             return None;
         }
         open.last_id += 1;
-        let (id, connection) = (open.last_id, Connection::new(caller));
+        let (id, connection) = (open.last_id, Connection::new(address));
         open.by_id.insert(id, connection.clone());
         Some(Slot { id, connection, connections: self.clone() })
     }
@@ -292,7 +296,7 @@ impl Drop for Slot {
     }
 }
 
-/// The bytes of a connection. Whoever does not take them is not waited for.
+/// The bytes of a connection. A client that does not read them is not waited for.
 struct Stream {
     stream: TokioIo<TcpStream>,
     /// Runs while there are bytes that the client does not take.
@@ -359,7 +363,7 @@ impl rt::Write for Stream {
 /// Listens at an address.
 ///
 /// # Errors
-/// The address is taken, or is none of this machine.
+/// The address is taken, or is not one of this machine.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
@@ -368,8 +372,8 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Answers connections until the server is stopped, then waits until the last one is closed.
-pub(super) async fn serve(listener: TcpListener, router: Router, stopped: watch::Receiver<bool>) {
-    let connections = Connections::new(Limits::of_process());
+pub(super) async fn serve(listener: TcpListener, router: Router, proxy: Proxy, stopped: watch::Receiver<bool>) {
+    let connections = Connections::new(Limits::of_process(), proxy);
     loop {
         let next = async {
             connections.room().await;

@@ -16,10 +16,11 @@ use url::Url;
 use super::App;
 
 /// What pages of another origin may send besides simple headers.
-const ALLOWED_HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type");
+const ALLOWED_HEADERS: HeaderValue =
+    HeaderValue::from_static("authorization, content-type, if-none-match, prefer, x-request-id");
 /// What they may read besides simple headers.
-const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static("retry-after");
-const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("GET, POST");
+const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static("etag, preference-applied, retry-after, x-request-id");
+const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
 /// Seconds for which a browser may remember the answer to a preflight request.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("3600");
 
@@ -52,12 +53,20 @@ impl Origin {
 #[derive(Clone, Copy)]
 pub(super) struct FromAllowedOrigin;
 
+/// Says of a request that it comes from a page of this server, as browsers know it behind a proxy.
+#[derive(Clone, Copy)]
+pub(super) struct FromOwnPage;
+
 /// Answers preflight requests of configured origins, and lets their pages read the answers to others.
 pub(super) async fn allow_origins(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let origin = request.headers().get(header::ORIGIN);
+    if origin.is_some() && origin == app.rules.proxy().public.as_ref().map(|public| &public.0) {
+        request.extensions_mut().insert(FromOwnPage);
+        return next.run(request).await;
+    }
     if app.origins.is_empty() {
         return next.run(request).await;
     }
-    let origin = request.headers().get(header::ORIGIN);
     let allowed = app.origins.iter().find(|allowed| origin == Some(&allowed.0)).map(|allowed| allowed.0.clone());
     let mut response = match &allowed {
         Some(_) if is_preflight(&request) => preflight_answer(),

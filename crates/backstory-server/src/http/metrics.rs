@@ -10,7 +10,8 @@ use axum::{
 };
 use backstory_engine::{
     error::{Error, ErrorKind},
-    vitals::StoreMetrics,
+    metrics::StoreMetrics,
+    model::access::Caller,
 };
 use jiff::Timestamp;
 use prometheus_client::{
@@ -19,15 +20,15 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use super::{API, App, Refusal, access::Auth};
+use super::{API, App, Refusal};
 
 /// Media type of the answer.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// Upper bounds of the classes of request times, in seconds.
 const TIMES: [f64; 10] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 /// Paths that are counted apart; every other one is another.
-const PATHS: [&str; 7] =
-    ["/graphql", "/graphql/ws", "/healthz", "/metrics", "/readyz", "/webhooks/github", "/webhooks/gitlab"];
+const PATHS: [&str; 8] =
+    ["/graphql", "/graphql/ws", "/healthz", "/metrics", "/readyz", "/sparql", "/webhooks/github", "/webhooks/gitlab"];
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Answered {
@@ -71,41 +72,50 @@ impl Requests {
 }
 
 /// The answer to a scrape.
-pub(super) async fn answer(State(app): State<App>, Extension(auth): Extension<Auth>) -> Result<Response, Refusal> {
-    let vitals = app.engine.with_visibility(auth.grant().visibility).store_metrics().await?;
-    let text = text(&app.requests, &vitals, Timestamp::now())
+pub(super) async fn answer(State(app): State<App>, Extension(caller): Extension<Caller>) -> Result<Response, Refusal> {
+    let stores = app.engine.with_caller(&caller).store_metrics().await?;
+    // Requests are those of everybody.
+    let requests = caller.visibility.allows_all_projects().then_some(&app.requests);
+    let text = text(requests, &stores, Timestamp::now())
         .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
 }
 
-fn text(requests: &Requests, vitals: &StoreMetrics, now: Timestamp) -> Result<String, fmt::Error> {
+fn text(requests: Option<&Requests>, stores: &StoreMetrics, now: Timestamp) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix("backstory");
-    registry.register_with_unit("http_request_duration", "Time to answer requests", Unit::Seconds, requests.0.clone());
+    if let Some(Requests(requests)) = requests {
+        registry.register_with_unit(
+            "http_request_duration",
+            "Time to answer requests",
+            Unit::Seconds,
+            requests.clone(),
+        );
+    }
     let gauge = |registry: &mut Registry, name: &str, help: &str, value: u64| {
         let gauge: Gauge<f64, AtomicU64> = Gauge::default();
         gauge.set(value as f64);
         registry.register(name, help, gauge);
     };
-    gauge(&mut registry, "ledger_changes", "Number of the newest change in the ledger", vitals.ledger_seq);
-    gauge(&mut registry, "documents", "Documents that text search finds", vitals.documents);
-    gauge(&mut registry, "documents_embedded", "Documents that vector search finds", vitals.embedded);
-    gauge(&mut registry, "webhook_deliveries", "Webhooks of the last 30 days", vitals.deliveries);
-    gauge(&mut registry, "redactions", "Secrets that were replaced in what is stored", vitals.redactions);
+    gauge(&mut registry, "ledger_changes", "Number of the newest change in the ledger", stores.ledger_seq);
+    gauge(&mut registry, "documents", "Documents that text search finds", stores.documents);
+    gauge(&mut registry, "documents_embedded", "Documents that vector search finds", stores.embedded);
+    gauge(&mut registry, "webhook_deliveries", "Webhooks of the last 30 days", stores.deliveries);
+    gauge(&mut registry, "redactions", "Secrets that were replaced in what is stored", stores.redactions);
 
     let behind: Family<Store, Gauge<f64, AtomicU64>> = Family::default();
-    for (store, seq) in [("graph", vitals.graph_seq), ("lists", vitals.lists_seq), ("index", vitals.index_seq)] {
-        behind.get_or_create(&Store { store }).set(vitals.ledger_seq.saturating_sub(seq) as f64);
+    for (store, seq) in [("graph", stores.graph_seq), ("lists", stores.lists_seq), ("index", stores.index_seq)] {
+        behind.get_or_create(&Store { store }).set(stores.ledger_seq.saturating_sub(seq) as f64);
     }
     registry.register("projection_lag_changes", "Changes of the ledger that a projection has not", behind);
 
     let bytes: Family<Store, Gauge<f64, AtomicU64>> = Family::default();
-    for (store, size) in &vitals.bytes {
+    for (store, size) in &stores.bytes {
         bytes.get_or_create(&Store { store }).set(*size as f64);
     }
     registry.register_with_unit("store_size", "Size on disk", Unit::Bytes, bytes);
 
     let lag: Family<Project, Gauge<f64, AtomicU64>> = Family::default();
-    for (project, at) in &vitals.synced {
+    for (project, at) in &stores.synced {
         let Some(at) = at else { continue };
         let seconds = now.duration_since(*at).as_secs_f64().max(0.0);
         lag.get_or_create(&Project { project: project.clone() }).set(seconds);
@@ -113,7 +123,7 @@ fn text(requests: &Requests, vitals: &StoreMetrics, now: Timestamp) -> Result<St
     registry.register_with_unit("sync_lag", "Time since the last whole sync of a project began", Unit::Seconds, lag);
 
     let jobs: Family<Jobs, Gauge<f64, AtomicU64>> = Family::default();
-    for (kind, status, count) in &vitals.jobs {
+    for (kind, status, count) in &stores.jobs {
         jobs.get_or_create(&Jobs { kind: kind.as_str(), status: status.as_str() }).set(*count as f64);
     }
     registry.register("jobs", "Jobs on record", jobs);

@@ -42,11 +42,13 @@ const GRACE_PERIOD: [(HeaderName, &str); 3] = [
     (header::REFERRER_POLICY, "no-referrer"),
 ];
 
-/// Whether a request is for the page or a file of it.
+/// Whether a request is for a page to ask from, or a file of it: they hold no data.
 pub(super) fn is_part(request: &Request) -> bool {
     let path = request.uri().path();
     matches!(*request.method(), Method::GET | Method::HEAD)
-        && (path == "/graphql" || path.starts_with("/graphql/assets/"))
+        && (matches!(path, "/graphql" | "/api/docs" | "/openapi.json")
+            || path.starts_with("/graphql/assets/")
+            || path.starts_with("/api/docs/"))
 }
 
 /// The page.

@@ -11,26 +11,22 @@ use async_graphql_axum::{GraphQLProtocol, GraphQLWebSocket};
 use axum::{
     Extension,
     extract::{State, WebSocketUpgrade, ws::WebSocket},
+    http::HeaderMap,
     response::Response,
 };
-use backstory_engine::{error::ErrorKind, model::visibility::Visibility};
-use futures::{StreamExt as _, stream};
+use backstory_engine::{error::ErrorKind, model::access::Caller};
+use futures::{FutureExt as _, StreamExt as _, stream};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use super::{
     App, Refusal,
-    access::{self, Auth, Grant, Rules},
+    access::{self, Auth},
     connections::{Connection, InUseGuard},
     until,
 };
-use crate::{
-    error_table,
-    graphql::{Api, MAX_BODY},
-};
+use crate::{error_table, graphql::MAX_BODY};
 
-/// Where connections are made.
-pub(super) const PATH: &str = "/graphql/ws";
 /// Most connections at a time that have shown what they must.
 const MAX_SOCKETS: usize = 64;
 /// Most connections at a time that have not.
@@ -41,6 +37,8 @@ const MAX_NEWCOMERS_OF_ADDRESS: usize = 4;
 const INIT_TIME: Duration = Duration::from_secs(5);
 /// Most operations of one connection that are under way.
 const MAX_OPERATIONS: usize = 16;
+/// Time between two checks whether the token of a subscription is still valid.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The connections of a server.
 #[derive(Clone)]
@@ -120,17 +118,19 @@ pub(super) async fn upgrade(
     State(app): State<App>,
     Extension(auth): Extension<Auth>,
     Extension(connection): Extension<Arc<Connection>>,
+    headers: HeaderMap,
     protocol: GraphQLProtocol,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Refusal> {
+    let caller = app.rules.client(&connection, &headers);
     let (place, gives_way) = match auth {
-        Auth::Granted(_) => (Place::Own(app.sockets.own().ok_or_else(|| Refusal::busy(full()))?), None),
+        Auth::Granted(..) => (Place::Own(app.sockets.own().ok_or_else(|| Refusal::busy(full()))?), None),
         Auth::Deferred => {
-            let (newcomer, gives_way) = app.sockets.newcomer(connection.caller());
+            let (newcomer, gives_way) = app.sockets.newcomer(caller);
             (Place::New(newcomer), Some(gives_way))
         }
     };
-    let opened = Opened { app, auth, place, caller: connection.caller(), working: connection.working() };
+    let opened = Opened { app, auth, place, caller, working: connection.working() };
     Ok(upgrade
         .protocols(ALL_WEBSOCKET_PROTOCOLS)
         .max_message_size(MAX_BODY)
@@ -153,12 +153,12 @@ struct Opened {
 
 async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, gives_way: Option<oneshot::Receiver<()>>) {
     let Opened { app, auth, place, caller, working: _working } = opened;
-    let App { api, rules, sockets, .. } = app;
+    let sockets = app.sockets.clone();
     let stopped = sockets.stopped.clone();
     let (begun, beginning) = oneshot::channel();
-    let connection = GraphQLWebSocket::new(socket, SessionExecutor(api), protocol);
+    let connection = GraphQLWebSocket::new(socket, SessionExecutor(app.clone()), protocol);
     let connection = connection.on_connection_init(move |payload| async move {
-        let visibility = visibility_of(&rules, &payload, caller, auth)?;
+        let auth = authenticate(&app, &payload, caller, auth).await?;
         let place = match place {
             Place::Own(place) => place,
             Place::New(_newcomer) => sockets.own().ok_or_else(|| async_graphql::Error::new(full()))?,
@@ -166,7 +166,7 @@ async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, giv
         // Nobody listens any more if it took too long; the connection is closed then.
         let _ = begun.send(());
         let mut session = Data::default();
-        session.insert(visibility);
+        session.insert(auth);
         session.insert(place);
         session.insert(Operations(Arc::new(Semaphore::new(MAX_OPERATIONS))));
         Ok::<_, async_graphql::Error>(session)
@@ -194,19 +194,23 @@ async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, giv
     }
 }
 
-/// What a connection may see that begins with this message.
-fn visibility_of(
-    rules: &Rules,
+/// Who opened a connection that begins with this message.
+async fn authenticate(
+    app: &App,
     payload: &serde_json::Value,
     caller: IpAddr,
     auth: Auth,
-) -> async_graphql::Result<Visibility> {
+) -> async_graphql::Result<Auth> {
     let token = ["Authorization", "authorization"].iter().find_map(|name| payload.get(name)?.as_str());
-    let told = token.and_then(access::parse_bearer).and_then(|token| rules.grant_of(token, caller).ok());
+    let told = match token.and_then(access::parse_bearer) {
+        Some(token) => access::authenticate(app, token, caller).await.ok(),
+        None => None,
+    };
     match (told, auth) {
-        (Some(Grant { visibility, .. }), _) | (None, Auth::Granted(Grant { visibility, .. })) => Ok(visibility),
+        (Some(told), _) => Ok(told),
+        (None, granted @ Auth::Granted(..)) => Ok(granted),
         (None, Auth::Deferred) => Err(async_graphql::Error::new(
-            "this server wants its token: connection_init with {\"Authorization\": \"Bearer <token>\"}",
+            "missing token: send connection_init with {\"Authorization\": \"Bearer <token>\"}",
         )),
     }
 }
@@ -214,14 +218,14 @@ fn visibility_of(
 /// Room for the operations of one connection.
 struct Operations(Arc<Semaphore>);
 
-/// Executes what a connection asks for, as far as whoever began it may see.
+/// Executes what a connection asks for, as far as its caller may see.
 #[derive(Clone)]
-struct SessionExecutor(Api);
+struct SessionExecutor(App);
 
 impl Executor for SessionExecutor {
-    /// Nobody has begun a connection here, so nobody sees more than all do.
+    /// Nobody has begun a connection here.
     async fn execute(&self, request: Request) -> async_graphql::Response {
-        self.0.execute(request, Visibility::public()).await
+        self.0.api.execute(request, &Caller::nobody()).await
     }
 
     fn execute_stream(
@@ -229,19 +233,54 @@ impl Executor for SessionExecutor {
         request: Request,
         session: Option<Arc<Data>>,
     ) -> BoxStream<'static, async_graphql::Response> {
-        let visibility = of_session::<Visibility>(session.as_deref()).cloned().unwrap_or_default();
+        let auth = of_session::<Auth>(session.as_deref()).cloned().unwrap_or(Auth::Deferred);
         let room =
             of_session::<Operations>(session.as_deref()).and_then(|room| room.0.clone().try_acquire_owned().ok());
         let Some(room) = room else {
             return stream::once(async { too_many_operations() }).boxed();
         };
-        let answers = self.0.execute_stream(request, visibility);
+        let app = self.0.clone();
+        // Who it is now: the token may have been revoked, and projects may have come, since the connection began.
+        let answers = async move {
+            match access::renew(&app, &auth).await {
+                Ok(caller) => until_invalid(app.api.execute_stream(request, &caller), app, auth),
+                Err(refusal) => stream::once(async { refusal.into_graphql() }).boxed(),
+            }
+        };
         // Until the operation has ended.
         let held = move |answer| {
             let _room = &room;
             answer
         };
-        answers.map(held).boxed()
+        answers.flatten_stream().map(held).boxed()
+    }
+}
+
+/// The answers while the token of the subscription is valid, then that it is not.
+fn until_invalid(
+    told: BoxStream<'static, async_graphql::Response>,
+    app: App,
+    auth: Auth,
+) -> BoxStream<'static, async_graphql::Response> {
+    let told = stream::unfold(Some((told, become_invalid(app, auth).boxed())), async |state| {
+        let (mut told, mut invalid) = state?;
+        tokio::select! {
+            biased;
+            () = &mut invalid => Some((access::wrong_token().into_graphql(), None)),
+            answer = told.next() => answer.map(|answer| (answer, Some((told, invalid)))),
+        }
+    });
+    told.boxed()
+}
+
+/// Done when what somebody showed is not valid any more.
+async fn become_invalid(app: App, auth: Auth) {
+    let mut look = tokio::time::interval(LOOK);
+    loop {
+        look.tick().await;
+        if !access::is_valid(&app, &auth) {
+            return;
+        }
     }
 }
 

@@ -53,14 +53,15 @@ async fn receive(
     kind: ForgeKind,
     request: Request,
 ) -> Result<Json<Value>, Refusal> {
+    let (parts, body) = request.into_parts();
+    let client = app.rules.client(&connection, &parts.headers);
     let refused = |error: Error| {
         tracing::warn!(%error, "a webhook was refused");
         match error.kind {
-            ErrorKind::Unauthenticated => app.rules.wrong_secret(connection.caller()),
+            ErrorKind::Unauthenticated => app.rules.wrong_secret(client),
             _ => error.into(),
         }
     };
-    let (parts, body) = request.into_parts();
     app.engine.settings().require_role(ServerRole::Write).map_err(refused)?;
     app.engine.expects_webhook(kind, &parts.headers).map_err(refused)?;
     let body = app.webhooks.read(body).await?;

@@ -4,7 +4,7 @@ use backstory_model::code::{EntityKind, Language};
 use tree_sitter::Node;
 
 use super::{
-    define::{body_of, heart, usable_name},
+    define::{body_of, declarator_name, usable_name},
     languages::Binding,
     walk::{Found, Place, Walk},
 };
@@ -77,9 +77,9 @@ impl<'t> Walk<'_, 't> {
         let declarators: Vec<_> = node.children_by_field_name("declarator", &mut cursor).take(MAX_NAMES).collect();
         let mut names = Vec::new();
         for declarator in declarators {
-            let heart = heart(declarator);
-            let Some(name) = heart.node else { continue };
-            if heart.parameters.is_some() && declarator.kind() != "init_declarator" {
+            let found = declarator_name(declarator);
+            let Some(name) = found.node else { continue };
+            if found.parameters.is_some() && declarator.kind() != "init_declarator" {
                 let (name_at, name_row) = (name.byte_range(), name.start_position().row);
                 let Some(name) = usable_name(self.text(name)) else { continue };
                 let kind = EntityKind::Declaration;

@@ -5,7 +5,7 @@ use backstory_model::code::Language;
 /// Most candidates of one import.
 const MAX_CANDIDATES: usize = 12;
 
-/// Files that an import of `module` in the file at `path` may mean, likeliest first. One that begins with `**/` may
+/// Files that an import of `module` in the file at `path` may mean, most likely first. One that begins with `**/` may
 /// stand in any directory.
 pub(super) fn of(language: Language, path: &str, module: &str) -> Vec<String> {
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);

@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
+use backstory_model::code::Language;
 use tree_sitter::Node;
 
-use super::walk::{Walk, end_row};
+use super::rows::end_row;
 
 /// Longest doc comment that is kept, in characters.
 pub const MAX_DOC: usize = 2000;
@@ -117,28 +118,33 @@ fn without_markers(line: &str) -> &str {
     line.trim()
 }
 
-impl Walk<'_, '_> {
-    /// The doc comment of a definition: the string at the top of a Python body, or what stands directly before it.
-    pub(super) fn doc(&self, first_row: usize, body: Option<Node<'_>>) -> Option<String> {
-        if self.spec.language == backstory_model::code::Language::Python
-            && let Some(doc) = body.and_then(|body| doc_string(body, self.source))
-        {
-            return Some(doc);
-        }
-        let mut at = self.comments.len();
-        let mut next_row = first_row;
-        while let Some(comment) = at.checked_sub(1).and_then(|before| self.comments.get(before)) {
-            let fits = comment.own_line && comment.last_row + 1 == next_row;
-            let same_kind = self.comments.get(at).is_none_or(|next| comment.goes_on_with(next));
-            if !fits || !same_kind || comment.marker == Marker::Inner {
-                break;
-            }
-            next_row = comment.first_row;
-            at -= 1;
-        }
-        let text = text_of(&self.comments[at..], self.source, MAX_DOC);
-        (!text.is_empty()).then_some(text)
+/// The doc comment of a definition: the string at the top of a Python body, or the last of the comments if they end
+/// directly above its first row.
+pub(super) fn doc_comment(
+    language: Language,
+    comments: &[Comment],
+    source: &str,
+    first_row: usize,
+    body: Option<Node<'_>>,
+) -> Option<String> {
+    if language == Language::Python
+        && let Some(doc) = body.and_then(|body| doc_string(body, source))
+    {
+        return Some(doc);
     }
+    let mut at = comments.len();
+    let mut next_row = first_row;
+    while let Some(comment) = at.checked_sub(1).and_then(|before| comments.get(before)) {
+        let fits = comment.own_line && comment.last_row + 1 == next_row;
+        let same_kind = comments.get(at).is_none_or(|next| comment.goes_on_with(next));
+        if !fits || !same_kind || comment.marker == Marker::Inner {
+            break;
+        }
+        next_row = comment.first_row;
+        at -= 1;
+    }
+    let text = text_of(&comments[at..], source, MAX_DOC);
+    (!text.is_empty()).then_some(text)
 }
 
 /// The string that stands first in a Python body.
@@ -166,7 +172,7 @@ pub(super) fn doc_string(body: Node<'_>, source: &str) -> Option<String> {
     (!doc.is_empty()).then(|| doc[..end].to_owned())
 }
 
-/// The text of the comments at the top of a file that are about the file: `//!`, or the first that is no licence.
+/// The text of the comments at the top of a file that are about the file: `//!`, or the first that is no license.
 pub(super) fn file_doc(comments: &[Comment], source: &str) -> Option<String> {
     let inner = comments.iter().position(|comment| comment.marker == Marker::Inner)?;
     let run = runs(&comments[inner..]).into_iter().next()?;

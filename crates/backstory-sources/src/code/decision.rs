@@ -2,12 +2,12 @@
 
 use backstory_model::code::{Decision, Lines};
 
-use super::{prose::Heading, signature::collapse};
+use super::{heading::Heading, signature::collapse};
 
 /// Directories that hold records of decisions.
 const DIRECTORIES: &[&str] =
     &["adr", "adrs", "decisions", "decision-records", "architecture-decisions", "rfc", "rfcs", "design-decisions"];
-/// Headings that hold the decision itself, likeliest first.
+/// Headings that hold the decision itself, most likely first.
 const DECISION: &[&str] =
     &["decision", "decision outcome", "the decision", "resolution", "detailed design", "proposal"];
 /// How many lines are searched for a line with the status.
@@ -91,16 +91,16 @@ fn bare(line: &str) -> &str {
 mod tests {
     use backstory_model::code::DocFormat;
 
-    use super::super::prose::analyse;
+    use super::super::prose::analyze;
     use super::*;
 
     fn decision(path: &str, source: &str) -> Option<Decision> {
         let count = u32::try_from(source.lines().count()).unwrap();
-        analyse(path, DocFormat::Markdown, source, count).decision
+        analyze(path, DocFormat::Markdown, source, count).decision
     }
 
     #[test]
-    fn records_are_recognised_by_headings() {
+    fn records_are_recognized_by_headings() {
         let source = "# 3. Use SQLite\n\n## Status\n\nAccepted\n\n## Context\nx\n## Decision\nWe use it.\n### How\ny\n## Consequences\nz\n";
         let expected =
             Decision { title: "Use SQLite".into(), status: Some("Accepted".into()), lines: Some(Lines::new(9, 12)) };
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_recognised_by_path() {
+    fn records_are_recognized_by_path() {
         let source = "# ADR-0007: Drop it\n\n* Status: **superseded** by 0009\n\nText.\n";
         let found = decision("docs/adr/0007-drop-it.md", source).unwrap();
         assert_eq!((found.title.as_str(), found.lines), ("Drop it", None));

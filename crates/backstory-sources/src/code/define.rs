@@ -118,7 +118,7 @@ impl<'t> Walk<'_, 't> {
             return EntityKind::TypeAlias;
         }
         let tag = inner.child_by_field_name("name").map(|name| self.text(name));
-        let alias = node.child_by_field_name("declarator").and_then(|declarator| heart(declarator).node);
+        let alias = node.child_by_field_name("declarator").and_then(|declarator| declarator_name(declarator).node);
         if tag.is_none() || tag == alias.map(|alias| self.text(alias)) {
             self.accounted = Some(inner.id());
             kind
@@ -127,13 +127,13 @@ impl<'t> Walk<'_, 't> {
         }
     }
 
-    /// A definition whose name is at the heart of a declarator.
+    /// A definition whose name is inside of a declarator.
     fn declared_function(&self, node: Node<'t>, kind: EntityKind) -> Option<Found<'t>> {
-        let heart = heart(node.child_by_field_name("declarator")?);
-        let name_node = heart.node?;
+        let found = declarator_name(node.child_by_field_name("declarator")?);
+        let name_node = found.node?;
         let (owner, name) = split_qualified(self.text(name_node));
         let is_test = kind == EntityKind::Function && TEST_MACROS.contains(&name);
-        let (kind, name) = match heart.parameters {
+        let (kind, name) = match found.parameters {
             Some(parameters) if is_test => (EntityKind::TestCase, test_name(self.text(parameters))?),
             _ => (kind, usable_name(name)?),
         };
@@ -184,14 +184,14 @@ pub(super) fn body_of(node: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// What a declarator declares.
-pub(super) struct Heart<'t> {
+pub(super) struct Declarator<'t> {
     pub(super) node: Option<Node<'t>>,
     /// The parameters, if it is a function.
     pub(super) parameters: Option<Node<'t>>,
 }
 
 /// Looks for the name inside a C declarator, through pointers, arrays and parameters.
-pub(super) fn heart(declarator: Node<'_>) -> Heart<'_> {
+pub(super) fn declarator_name(declarator: Node<'_>) -> Declarator<'_> {
     let (mut at, mut parameters) = (declarator, None);
     for _ in 0..MAX_DECLARATORS {
         let next = match at.kind() {
@@ -204,7 +204,7 @@ pub(super) fn heart(declarator: Node<'_>) -> Heart<'_> {
             | "operator_cast"
             | "template_function"
             | "primitive_type" => {
-                return Heart { node: Some(at), parameters };
+                return Declarator { node: Some(at), parameters };
             }
             "function_declarator" => {
                 // The innermost list of parameters is that of the function, unless a pointer to it is declared.
@@ -221,7 +221,7 @@ pub(super) fn heart(declarator: Node<'_>) -> Heart<'_> {
             None => break,
         }
     }
-    Heart { node: None, parameters }
+    Declarator { node: None, parameters }
 }
 
 /// `A::B::c` as `A::B` and `c`.

@@ -8,41 +8,8 @@ use regex::bytes::Regex;
 /// How much of a header is read to tell C++ from C, in bytes.
 const HEADER_PREFIX: usize = 64 * 1024;
 
-const EXTENSIONS: &[(&str, FileKind)] = &[
-    ("rs", FileKind::Code(Language::Rust)),
-    ("go", FileKind::Code(Language::Go)),
-    ("py", FileKind::Code(Language::Python)),
-    ("pyi", FileKind::Code(Language::Python)),
-    ("pyw", FileKind::Code(Language::Python)),
-    ("ts", FileKind::Code(Language::TypeScript)),
-    ("mts", FileKind::Code(Language::TypeScript)),
-    ("cts", FileKind::Code(Language::TypeScript)),
-    ("tsx", FileKind::Code(Language::Tsx)),
-    ("js", FileKind::Code(Language::JavaScript)),
-    ("mjs", FileKind::Code(Language::JavaScript)),
-    ("cjs", FileKind::Code(Language::JavaScript)),
-    ("jsx", FileKind::Code(Language::JavaScript)),
-    ("java", FileKind::Code(Language::Java)),
-    ("c", FileKind::Code(Language::C)),
-    ("h", FileKind::Code(Language::C)),
-    ("cc", FileKind::Code(Language::Cpp)),
-    ("cpp", FileKind::Code(Language::Cpp)),
-    ("cxx", FileKind::Code(Language::Cpp)),
-    ("c++", FileKind::Code(Language::Cpp)),
-    ("hh", FileKind::Code(Language::Cpp)),
-    ("hpp", FileKind::Code(Language::Cpp)),
-    ("hxx", FileKind::Code(Language::Cpp)),
-    ("ipp", FileKind::Code(Language::Cpp)),
-    ("inl", FileKind::Code(Language::Cpp)),
-    ("cs", FileKind::Code(Language::CSharp)),
-    ("rb", FileKind::Code(Language::Ruby)),
-    ("rake", FileKind::Code(Language::Ruby)),
-    ("gemspec", FileKind::Code(Language::Ruby)),
-    ("php", FileKind::Code(Language::Php)),
-    ("kt", FileKind::Code(Language::Kotlin)),
-    ("kts", FileKind::Code(Language::Kotlin)),
-    ("sh", FileKind::Code(Language::Bash)),
-    ("bash", FileKind::Code(Language::Bash)),
+/// Extensions of documents; those of code are the languages' own.
+const DOCUMENTS: &[(&str, FileKind)] = &[
     ("md", FileKind::Doc(DocFormat::Markdown)),
     ("markdown", FileKind::Doc(DocFormat::Markdown)),
     ("mdx", FileKind::Doc(DocFormat::Markdown)),
@@ -107,11 +74,16 @@ pub fn detect(path: &str, bytes: &[u8]) -> FileKind {
     if name.ends_with(".C") || name.ends_with(".H") {
         return FileKind::Code(Language::Cpp);
     }
-    if let Some((_, kind)) = extension.and_then(|wanted| EXTENSIONS.iter().find(|(one, _)| *one == wanted)) {
-        if extension == Some("h") && is_cpp_header(bytes) {
+    if let Some(extension) = extension {
+        if extension == "h" && is_cpp_header(bytes) {
             return FileKind::Code(Language::Cpp);
         }
-        return *kind;
+        if let Some(language) = Language::ALL.into_iter().find(|language| language.extensions().contains(&extension)) {
+            return FileKind::Code(language);
+        }
+        if let Some((_, kind)) = DOCUMENTS.iter().find(|(one, _)| *one == extension) {
+            return *kind;
+        }
     }
     let stem = lower.strip_suffix(".txt").unwrap_or(&lower);
     if let Some((_, kind)) = NAMES.iter().find(|(one, _)| *one == stem) {

@@ -12,7 +12,8 @@ use regex::Regex;
 
 use super::{
     comments::{Comment, runs, text_of},
-    walk::{Walk, line},
+    rows::line,
+    walk::Walk,
 };
 
 /// Longest explanation that is kept, in characters.
@@ -119,7 +120,7 @@ pub(super) fn kind_of(text: &str, is_doc: bool) -> Option<NoteKind> {
             () if is("safety") || is("safe") => Some(NoteKind::Safety).filter(|_| words > 2),
             () if is("xxx") => Some(NoteKind::Xxx).filter(|_| words > 2),
             () if is("fixme") => Some(NoteKind::Fixme).filter(|_| words > 2),
-            // What is to be done tells why something is so only if it gives a reason.
+            // A plan explains why something is so only if it gives a reason.
             () => Some(NoteKind::Todo).filter(|_| words >= MIN_WORDS && reasons()),
         };
         if kind.is_some() {

@@ -6,7 +6,8 @@ use tree_sitter::Node;
 use super::{
     define::base_name,
     languages::base_field,
-    walk::{Place, Walk, line},
+    rows::line,
+    walk::{Place, Walk},
 };
 
 /// Most bases of one type.

@@ -3,11 +3,7 @@
 use backstory_model::code::{Import, ImportedName, Language};
 use tree_sitter::Node;
 
-use super::{
-    candidates,
-    signature::collapse,
-    walk::{Walk, line},
-};
+use super::{candidates, rows::line, signature::collapse, walk::Walk};
 
 /// Longest module or path that is kept, in characters.
 const MAX_MODULE: usize = 300;

@@ -35,7 +35,7 @@ pub(super) fn blanked(source: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where words of a line stand that are macros in the place of keywords.
+/// Where words of a line stand that are macros in place of keywords.
 fn keyword_like(line: &[u8]) -> Vec<(usize, usize)> {
     let words = leading_words(line);
     let mut found = Vec::new();

@@ -63,7 +63,7 @@ pub(super) struct Definition {
 pub(super) enum Name {
     /// In this field.
     Field(&'static str),
-    /// At the heart of the declarator, as in C.
+    /// Inside of the declarator, as in C.
     Declarator,
     /// In the field `name`, with the receiver's type before it, as in Go.
     Receiver,

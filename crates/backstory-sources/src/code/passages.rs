@@ -7,46 +7,74 @@ const SHORT: u32 = 5;
 /// Deepest nesting at which an entity is cut at those inside.
 const MAX_DEPTH: usize = 32;
 
+/// How long the passages of one kind of file are. One line is always taken, however long it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Most lines of a passage, at least 1.
+    pub lines: u32,
+    /// Most characters of a passage; 0 for any number.
+    pub characters: u32,
+    /// Lines that a passage shares with the one before where a text is cut that is longer; at most half of that one.
+    pub overlap: u32,
+}
+
 /// How long passages are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most lines of a passage.
-    pub lines: u32,
-    /// Lines that windows over other text share with the one before.
-    pub overlap: u32,
+    /// Those of code: a code entity that is no longer is not cut.
+    pub code: Size,
+    /// Those of documentation: a section that is no longer is not cut.
+    pub documentation: Size,
+    /// Those of other text.
+    pub text: Size,
     /// Most passages of a file.
     pub passages: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { lines: 60, overlap: 10, passages: 5_000 }
+        Self {
+            code: Size { lines: 60, characters: 0, overlap: 0 },
+            documentation: Size { lines: 60, characters: 2000, overlap: 3 },
+            text: Size { lines: 60, characters: 0, overlap: 10 },
+            passages: 5_000,
+        }
     }
 }
 
-/// The passages of a file, in order. Those of code share no lines; every line of the file is in one, unless there are
-/// more than the limit.
-pub fn passages(file: &FileAnalysis, limits: Limits) -> Vec<Passage> {
-    let limits = Limits { lines: limits.lines.max(1), overlap: limits.overlap.min(limits.lines.max(1) - 1), ..limits };
-    let mut cutter = Cutter { limits, out: Vec::new() };
+/// The passages of a file with that text, in order. Every line of the file is in one, unless there are more than the
+/// limit.
+pub fn passages(file: &FileAnalysis, text: &str, limits: Limits) -> Vec<Passage> {
+    let size = match &file.content {
+        Content::Code(_) => limits.code,
+        Content::Doc(_) => limits.documentation,
+        Content::Text => limits.text,
+    };
+    let size = Size { lines: size.lines.max(1), ..size };
+    let length = |line: &str| u32::try_from(line.chars().count()).unwrap_or(u32::MAX);
+    let lengths = if size.characters == 0 { Vec::new() } else { text.split('\n').map(length).collect() };
+    let mut cutter = Cutter { size, lengths, most: limits.passages, out: Vec::new() };
     match &file.content {
         Content::Code(code) => cutter.code(code, file.line_count),
         Content::Doc(doc) => cutter.doc(doc),
-        Content::Text => cutter.windows(1, file.line_count, None, None, limits.overlap),
+        Content::Text => cutter.windows(1, file.line_count, None, None),
     }
     cutter.out.truncate(limits.passages);
     cutter.out
 }
 
 struct Cutter {
-    limits: Limits,
+    size: Size,
+    /// Characters of each line; empty if any number is allowed.
+    lengths: Vec<u32>,
+    most: usize,
     out: Vec<Passage>,
 }
 
 impl Cutter {
     fn doc(&mut self, doc: &DocAnalysis) {
         for (section, at) in doc.sections.iter().zip(0u32..) {
-            self.windows(section.lines.first, section.lines.last, None, Some(at), self.limits.overlap);
+            self.windows(section.lines.first, section.lines.last, None, Some(at));
         }
     }
 
@@ -98,36 +126,51 @@ impl Cutter {
             }
             let lead = self.lead(of.doc.as_deref(), first, next);
             if lead > next {
-                self.windows(next, lead - 1, entity, None, 0);
+                self.windows(next, lead - 1, entity, None);
             }
             let whole = Lines::new(lead, last);
             let grandchildren = children.get(*child as usize).map_or(&[][..], Vec::as_slice);
-            if whole.count() <= self.limits.lines || grandchildren.is_empty() || depth > MAX_DEPTH {
-                self.windows(whole.first, whole.last, Some(*child), None, 0);
+            if self.end(whole.first, whole.last) == whole.last || grandchildren.is_empty() || depth > MAX_DEPTH {
+                self.windows(whole.first, whole.last, Some(*child), None);
             } else {
                 self.span(code, children, whole, Some(*child), grandchildren, depth + 1);
             }
             next = last + 1;
         }
         if next <= lines.last {
-            self.windows(next, lines.last, entity, None, 0);
+            self.windows(next, lines.last, entity, None);
         }
     }
 
     /// The line at which an entity's passage begins: that of its doc comment if nothing else is in between.
     fn lead(&self, doc: Option<&str>, first: u32, free_from: u32) -> u32 {
         let lines = doc.map_or(0, |doc| u32::try_from(doc.lines().count()).unwrap_or(u32::MAX));
-        first.saturating_sub(lines.min(self.limits.lines / 2)).max(free_from)
+        first.saturating_sub(lines.min(self.size.lines / 2)).max(free_from)
     }
 
-    fn windows(&mut self, first: u32, last: u32, entity: Option<u32>, section: Option<u32>, overlap: u32) {
+    /// The last line of the passage that begins at a line, of lines up to another.
+    fn end(&self, first: u32, last: u32) -> u32 {
+        let end = last.min(first.saturating_add(self.size.lines - 1));
+        let mut characters = 0u32;
+        for line in first..=end {
+            let length = self.lengths.get(line.saturating_sub(1) as usize).copied().unwrap_or(0);
+            characters = characters.saturating_add(length);
+            if self.size.characters > 0 && characters > self.size.characters && line > first {
+                return line - 1;
+            }
+        }
+        end
+    }
+
+    fn windows(&mut self, first: u32, last: u32, entity: Option<u32>, section: Option<u32>) {
         let mut at = first;
-        while at <= last && self.out.len() < self.limits.passages {
-            let end = last.min(at.saturating_add(self.limits.lines - 1));
+        while at <= last && self.out.len() < self.most {
+            let end = self.end(at, last);
             self.out.push(Passage { lines: Lines::new(at, end), entity, section });
             if end == last {
                 break;
             }
+            let overlap = self.size.overlap.min((end + 1 - at) / 2);
             at = end + 1 - overlap;
         }
     }

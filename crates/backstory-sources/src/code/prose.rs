@@ -3,24 +3,15 @@
 use backstory_model::code::{DocAnalysis, DocFormat, Lines, Section};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::{decision, signature::collapse};
+use super::{decision, heading::Heading, signature::collapse};
 
 /// Most sections of a document.
 pub const MAX_SECTIONS: usize = 5_000;
 /// Longest heading that is kept, in characters.
 const MAX_HEADING: usize = 200;
 
-/// A heading and where it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Heading {
-    pub(super) level: u8,
-    pub(super) title: String,
-    /// From 1.
-    pub(super) line: u32,
-}
-
 /// What a document contains.
-pub(super) fn analyse(path: &str, format: DocFormat, source: &str, line_count: u32) -> DocAnalysis {
+pub(super) fn analyze(path: &str, format: DocFormat, source: &str, line_count: u32) -> DocAnalysis {
     let mut headings = match format {
         DocFormat::Markdown => markdown(source),
         DocFormat::AsciiDoc => asciidoc(source),
@@ -174,7 +165,7 @@ mod tests {
 
     fn check(path: &str, format: DocFormat, source: &str, expected: &[(&str, u32, u32)]) {
         let count = u32::try_from(source.lines().count()).unwrap();
-        let found = analyse(path, format, source, count).sections;
+        let found = analyze(path, format, source, count).sections;
         let found: Vec<_> =
             found.iter().map(|section| (section.path.join(" > "), section.lines.first, section.lines.last)).collect();
         let expected: Vec<_> = expected.iter().map(|(path, first, last)| ((*path).to_owned(), *first, *last)).collect();

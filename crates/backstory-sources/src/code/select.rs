@@ -160,7 +160,7 @@ fn is_generated(path: &str, bytes: &[u8]) -> bool {
         return false;
     }
     let prefix = &bytes[..bytes.len().min(MARK_PREFIX)];
-    // What generates code speaks of it too, so only a comment at the top counts.
+    // A code generator mentions it too, so only a comment at the top counts.
     if MARK.find(prefix).is_some_and(|found| stands_in_leading_comment(&prefix[..found.start()])) {
         return true;
     }

@@ -66,12 +66,17 @@ fn is_test(language: Language, test_path: bool, name: &str, lead: &str) -> bool 
     }
 }
 
+/// Whether it is a test or holds some.
+pub(super) fn is_test_code(role: TestRole) -> bool {
+    role != TestRole::None
+}
+
 /// Marks what holds tests as their container, up to the outermost.
 pub(super) fn mark_containers(entities: &mut [Entity]) {
     // Most are held by what comes before them, so one pass backwards is nearly always enough; a method in Go or Rust may
     // come before its type, and types are held by modules that come before both.
     for at in (0..entities.len()).rev() {
-        let Some(parent) = entities[at].parent.filter(|_| super::walk::is_test_code(entities[at].test)) else {
+        let Some(parent) = entities[at].parent.filter(|_| is_test_code(entities[at].test)) else {
             continue;
         };
         if let Some(parent) = entities.get_mut(parent as usize)

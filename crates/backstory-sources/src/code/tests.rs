@@ -62,9 +62,9 @@ pub(super) fn render(analysis: &FileAnalysis) -> String {
 
 #[expect(clippy::needless_pass_by_value, reason = "so that a test reads as one expression")]
 pub(super) fn check(path: &str, source: &str, expected: Expect) {
-    let unix = analyse(path, source.as_bytes());
+    let unix = analyze(path, source.as_bytes());
     expected.assert_eq(&render(&unix));
-    let windows = analyse(path, source.replace('\n', "\r\n").as_bytes());
+    let windows = analyze(path, source.replace('\n', "\r\n").as_bytes());
     let kinds = |analysis: &FileAnalysis| {
         let entities = analysis.code().map(|code| code.entities.clone()).unwrap_or_default();
         entities
@@ -78,7 +78,7 @@ pub(super) fn check(path: &str, source: &str, expected: Expect) {
 #[test]
 fn bytes_that_are_not_utf8_leave_lines_as_they_are() {
     let analysis =
-        analyse("a.c", b"/* caf\xe9\xff */\n\nint caf\xe9(void)\n{\n  return 1;\n}\nint next(void) { return 2; }\n");
+        analyze("a.c", b"/* caf\xe9\xff */\n\nint caf\xe9(void)\n{\n  return 1;\n}\nint next(void) { return 2; }\n");
     let code = analysis.code().unwrap();
     assert_eq!(analysis.line_count, 7);
     let next = code.entities.iter().find(|entity| entity.name == "next").unwrap();
@@ -87,7 +87,7 @@ fn bytes_that_are_not_utf8_leave_lines_as_they_are() {
 
 #[test]
 fn bodies_are_compared_without_layout_and_comments() {
-    let hash = |source: &str| analyse("a.rs", source.as_bytes()).code().unwrap().entities[0].body_hash;
+    let hash = |source: &str| analyze("a.rs", source.as_bytes()).code().unwrap().entities[0].body_hash;
     let plain = hash("fn one() { let x = 1; x + 2 }");
     assert_eq!(hash("fn two() {\n    // Because.\n    let x = 1;\n    x + 2 /* two */\n}\n"), plain);
     assert_ne!(hash("fn one() { let x = 1; x + 3 }"), plain);
@@ -98,17 +98,17 @@ fn deep_nesting_ends() {
     for (path, open) in
         [("a.c", "{("), ("a.py", "["), ("a.js", "(()=>{"), ("a.rs", "{{"), ("a.kt", "{"), ("a.rb", "[(")]
     {
-        let analysis = analyse(path, open.repeat(20_000).as_bytes());
+        let analysis = analyze(path, open.repeat(20_000).as_bytes());
         assert!(analysis.code().is_some());
     }
 }
 
 #[test]
 fn other_files_have_lines() {
-    assert_eq!(analyse("a.txt", b"a\nb").line_count, 2);
-    assert_eq!(analyse("a.txt", b"a\nb\n").line_count, 2);
-    assert_eq!(analyse("a.txt", b"").line_count, 0);
-    assert!(matches!(analyse("a.toml", b"a = 1").content, Content::Text));
+    assert_eq!(analyze("a.txt", b"a\nb").line_count, 2);
+    assert_eq!(analyze("a.txt", b"a\nb\n").line_count, 2);
+    assert_eq!(analyze("a.txt", b"").line_count, 0);
+    assert!(matches!(analyze("a.toml", b"a = 1").content, Content::Text));
 }
 
 /// Pieces of code that mean something in one language or another.

@@ -18,7 +18,7 @@ pub(super) struct Version {
 }
 
 impl Version {
-    /// The version, if the next one can be parsed from it. How the parser mends errors depends on what it parsed before,
+    /// The version, if the next one can be parsed from it. How the parser recovers from errors depends on what it parsed before,
     /// so a tree with errors cannot be used again: results would depend on the order of versions.
     pub(super) fn worth_keeping(language: Language, source: &str, tree: Tree) -> Option<Self> {
         (!tree.root_node().has_error()).then(|| Self { language, source: source.to_owned(), tree })
@@ -99,7 +99,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::code::{History, analyse};
+    use crate::code::{History, analyze};
 
     #[test]
     fn the_changes_are_what_is_between() {
@@ -144,7 +144,7 @@ mod tests {
                     lines.remove(at.index(lines.len()));
                 }
                 let source = lines.concat();
-                prop_assert_eq!(history.analyse("a.py", source.as_bytes()), analyse("a.py", source.as_bytes()));
+                prop_assert_eq!(history.analyze("a.py", source.as_bytes()), analyze("a.py", source.as_bytes()));
             }
         }
     }

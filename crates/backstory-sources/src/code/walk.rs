@@ -6,13 +6,14 @@ use std::{
     ops::Range,
 };
 
-use backstory_model::code::{Call, CodeAnalysis, Entity, EntityKind, Import, Language, Lines, Supertype, TestRole};
+use backstory_model::code::{Call, CodeAnalysis, Entity, EntityKind, Import, Language, Supertype};
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::{
-    comments::Comment,
+    comments::{Comment, doc_comment},
     hash,
     languages::{Role, Spec},
+    rows::{end_row, line, lines},
 };
 
 /// Deepest nesting of nodes that is looked into.
@@ -71,7 +72,7 @@ pub(super) struct Start {
     pub(super) row: usize,
 }
 
-/// A definition that has been recognised.
+/// A definition that has been recognized.
 pub(super) struct Found<'t> {
     pub(super) kind: EntityKind,
     pub(super) name: String,
@@ -338,7 +339,7 @@ impl<'s, 't> Walk<'s, 't> {
         let entity = Entity {
             kind,
             signature,
-            doc: self.doc(start.first_row, found.body),
+            doc: doc_comment(self.spec.language, &self.comments, self.source, start.first_row, found.body),
             lines: lines(start.row, end),
             name_line: line(found.name_row),
             parent: self.scopes.iter().rev().find_map(|scope| scope.entity),
@@ -496,25 +497,4 @@ pub(super) fn empty(language: Language) -> CodeAnalysis {
         syntax_errors: false,
         truncated: false,
     }
-}
-
-/// The row on which a node ends; one that ends with a line feed ends on the row that this ends.
-pub(super) fn end_row(node: Node<'_>) -> usize {
-    let end = node.end_position();
-    if end.column == 0 && end.row > node.start_position().row { end.row - 1 } else { end.row }
-}
-
-/// The line of a row, which counts from 0.
-pub(super) fn line(row: usize) -> u32 {
-    u32::try_from(row).unwrap_or(u32::MAX - 1).saturating_add(1)
-}
-
-/// The lines of rows.
-pub(super) fn lines(first: usize, last: usize) -> Lines {
-    Lines::new(line(first), line(last))
-}
-
-/// Whether it is a test or holds some.
-pub(super) fn is_test_code(role: TestRole) -> bool {
-    role != TestRole::None
 }

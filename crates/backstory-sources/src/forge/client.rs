@@ -5,8 +5,8 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    Account, Details, ForgeError, Listed, PageStart, Payload, RequestMetrics, Settings, ThreadListing, ThreadsPage,
-    github, gitlab,
+    Account, Details, ForgeError, GroupProject, Listed, PageStart, Payload, RequestMetrics, Settings, ThreadListing,
+    ThreadsPage, github, gitlab,
 };
 
 /// A list of issues and merge requests, read from one cursor.
@@ -115,6 +115,17 @@ impl Client {
         }
     }
 
+    /// The projects of a group and the groups in it, or of an organization or user.
+    ///
+    /// # Errors
+    /// As every request may fail; [`ForgeError::NotFound`] if there is no such group.
+    pub async fn group_projects(&self, group: &str) -> Result<Vec<GroupProject>, ForgeError> {
+        match self {
+            Self::GitLab(client) => client.group_projects(group).await,
+            Self::GitHub(client) => client.group_projects(group).await,
+        }
+    }
+
     /// The labels that the project's items can have.
     ///
     /// # Errors
@@ -137,7 +148,18 @@ impl Client {
         }
     }
 
-    /// One page of a list of a project, those updated first first.
+    /// The releases that the forge has of tags of the project; none where it offers none.
+    ///
+    /// # Errors
+    /// As every request may fail.
+    pub async fn releases(&self, project: &str) -> Result<Listed, ForgeError> {
+        match self {
+            Self::GitLab(client) => client.releases(project).await,
+            Self::GitHub(client) => client.releases(project).await,
+        }
+    }
+
+    /// One page of a list of a project, sorted by time of the last update.
     ///
     /// # Errors
     /// As every request may fail.
@@ -166,14 +188,14 @@ impl Client {
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn thread_page(&self, project: &str, kind: ThreadKind, iid: u64) -> Result<ThreadsPage, ForgeError> {
+    pub async fn fetch_listing(&self, project: &str, kind: ThreadKind, iid: u64) -> Result<ThreadsPage, ForgeError> {
         match self {
             Self::GitLab(client) => client.page_with(project, kind, iid).await,
             Self::GitHub(client) => client.page_with(project, iid).await,
         }
     }
 
-    /// Reads what hangs on an issue or merge request: discussions, what it closes, who approved it. The answers may take
+    /// Reads what belongs to an issue or merge request: discussions, what it closes, who approved it. The answers may take
     /// about so many bytes of memory.
     ///
     /// # Errors

@@ -58,7 +58,7 @@ const RETRY_POLICY: RetryPolicy = RetryPolicy {
 
 type Failure = http::Failure<ForgeError>;
 
-/// How a forge wants to be asked.
+/// How a forge expects requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ApiConventions {
     /// Name of the header with the token.
@@ -174,13 +174,13 @@ struct Inner {
 }
 
 impl Http {
-    /// A client that asks as the forge wants to be asked.
+    /// A client that sends requests as the forge expects them.
     pub(crate) fn new(settings: &Settings, conventions: &'static ApiConventions) -> Result<Self, ForgeError> {
         let retry_policy = RetryPolicy { retries: settings.retries, ..RETRY_POLICY };
         Self::with_limits(settings, conventions, TIMEOUTS, retry_policy, network::system())
     }
 
-    /// Likewise, with other limits, and another way to find the addresses of a host that must be public.
+    /// The same, with other limits, and another way to find the addresses of a host that must be public.
     fn with_limits(
         settings: &Settings,
         conventions: &'static ApiConventions,
@@ -231,7 +231,7 @@ impl Http {
         Self { inner: self.inner.clone(), room: Some(Arc::new(Room { most, left: AtomicUsize::new(most) })) }
     }
 
-    /// Likewise, unless there is a bound already.
+    /// The same, unless there is a bound already.
     pub(crate) fn with_memory_limit_unless_set(&self, most: usize) -> Self {
         if self.room.is_some() { self.clone() } else { self.with_memory_limit(most) }
     }
@@ -267,7 +267,7 @@ impl Http {
         self.get_if_changed(None, path, query, expected).await
     }
 
-    /// Likewise, unless it is still in the state that an earlier answer named: then the body is `null`.
+    /// The same, unless it is still in the state that an earlier answer named: then the body is `null`.
     pub(crate) async fn get_if_changed(
         &self,
         etag: Option<&str>,
@@ -490,7 +490,7 @@ fn rate_limit(status: StatusCode, headers: &HeaderMap, body: &[u8], now: Timesta
     limited.then(pause)
 }
 
-/// What whoever named the host is told, whatever there is at the address.
+/// What the user who named the host gets to know, whatever there is at the address.
 fn refused_address(error: &AddressError) -> ForgeError {
     ForgeError::Config(match error {
         AddressError::NotPublic { host, address, kind } => format!(

@@ -52,7 +52,7 @@ pub(super) fn parse(body: &[u8], limit: usize) -> Result<(Value, usize), JsonErr
     }
 }
 
-/// What stands in the place of a text or number that cannot be read: nothing that expects either takes it.
+/// What stands in place of a text or number that cannot be read: nothing that expects either takes it.
 fn unreadable() -> Value {
     json!({ "unreadable": true })
 }

@@ -8,7 +8,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// The second that "requests per second" speaks of.
+/// The second of "requests per second".
 const WINDOW: Duration = Duration::from_secs(1);
 /// A request that is not answered is taken to have arrived after this time at the latest.
 const LATEST_ARRIVAL: Duration = Duration::from_secs(1);

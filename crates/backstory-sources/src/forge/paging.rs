@@ -7,8 +7,9 @@
 //! where a whole page shares one time are there pages 2, 3, … of such a list, and after each the page before is read
 //! again for what moved up.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use backstory_model::entity::ProposedFile;
 use jiff::Timestamp;
 use rpds::HashTrieSetSync;
 use serde_json::Value;
@@ -23,6 +24,9 @@ use super::{
 pub(super) const PER_PAGE: usize = 100;
 /// The same in an address.
 pub(super) const PER_PAGE_TEXT: &str = "100";
+/// Most memory that the answers of [`first_pages`] may take, in bytes, about. It is their own: what comes for one item
+/// beside them, such as its discussions, counts more and has the whole limit of the item.
+const MAX_FIRST_PAGES: usize = 8 << 20;
 
 /// Where a listing goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +103,7 @@ pub(super) struct NumberedPage {
     pub(super) hash: u64,
 }
 
-/// A list of issues, merge requests or both, those updated first first.
+/// A list of issues, merge requests or both, sorted by time of the last update.
 pub(super) trait UpdatedList: Sync {
     /// What to call it in an error.
     fn name(&self) -> String;
@@ -171,6 +175,22 @@ pub(super) fn page_of(
 
 /// All items of a list, page by page.
 pub(super) async fn all(http: &Http, path: &[&str], more: &[(&str, &str)]) -> Result<Vec<Value>, ForgeError> {
+    let (items, rest) = pages(http, path, more, MAX_LIST_PAGES).await?;
+    rest.map_or(Ok(items), |url| Err(too_many_pages(url, MAX_LIST_PAGES)))
+}
+
+/// The items on the first so many pages of a list, which may take [`MAX_FIRST_PAGES`].
+pub(super) async fn first_pages(http: &Http, path: &[&str], most: u32) -> Result<Vec<Value>, ForgeError> {
+    Ok(pages(&http.with_memory_limit(MAX_FIRST_PAGES), path, &[], most).await?.0)
+}
+
+/// The items on the first so many pages, and the address of the last one if there are more.
+async fn pages(
+    http: &Http,
+    path: &[&str],
+    more: &[(&str, &str)],
+    most: u32,
+) -> Result<(Vec<Value>, Option<String>), ForgeError> {
     let http = http.with_memory_limit_unless_set(MAX_LIST);
     let mut items = Vec::new();
     let mut seen = HashSet::new();
@@ -184,9 +204,9 @@ pub(super) async fn all(http: &Http, path: &[&str], more: &[(&str, &str)]) -> Re
         items.extend(found);
         match next {
             Some(_) if !seen.insert(answer.hash) => return Err(goes_in_a_circle(&answer.url)),
-            Some(next) if next <= MAX_LIST_PAGES => page = next,
-            Some(_) => return Err(too_many_pages(answer.url, MAX_LIST_PAGES)),
-            None => return Ok(items),
+            Some(next) if next <= most => page = next,
+            Some(_) => return Ok((items, Some(answer.url))),
+            None => return Ok((items, None)),
         }
     }
 }
@@ -195,11 +215,29 @@ pub(super) async fn all(http: &Http, path: &[&str], more: &[(&str, &str)]) -> Re
 pub(super) fn optional<T: Default>(result: Result<T, ForgeError>) -> Result<T, ForgeError> {
     match result {
         Err(error) if error.is_not_found() => {
-            tracing::debug!(%error, "taken for empty");
+            tracing::debug!(%error, "treated as empty");
             Ok(T::default())
         }
         other => other,
     }
+}
+
+/// Nothing where the forge tells too much to be read, or not what it promises, or nothing, or fails, as it does where it
+/// cannot produce a diff: the rest of the thread counts more. Only for proposed files, which a thread can be without.
+pub(super) fn limited_to_item<T: Default>(result: Result<T, ForgeError>) -> Result<T, ForgeError> {
+    match optional(result) {
+        Err(error) if error.is_limited_to_item() || matches!(error, ForgeError::Server { .. }) => {
+            tracing::debug!(%error, "treated as empty");
+            Ok(T::default())
+        }
+        other => other,
+    }
+}
+
+/// Files by path, each once.
+pub(super) fn sorted_files(files: impl Iterator<Item = ProposedFile>) -> Vec<ProposedFile> {
+    let files: BTreeMap<String, ProposedFile> = files.map(|file| (file.path.clone(), file)).collect();
+    files.into_values().collect()
 }
 
 /// The page after this one. Without a word about it in the headers, a full page has one.

@@ -3,7 +3,7 @@
 
 use backstory_model::{
     digest::sha256_hex,
-    id::{ThreadKind, is_project_path},
+    id::{ThreadKind, is_project_path, is_username},
     reference::Forge,
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -33,6 +33,8 @@ pub struct Announcement {
     pub event: String,
     /// What changed, if it is anything that is read here.
     pub changed: Option<Changed>,
+    /// User name of who caused it, if the forge says.
+    pub sender: Option<String>,
 }
 
 /// Something that changed.
@@ -63,7 +65,7 @@ impl Changed {
     }
 }
 
-/// Whether whoever sent this knows the secret. Takes as long for a wrong one as for the right one.
+/// Whether the sender knows the secret. Takes as long for a wrong one as for the right one.
 ///
 /// GitLab shows the secret itself (`X-Gitlab-Token`), or signs with it (`webhook-signature`) if it begins with
 /// `whsec_`; GitHub signs (`X-Hub-Signature-256`).
@@ -145,11 +147,14 @@ pub fn read(forge: Forge, headers: &HeaderMap, body: &[u8]) -> Result<Announceme
             ("x-github-event", &["x-github-delivery"], changed_on_github(event, &json))
         }
     };
+    let sender = [&json["user"]["username"], &json["user_username"], &json["sender"]["login"]];
+    let sender = sender.into_iter().find_map(Value::as_str).filter(|name| is_username(name));
     let id = ids.iter().find_map(|name| header(headers, name)).filter(|id| !id.is_empty() && id.len() <= MAX_ID);
     Ok(Announcement {
         delivery: id.map_or_else(|| format!("sha256:{}", sha256_hex(&String::from_utf8_lossy(body))), str::to_owned),
         event: header(headers, event).unwrap_or_default().chars().take(MAX_ID).collect(),
         changed: changed.filter(|changed| is_project_path(changed.project())),
+        sender: sender.map(str::to_owned),
     })
 }
 

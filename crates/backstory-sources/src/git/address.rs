@@ -41,7 +41,7 @@ pub enum AddressError {
         path: String,
     },
     /// There is a pipe in the repository.
-    #[error("'{path}' is a pipe, of which git would wait for a writer; remove it, or give another repository")]
+    #[error("'{path}' is a pipe, on which git would wait for a writer; remove it, or give another repository")]
     Pipe {
         /// The path.
         path: String,
@@ -157,14 +157,19 @@ impl Address {
         if text.chars().any(char::is_control) {
             return invalid("it holds a control character");
         }
-        if text.contains("://") {
-            return remote(text, allowed, resolve);
+        if Self::is_path(text) {
+            return local(Path::new(text));
         }
-        // The first colon before any slash is what git takes for the end of a host.
-        match text.split_once(':') {
-            Some((host, path)) if !host.contains('/') => scp_like(text, host, path, allowed, resolve),
-            _ => local(Path::new(text)),
+        match text.split_once(':').filter(|_| !text.contains("://")) {
+            Some((host, path)) => scp_like(text, host, path, allowed, resolve),
+            None => remote(text, allowed, resolve),
         }
+    }
+
+    /// Whether a text is a path, and no address of something elsewhere.
+    pub fn is_path(text: &str) -> bool {
+        // The first colon before any slash is where git ends the host.
+        !text.contains("://") && text.split_once(':').is_none_or(|(host, _)| host.contains('/'))
     }
 
     /// A repository on this machine, by its path.
@@ -275,7 +280,7 @@ fn local(path: &Path) -> Result<Address, AddressError> {
     }
 }
 
-/// A pipe among the files of a repository. Whoever opens one waits, perhaps for ever.
+/// A pipe among the files of a repository. Opening one waits, perhaps forever.
 fn find_pipe(repository: PathBuf) -> Option<PathBuf> {
     let mut waiting = vec![repository];
     for _ in 0..MAX_ENTRIES {

@@ -142,7 +142,7 @@ fn tell(watcher: &mut Option<Watcher>, sign: char, group: Pid) {
     let line = format!("{sign}{}\n", group.as_raw_nonzero());
     if let Err(error) = known.stdin.write_all(line.as_bytes()) {
         // The next command gets another one.
-        tracing::debug!(%error, "whoever watches over git has ended");
+        tracing::debug!(%error, "the process that watches git has ended");
         *watcher = None;
     }
 }

@@ -150,6 +150,8 @@ pub struct CloneRequest<'a> {
     pub directory: &'a Path,
     /// References to have besides branches and tags, as `refs/merge-requests/*/head`.
     pub more_refs: &'a [String],
+    /// How many commits of each branch a new clone has; the whole history if absent. With it there are no tags.
+    pub depth: Option<u32>,
     /// For http(s).
     pub credential: Option<&'a Credential>,
     /// Time and size.
@@ -245,8 +247,14 @@ fn transfer_refs(
     how: &[&str],
     cancel: &Cancel,
 ) -> Result<(), CloneError> {
-    // The origin may have more history than when the clone was made. Of a shallow origin this fetches what there is.
-    let deepen: &[&str] = if path.join("shallow").exists() { &["--unshallow"] } else { &[] };
+    let deepen = match request.depth {
+        // Of a clone that is there the new commits are fetched: what is cut off stays the same.
+        Some(_) if has_refs(path) => vec![],
+        Some(depth) => vec![format!("--depth={}", depth.max(1))],
+        // The origin may have more history than when the clone was made. Of a shallow origin this fetches what there is.
+        None if path.join("shallow").exists() => vec!["--unshallow".to_owned()],
+        None => vec![],
+    };
     let transfer = transfer(git, Some(path), request, "fetch")?
         .args(["--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
         .args(["--no-recurse-submodules", "--update-shallow"])
@@ -254,7 +262,7 @@ fn transfer_refs(
         .args(deepen)
         .arg("--end-of-options")
         .arg(request.address.argument())
-        .args(refspecs(request.more_refs)?);
+        .args(refspecs(&request)?);
     let limit = request.limits.bytes;
     let mut ticks = 0;
     let watch = || {
@@ -350,8 +358,17 @@ fn transfer(
     Ok(command.config(&format!("http.{}.extraHeader", remote.origin()), &header).secret(token).secret(&pair))
 }
 
-fn refspecs(more: &[String]) -> Result<Vec<String>, CloneError> {
-    let own = ["refs/heads/*", "refs/tags/*"].map(str::to_owned);
+/// Whether a clone has references, so that it was fetched before.
+fn has_refs(path: &Path) -> bool {
+    let has_entries = |directory: &Path| fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some());
+    path.join("packed-refs").exists() || has_entries(&path.join("refs/heads"))
+}
+
+fn refspecs(request: &CloneRequest<'_>) -> Result<Vec<String>, CloneError> {
+    let more = request.more_refs;
+    // Each tag would bring the files of its release.
+    let own: &[&str] = if request.depth.is_some() { &["refs/heads/*"] } else { &["refs/heads/*", "refs/tags/*"] };
+    let own: Vec<String> = own.iter().map(|pattern| (*pattern).to_owned()).collect();
     if let Some(wrong) = more.iter().find(|pattern| !is_pattern(pattern)).or(more.get(MAX_REFSPECS)) {
         return Err(CloneError::Refspec(wrong.chars().take(200).collect()));
     }

@@ -260,7 +260,7 @@ impl Git {
             bounds.map(|((section, key), value)| format!("[{section}]\n\t{key} = {value}\n")).collect();
         // The sparse algorithm goes into each directory as often as it occurs, which may be without end.
         write!(for_local, "[safe]\n\tdirectory = *\n[pack]\n\tuseSparse = false\n{bounds}").map_err(io)?;
-        // Run as it is: whether there is such a program is what is to be found out.
+        // Run as given, to find out whether there is such a program.
         let child = settings.child.take();
         let mut git = Self { settings, version: MIN_VERSION, for_local: Arc::new(for_local) };
         let limits = Limits { time: VERSION_TIME, output: 4096 };

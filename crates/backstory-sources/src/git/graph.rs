@@ -91,6 +91,26 @@ impl CommitGraph {
         Ok(output.split(|byte| *byte == b'\n').filter_map(Sha::from_hex).collect())
     }
 
+    /// The commits that one commit reaches and another does not, at most `count`, children before their parents.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn between(
+        git: &Git,
+        clone: &Path,
+        from: Sha,
+        to: Sha,
+        count: usize,
+        cancel: &Cancel,
+    ) -> Result<Vec<Sha>, GitError> {
+        let input = format!("{to}\n^{from}\n");
+        let most = format!("--max-count={count}");
+        let list =
+            git.command(Some(clone), NetworkAccess::Nothing, "rev-list").args(["--topo-order", &most, "--stdin"]);
+        let output = list.run_with(input.into_bytes(), Limits { time: TIME, output: MAX_OUTPUT }, cancel)?;
+        Ok(output.split(|byte| *byte == b'\n').filter_map(Sha::from_hex).collect())
+    }
+
     /// Leaves out all others.
     pub fn keep(&mut self, commits: &HashSet<Sha>) {
         self.order.retain(|commit| commits.contains(commit));

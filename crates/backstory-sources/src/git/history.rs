@@ -63,7 +63,7 @@ pub enum HistoryError {
         said: String,
     },
     /// A commit is there by name only.
-    #[error("commit {sha} cannot be read: {said}; remove the clone and make it anew")]
+    #[error("commit {sha} cannot be read: {said}; remove the clone and rebuild it")]
     Commit {
         /// The commit.
         sha: Sha,
@@ -191,7 +191,7 @@ pub fn history(
     cancel: &Cancel,
 ) -> Result<History, HistoryError> {
     let open = |error: git2::Error| HistoryError::Open { path: clone.to_owned(), said: error.message().to_owned() };
-    let repository = git2::Repository::open_bare(clone).map_err(open)?;
+    let repository = super::open_clone(clone).map_err(open)?;
     let mut input: Vec<String> = wanted.tips.iter().map(Sha::to_string).collect();
     let odb = repository.odb().map_err(open)?;
     let there = |sha: &&Sha| {

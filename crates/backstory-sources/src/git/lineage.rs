@@ -23,16 +23,20 @@ use backstory_model::{
 };
 use git2::Oid;
 
-use assemble::{Names, bytes_of, hash, oid};
+use assemble::{Names, bytes_of, hash};
+use objects::oid;
 use plan::Planner;
 use sweep::HistoryPass;
 use walk::Walk;
+
+pub use line_map::LineMap;
 
 mod assemble;
 mod blocks;
 mod commits;
 mod hunks;
 mod ignored;
+mod line_map;
 mod objects;
 mod paths;
 mod plan;
@@ -56,7 +60,7 @@ pub enum Mode {
     SeeThrough,
 }
 
-/// What is to be computed and how.
+/// What to compute, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How far lines are followed.
@@ -120,7 +124,7 @@ pub struct Previous<'a> {
     pub tips: &'a [Sha],
     /// The commits that were ignored, as [`BlameResult`] told them.
     pub ignored: &'a [Sha],
-    /// What is known of a file at one of the tips; a file that is not known is computed anew.
+    /// What is known of a file at one of the tips; a file that is not known is computed from scratch.
     pub file: &'a mut dyn FnMut(Sha, &str) -> Option<FileOutcome>,
 }
 
@@ -198,7 +202,7 @@ pub fn fresh(
 
 /// What [`fresh`] would give, computed from what was known before and the commits that are new since.
 ///
-/// If other commits are to be ignored than before, everything is computed anew. The new tips need not descend from the
+/// If other revisions are ignored than before, everything is computed from scratch. The new tips need not descend from the
 /// old ones.
 ///
 /// # Errors
@@ -268,7 +272,7 @@ fn sweep<'a>(
     let planners = (0..threads).map(|_| open()).collect::<Result<Vec<_>, _>>()?;
     let mut sweep = HistoryPass::new(Walk::new(open()?, previous));
     let also_ignored = Arc::clone(ignored);
-    let anew: walk::Anew<'a> =
+    let compute_all: walk::ComputeAll<'a> =
         Box::new(move |tips| self::sweep(repository, tips, options, &also_ignored, None, &mut |_| {}));
-    sweep.run(planners, tips, &old_tips, anew, on_replaced)
+    sweep.run(planners, tips, &old_tips, compute_all, on_replaced)
 }

@@ -24,6 +24,12 @@ pub fn objects_directory(path: &Path) -> Option<std::path::PathBuf> {
     Some(git2::Repository::open(path).ok()?.commondir().to_owned())
 }
 
+/// The e-mail address with which commits are made in a repository on this machine.
+pub fn user_email(path: &Path) -> Option<String> {
+    let config = git2::Repository::open(path).ok()?.config().ok()?;
+    config.get_string("user.email").ok().filter(|email| !email.is_empty())
+}
+
 /// The repository that a path stands in: its own directory, or that of its working tree.
 pub fn discover_repository(path: &Path) -> Option<std::path::PathBuf> {
     let repository = git2::Repository::discover(path).ok()?;

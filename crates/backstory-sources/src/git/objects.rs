@@ -132,7 +132,7 @@ impl Objects {
         let idle = self.idle.lock().pop();
         let repository = match idle {
             Some(repository) => repository,
-            None => Repository::open_bare(&self.path).map_err(|error| self.unreadable(&error))?,
+            None => super::open_clone(&self.path).map_err(|error| self.unreadable(&error))?,
         };
         let result = call(&repository);
         let mut idle = self.idle.lock();
@@ -147,7 +147,7 @@ impl Objects {
     }
 
     /// Tells "not there" from everything else that goes wrong.
-    fn error(&self, id: Sha) -> impl Fn(git2::Error) -> ObjectError + '_ {
+    pub(super) fn error(&self, id: Sha) -> impl Fn(git2::Error) -> ObjectError + '_ {
         move |error| match error.code() {
             ErrorCode::NotFound => ObjectError::Absent(id),
             _ => self.unreadable(&error),
@@ -178,6 +178,17 @@ impl Objects {
     /// If the clone cannot be read.
     pub fn exists(&self, id: Sha) -> Result<bool, ObjectError> {
         Ok(self.kind(id)?.is_some())
+    }
+
+    /// Whether a commit is the other or one of its ancestors.
+    ///
+    /// # Errors
+    /// If one of them is not there.
+    pub fn is_ancestor(&self, ancestor: Sha, commit: Sha) -> Result<bool, ObjectError> {
+        if ancestor == commit {
+            return Ok(true);
+        }
+        self.with(|repository| repository.graph_descendant_of(oid(commit), oid(ancestor)).map_err(self.error(commit)))
     }
 
     /// Who wrote a commit and when, and the first line of its message.
@@ -305,7 +316,7 @@ impl Objects {
     }
 
     /// The tree of a commit, whatever else the commit says.
-    fn root_id(&self, repository: &Repository, commit: Sha) -> Result<Oid, ObjectError> {
+    pub(super) fn root_id(&self, repository: &Repository, commit: Sha) -> Result<Oid, ObjectError> {
         let odb = repository.odb().map_err(|error| self.unreadable(&error))?;
         let object = odb.read(oid(commit)).map_err(self.error(commit))?;
         let links = Some(object.data()).filter(|_| object.kind() == ObjectType::Commit).and_then(parse_links);

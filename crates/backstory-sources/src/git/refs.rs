@@ -82,7 +82,7 @@ impl Refs {
 pub fn read(clone: &Path) -> Result<Refs, RefsError> {
     let unreadable =
         |error: git2::Error| RefsError::Unreadable { path: clone.to_owned(), said: error.message().to_owned() };
-    let repository = Repository::open_bare(clone).map_err(unreadable)?;
+    let repository = super::open_clone(clone).map_err(unreadable)?;
     let mut refs = Refs::default();
     if let Ok(head) = repository.find_reference("HEAD")
         && let Ok(Some(target)) = head.symbolic_target_bytes().map_or(Ok::<_, ()>(None), |target| Ok(Some(target)))

@@ -160,7 +160,7 @@ fn is_password(secret: &[u8]) -> bool {
         && !contains(secret, "passw")
         && !is_path(secret)
         && !is_code(secret)
-        && (!is_words(secret) || is_capitalised_word_with_digits(secret))
+        && (!is_words(secret) || is_capitalized_word_with_digits(secret))
 }
 
 fn is_key(name: &[u8], secret: &[u8]) -> bool {
@@ -296,7 +296,7 @@ fn alternates(word: &[u8]) -> bool {
 }
 
 /// `Summer2024`
-fn is_capitalised_word_with_digits(secret: &[u8]) -> bool {
+fn is_capitalized_word_with_digits(secret: &[u8]) -> bool {
     secret.first().is_some_and(u8::is_ascii_uppercase)
         && secret.iter().skip(1).all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
         && secret.last().is_some_and(u8::is_ascii_digit)

@@ -9,7 +9,7 @@ use serde::Deserialize;
 const MAX_EXPRESSION: usize = 8 << 20;
 /// Least bits a character, unless a rule says otherwise.
 const ENTROPY: f32 = 2.8;
-/// Where a token may begin: where a word does, or after what a line break, a space or a colour looks like when escaped.
+/// Where a token may begin: where a word does, or after what a line break, a space or a color looks like when escaped.
 const TOKEN_START: &str = r"(?:\b|\\[nrt]|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*m|(?:^|[^A-Za-z0-9])_)";
 /// What stands between the name of a value and the value.
 const ASSIGNMENT: &str = r#"
@@ -91,7 +91,7 @@ pub(super) enum Span {
     Around,
 }
 
-/// One kind of secret and how it is recognised.
+/// One kind of secret and how it is recognized.
 pub(super) struct Rule {
     pub(super) id: String,
     pub(super) description: String,

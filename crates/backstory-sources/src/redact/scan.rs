@@ -31,7 +31,7 @@ const REACH: usize = 8 << 10;
 const LONGEST: usize = 4 << 10;
 /// A match that ends so near to where the search stopped might be a longer one.
 const MARGIN: usize = 64;
-/// Longest match in which something else is looked for when it was none: its bytes are looked at again for each of them.
+/// Longest match in which something else is looked for when it was not a secret: its bytes are looked at again for each of them.
 const AGAIN: usize = 256;
 
 /// A secret and the rule that found it. Its range begins and ends at characters.
@@ -171,7 +171,7 @@ fn search(text: &str, rule: &Rule, window: Range<usize>, mut tell: impl FnMut(Ra
                 secret.end += bytes[stop..].iter().take_while(|byte| is_of_token(**byte)).count();
             }
         } else if whole.len() <= AGAIN {
-            // Something else may begin inside of what was none.
+            // Something else may begin inside of what was not a secret.
             at = secret.start.max(at + 1);
             continue;
         } else {
@@ -187,7 +187,7 @@ fn search(text: &str, rule: &Rule, window: Range<usize>, mut tell: impl FnMut(Ra
     }
 }
 
-/// A token that begins at one of the places inside of a long one that was none. Its shortest form is judged, so that the
+/// A token that begins at one of the places inside of a long one that was not a secret. Its shortest form is judged, so that the
 /// time does not grow with how long all of them go on.
 fn inside(rule: &Rule, bytes: &[u8], places: Range<usize>) -> Option<Range<usize>> {
     let (pattern, mut at) = (rule.pattern(), places.start);

@@ -57,7 +57,7 @@ fn secrets() -> Vec<(&'static str, String)> {
     secrets
 }
 
-/// An example of the rules' file, with letters in the place of `{a20}`.
+/// An example of the rules' file, with letters in place of `{a20}`.
 fn expanded(example: &str) -> String {
     let mut random = fastrand::Rng::with_seed(7);
     let mut text = String::new();

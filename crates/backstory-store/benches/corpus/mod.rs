@@ -156,11 +156,11 @@ pub(crate) fn thread(vocabulary: &Vocabulary, number: usize, edition: u64) -> Th
     ThreadDocuments { thread: id, documents }
 }
 
-/// A point near the centre of one of the clusters.
+/// A point near the center of one of the clusters.
 pub(crate) fn vector(seed: u64) -> Vec<f32> {
     let mut random = Random(seed);
-    let mut centre = Random(u64::MAX - random.next() % CLUSTERS);
-    (0..DIMENSION).map(|_| centre.bell() + 0.8 * random.bell()).collect()
+    let mut center = Random(u64::MAX - random.next() % CLUSTERS);
+    (0..DIMENSION).map(|_| center.bell() + 0.8 * random.bell()).collect()
 }
 
 pub(crate) fn seed(document: &str, passage: usize) -> u64 {

@@ -18,7 +18,7 @@ const INFERRED: Edge = Edge::RelatesTo;
 /// How they are found.
 const METHOD: &str = "words, names, people and time that a change and an issue have in common";
 
-/// A link that nobody stated.
+/// An inferred link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InferredLink {
     /// Where it starts: a merge request or commit.
@@ -27,7 +27,7 @@ pub struct InferredLink {
     pub to: NodeId,
     /// How likely it is right, 0 to 1, in hundredths.
     pub confidence: f32,
-    /// What speaks for it, a sentence each, the strongest first.
+    /// The evidence for it, a sentence each, the strongest first.
     pub evidence: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ impl InferredLink {
 }
 
 impl Graph {
-    /// Replaces all links that nobody stated by those of `links`, where they differ, and notes what they were found
+    /// Replaces all inferred links by those of `links`, where they differ, and notes what they were found
     /// from, in one transaction. Says how many were changed.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Graph {
         })
     }
 
-    /// What the links that nobody stated were found from; `None` if that was never noted.
+    /// What the inferred links were found from; `None` if that was never noted.
     ///
     /// # Errors
     /// The store refused.
@@ -113,7 +113,7 @@ impl Graph {
         })
     }
 
-    /// All links that nobody stated, ordered by where they start.
+    /// All inferred links, ordered by where they start.
     ///
     /// # Errors
     /// The store refused.
@@ -132,7 +132,7 @@ impl Graph {
         Ok(links)
     }
 
-    /// The links that nobody stated which start or end at a node, at most [`MAX_ROWS`], ordered by where they start.
+    /// The inferred links that start or end at a node, at most [`MAX_ROWS`], ordered by where they start.
     ///
     /// # Errors
     /// The store refused.
@@ -202,7 +202,7 @@ impl Graph {
     }
 }
 
-/// The name of a graph if it holds a link that nobody stated.
+/// The name of a graph if it holds an inferred link.
 fn inferred_graph(graph: GraphNameRef<'_>) -> Option<&str> {
     match graph {
         GraphNameRef::NamedNode(node) => Some(node.as_str()).filter(|iri| is_inferred_graph(iri)),

@@ -2,17 +2,21 @@
 
 mod code;
 
+use std::collections::BTreeMap;
+
 use backstory_model::{
     edge::Edge,
     entity::{
-        Discussion, Issue, Item, Label, LinkKind, MergeRequest, Milestone, Note, NoteKind, Person, Project,
+        Discussion, Issue, Item, Label, LinkKind, MergeRequest, Milestone, Note, NoteKind, Person, Project, Release,
         SystemEvent, Thread,
     },
-    id::{NS, NodeId, ThreadId, ThreadKind},
+    id::{NS, NodeId, NodeKind, ThreadId, ThreadKind},
     numbers::SharedNumbers,
     redaction::Counts,
     reference::{Context, Forge, extract},
     repository::CommitIdentity,
+    security::SecurityFlag,
+    tracker::{TicketMention, Trackers},
 };
 use jiff::Timestamp;
 use oxigraph::model::{
@@ -20,21 +24,32 @@ use oxigraph::model::{
     vocab::{rdf, xsd},
 };
 
-use super::visibility::CONFIDENTIAL;
-
+/// Marks an item, discussion, note or person as confidential.
+pub(super) const CONFIDENTIAL: &str = "confidential";
 pub(super) const DCTERMS: &str = "http://purl.org/dc/terms/";
 pub(super) const FOAF: &str = "http://xmlns.com/foaf/0.1/";
 pub(super) const SIOC: &str = "http://rdfs.org/sioc/ns#";
 
+/// What is known of what texts refer to.
+#[derive(Clone, Copy)]
+pub(super) struct TextSyntax<'a> {
+    /// What a number means.
+    pub(super) numbers: &'a SharedNumbers,
+    /// How tickets of other trackers are written.
+    pub(super) trackers: &'a Trackers,
+}
+
 /// The quads of an item, all in the graph of that IRI. One may occur more than once; the store keeps a set. What texts
 /// call by number is what has that number. Of a confidential one each node that is its own says so.
-pub(super) fn item_quads(item: &Item, graph: &str, numbers: &SharedNumbers, confidential: bool) -> Vec<Quad> {
-    let mut facts = Facts { graph: NamedNode::new_unchecked(graph).into(), quads: Vec::new(), numbers };
+pub(super) fn item_quads(item: &Item, graph: &str, texts: TextSyntax<'_>, confidential: bool) -> Vec<Quad> {
+    let TextSyntax { numbers, trackers } = texts;
+    let mut facts = Facts { graph: NamedNode::new_unchecked(graph).into(), quads: Vec::new(), numbers, trackers };
     match item {
         Item::Project(project) => facts.project(project),
         Item::Person(person) => facts.person(person),
         Item::Label(label) => facts.label(label),
         Item::Milestone(milestone) => facts.milestone(milestone),
+        Item::Release(release) => facts.release(release),
         Item::Issue(issue) => facts.issue(issue),
         Item::MergeRequest(mr) => facts.merge_request(mr),
         Item::Discussion(discussion) => facts.discussion(discussion),
@@ -59,6 +74,7 @@ struct Facts<'a> {
     graph: GraphName,
     quads: Vec<Quad>,
     numbers: &'a SharedNumbers,
+    trackers: &'a Trackers,
 }
 
 impl Facts<'_> {
@@ -69,7 +85,7 @@ impl Facts<'_> {
 
     fn edge(&mut self, from: &NodeId, edge: Edge, to: &NodeId) {
         let (subject, object) = if edge.reversed() { (to, from) } else { (from, to) };
-        let (subject, object) = (self.numbers.settle(subject), self.numbers.settle(object));
+        let (subject, object) = (self.numbers.resolve(subject), self.numbers.resolve(object));
         self.add(&subject, edge.iri(), node(&object));
     }
 
@@ -100,6 +116,25 @@ impl Facts<'_> {
         }
         for rule in secrets.keys() {
             self.own(subject, "secretKind", rule);
+        }
+    }
+
+    /// The tickets of other trackers that a text names. Only a commit or merge request fixes one.
+    fn tickets(&mut self, from: &NodeId, tickets: BTreeMap<String, TicketMention>) {
+        let can_fix = matches!(from.kind(), NodeKind::Commit | NodeKind::MergeRequest);
+        for (key, TicketMention { url, is_fixed }) in tickets {
+            let ticket = NodeId::Ticket(key.clone());
+            self.class(&ticket, &format!("{NS}Ticket"));
+            self.text(&ticket, format!("{DCTERMS}identifier"), &key);
+            self.link(&ticket, &url);
+            self.edge(from, if is_fixed && can_fix { Edge::Fixes } else { Edge::References }, &ticket);
+        }
+    }
+
+    /// What a text says of security.
+    fn security(&mut self, subject: &NodeId, flags: &[SecurityFlag]) {
+        for flag in flags {
+            self.own(subject, "securityFlag", &flag.id);
         }
     }
 
@@ -181,6 +216,25 @@ impl Facts<'_> {
         }
     }
 
+    /// A release is the tag that it is of, with what the forge says about it.
+    fn release(&mut self, release: &Release) {
+        let id = release.node_id();
+        self.class(&id, &format!("{NS}Release"));
+        self.text(&id, format!("{DCTERMS}title"), &release.name);
+        self.own(&id, "tagName", &release.tag);
+        self.flag(&id, "preliminary", release.preliminary);
+        self.edge(&id, Edge::PartOf, &NodeId::Project(release.project.clone()));
+        if let Some(at) = release.released_at {
+            self.instant(&id, format!("{DCTERMS}issued"), at);
+        }
+        if let Some(author) = &release.author {
+            self.edge(&NodeId::person(author), Edge::Authored, &id);
+        }
+        if let Some(url) = &release.web_url {
+            self.link(&id, url);
+        }
+    }
+
     fn thread(&mut self, id: &ThreadId, thread: &Thread) -> NodeId {
         let node = NodeId::Thread(id.clone());
         self.text(&node, format!("{DCTERMS}title"), &thread.title);
@@ -208,6 +262,10 @@ impl Facts<'_> {
         }
         self.secrets(&node, &thread.secrets());
         self.references(&node, &node, &thread.description, thread.forge, &thread.web_url);
+        if !self.trackers.is_empty() {
+            self.tickets(&node, self.trackers.in_markdown(&format!("{}\n\n{}", thread.title, thread.description)));
+        }
+        self.security(&node, &thread.security_flags());
         node
     }
 
@@ -234,6 +292,7 @@ impl Facts<'_> {
         let id = self.thread(&mr.id, &mr.thread);
         self.class(&id, &format!("{NS}MergeRequest"));
         self.own(&id, "sourceBranch", &mr.source_branch);
+        self.tickets(&id, self.trackers.in_plain_text(&mr.source_branch));
         self.own(&id, "targetBranch", &mr.target_branch);
         self.flag(&id, "draft", mr.draft);
         if let Some(at) = mr.merged_at {
@@ -251,8 +310,14 @@ impl Facts<'_> {
         for issue in &mr.closes {
             // A request that another's description says it closes is not closed by it.
             let issue = issue.clone().into();
-            if matches!(&*self.numbers.settle(&issue), NodeId::Thread(issue) if issue.kind == ThreadKind::Issue) {
+            if matches!(&*self.numbers.resolve(&issue), NodeId::Thread(issue) if issue.kind == ThreadKind::Issue) {
                 self.edge(&id, Edge::Closes, &issue);
+            }
+        }
+        for file in mr.files.iter().filter(|_| mr.merged_at.is_none()) {
+            for path in [Some(&file.path), file.old_path.as_ref()].into_iter().flatten() {
+                let file = self.file_node(&mr.id.project, path);
+                self.edge(&id, Edge::Proposes, &file);
             }
         }
         // The head of an unmerged request is no commit that it was merged as.
@@ -321,6 +386,7 @@ impl Facts<'_> {
         self.secrets(id, &note.secrets());
         let thread = NodeId::Thread(discussion.thread.clone());
         self.references(id, &thread, &note.body, discussion.forge, &discussion.web_url);
+        self.tickets(id, self.trackers.in_markdown(&note.body));
         let Some(position) = &note.position else { return };
         let project = &discussion.thread.project;
         let file = self.file_node(project, &position.new_path);
@@ -360,7 +426,7 @@ impl Facts<'_> {
         let forge_url = forge.url_in(web_url, project).unwrap_or_default();
         let context = Context { forge, project, forge_url };
         for target in extract(markdown, context) {
-            match &*self.numbers.settle(&target) {
+            match &*self.numbers.resolve(&target) {
                 target @ NodeId::Person(_) => self.edge(from, Edge::Mentions, target),
                 target if target == from || target == thread => {}
                 target => self.edge(from, Edge::References, target),

@@ -21,6 +21,8 @@ macro_rules! query {
 pub const CHANGES: Query = query!("changes.rq");
 /// Code entities at the indexed head by their name.
 pub const ENTITIES_BY_NAME: Query = query!("entities_by_name.rq");
+/// Code entities that commits removed, by their name.
+pub const REMOVED_ENTITIES: Query = query!("removed_entities.rq");
 /// How many nodes of each class there are.
 pub const NODE_COUNTS: Query = query!("node_counts.rq");
 

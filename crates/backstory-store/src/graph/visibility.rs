@@ -18,10 +18,11 @@ use oxigraph::{
     sparql::SparqlEvaluator,
 };
 
-use super::{Graph, GraphError, is_of_item, property, quads};
+use super::{
+    Graph, GraphError, is_of_item, property,
+    quads::{self, CONFIDENTIAL},
+};
 
-/// Says of an item, discussion, note or person that only some may see it.
-pub(super) const CONFIDENTIAL: &str = "confidential";
 /// Function of queries: whether the statements of a named graph are visible.
 const IS_VISIBLE: &str = "isVisible";
 
@@ -41,8 +42,8 @@ impl Graph {
         })
     }
 
-    /// Whether the statements of a named graph are visible, whoever made them.
-    fn is_named_graph_visible(&self, name: &str) -> Result<bool, GraphError> {
+    /// Whether the statements of a named graph are visible, be they stated, inferred or generated.
+    pub(super) fn is_named_graph_visible(&self, name: &str) -> Result<bool, GraphError> {
         match inferred_graph_node(name).or_else(|| generated_graph_node(name)) {
             Some(about) => self.shows_node(&about),
             None => Ok(self.is_graph_visible(GraphNameRef::NamedNode(NamedNodeRef::new_unchecked(name)))),

@@ -10,9 +10,10 @@ use super::{
     APPLIED_SEQ, Index, PASSAGES_VERSION,
     error::IndexError,
     maintain::ensure_vector_index,
+    passages::create_passages,
     record, recorded,
     schema::{DOCUMENTS, PASSAGES, documents_indexes, documents_schema, passages_indexes, passages_schema},
-    tables::{connect, count, create, create_passages, ensure_indexes},
+    tables::{connect, count, create, ensure_indexes},
 };
 
 impl Index {
@@ -27,7 +28,7 @@ impl Index {
             // Takes out what an interrupted write left behind.
             self.begin_write().await?;
             self.end_write();
-            let connection = connect(dir).await?;
+            let (connection, _) = connect(dir).await?;
             let seq = recorded(&self.shared.documents, APPLIED_SEQ).await?.unwrap_or(0);
             let passages = self.passages();
             let model = &self.shared.model;

@@ -18,47 +18,8 @@ use jiff::Timestamp;
 use super::{
     error::IndexError,
     rows::{Filterable, instant},
-    types::Projects,
+    types::{DocumentFacts, Projects},
 };
-
-/// What filters and ranking look at. Cheap to clone.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DocumentFacts {
-    /// Id of the issue or merge request it belongs to, its own if it is one.
-    pub thread: Arc<str>,
-    /// What it is.
-    pub kind: DocumentKind,
-    /// Full path of the project.
-    pub project: Arc<str>,
-    /// User name of the author.
-    pub author: Option<Arc<str>>,
-    /// Labels.
-    pub labels: Vec<Arc<str>>,
-    /// State, of what has one.
-    pub state: Option<State>,
-    /// When it was opened or begun.
-    pub created_at: Timestamp,
-    /// How much it weighs among its kind, 0 to 1.
-    pub importance: f32,
-    /// Whether only some may see it.
-    pub confidential: bool,
-    /// Paths of its files, a line end before and after each.
-    paths: Arc<str>,
-    /// Whether it is of a file that says how things must be.
-    pub governing: bool,
-}
-
-impl DocumentFacts {
-    /// Whether it is of a file whose path begins so, or of a commit that changes one.
-    pub fn is_below(&self, prefix: &str) -> bool {
-        self.paths.contains(&beginning(prefix))
-    }
-}
-
-/// How a path that begins so stands among others.
-pub(super) fn beginning(prefix: &str) -> String {
-    format!("\n{prefix}")
-}
 
 /// What documents are called by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +32,7 @@ pub enum Named {
 
 /// What a document says, as far as two states of the index are compared by it: the beginning of the SHA-256 of its
 /// text's hash and its state.
-pub type Imprint = [u8; 8];
+pub type Fingerprint = [u8; 8];
 
 /// The facts of all documents, by id: some 240 bytes each, and the paths of a commit.
 #[derive(Debug, Default)]
@@ -135,7 +96,7 @@ impl Facts {
             importance,
             confidential: of.confidential,
             paths: self.name(&of.paths),
-            governing: of.governing,
+            document_type: of.document_type,
         };
         if let Some(author) = &facts.author {
             self.authors.entry(author.to_lowercase()).or_default().insert(author.clone());
@@ -237,6 +198,19 @@ impl Facts {
         found.into_iter().take(most).map(|(_, id)| id.clone()).collect()
     }
 
+    /// The visible documents that are one of these, or a part of one: at most so many. Looks at all documents.
+    pub(super) fn of_nodes(&self, nodes: &HashSet<String>, visibility: &Visibility, most: usize) -> Vec<Arc<str>> {
+        let is_of_nodes = |id: &str, facts: &DocumentFacts| nodes.contains(id) || nodes.contains(&*facts.thread);
+        let documents = self
+            .documents
+            .iter()
+            .filter(|(id, (facts, _))| is_of_nodes(id, facts) && visibility.allows(&facts.project, facts.confidential));
+        let mut found: Vec<Arc<str>> = documents.map(|(id, _)| id.clone()).collect();
+        found.sort_unstable();
+        found.truncate(most);
+        found
+    }
+
     /// Digest over the ids of all visible documents and what they say; the same in whatever order they came.
     pub(super) fn digest(&self, visibility: &Visibility) -> String {
         let mut digest = SetDigest::default();
@@ -245,11 +219,11 @@ impl Facts {
     }
 
     /// Every visible document and what it says, by id.
-    pub(super) fn imprints(&self, visibility: &Visibility) -> Vec<(String, Imprint)> {
+    pub(super) fn fingerprints(&self, visibility: &Visibility) -> Vec<(String, Fingerprint)> {
         let short = |said: &[u8; 32]| {
-            let mut imprint = Imprint::default();
-            imprint.copy_from_slice(&said[..8]);
-            imprint
+            let mut fingerprint = Fingerprint::default();
+            fingerprint.copy_from_slice(&said[..8]);
+            fingerprint
         };
         let visible =
             self.documents.iter().filter(|(_, (facts, _))| visibility.allows(&facts.project, facts.confidential));

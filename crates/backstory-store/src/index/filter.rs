@@ -2,8 +2,8 @@
 //! expression.
 //!
 //! Both retrievers apply the same conditions. A path is matched in a column with the paths of a file or of what a
-//! commit changes, row by row; so is the mark of governing documents. Names of authors and labels match in any case,
-//! since [`facts`](super::facts) knows their spelling.
+//! commit changes, row by row. Names of authors and labels match in any case, since [`facts`](super::facts) knows their
+//! spelling.
 
 use backstory_model::{filter::Filter, visibility::Visibility};
 use lancedb::{
@@ -12,9 +12,13 @@ use lancedb::{
 };
 
 use super::{
-    facts::{Facts, Named, beginning},
-    schema::{AUTHOR, CONFIDENTIAL, CREATED_AT, GOVERNING, KIND, LABELS, PATHS, PROJECT, STATE},
+    facts::{Facts, Named},
+    schema::{AUTHOR, CONFIDENTIAL, CREATED_AT, DOCUMENT_TYPE, KIND, LABELS, PATHS, PROJECT, STATE, THREAD},
+    types::{beginning, end},
 };
+
+/// Most values in one condition of a query.
+pub(super) const VALUES_PER_QUERY: usize = 1000;
 
 /// What rows of either table must meet.
 #[derive(Clone, Debug)]
@@ -23,13 +27,13 @@ pub(super) enum Condition {
     All,
     /// This.
     Some(Box<Expr>),
-    /// What none can meet: nobody is called so.
+    /// What none can meet: nobody has that name.
     None,
 }
 
 /// What rows must meet to pass the filter and to be visible. Names count in whatever case, as the documents in `facts`
-/// write them.
-pub(super) fn condition(filter: &Filter, visibility: &Visibility, facts: &Facts) -> Condition {
+/// write them. `id` is the column with the id of the document.
+pub(super) fn condition(filter: &Filter, visibility: &Visibility, facts: &Facts, id: &str) -> Condition {
     let mut all = Vec::new();
     if !visibility.shows_confidential() && facts.has_confidential(visibility) {
         all.push(col(CONFIDENTIAL).eq(lit(false)));
@@ -72,11 +76,19 @@ pub(super) fn condition(filter: &Filter, visibility: &Visibility, facts: &Facts)
     if let Some(state) = filter.state {
         all.push(col(STATE).eq(lit(state.as_str())));
     }
-    if filter.governing {
-        all.push(col(GOVERNING).eq(lit(true)));
+    if !filter.projects.is_empty() {
+        all.push(any_of(PROJECT, filter.projects.iter().map(String::as_str)));
     }
-    if let Some(prefix) = &filter.path {
-        all.push(contains(col(PATHS), lit(beginning(prefix))));
+    if !filter.document_types.is_empty() {
+        all.push(any_of(DOCUMENT_TYPE, filter.document_types.iter().map(|document_type| document_type.as_str())));
+    }
+    let below = |prefix: &String| contains(col(PATHS), lit(beginning(prefix)));
+    all.extend(filter.paths.iter().map(below).reduce(Expr::or));
+    let ends = |extension: &str| contains(col(PATHS), lit(end(extension)));
+    all.extend(filter.extensions().into_iter().map(ends).reduce(Expr::or));
+    if !filter.nodes.is_empty() {
+        let of_nodes = |column| any_of(column, filter.nodes.iter().map(String::as_str));
+        all.push(of_nodes(id).or(of_nodes(THREAD)));
     }
     all.into_iter().reduce(Expr::and).map_or(Condition::All, |all| Condition::Some(Box::new(all)))
 }

@@ -2,6 +2,7 @@
 
 use std::{io, path::Path};
 
+use lance_core::cache::CacheBackend as _;
 use lancedb::{
     DistanceType, Table,
     index::{Index as LanceIndex, IndexConfig, vector::IvfSqIndexBuilder},
@@ -15,9 +16,9 @@ use super::{
     tables::{count, create_index},
 };
 
-/// Vectors from which on an index finds the nearest ones; fewer are compared one by one, which is exact.
+/// Number of vectors at which an index finds the nearest ones; fewer are compared one by one, which is exact.
 const VECTORS_TO_INDEX: u64 = 10_000;
-/// Share of vectors that are not in their index from which on it is made anew, as the clusters that it began with are
+/// Share of vectors that are not in their index at which it is rebuilt, as the clusters that it began with are
 /// no longer those of its vectors; as a divisor.
 const NEW_VECTORS_TO_REINDEX: u64 = 4;
 /// Vectors of a cluster of the index,
@@ -26,13 +27,13 @@ const VECTORS_PER_CLUSTER: u32 = 1000;
 pub(super) const CLUSTERS_SEARCHED: usize = 48;
 /// Rows of a file that is not rewritten any more to join it with another.
 const ROWS_PER_FILE: usize = 50_000;
-/// Files of a table from which on they are joined.
+/// Number of files of a table at which they are joined.
 const FILES_TO_COMPACT: usize = 16;
-/// Share of deleted rows from which on they are taken out of their files, as a divisor.
+/// Share of deleted rows at which they are taken out of their files, as a divisor.
 const DELETED_TO_COMPACT: u64 = 5;
 /// Documents that are left for every search to read, rather than to change the full-text index for each of them.
 const DOCUMENTS_TO_READ: u64 = 50;
-/// Parts of the full-text index from which on the small ones become one. Every search looks into all parts.
+/// Number of parts of the full-text index at which the small ones become one. Every search looks into all parts.
 const TEXT_PARTS: u32 = 12;
 /// Versions of the tables younger than this are kept, for the searches that still read them.
 pub const KEPT_VERSIONS: std::time::Duration = std::time::Duration::from_secs(10 * 60);
@@ -60,10 +61,17 @@ impl Index {
             }
             fold_into_indexes(&passages.table).await?;
             prune(&passages.table).await?;
+            self.close_joined_parts().await;
             self.shared.places.tidy(&self.shared.documents).await?;
             passages.places.tidy(&passages.table).await
         })
         .await
+    }
+
+    /// Closes search indexes whose parts were joined. Lance holds what it opened until its cache is full, parts that are
+    /// of no use any more too, and each has a descriptor or two. What is still of use is opened again.
+    pub(super) async fn close_joined_parts(&self) {
+        self.shared.opened.clear().await;
     }
 
     /// Documents that the full-text index does not cover yet. Every search reads all of them.
@@ -84,15 +92,20 @@ impl Index {
 }
 
 /// Makes the documents that were written since the last time a part of the full-text index. Otherwise each search would
-/// cut their texts into words anew.
-pub(super) async fn index_new_text(documents: &Table) -> Result<(), IndexError> {
+/// cut their texts into words again.
+///
+/// Returns whether parts were joined.
+pub(super) async fn index_new_text(documents: &Table) -> Result<bool, IndexError> {
     let stats = documents.index_stats(index_name(SEARCH_TEXT)).await.map_err(IndexError::store(READING_INDEX))?;
-    let Some(stats) = stats.filter(|stats| stats.num_unindexed_rows as u64 > DOCUMENTS_TO_READ) else { return Ok(()) };
+    let Some(stats) = stats.filter(|stats| stats.num_unindexed_rows as u64 > DOCUMENTS_TO_READ) else {
+        return Ok(false);
+    };
     let parts = stats.num_indices.unwrap_or(1);
     // The largest part is the first; `optimize` is what joins it with the others.
     let joined = if parts < TEXT_PARTS { 0 } else { parts - 1 };
     let options = OptimizeOptions::merge(joined as usize).index_names(text_indexes());
-    optimize(documents, OptimizeAction::Index(options)).await
+    optimize(documents, OptimizeAction::Index(options)).await?;
+    Ok(joined > 0)
 }
 
 fn text_indexes() -> Vec<String> {

@@ -19,11 +19,10 @@ use parking_lot::RwLock;
 use super::{
     columns::Columns,
     error::IndexError,
-    filter::any_of,
+    filter::{VALUES_PER_QUERY, any_of},
     not_local,
     schema::ID,
     tables::{count, fetch},
-    vectors::VALUES_PER_QUERY,
 };
 
 /// Column with the address of a row. It changes when files are joined; no other row of the table ever gets it.
@@ -63,7 +62,7 @@ impl Places {
     }
 
     /// The documents of the rows at addresses, in their order; the table is asked for those that are not known yet. It
-    /// is to be the [snapshot](super::tables::snapshot) that they were found in: a row that it does not have has none.
+    /// must be the [snapshot](super::tables::snapshot) that they were found in: a row that it does not have has none.
     pub(super) async fn find(&self, table: &Table, addresses: &[u64]) -> Result<Vec<Option<Arc<str>>>, IndexError> {
         let mut unknown: Vec<u64> = {
             let known = self.known.read();

@@ -14,16 +14,16 @@ use super::{
     Index,
     columns::{Columns, numbers, vector},
     error::IndexError,
-    filter::{Condition, any_of, condition},
+    filter::{Condition, VALUES_PER_QUERY, any_of, condition},
     maintain::CLUSTERS_SEARCHED,
+    passages::Passages,
     places::addresses,
     rows::{STORED_COLUMNS, stored_documents},
     schema::{
         CONFIDENTIAL, DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, WORD_COUNTS, WORDS, analyzer,
     },
-    tables::{Passages, fetch, snapshot},
-    types::{Hit, PassageHit, PassageId, StoredDocument},
-    vectors::VALUES_PER_QUERY,
+    tables::{fetch, snapshot},
+    types::{Hit, PassageId, StoredDocument, VectorHit},
     words::Bm25,
 };
 
@@ -55,7 +55,7 @@ impl Index {
             if terms.is_empty() || limit == 0 {
                 return Ok(Vec::new());
             }
-            let condition = self.condition(filter);
+            let condition = self.condition(filter, ID);
             if matches!(condition, Condition::None) {
                 return Ok(Vec::new());
             }
@@ -71,7 +71,7 @@ impl Index {
             }
             let mut seen = HashSet::new();
             let terms = terms.iter().map(|token| term_id(&token.text)).filter(|term| seen.insert(*term));
-            let statistics = self.counted().census.word_statistics(&self.visibility, &terms.collect::<Vec<_>>());
+            let statistics = self.counted().stats.word_statistics(&self.visibility, &terms.collect::<Vec<_>>());
             let mut hits = Box::pin(self.score(hits, &Bm25::new(&statistics))).await?;
             hits.truncate(limit);
             Ok(hits)
@@ -129,20 +129,20 @@ impl Index {
         Ok(hits)
     }
 
-    fn condition(&self, filter: &Filter) -> Condition {
-        condition(filter, &self.visibility, &self.counted().census.facts)
+    fn condition(&self, filter: &Filter, id: &str) -> Condition {
+        condition(filter, &self.visibility, &self.counted().stats.facts, id)
     }
 
     /// Whether there is anything that it does not show.
     fn hides_anything(&self) -> bool {
-        self.counted().census.facts.has_hidden(&self.visibility)
+        self.counted().stats.facts.has_hidden(&self.visibility)
     }
 
     /// A row may have been found as it was before its document became confidential.
     fn retain_visible<T>(&self, found: &mut Vec<T>, document: impl Fn(&T) -> &String) {
         if !self.visibility.allows_everything() {
             let counted = self.counted();
-            found.retain(|of| counted.census.facts.shows(document(of), &self.visibility));
+            found.retain(|of| counted.stats.facts.shows(document(of), &self.visibility));
         }
     }
 
@@ -152,14 +152,14 @@ impl Index {
     ///
     /// # Errors
     /// [`Vector`](IndexError::Vector) if it cannot be one of the model, or if the store fails.
-    pub async fn semantic(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Vec<PassageHit>, IndexError> {
+    pub async fn semantic(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Vec<VectorHit>, IndexError> {
         self.guarded(async {
             self.check_vector(vector, || "the query's vector".to_owned())?;
             let limit = limit.min(MAX_HITS);
             if self.passages().foreign.is_some() || limit == 0 {
                 return Ok(Vec::new());
             }
-            let condition = self.condition(filter);
+            let condition = self.condition(filter, DOCUMENT);
             if matches!(condition, Condition::None) {
                 return Ok(Vec::new());
             }
@@ -181,12 +181,7 @@ impl Index {
     }
 
     /// The nearest passages, the nearest first, equally near ones by document.
-    async fn nearest(
-        &self,
-        vector: &[f32],
-        condition: &Condition,
-        limit: usize,
-    ) -> Result<Vec<PassageHit>, IndexError> {
+    async fn nearest(&self, vector: &[f32], condition: &Condition, limit: usize) -> Result<Vec<VectorHit>, IndexError> {
         let Passages { table, places, .. } = self.passages();
         let table = snapshot(&table).await?;
         let mut search = table
@@ -209,7 +204,7 @@ impl Index {
             let documents = places.find(&table, addresses(&batch)?).await?;
             let found = documents.iter().zip(columns.float(DISTANCE)?.values());
             hits.extend(found.filter_map(|(id, distance)| {
-                Some(PassageHit { document: id.as_ref()?.to_string(), score: 1.0 - distance })
+                Some(VectorHit { document: id.as_ref()?.to_string(), score: 1.0 - distance })
             }));
         }
         self.retain_visible(&mut hits, |hit| &hit.document);
@@ -232,7 +227,7 @@ impl Index {
                 let (ids, documents, texts) = (columns.text(ID)?, columns.text(DOCUMENT)?, columns.text(TEXT)?);
                 let (counted, confidential) = (self.counted(), columns.flag(CONFIDENTIAL)?);
                 let is_visible = |row: &usize| {
-                    counted.census.facts.shows(documents.value(*row), &self.visibility)
+                    counted.stats.facts.shows(documents.value(*row), &self.visibility)
                         && (self.visibility.shows_confidential() || !confidential.value(*row))
                 };
                 let seen = (0..batch.num_rows()).filter(is_visible);

@@ -21,17 +21,15 @@ use backstory_model::{
 use jiff::Timestamp;
 
 use super::{
-    census::DocumentWords,
     columns::{Columns, texts},
     error::IndexError,
-    facts::DocumentFacts,
     schema::{
-        AUTHOR, CONFIDENTIAL, CONTENT_HASH, CREATED_AT, DOCUMENT, FILTER_COLUMNS, GOVERNING, ID, KIND, LABELS,
+        AUTHOR, CONFIDENTIAL, CONTENT_HASH, CREATED_AT, DOCUMENT, DOCUMENT_TYPE, FILTER_COLUMNS, ID, KIND, LABELS,
         LINE_END, LINE_START, PATH, PATHS, PROJECT, STATE, TEXT, THREAD, TITLE, UPDATED_AT, URL, VECTOR,
         documents_schema,
     },
-    types::{NewPassage, StoredDocument},
-    words::WordCounts,
+    types::{DocumentFacts, NewPassage, StoredDocument},
+    words::{DocumentWords, WordCounts},
 };
 
 /// The columns of a document that filters look at; its passages have them too.
@@ -47,8 +45,7 @@ pub(super) struct Filterable {
     pub(super) confidential: bool,
     /// Paths of its files, a line end before and after each; empty if it has none.
     pub(super) paths: String,
-    /// Whether it says how things must be.
-    pub(super) governing: bool,
+    pub(super) document_type: DocumentType,
 }
 
 /// A row of `documents`.
@@ -96,7 +93,7 @@ impl DocumentRow {
                 created_at: document.created_at.as_millisecond(),
                 confidential: document.confidential,
                 paths: paths_of(document),
-                governing: DocumentType::of(document.kind, document.path.as_deref()).is_governing(),
+                document_type: DocumentType::of(document.kind, document.path.as_deref()),
             },
             content_hash: sha256_hex(&text),
             row_hash: String::new(),
@@ -201,7 +198,7 @@ fn filter_column(name: &str, rows: &[&Filterable]) -> ArrayRef {
         CREATED_AT => Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.created_at))),
         CONFIDENTIAL => Arc::new(rows.iter().map(|row| Some(row.confidential)).collect::<BooleanArray>()),
         PATHS => column(rows, |row| &row.paths),
-        GOVERNING => Arc::new(rows.iter().map(|row| Some(row.governing)).collect::<BooleanArray>()),
+        DOCUMENT_TYPE => Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.document_type.as_str()))),
         _ => {
             let mut labels = ListBuilder::new(StringBuilder::new());
             for row in rows {
@@ -330,8 +327,8 @@ pub(super) fn filterables(batch: &RecordBatch) -> Result<Vec<Filterable>, IndexE
     let (threads, projects, authors) = (columns.text(THREAD)?, columns.text(PROJECT)?, columns.text(AUTHOR)?);
     let (kinds, states) = (columns.text(KIND)?, columns.text(STATE)?);
     let (labels, created) = (columns.lists(LABELS)?, columns.integer(CREATED_AT)?);
-    let (confidential, governing) = (columns.flag(CONFIDENTIAL)?, columns.flag(GOVERNING)?);
-    let paths = columns.text(PATHS)?;
+    let confidential = columns.flag(CONFIDENTIAL)?;
+    let (paths, document_types) = (columns.text(PATHS)?, columns.text(DOCUMENT_TYPE)?);
     (0..batch.num_rows())
         .map(|row| {
             Ok(Filterable {
@@ -344,7 +341,7 @@ pub(super) fn filterables(batch: &RecordBatch) -> Result<Vec<Filterable>, IndexE
                 created_at: created.value(row),
                 confidential: confidential.value(row),
                 paths: paths.value(row).to_owned(),
-                governing: governing.value(row),
+                document_type: document_type(document_types.value(row))?,
             })
         })
         .collect()
@@ -352,6 +349,10 @@ pub(super) fn filterables(batch: &RecordBatch) -> Result<Vec<Filterable>, IndexE
 
 fn kind(name: &str) -> Result<DocumentKind, IndexError> {
     DocumentKind::from_name(name).ok_or_else(|| unknown("kind", name))
+}
+
+fn document_type(name: &str) -> Result<DocumentType, IndexError> {
+    DocumentType::from_name(name).ok_or_else(|| unknown("type of document", name))
 }
 
 fn state(name: &str) -> Result<State, IndexError> {

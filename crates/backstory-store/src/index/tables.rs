@@ -4,6 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use arrow::{array::RecordBatch, datatypes::SchemaRef};
 use futures::TryStreamExt as _;
+use lance_core::cache::{QuickCacheBackend, QuickCacheShardPolicy};
 use lancedb::{
     Connection, ObjectStoreRegistry, Session, Table,
     arrow::SendableRecordBatchStream,
@@ -14,12 +15,7 @@ use lancedb::{
 
 use super::{
     error::IndexError,
-    places::Places,
-    schema::{
-        DOCUMENT, DOCUMENTS, FORMAT, PASSAGES, documents_indexes, documents_schema, format_of, index_name, model_of,
-        passages_indexes, passages_schema,
-    },
-    types::ModelTag,
+    schema::{DOCUMENTS, FORMAT, PASSAGES, documents_indexes, documents_schema, format_of, index_name},
 };
 
 /// Most bytes of opened indexes kept in memory, for each open index. Lance's own default is 6 GiB.
@@ -27,23 +23,19 @@ const INDEX_CACHE: usize = 256 << 20;
 /// Most bytes of file and table metadata kept in memory, for each open index. Lance's own default is 1 GiB.
 const METADATA_CACHE: usize = 64 << 20;
 
-/// The passages and whose vectors they have.
-#[derive(Clone)]
-pub(super) struct Passages {
-    pub(super) table: Table,
-    /// The model of the vectors, if it is not the one the index was opened for.
-    pub(super) foreign: Option<ModelTag>,
-    /// Which document each row is of.
-    pub(super) places: Places,
-}
+/// A connection to a directory, and what it keeps of opened search indexes.
+pub(super) type Connected = (Connection, Arc<QuickCacheBackend>);
 
 /// Connects to a directory, which need not exist yet.
-pub(super) async fn connect(dir: &Path) -> Result<Connection, IndexError> {
+pub(super) async fn connect(dir: &Path) -> Result<Connected, IndexError> {
     // An absolute path can never be taken for the address of a remote database.
     let absolute = std::path::absolute(dir).map_err(|error| damaged(dir, error))?;
     let uri = absolute.to_str().ok_or_else(|| damaged(dir, "its path is not UTF-8"))?;
-    let session = Session::new(INDEX_CACHE, METADATA_CACHE, Arc::new(ObjectStoreRegistry::default()));
-    Box::pin(lancedb::connect(uri).session(Arc::new(session)).execute()).await.map_err(|error| damaged(dir, error))
+    let opened = Arc::new(QuickCacheBackend::with_shard_policy(INDEX_CACHE, QuickCacheShardPolicy::Single));
+    let stores = Arc::new(ObjectStoreRegistry::default());
+    let session = Session::with_index_cache_backend(opened.clone(), METADATA_CACHE, stores);
+    let connection = Box::pin(lancedb::connect(uri).session(Arc::new(session)).execute()).await;
+    Ok((connection.map_err(|error| damaged(dir, error))?, opened))
 }
 
 pub(super) fn damaged(dir: &Path, reason: impl std::fmt::Display) -> IndexError {
@@ -94,34 +86,6 @@ pub(super) async fn open_documents(connection: &Connection, dir: &Path) -> Resul
     }
     ensure_indexes(&table, documents_indexes()).await?;
     Ok(table)
-}
-
-/// Opens `passages`. If it has vectors of another model they are left there, as somebody may want them back.
-pub(super) async fn open_passages(
-    connection: &Connection,
-    dir: &Path,
-    model: &ModelTag,
-) -> Result<Passages, IndexError> {
-    let Some(table) = open(connection, dir, PASSAGES).await? else {
-        return create_passages(connection, model).await;
-    };
-    let schema = table.schema().await.map_err(|error| damaged(dir, error))?;
-    let found = model_of(&schema).ok_or_else(|| damaged(dir, "it does not say which model its vectors are of"))?;
-    if found == *model {
-        ensure_indexes(&table, passages_indexes()).await?;
-        return Ok(Passages { table, foreign: None, places: Places::new(DOCUMENT) });
-    }
-    if count(&table).await? == 0 {
-        return create_passages(connection, model).await;
-    }
-    Ok(Passages { table, foreign: Some(found), places: Places::new(DOCUMENT) })
-}
-
-/// Creates `passages` for a model, in place of one that may be there.
-pub(super) async fn create_passages(connection: &Connection, model: &ModelTag) -> Result<Passages, IndexError> {
-    let table = create(connection, PASSAGES, passages_schema(model)).await?;
-    ensure_indexes(&table, passages_indexes()).await?;
-    Ok(Passages { table, foreign: None, places: Places::new(DOCUMENT) })
 }
 
 pub(super) async fn create(connection: &Connection, name: &str, schema: SchemaRef) -> Result<Table, IndexError> {

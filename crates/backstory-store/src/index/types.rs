@@ -1,15 +1,15 @@
 //! The inputs and results of the index.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use backstory_model::{
     document::Document,
+    document_type::DocumentType,
+    entity::State,
     filter::{DocumentKind, Filter},
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-
-use super::facts::DocumentFacts;
 
 /// The model that makes the vectors. Vectors of different models cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,7 +41,11 @@ pub enum Projects<'a> {
 impl<'a> Projects<'a> {
     /// Those that a filter lets through.
     pub fn of(filter: &'a Filter) -> Self {
-        filter.project.as_ref().map_or(Self::All, |project| Self::Only(std::slice::from_ref(project)))
+        match &filter.project {
+            Some(project) => Self::Only(std::slice::from_ref(project)),
+            None if filter.projects.is_empty() => Self::All,
+            None => Self::Only(&filter.projects),
+        }
     }
 
     pub(super) fn contain(self, project: &str) -> bool {
@@ -111,7 +115,7 @@ pub struct Hit {
 
 /// A document that vector search found, by its best passage.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PassageHit {
+pub struct VectorHit {
     /// Id of the document.
     pub document: String,
     /// Cosine similarity, -1 to 1.
@@ -152,6 +156,60 @@ pub struct StoredPassage {
     pub similarity: f32,
     /// Which of the query's terms it has, as [`QueryTerms::found_in`](backstory_model::terms::QueryTerms::found_in) says it.
     pub found: u64,
+}
+
+/// What filters and ranking look at. Cheap to clone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DocumentFacts {
+    /// Id of the issue or merge request it belongs to, its own if it is one.
+    pub thread: Arc<str>,
+    /// What it is.
+    pub kind: DocumentKind,
+    /// Full path of the project.
+    pub project: Arc<str>,
+    /// User name of the author.
+    pub author: Option<Arc<str>>,
+    /// Labels.
+    pub labels: Vec<Arc<str>>,
+    /// State, of what has one.
+    pub state: Option<State>,
+    /// When it was opened or begun.
+    pub created_at: Timestamp,
+    /// How much it weighs among its kind, 0 to 1.
+    pub importance: f32,
+    /// Whether only some may see it.
+    pub confidential: bool,
+    /// Paths of its files, a line end before and after each.
+    pub(super) paths: Arc<str>,
+    /// What it is for.
+    pub document_type: DocumentType,
+}
+
+impl DocumentFacts {
+    /// Whether it belongs to a file whose path starts with this, or to a commit that changes one.
+    pub fn is_below(&self, prefix: &str) -> bool {
+        self.paths.contains(&beginning(prefix))
+    }
+
+    /// Whether one of its paths has this extension.
+    pub fn has_extension(&self, extension: &str) -> bool {
+        self.paths.contains(&end(extension))
+    }
+
+    /// Path of its file, or the paths that the commit changes.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.paths.split('\n').filter(|path| !path.is_empty())
+    }
+}
+
+/// The text by which a path is found among others that are joined with line ends.
+pub(super) fn beginning(prefix: &str) -> String {
+    format!("\n{prefix}")
+}
+
+/// The text by which paths with an extension are found among others.
+pub(super) fn end(extension: &str) -> String {
+    format!(".{extension}\n")
 }
 
 /// A document as the index keeps it.

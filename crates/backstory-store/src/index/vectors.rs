@@ -13,15 +13,13 @@ use lancedb::{
 use super::{
     columns::{Columns, vector},
     error::IndexError,
-    filter::any_of,
+    filter::{VALUES_PER_QUERY, any_of},
     schema::{PASSAGES, TEXT_HASH, VECTOR, model_of},
     tables::{connect, damaged, fetch, open},
     types::ModelTag,
 };
 use crate::guard::catch_panic_async;
 
-/// Values in one condition of a query.
-pub(super) const VALUES_PER_QUERY: usize = 1000;
 /// Vectors of deleted passages that are remembered until their document is embedded again.
 const REMEMBERED: usize = 4096;
 
@@ -45,7 +43,7 @@ impl Vectors {
         if !dir.is_dir() {
             return Ok(None);
         }
-        let connection = connect(dir).await?;
+        let (connection, _) = connect(dir).await?;
         let Some(table) = open(&connection, dir, PASSAGES).await? else { return Ok(None) };
         let schema = table.schema().await.map_err(IndexError::store("read a table"))?;
         Ok((model_of(&schema).as_ref() == Some(model)).then(|| Self { table, path: dir.to_owned() }))

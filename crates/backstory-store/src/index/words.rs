@@ -6,9 +6,14 @@
 
 use std::collections::BTreeMap;
 
+use arrow::array::RecordBatch;
 use backstory_model::terms::{TermId, term_id};
 
-use super::{error::IndexError, schema::analyzer};
+use super::{
+    columns::{Columns, numbers},
+    error::IndexError,
+    schema::{TERMS, WORD_TOTAL, WORDS, analyzer},
+};
 
 /// How soon more occurrences of a word count less, and how much long texts do: as in the store.
 const K1: f32 = 1.2;
@@ -28,6 +33,30 @@ impl WordCounts {
     pub(super) fn total(&self) -> u64 {
         self.counts.iter().map(|count| u64::from(*count)).sum()
     }
+}
+
+/// What a document adds to how often words occur.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DocumentWords {
+    /// Its different terms.
+    pub(super) terms: Vec<TermId>,
+    /// The different words by which full-text search finds it.
+    pub(super) words: Vec<TermId>,
+    /// How many words it has.
+    pub(super) total: u64,
+}
+
+/// Reads what each document of a batch adds to how often words occur.
+pub(super) fn document_words(batch: &RecordBatch) -> Result<Vec<DocumentWords>, IndexError> {
+    let columns = Columns(batch);
+    let (terms, words) = (columns.lists(TERMS)?, columns.lists(WORDS)?);
+    let totals = columns.integer(WORD_TOTAL)?;
+    let of_row = |row| DocumentWords {
+        terms: numbers(terms, row),
+        words: numbers(words, row),
+        total: totals.value(row).unsigned_abs(),
+    };
+    Ok((0..batch.num_rows()).map(of_row).collect())
 }
 
 /// Returns what cuts texts into words and counts these.

@@ -12,11 +12,11 @@ use lancedb::{
 
 use super::{
     APPLIED_SEQ, Index, PASSAGES_VERSION,
-    census::{DocumentWords, document_words},
     columns::{Columns, vector},
     error::IndexError,
-    filter::any_of,
+    filter::{VALUES_PER_QUERY, any_of},
     maintain::index_new_text,
+    passages::create_passages,
     record, recorded,
     rows::{
         DocumentPassages, DocumentRow, Filterable, documents_batch, filterables, passages_batch, with_filter_columns,
@@ -25,10 +25,9 @@ use super::{
         CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, ROW_HASH, TERMS, TEXT_HASH, THREAD, VECTOR, WORD_TOTAL, WORDS,
         passages_schema,
     },
-    tables::{create_passages, fetch},
+    tables::fetch,
     types::{ApplyCounts, NewPassages, PendingDocument, ThreadDocuments},
-    vectors::VALUES_PER_QUERY,
-    words::word_counter,
+    words::{DocumentWords, document_words, word_counter},
 };
 
 /// Threads that are written in one commit.
@@ -75,8 +74,8 @@ impl Index {
                 applied.unchanged += step.unchanged;
                 applied.deleted += step.deleted;
             }
-            if applied.written > 0 {
-                index_new_text(&self.shared.documents).await?;
+            if applied.written > 0 && index_new_text(&self.shared.documents).await? {
+                self.close_joined_parts().await;
             }
             self.record_seq(seq).await?;
             self.end_write();
@@ -114,22 +113,22 @@ impl Index {
         }
 
         let mut counted = self.counted();
-        let census = &mut counted.census;
+        let stats = &mut counted.stats;
         for id in gone.iter().copied() {
             let old = &stored[id];
-            census.remove_pending(id);
-            census.remove(id, &old.filterable, &old.words);
-            census.facts.remove(id);
+            stats.remove_pending(id);
+            stats.remove(id, &old.filterable, &old.words);
+            stats.facts.remove(id);
         }
         for row in &changed {
             let old = stored.get(&row.id);
             if let Some(old) = old {
-                census.remove(&row.id, &old.filterable, &old.words);
+                stats.remove(&row.id, &old.filterable, &old.words);
             }
-            census.facts.insert(&row.id, &row.filterable, row.importance, &row.content_hash)?;
-            census.add(&row.id, &row.filterable, &row.document_words());
+            stats.facts.insert(&row.id, &row.filterable, row.importance, &row.content_hash)?;
+            stats.add(&row.id, &row.filterable, &row.document_words());
             if old.is_none_or(|old| old.content_hash != row.content_hash) {
-                census.add_pending(pending(row));
+                stats.add_pending(pending(row));
             }
         }
         Ok(ApplyCounts {
@@ -166,7 +165,7 @@ impl Index {
         // Documents that are pending have none; of another model's it is not known which have.
         let embedded: Vec<&str> = {
             let counted = self.counted();
-            documents.iter().copied().filter(|id| !ours || !counted.census.is_pending(id)).collect()
+            documents.iter().copied().filter(|id| !ours || !counted.stats.is_pending(id)).collect()
         };
         for documents in embedded.chunks(VALUES_PER_QUERY).filter(|_| ours) {
             let condition = any_of(DOCUMENT, documents.iter().copied());
@@ -181,7 +180,7 @@ impl Index {
         }
         delete_where(&passages.table, DOCUMENT, &embedded).await?;
         if ours {
-            self.counted().census.passages_removed(&embedded);
+            self.counted().stats.passages_removed(&embedded);
         }
         Ok(())
     }
@@ -190,7 +189,7 @@ impl Index {
     pub(super) async fn delete_stale(&self, documents: &[String]) -> Result<(), IndexError> {
         let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
         delete_where(&self.passages().table, DOCUMENT, &documents).await?;
-        self.counted().census.passages_removed(&documents);
+        self.counted().stats.passages_removed(&documents);
         Ok(())
     }
 
@@ -266,15 +265,15 @@ impl Index {
         }
         let embedded: Vec<&str> = {
             let counted = self.counted();
-            taken.iter().map(|of| of.document).filter(|id| !counted.census.is_pending(id)).collect()
+            taken.iter().map(|of| of.document).filter(|id| !counted.stats.is_pending(id)).collect()
         };
         if !embedded.is_empty() {
             self.delete_passages(&embedded).await?;
             let mut counted = self.counted();
-            let census = &mut counted.census;
+            let stats = &mut counted.stats;
             for id in embedded {
                 let (content_hash, filterable) = &current[id];
-                census.add_pending(PendingDocument {
+                stats.add_pending(PendingDocument {
                     id: id.to_owned(),
                     kind: filterable.kind,
                     project: filterable.project.clone(),
@@ -287,11 +286,11 @@ impl Index {
         let table = self.passages().table;
         Box::pin(table.add(batch.clone()).execute()).await.map_err(IndexError::store("store passages"))?;
         let mut counted = self.counted();
-        let census = &mut counted.census;
-        census.sketches.add(&batch)?;
+        let stats = &mut counted.stats;
+        stats.quantized.add(&batch)?;
         for of in taken {
-            census.passages_added(of.document, of.passages.len() as u64);
-            census.remove_pending(of.document);
+            stats.passages_added(of.document, of.passages.len() as u64);
+            stats.remove_pending(of.document);
         }
         Ok(())
     }

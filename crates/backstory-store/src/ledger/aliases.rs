@@ -13,24 +13,26 @@ use serde_json::Value;
 
 use super::{
     Ledger, LedgerError, NewItem, StoredItem, chats,
-    commit::{bury, upsert},
     erase::Erased,
     forgotten::{AuditAction, ForgottenKind, record},
+    operations,
     row::{COLUMNS, RawItem, raw, unpack},
-    to_i64, written,
+    to_i64,
+    write::{tombstone, upsert},
+    written,
 };
 
 /// Items that are rewritten at once.
 const BATCH: u64 = 1000;
 
 impl Ledger {
-    /// The names that stand in the place of those of people who were forgotten. Costs nothing.
+    /// The names that stand in place of those of people who were forgotten. Costs nothing.
     pub fn aliases(&self) -> Arc<Aliases> {
         self.aliases.read().clone()
     }
 
     /// Replaces a person by an alias in every payload, conversation and summary, and puts keyed hashes of all that they are
-    /// called on the list, so that what comes is treated likewise, in one transaction. Their profile, and what commits know
+    /// called on the list, so that what is ingested later is treated the same, in one transaction. Their profile, and what commits know
     /// them by, leave marks that they are gone, for the projections. Says how much that was, and the alias: the one that
     /// they have, if some of it was on the list before.
     ///
@@ -56,7 +58,7 @@ impl Ledger {
                 params![hash, alias, at.as_millisecond(), reason],
             )?;
         }
-        let audit = record(&tx, AuditAction::Forget, ForgottenKind::Person, &alias, reason, at)?;
+        let audit = record(&tx, &self.actor, AuditAction::Forget, (ForgottenKind::Person, &alias), reason, at)?;
         let aliases = aliases(&tx)?;
         let mut erased = Erased { audit, ..Erased::default() };
         rewrite_items(&tx, &aliases, at, &mut erased)?;
@@ -64,6 +66,8 @@ impl Ledger {
         let called: Vec<String> = called.map(|name| name.to_lowercase()).collect();
         erased.written = written::delete_mentioning(&tx, &called)?;
         erased.messages = chats::rewrite(&tx, &aliases)?;
+        operations::forget(&tx, None)?;
+        tx.execute("UPDATE deliveries SET sender = ?2 WHERE lower(sender) = lower(?1)", [&names.id, &alias])?;
         tx.commit()?;
         self.know(aliases);
         Ok((erased, alias))
@@ -79,7 +83,7 @@ impl Ledger {
         let names = PersonNames { id: username.to_owned(), ..PersonNames::default() };
         let Some(alias) = listed(&tx, &names.hashes(&key(&tx)?)[0])? else { return Ok(false) };
         tx.execute("DELETE FROM forgotten WHERE kind = 'person' AND alias = ?1", [&alias])?;
-        record(&tx, AuditAction::Undo, ForgottenKind::Person, &alias, reason, at)?;
+        record(&tx, &self.actor, AuditAction::Undo, (ForgottenKind::Person, &alias), reason, at)?;
         let left = aliases(&tx)?;
         tx.commit()?;
         self.know(left);
@@ -150,7 +154,7 @@ fn rewrite_items(
             let item = NewItem { project, kind, key, thread, updated_at, secrets, confidential, payload };
             let Cow::Owned(rewritten) = aliased(&item, aliases) else { continue };
             if rewritten.key != item.key {
-                bury(tx, &item.project, item.kind, &item.key, at)?;
+                tombstone(tx, &item.project, item.kind, &item.key, at)?;
                 erased.people += 1;
             }
             erased.items += u64::from(upsert(tx, &rewritten, fetched_at)?);

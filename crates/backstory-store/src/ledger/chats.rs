@@ -1,19 +1,24 @@
 //! Stored conversations; making an answer belongs to `engine::chat`.
 
-use backstory_model::alias::Aliases;
+use backstory_model::{
+    alias::Aliases,
+    entity::ItemKind,
+    id::{ThreadId, ThreadKind},
+};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Ledger, LedgerError, REMOVED_ANSWER_TEXT,
-    erase::stands_on,
-    forgotten,
+    Ledger, LedgerError, Subject, forgotten,
     row::{COMPRESSOR, unpacked},
     time, to_i64,
     visibility::project_clause,
 };
+
+/// The text that replaces an answer that was removed, and its question, which may quote the same.
+pub const REMOVED_ANSWER_TEXT: &str = "[Removed: the answer cited something that was forgotten.]";
 
 /// A conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +56,7 @@ impl Role {
     }
 }
 
-/// What is to be stored of a message.
+/// A message to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMessage {
     /// Who says it.
@@ -80,7 +85,7 @@ pub struct Message {
 const CHATS: &str = "SELECT id, project, created_at, (SELECT COUNT(*) FROM messages WHERE chat = chats.id),
     (SELECT text FROM messages WHERE chat = chats.id AND number = 1) FROM chats";
 
-/// What conversations must meet to be visible: whoever has asked in them saw no more, and the project is visible that
+/// What conversations must meet to be visible: all who have asked in them saw no more, and the project is visible that
 /// they are narrowed to. `parameter` is the number of the parameter that takes [`Ledger::visible_projects`].
 fn chat_clause(ledger: &Ledger, parameter: u32) -> String {
     format!(
@@ -107,6 +112,20 @@ impl Ledger {
         Ok(connection.last_insert_rowid())
     }
 
+    /// An issue that is known and has become confidential takes the conversations with it that cite it.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub fn hide_answers(&self, issue: &ThreadId) -> Result<(), LedgerError> {
+        if self.item(&issue.project, ItemKind::Issue, &issue.short())?.is_none() {
+            return Ok(());
+        }
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        hide_answers(&tx, &issue.project, &issue.short())?;
+        Ok(tx.commit()?)
+    }
+
     /// How many conversations there are.
     ///
     /// # Errors
@@ -116,16 +135,17 @@ impl Ledger {
         Ok(count.unsigned_abs())
     }
 
-    /// The conversations, newest first, at most `limit`.
+    /// The conversations, newest first, those before a number if one is given, at most `limit`.
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn chats(&self, limit: usize) -> Result<Vec<Chat>, LedgerError> {
+    pub fn chats(&self, before: Option<i64>, limit: usize) -> Result<Vec<Chat>, LedgerError> {
         let connection = self.lock();
         let visible = chat_clause(self, 2);
         let mut statement =
-            connection.prepare_cached(&format!("{CHATS} WHERE TRUE {visible} ORDER BY id DESC LIMIT ?1"))?;
-        let rows = statement.query_map(params![to_i64(limit as u64), self.visible_projects()], chat)?;
+            connection.prepare_cached(&format!("{CHATS} WHERE id < ?3 {visible} ORDER BY id DESC LIMIT ?1"))?;
+        let bounds = params![to_i64(limit as u64), self.visible_projects(), before.unwrap_or(i64::MAX)];
+        let rows = statement.query_map(bounds, chat)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -140,7 +160,7 @@ impl Ledger {
 
     /// Adds messages to a conversation, all or none; says the number of the last. `None` if there is no such
     /// conversation, or it would have more than `most` messages. From then on only those may see the conversation who see
-    /// at least as much as whoever asks: the projects, and what is confidential if there is any. Where an answer stands on something that was forgotten
+    /// at least as much as the caller: the projects, and what is confidential if there is any. Where an answer stands on something that was forgotten
     /// meanwhile, [`REMOVED_ANSWER_TEXT`] takes the place of it and its question; people who were have their aliases.
     ///
     /// # Errors
@@ -228,7 +248,7 @@ impl Ledger {
     }
 }
 
-/// Messages as they are stored: without the answers that stand on something that was forgotten, and their questions, and
+/// Messages as they are stored: without the answers that cite something that was forgotten, and their questions, and
 /// with aliases for people who were.
 fn without_forgotten(
     tx: &Transaction<'_>,
@@ -239,7 +259,7 @@ fn without_forgotten(
     for at in 0..kept.len() {
         let Some(json) = &kept[at].answer else { continue };
         let mut answer: Value = serde_json::from_slice(json).unwrap_or_default();
-        if subjects.iter().any(|subject| stands_on(&answer, subject)) {
+        if subjects.iter().any(|subject| cites(&answer, subject)) {
             kept[at] = NewMessage { text: REMOVED_ANSWER_TEXT.to_owned(), answer: None, ..kept[at] };
             if let Some(question) = kept[..at].last_mut().filter(|before| before.role == Role::User) {
                 question.text = REMOVED_ANSWER_TEXT.to_owned();
@@ -311,4 +331,52 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
         answer: row.get(3)?,
         created_at: time(row.get(4)?),
     })
+}
+
+/// Conversation and number of the answers that cite a subject.
+fn answers_citing(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(i64, i64)>, LedgerError> {
+    let mut concerned = Vec::new();
+    let mut statement = tx.prepare("SELECT chat, number, answer FROM messages WHERE answer IS NOT NULL")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let answer = unpacked(row.get_ref(2)?.as_bytes().unwrap_or_default());
+        let answer = answer.ok().and_then(|json| serde_json::from_slice::<Value>(&json).ok());
+        // What cannot be read may cite it too.
+        if answer.is_none_or(|answer| cites(&answer, subject)) {
+            concerned.push((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+        }
+    }
+    Ok(concerned)
+}
+
+/// Removes the answers that cite a subject; a sentence replaces them.
+pub(super) fn remove_answers(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, LedgerError> {
+    let concerned = answers_citing(tx, subject)?;
+    for (chat, number) in &concerned {
+        tx.execute(
+            "UPDATE messages SET text = ?4, answer = NULL
+             WHERE chat = ?1 AND (number = ?2 OR number = ?3 AND role = 'user')",
+            params![chat, number, number - 1, REMOVED_ANSWER_TEXT],
+        )?;
+    }
+    Ok(concerned.len() as u64)
+}
+
+/// Whether an answer cites a subject.
+fn cites(answer: &Value, subject: &Subject) -> bool {
+    let citations = answer["citations"].as_array().into_iter().flatten().map(|citation| &citation["id"]);
+    let mut references = citations.chain([&answer["standing"]["id"]]).filter_map(Value::as_str);
+    references.any(|reference| subject.has(reference))
+}
+
+/// Makes the conversations confidential that cite an issue: earlier answers quote it.
+pub(super) fn hide_answers(tx: &Transaction<'_>, project: &str, key: &str) -> Result<(), LedgerError> {
+    let Some(iid) = key.strip_prefix(ThreadKind::Issue.sigil()).and_then(|iid| iid.parse().ok()) else {
+        return Ok(());
+    };
+    let subject = Subject::Thread(ThreadId::issue(project, iid));
+    for (chat, _) in answers_citing(tx, &subject)? {
+        tx.execute("UPDATE chats SET confidential = 1 WHERE id = ?1", [chat])?;
+    }
+    Ok(())
 }

@@ -4,6 +4,7 @@ use std::{fs, path::Path};
 
 use backstory_model::digest::sha256;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use serde::de::IgnoredAny;
 
 use super::{
     Ledger, LedgerError, StoredItem,
@@ -12,7 +13,7 @@ use super::{
 
 /// Objects that are looked at together.
 const BATCH: i64 = 1000;
-/// Problems from which on no more are looked for.
+/// Number of problems at which the search for more ends.
 const MAX_PROBLEMS: usize = 100;
 
 impl Ledger {
@@ -44,6 +45,18 @@ impl Ledger {
                 lacking => lacking,
             }
         })
+    }
+
+    /// Whether a file is a ledger, of whichever version, and has nothing in it that would act by itself. Somebody else
+    /// may have made it.
+    ///
+    /// # Errors
+    /// SQLite cannot read it.
+    pub fn is_plain(path: &Path) -> Result<bool, LedgerError> {
+        let acting =
+            "SELECT COUNT(*) FROM sqlite_schema WHERE type IN ('trigger', 'view') OR sql LIKE 'CREATE VIRTUAL%'";
+        let count: i64 = Connection::open(path)?.query_row(acting, [], |row| row.get(0))?;
+        Ok(count == 0 && Self::is_ledger(path)?)
     }
 
     /// What SQLite and the ledger's own rules find wrong, a sentence each; empty if all is well.
@@ -91,7 +104,7 @@ fn check_item(item: &StoredItem, hash: &[u8]) -> Option<String> {
     if sha256(payload) != hash {
         return Some(format!("{}: the payload is not what was stored", name()));
     }
-    let error = serde_json::from_slice::<serde_json::Value>(payload).err()?;
+    let error = serde_json::from_slice::<IgnoredAny>(payload).err()?;
     Some(format!("{}: the payload is not JSON: {error}", name()))
 }
 
@@ -116,7 +129,7 @@ mod tests {
             payload: format!("{{\"iid\":\"{key}\"}}").into_bytes(),
         };
         let items = ["#1", "#2", "#3"].map(item).to_vec();
-        ledger.commit(&Page { items, fetched_at: Timestamp::UNIX_EPOCH, ..Page::default() }).unwrap();
+        ledger.ingest(&Page { items, fetched_at: Timestamp::UNIX_EPOCH, ..Page::default() }).unwrap();
         assert_eq!(ledger.check().unwrap(), Vec::<String>::new());
         let swap = "UPDATE items SET payload = (SELECT payload FROM items WHERE key = '#2') WHERE key = '#1'";
         ledger.lock().execute(swap, []).unwrap();

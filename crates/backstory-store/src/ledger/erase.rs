@@ -6,23 +6,19 @@
 
 use backstory_model::entity::ItemKind;
 use jiff::Timestamp;
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
-use serde_json::Value;
+use rusqlite::{Transaction, TransactionBehavior, params};
 
 use super::{
-    Ledger, LedgerError, NewItem,
-    commit::bury,
-    forgotten::{AuditAction, Subject, is_listed, list, record},
-    people, quarantine,
+    Ledger, LedgerError, chats,
+    forgotten::{AuditAction, Subject, list, record},
+    operations, quarantine,
     repositories::drop_repository,
     retired,
     row::unpacked,
     snapshots,
+    write::tombstone,
 };
 use crate::scan::ZSTD;
-
-/// What stands in the place of an answer that was removed, and of its question, which may quote the same.
-pub const REMOVED_ANSWER_TEXT: &str = "[Removed: the answer cited something that was forgotten.]";
 
 /// How much was taken out of the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,7 +42,7 @@ pub struct Erased {
 impl Ledger {
     /// Takes an issue, merge request or project, with the project's profiles of people of these keys, out of every table,
     /// and puts it on the list of what is not taken in again, in one transaction. Its objects leave marks that they are
-    /// gone, for the projections; [`sweep`](Self::sweep) takes these out too, and [`compact`](Self::compact) makes the
+    /// gone, for the projections; [`delete_tombstones`](Self::delete_tombstones) takes these out too, and [`compact`](Self::compact) makes the
     /// disk follow.
     ///
     /// # Errors
@@ -64,10 +60,10 @@ impl Ledger {
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         list(&tx, subject, reason, at)?;
         let name = subject.to_string();
-        let audit = record(&tx, AuditAction::Forget, subject.kind(), &name, reason, at)?;
+        let audit = record(&tx, &self.actor, AuditAction::Forget, (subject.kind(), &name), reason, at)?;
         let mut erased = Erased { audit, ..Erased::default() };
         for (kind, key) in items(&tx, subject)? {
-            let count = u64::from(bury(&tx, subject.project(), kind, &key, at)?);
+            let count = u64::from(tombstone(&tx, subject.project(), kind, &key, at)?);
             match kind {
                 ItemKind::Person => erased.people += count,
                 // They follow from the commits.
@@ -76,12 +72,13 @@ impl Ledger {
             }
         }
         for key in people {
-            erased.people += u64::from(bury(&tx, subject.project(), ItemKind::Person, key, at)?);
+            erased.people += u64::from(tombstone(&tx, subject.project(), ItemKind::Person, key, at)?);
         }
         retired::forget(&tx, subject.project(), subject.thread().as_deref())?;
         quarantine::forget(&tx, subject)?;
         erased.written = delete_written(&tx, subject)?;
-        erased.messages = remove_answers(&tx, subject)?;
+        erased.messages = chats::remove_answers(&tx, subject)?;
+        operations::forget(&tx, Some(subject))?;
         erased.recorded = snapshots::leave_out(&tx, subject)?;
         match subject {
             Subject::Thread(thread) => {
@@ -92,6 +89,7 @@ impl Ledger {
                 drop_repository(&tx, project)?;
                 tx.execute("DELETE FROM cursors WHERE project = ?1", [project])?;
                 tx.execute("DELETE FROM synced WHERE project = ?1", [project])?;
+                tx.execute("UPDATE deliveries SET project = NULL, sender = NULL WHERE project = ?1", [project])?;
                 tx.execute("DELETE FROM sync_failures WHERE project = ?1", [project])?;
                 erased.jobs = tx.execute("DELETE FROM jobs WHERE project = ?1", [project])? as u64;
                 erased.messages += tx.execute("DELETE FROM chats WHERE project = ?1", [project])? as u64;
@@ -102,12 +100,13 @@ impl Ledger {
         Ok(erased)
     }
 
-    /// Takes out the marks that objects are gone: those of something, if it is given, and of people that are known from
-    /// nowhere any more; once every projection has seen them. The log keeps its last number.
+    /// Deletes the tombstones of a subject, if one is given, and of people that are known from nowhere any more, and clears
+    /// the requests in the audit log. Call it once every projection has applied the tombstones. The highest sequence number
+    /// is kept.
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn sweep(&self, subject: Option<&Subject>, at: Timestamp) -> Result<(), LedgerError> {
+    pub fn delete_tombstones(&self, subject: Option<&Subject>, at: Timestamp) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // An object that never was takes the log's last number, so that no number is given twice.
@@ -124,11 +123,13 @@ impl Ledger {
             )?;
         }
         tx.execute("DELETE FROM items WHERE kind IN ('person', 'identity') AND payload IS NULL", [])?;
+        // Once more, for what was waiting to be written.
+        operations::forget(&tx, subject)?;
         tx.commit()?;
         Ok(())
     }
 
-    /// Writes the file anew without the pages that were given back, and empties the log beside it.
+    /// Writes the file again without the pages that were given back, and empties the log beside it.
     ///
     /// # Errors
     /// SQLite refused; there may be no room, or somebody else may be reading what the log has.
@@ -172,8 +173,8 @@ impl Ledger {
     }
 }
 
-/// Every column that may hold what people wrote, by its table. The list and record of what was forgotten are none.
-const TEXTS: [(&str, &str); 28] = [
+/// Every column that may hold what people wrote, by its table. The list and record of what was forgotten have no such columns.
+const TEXTS: [(&str, &str); 32] = [
     ("items", "project, key, thread, payload"),
     ("quarantine", "project, key, thread, field, reason"),
     ("sync_runs", "error, summary"),
@@ -188,8 +189,9 @@ const TEXTS: [(&str, &str); 28] = [
     ("synced", "project"),
     ("sync_failures", "project, error"),
     ("jobs", "project, subject, error, summary"),
-    ("deliveries", "forge, id, event"),
+    ("deliveries", "forge, id, event, project, sender"),
     ("chats", "project"),
+    ("operations", "projects, request"),
     ("list_threads", "project, title, author, labels, assignees, reviewers, approvers, participants"),
     ("list_discussions", "project, key, author, path, people"),
     ("list_commits", "project, title, author, committer, paths"),
@@ -197,6 +199,9 @@ const TEXTS: [(&str, &str); 28] = [
     ("list_entities", "project, code, path, name"),
     ("list_ranks", "project, code"),
     ("list_refs", "project, name"),
+    ("list_labels", "project, key, name, description"),
+    ("list_milestones", "project, key, title"),
+    ("list_projects", "project, key, text"),
     ("list_people", "key, person, same_as, names"),
     ("list_closes", "project, key, closer, closed"),
     ("list_merges", "project, via"),
@@ -204,7 +209,7 @@ const TEXTS: [(&str, &str); 28] = [
     ("list_totals", "project, value"),
 ];
 
-/// Kind and key of everything there is of it.
+/// Kind and key of everything that belongs to it.
 fn items(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(ItemKind, String)>, LedgerError> {
     let mut statement = tx.prepare(
         "SELECT kind, key FROM items WHERE project = ?1 AND (?2 IS NULL OR thread = ?2) AND payload IS NOT NULL",
@@ -228,71 +233,6 @@ fn delete_written(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, Ledger
     Ok(deleted)
 }
 
-/// Conversation and number of the answers that stand on it.
-pub(super) fn answers_citing(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(i64, i64)>, LedgerError> {
-    let mut concerned = Vec::new();
-    let mut statement = tx.prepare("SELECT chat, number, answer FROM messages WHERE answer IS NOT NULL")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let answer = unpacked(row.get_ref(2)?.as_bytes().unwrap_or_default());
-        let answer = answer.ok().and_then(|json| serde_json::from_slice::<Value>(&json).ok());
-        // What cannot be read may stand on it too.
-        if answer.is_none_or(|answer| stands_on(&answer, subject)) {
-            concerned.push((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-        }
-    }
-    Ok(concerned)
-}
-
-/// Removes the answers that stand on it; a sentence says so in their place.
-fn remove_answers(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, LedgerError> {
-    let concerned = answers_citing(tx, subject)?;
-    for (chat, number) in &concerned {
-        tx.execute(
-            "UPDATE messages SET text = ?4, answer = NULL
-             WHERE chat = ?1 AND (number = ?2 OR number = ?3 AND role = 'user')",
-            params![chat, number, number - 1, REMOVED_ANSWER_TEXT],
-        )?;
-    }
-    Ok(concerned.len() as u64)
-}
-
-/// Whether an answer stands on it.
-pub(super) fn stands_on(answer: &Value, subject: &Subject) -> bool {
-    let citations = answer["citations"].as_array().into_iter().flatten().map(|citation| &citation["id"]);
-    let mut references = citations.chain([&answer["standing"]["id"]]).filter_map(Value::as_str);
-    references.any(|reference| subject.has(reference))
-}
-
-/// What is taken in of the items of a page: without what was forgotten, and those whom only that names.
-pub(super) fn admissible<'a>(tx: &Transaction<'_>, items: &'a [NewItem]) -> Result<Vec<&'a NewItem>, LedgerError> {
-    let keeps_out: bool = tx
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM forgotten WHERE kind <> 'person')")?
-        .query_row([], |row| row.get(0))?;
-    let mut kept = Vec::with_capacity(items.len());
-    for item in items {
-        if !keeps_out || !is_blocked(tx, &item.project, item.thread.as_deref())? {
-            kept.push(item);
-        }
-    }
-    if kept.len() < items.len() {
-        people::drop_unreferenced_people(tx, &mut kept)?;
-    }
-    Ok(kept)
-}
-
-/// Whether something is not to be taken in: it, or the project that has it.
-pub(super) fn is_blocked(connection: &Connection, project: &str, thread: Option<&str>) -> Result<bool, LedgerError> {
-    use super::forgotten::ForgottenKind::{Project, Thread};
-    if is_listed(connection, Project, project)? {
-        return Ok(true);
-    }
-    match thread {
-        Some(thread) => is_listed(connection, Thread, &format!("{project}{thread}")),
-        None => Ok(false),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use rusqlite::Connection;
@@ -314,7 +254,7 @@ mod tests {
 
     #[test]
     fn every_table_is_searched_or_has_nothing_that_people_wrote() {
-        const WITHOUT_TEXTS: [&str; 9] = [
+        const WITHOUT_TEXTS: [&str; 10] = [
             "audit",
             "forgotten",
             "hash_key",
@@ -324,6 +264,7 @@ mod tests {
             "parsers",
             "retired",
             "sqlite_sequence",
+            "tokens",
         ];
         let ledger = Ledger::in_memory().unwrap();
         ledger.for_each_text(|_, _| true).unwrap();

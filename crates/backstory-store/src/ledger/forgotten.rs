@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use backstory_model::id::{NodeId, ThreadId};
+use backstory_model::{
+    access::Actor,
+    id::{NodeId, ThreadId},
+};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
@@ -133,7 +136,7 @@ pub struct AuditEntry {
     pub action: AuditAction,
     /// Kind of the subject.
     pub kind: ForgottenKind,
-    /// Its reference; of a person what stands in the place of their name.
+    /// Its reference; of a person what stands in place of their name.
     pub subject: String,
     /// Why, as somebody said.
     pub reason: Option<String>,
@@ -142,6 +145,9 @@ pub struct AuditEntry {
     /// Whether it was looked for afterwards and nothing was found; `None` if that was not done or not ended, or nothing was
     /// known any more that could be looked for.
     pub verified: Option<bool>,
+    /// Who wanted it: `owner` or a token by its name; `None` if that is not on record.
+    #[serde(default)]
+    pub actor: Option<String>,
 }
 
 impl Ledger {
@@ -172,7 +178,7 @@ impl Ledger {
     }
 
     /// Takes an issue, merge request or project off the list, with a record of that, and forgets where the lists of its
-    /// project stand, behind which is what did not change since; whether it was there. What whoever asks would not see is
+    /// project stand, behind which is what did not change since; whether it was there. What the caller would not see is
     /// not there for them.
     ///
     /// # Errors
@@ -191,7 +197,7 @@ impl Ledger {
         let listed =
             tx.execute("DELETE FROM forgotten WHERE kind = ?1 AND subject = ?2", params![kind.as_str(), name])? > 0;
         if listed {
-            record(&tx, AuditAction::Undo, kind, &name, reason, at)?;
+            record(&tx, &self.actor, AuditAction::Undo, (kind, &name), reason, at)?;
             tx.execute("DELETE FROM cursors WHERE project = ?1", [subject.project()])?;
         }
         tx.commit()?;
@@ -262,7 +268,7 @@ impl Ledger {
     ) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let id = record(&tx, AuditAction::Forget, subject.kind(), &subject.to_string(), reason, at)?;
+        let id = record(&tx, &self.actor, AuditAction::Forget, (subject.kind(), &subject.to_string()), reason, at)?;
         tx.execute("UPDATE audit SET verified = 1 WHERE id = ?1", [id])?;
         tx.commit()?;
         Ok(())
@@ -316,7 +322,7 @@ const IS_OF_VISIBLE_PROJECT: &str = "(?4 IS NULL OR EXISTS (SELECT 1 FROM json_e
         OR kind = 'thread' AND substr(subject, 1, length(visible.value)) = visible.value
             AND substr(subject, length(visible.value) + 1, 1) IN ('#', '!')))";
 /// Columns of a record.
-const ENTRY: &str = "id, at, action, kind, subject, reason, counts, verified";
+const ENTRY: &str = "id, at, action, kind, subject, reason, counts, verified, actor";
 
 /// Puts something on the list; what was said first stays.
 pub(super) fn list(
@@ -332,12 +338,12 @@ pub(super) fn list(
     Ok(())
 }
 
-/// Begins a record; its number.
+/// Begins a record of what somebody did; its number.
 pub(super) fn record(
     tx: &Transaction<'_>,
+    actor: &Actor,
     action: AuditAction,
-    kind: ForgottenKind,
-    subject: &str,
+    (kind, subject): (ForgottenKind, &str),
     reason: Option<&str>,
     at: Timestamp,
 ) -> Result<i64, LedgerError> {
@@ -347,11 +353,11 @@ pub(super) fn record(
     };
     // What is recorded of something confidential is so too, also once it is gone.
     tx.execute(
-        "INSERT INTO audit (at, action, kind, subject, reason, confidential) VALUES (?1, ?2, ?3, ?4, ?5,
+        "INSERT INTO audit (at, action, kind, subject, reason, actor, confidential) VALUES (?1, ?2, ?3, ?4, ?5, ?8,
             EXISTS (SELECT 1 FROM audit WHERE subject = ?4 AND confidential)
             OR EXISTS (SELECT 1 FROM items INDEXED BY items_confidential
                        WHERE confidential AND payload IS NOT NULL AND project = ?6 AND key = ?7))",
-        params![at.as_millisecond(), action.as_str(), kind.as_str(), subject, reason, project, key],
+        params![at.as_millisecond(), action.as_str(), kind.as_str(), subject, reason, project, key, actor.to_string()],
     )?;
     Ok(tx.last_insert_rowid())
 }
@@ -375,6 +381,17 @@ pub(super) fn is_listed(connection: &Connection, kind: ForgottenKind, subject: &
 }
 
 // The schema lets no other names in.
+/// Whether an item must not be ingested: its issue or merge request, or its project, was forgotten.
+pub(super) fn is_blocked(connection: &Connection, project: &str, thread: Option<&str>) -> Result<bool, LedgerError> {
+    if is_listed(connection, ForgottenKind::Project, project)? {
+        return Ok(true);
+    }
+    match thread {
+        Some(thread) => is_listed(connection, ForgottenKind::Thread, &format!("{project}{thread}")),
+        None => Ok(false),
+    }
+}
+
 fn entry(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
     let (action, kind) = (row.get::<_, String>(2)?, row.get::<_, String>(3)?);
     let action = AuditAction::ALL.into_iter().find(|known| known.as_str() == action).unwrap_or(AuditAction::Forget);
@@ -388,5 +405,6 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
         reason: row.get(5)?,
         counts: serde_json::from_str(&row.get::<_, String>(6)?).unwrap_or_default(),
         verified: row.get(7)?,
+        actor: row.get(8)?,
     })
 }

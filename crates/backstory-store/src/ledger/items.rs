@@ -1,4 +1,4 @@
-//! Reads items; [`commit`](super::commit) writes them.
+//! Reads items; [`ingest`](super::ingest) writes them.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,19 @@ use super::{
     row::{COLUMNS, raw, unpack},
     to_i64,
 };
+
+/// What identifies an object, and when it last changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemKey {
+    /// Position of its change.
+    pub seq: u64,
+    /// Full path of its project.
+    pub project: String,
+    /// What it is.
+    pub kind: ItemKind,
+    /// Unique within project and kind.
+    pub key: String,
+}
 
 impl Ledger {
     /// Objects changed after a sequence number, oldest change first, at most `limit`.
@@ -46,6 +59,29 @@ impl Ledger {
             Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?, row.get(2)?))
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Which objects there are that changed after a sequence number, without their content, oldest change first, at most
+    /// `limit`: those of the given projects, or of all if none is given.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn changed_keys_after(&self, seq: u64, projects: &[String], limit: usize) -> Result<Vec<ItemKey>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT seq, project, kind, key FROM items
+             WHERE seq > ?1 AND payload IS NOT NULL
+                AND (?4 IS NULL OR project IN (SELECT value FROM json_each(?4))) {} ORDER BY seq LIMIT ?2",
+            self.visibility_clause(3)
+        ))?;
+        let wanted = (!projects.is_empty()).then(|| serde_json::json!(projects).to_string());
+        let bounds = params![to_i64(seq), to_i64(limit as u64), self.visible_projects(), wanted];
+        let rows = statement.query_map(bounds, |row| {
+            let kind = ItemKind::from_name(&row.get::<_, String>(2)?);
+            let (seq, project, key) = (row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?, row.get(3)?);
+            Ok(kind.map(|kind| ItemKey { seq, project, kind, key }))
+        })?;
+        rows.filter_map(|row| row.map_err(LedgerError::from).transpose()).collect()
     }
 
     /// Position of the newest change.
@@ -187,7 +223,7 @@ impl Ledger {
         Ok(keys.collect::<Result<_, _>>()?)
     }
 
-    /// Keys of the objects of a kind of a project that begin so and are not gone, in order, at most `limit`.
+    /// Keys of the objects of a kind of a project that start with this and are not deleted, in order, at most `limit`.
     ///
     /// # Errors
     /// SQLite refused.

@@ -1,4 +1,4 @@
-//! The job queue and webhook deliveries. Running jobs belongs to `engine::worker`.
+//! The job queue. Running jobs belongs to `engine::worker`.
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
@@ -10,6 +10,30 @@ use super::{Ledger, LedgerError, time, to_i64, visibility::project_clause};
 const KEPT_JOBS: i64 = 1_000;
 /// How long a delivery is remembered: forges deliver again for days.
 const KEPT_DELIVERIES: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// How long scheduled jobs let requested ones go ahead.
+const PATIENCE: SignedDuration = SignedDuration::from_hours(6);
+
+/// Who waits for a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum JobPriority {
+    /// Nobody: the schedule or a webhook asks for it.
+    #[default]
+    Scheduled,
+    /// Somebody asked for it, so it goes ahead of what is scheduled.
+    Requested,
+}
+
+impl JobPriority {
+    fn number(self) -> i64 {
+        match self {
+            Self::Scheduled => 0,
+            Self::Requested => 1,
+        }
+    }
+}
 
 /// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -97,6 +121,9 @@ pub struct Job {
     pub job: NewJob,
     /// How it stands.
     pub status: JobStatus,
+    /// Who waits for it.
+    #[serde(default)]
+    pub priority: JobPriority,
     /// How often it was begun.
     pub attempts: u32,
     /// When it was put into the queue.
@@ -133,17 +160,6 @@ pub enum Outcome {
     Interrupted,
 }
 
-/// A webhook that was received.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    /// The forge's address.
-    pub forge: String,
-    /// The forge's id of the delivery; the same when it is delivered again.
-    pub id: String,
-    /// What happened: `Note Hook`, `issue_comment`.
-    pub event: String,
-}
-
 impl Ledger {
     /// Puts a job into the queue, unless it waits there already; its number. One that waits is done as soon as the new
     /// one would be.
@@ -151,53 +167,33 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn queue_job(&self, job: &NewJob, due_at: Timestamp, now: Timestamp) -> Result<i64, LedgerError> {
+        self.queue_at(job, JobPriority::Scheduled, due_at, now)
+    }
+
+    /// Puts a job into the queue that somebody waits for, or lets it go ahead if it waits there already; its number.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn queue_requested_job(&self, job: &NewJob, now: Timestamp) -> Result<i64, LedgerError> {
+        self.queue_at(job, JobPriority::Requested, now, now)
+    }
+
+    fn queue_at(
+        &self,
+        job: &NewJob,
+        priority: JobPriority,
+        due_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<i64, LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let id = queue(&tx, job, due_at, now)?;
+        let id = queue(&tx, job, priority, due_at, now)?;
         tx.commit()?;
         Ok(id)
     }
 
-    /// Records a delivery and puts what it asks for into the queue, both or neither; whether it is new. Nothing happens
-    /// if it was recorded before.
-    ///
-    /// # Errors
-    /// SQLite refused.
-    pub fn receive(&self, delivery: &Delivery, jobs: &[NewJob], now: Timestamp) -> Result<bool, LedgerError> {
-        let mut connection = self.lock();
-        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let Delivery { forge, id, event } = delivery;
-        let new = tx
-            .prepare_cached(
-                "INSERT INTO deliveries (forge, id, event, received_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-            )?
-            .execute(params![forge, id, event, now.as_millisecond()])?
-            > 0;
-        if new {
-            for job in jobs {
-                queue(&tx, job, now, now)?;
-            }
-        }
-        tx.commit()?;
-        Ok(new)
-    }
-
-    /// How many deliveries are remembered, and when the newest came; none for a handle that does not show all projects,
-    /// since it is not recorded which project one concerns.
-    ///
-    /// # Errors
-    /// The database cannot be read.
-    pub fn deliveries(&self) -> Result<(u64, Option<Timestamp>), LedgerError> {
-        if !self.allows_all_projects() {
-            return Ok((0, None));
-        }
-        let connection = self.lock();
-        Ok(connection.query_row("SELECT COUNT(*), MAX(received_at) FROM deliveries", [], |row| {
-            Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, Option<i64>>(1)?.map(time)))
-        })?)
-    }
-
-    /// Jobs of these kinds that wait and are due, those that are due first first, at most `limit`.
+    /// Jobs of these kinds that wait and are due, at most `limit`: those that were requested first, unless something else
+    /// waits for longer than six hours, then those that are due first.
     ///
     /// # Errors
     /// SQLite refused.
@@ -206,10 +202,11 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "{SELECT} WHERE status = 'queued' AND due_at <= ?1 AND kind IN (SELECT value FROM json_each(?2))
-             ORDER BY due_at, id LIMIT ?3"
+             ORDER BY due_at - priority * ?4, id LIMIT ?3"
         ))?;
         let names = serde_json::Value::from(names).to_string();
-        let rows = statement.query_map(params![now.as_millisecond(), names, to_i64(limit as u64)], job)?;
+        let patience = i64::try_from(PATIENCE.as_millis()).unwrap_or(i64::MAX);
+        let rows = statement.query_map(params![now.as_millisecond(), names, to_i64(limit as u64), patience], job)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -266,7 +263,7 @@ impl Ledger {
     }
 
     /// Puts every job that is still 'running' back into the queue. Only the process that owns the data directory calls
-    /// this, before it runs any itself: whoever ran them is dead. Says how many there were.
+    /// this, before it runs any itself: the process that ran them is dead. Says how many there were.
     ///
     /// # Errors
     /// SQLite refused.
@@ -299,7 +296,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Forgets every job of a project, whatever became of it.
+    /// Deletes every job of a project, whatever its state.
     ///
     /// # Errors
     /// SQLite refused.
@@ -335,7 +332,7 @@ impl Ledger {
         job.map(|job| self.redact_subject(&connection, job)).transpose()
     }
 
-    /// What is to be read again may be what only some may see: whoever is not among them is not told, unless it is known
+    /// What a job reads again may be confidential: a caller who is not among them does not get it, unless it is known
     /// to be open.
     fn redact_subject(&self, connection: &Connection, mut job: Job) -> Result<Job, LedgerError> {
         if self.visibility.shows_confidential() || job.job.kind != JobKind::Refetch {
@@ -371,7 +368,7 @@ impl Ledger {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The newest job of a kind for a project, whatever became of it.
+    /// The newest job of a kind for a project, whatever its state.
     ///
     /// # Errors
     /// SQLite refused.
@@ -387,7 +384,7 @@ impl Ledger {
 }
 
 const SELECT: &str = "SELECT id, kind, project, subject, status, attempts, queued_at, due_at, started_at, finished_at, \
-                      error, summary FROM jobs";
+                      error, summary, priority FROM jobs";
 
 fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
     let status = status(&row.get::<_, String>(4)?);
@@ -397,6 +394,7 @@ fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
         id: row.get(0)?,
         job: NewJob { kind: kind(&row.get::<_, String>(1)?), project: row.get(2)?, subject },
         status,
+        priority: if row.get::<_, i64>(12)? > 0 { JobPriority::Requested } else { JobPriority::Scheduled },
         attempts: row.get(5)?,
         queued_at: time(row.get(6)?),
         due_at: time(row.get(7)?),
@@ -416,11 +414,18 @@ fn status(name: &str) -> JobStatus {
     JobStatus::ALL.into_iter().find(|status| status.as_str() == name).unwrap_or(JobStatus::Failed)
 }
 
-fn queue(tx: &Transaction<'_>, job: &NewJob, due_at: Timestamp, now: Timestamp) -> rusqlite::Result<i64> {
+pub(super) fn queue(
+    tx: &Transaction<'_>,
+    job: &NewJob,
+    priority: JobPriority,
+    due_at: Timestamp,
+    now: Timestamp,
+) -> rusqlite::Result<i64> {
     tx.prepare_cached(
-        "INSERT INTO jobs (kind, project, subject, status, attempts, queued_at, due_at)
-         VALUES (?1, ?2, ?3, 'queued', 0, ?4, ?5)
-         ON CONFLICT (kind, project, subject) WHERE status = 'queued' DO UPDATE SET due_at = MIN(due_at, excluded.due_at)
+        "INSERT INTO jobs (kind, project, subject, status, attempts, queued_at, due_at, priority)
+         VALUES (?1, ?2, ?3, 'queued', 0, ?4, ?5, ?6)
+         ON CONFLICT (kind, project, subject) WHERE status = 'queued' DO UPDATE SET
+            due_at = MIN(due_at, excluded.due_at), priority = MAX(priority, excluded.priority)
          RETURNING id",
     )?
     .query_row(
@@ -429,7 +434,8 @@ fn queue(tx: &Transaction<'_>, job: &NewJob, due_at: Timestamp, now: Timestamp) 
             job.project,
             job.subject.as_deref().unwrap_or_default(),
             now.as_millisecond(),
-            due_at.as_millisecond()
+            due_at.as_millisecond(),
+            priority.number()
         ],
         |row| row.get(0),
     )

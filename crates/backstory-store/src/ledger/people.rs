@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use super::{
     Ledger, LedgerError, NewItem, StoredItem,
-    commit::{bury, upsert},
     row::{COLUMNS, raw, unpack},
     to_i64,
+    write::{tombstone, upsert},
 };
 
 /// Items that are looked at together.
@@ -52,7 +52,7 @@ impl Ledger {
             }
         }
         for profile in &unnamed {
-            bury(&tx, &profile.project, profile.kind, &profile.key, at)?;
+            tombstone(&tx, &profile.project, profile.kind, &profile.key, at)?;
         }
         tx.commit()?;
         Ok(unnamed.len() as u64)
@@ -107,7 +107,7 @@ fn rename(tx: &Transaction<'_>, name: &str, before: &Value, now: &Value) -> Resu
                 found = true;
             }
         });
-        // Of those who approved there is but the name, in order.
+        // Of those who approved there is only the name, in order.
         if let Some(approvers) = payload.get_mut("approved_by").and_then(Value::as_array_mut)
             && let Some(known) = approvers.iter_mut().find(|approver| **approver == before[name])
         {

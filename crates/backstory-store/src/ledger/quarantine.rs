@@ -1,33 +1,27 @@
 //! Items that a forge sent and that cannot be parsed: which item, which field and why, for people and for the next
 //! attempt. The payload itself is not kept.
 
-use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use backstory_model::entity::ItemKind;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
-use super::{
-    Ledger, LedgerError, NewItem, Page, StoredItem, Subject,
-    commit::upsert,
-    erase::is_blocked,
-    row::{COLUMNS, raw, unpack},
-    time, to_i64,
-};
+use super::{Ledger, LedgerError, Subject, time, to_i64};
 
 /// Most items of a project that are put aside.
 pub const MAX_QUARANTINED: u64 = 10_000;
 /// Longest path of a field and longest reason, in characters.
 const MAX_TEXT: usize = 200;
 
-/// Something that cannot be read and is to be put aside.
+/// An item that cannot be read and goes to the quarantine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewQuarantined {
     /// Full path of the project that it came with; also of people.
     pub project: String,
     /// What it is.
     pub kind: ItemKind,
-    /// Its key, with `?` in the place of what cannot be told.
+    /// Its key, with `?` in place of what cannot be told.
     pub key: String,
     /// Key of the issue or merge request that it came with.
     pub thread: Option<String>,
@@ -81,7 +75,7 @@ impl Ledger {
         Ok((count.unsigned_abs(), rows))
     }
 
-    /// The items of a project that are in quarantine, those first that were not tried for longest.
+    /// The items of a project that are in quarantine, first those that were not tried for longest.
     ///
     /// # Errors
     /// SQLite refused.
@@ -176,44 +170,8 @@ fn quarantined(row: &Row<'_>) -> rusqlite::Result<Option<Quarantined>> {
     Ok(Some(Quarantined { of, first_seen: time(row.get(7)?), last_tried: time(row.get(8)?) }))
 }
 
-/// Puts aside what of a page cannot be read, and takes out what was put aside before and is read now or is no more.
-pub(super) fn take_in(tx: &Transaction<'_>, page: &Page) -> Result<(), LedgerError> {
-    for retried in &page.retried {
-        let (project, column, value) = match retried {
-            RetriedItem::Thread(project, thread) => (project, "thread", thread.as_str()),
-            RetriedItem::Kind(project, kind) => (project, "kind", kind.as_str()),
-        };
-        let known: Vec<(String, String)> = tx
-            .prepare_cached(&format!("SELECT kind, key FROM quarantine WHERE project = ?1 AND {column} = ?2"))?
-            .query_map([project.as_str(), value], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<_, _>>()?;
-        for (kind, key) in known {
-            let is_again =
-                page.put_aside.iter().any(|of| of.project == *project && of.kind.as_str() == kind && of.key == key);
-            if !is_again {
-                tx.prepare_cached("DELETE FROM quarantine WHERE project = ?1 AND kind = ?2 AND key = ?3")?
-                    .execute(params![project, kind, key])?;
-            }
-        }
-    }
-    for of in &page.put_aside {
-        if !is_blocked(tx, &of.project, of.thread.as_deref())? {
-            if of.confidential {
-                hide(tx, of)?;
-            }
-            put(tx, of, page.fetched_at)?;
-        }
-    }
-    let projects: BTreeSet<&str> = page.put_aside.iter().map(|of| of.project.as_str()).collect();
-    for project in projects {
-        if count(tx, project)? > MAX_QUARANTINED {
-            return Err(LedgerError::Quarantine { project: project.to_owned(), most: MAX_QUARANTINED });
-        }
-    }
-    Ok(())
-}
-
-fn put(tx: &Transaction<'_>, of: &NewQuarantined, at: Timestamp) -> Result<(), LedgerError> {
+/// Adds an item, or what is wrong with it now.
+pub(super) fn put(tx: &Transaction<'_>, of: &NewQuarantined, at: Timestamp) -> Result<(), LedgerError> {
     let short = |text: &str| text.chars().take(MAX_TEXT).collect::<String>();
     tx.prepare_cached(
         "INSERT INTO quarantine (project, kind, key, thread, field, reason, confidential, first_seen, last_tried)
@@ -234,38 +192,12 @@ fn put(tx: &Transaction<'_>, of: &NewQuarantined, at: Timestamp) -> Result<(), L
     Ok(())
 }
 
-fn count(tx: &Transaction<'_>, project: &str) -> Result<u64, LedgerError> {
+/// How many items of a project are in quarantine.
+pub(super) fn count(tx: &Transaction<'_>, project: &str) -> Result<u64, LedgerError> {
     let count: i64 = tx
         .prepare_cached("SELECT COUNT(*) FROM quarantine WHERE project = ?1")?
         .query_row([project], |row| row.get(0))?;
     Ok(count.unsigned_abs())
-}
-
-/// What came as confidential and cannot be read is confidential all the same in the state that is stored: an issue with
-/// all its discussions.
-fn hide(tx: &Transaction<'_>, of: &NewQuarantined) -> Result<(), LedgerError> {
-    let is_thread = matches!(of.kind, ItemKind::Issue | ItemKind::MergeRequest);
-    let stored: Vec<(StoredItem, Option<String>)> = tx
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS}, secrets FROM items WHERE project = ?1 AND payload IS NOT NULL AND NOT confidential
-                AND (kind = ?2 AND key = ?3 OR ?4 AND thread = ?3)"
-        ))?
-        .query_map(params![of.project, of.kind.as_str(), of.key, is_thread], |row| {
-            Ok((raw(row)?, row.get::<_, Option<String>>("secrets")?))
-        })?
-        .map(|row| {
-            let (stored, secrets) = row?;
-            Ok((unpack(stored)?, secrets))
-        })
-        .collect::<Result<_, LedgerError>>()?;
-    for (stored, secrets) in stored {
-        let StoredItem { project, kind, key, thread, updated_at, fetched_at, payload, .. } = stored;
-        let secrets = secrets.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
-        let payload = payload.unwrap_or_default();
-        let item = NewItem { project, kind, key, thread, updated_at, secrets, confidential: true, payload };
-        upsert(tx, &item, fetched_at)?;
-    }
-    Ok(())
 }
 
 /// Takes an item out that is read now. People are put aside with the project that they came with.
@@ -282,7 +214,7 @@ pub(super) fn release(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: 
     Ok(())
 }
 
-/// Takes out what there is of an item that is gone.
+/// Removes everything about an item that is deleted.
 pub(super) fn let_go(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &str) -> Result<(), LedgerError> {
     release(tx, project, kind, key)?;
     if matches!(kind, ItemKind::Issue | ItemKind::MergeRequest) {
@@ -291,7 +223,7 @@ pub(super) fn let_go(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &
     Ok(())
 }
 
-/// Takes out what there is of something that is forgotten.
+/// Removes everything about something that is forgotten.
 pub(super) fn forget(tx: &Transaction<'_>, subject: &Subject) -> Result<(), LedgerError> {
     tx.execute(
         "DELETE FROM quarantine WHERE project = ?1 AND (?2 IS NULL OR thread = ?2)",

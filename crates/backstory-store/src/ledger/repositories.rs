@@ -18,10 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Ledger, LedgerError,
-    commit::bury,
     row::{ZSTD_LEVEL, unpacked},
     time,
     visibility::project_clause,
+    write::tombstone,
 };
 
 /// Which branches of a repository are indexed.
@@ -56,6 +56,8 @@ pub struct RepositoryEntry {
     pub address: String,
     /// Which branches.
     pub branches: Branches,
+    /// How many commits of each branch are cloned; the whole history if absent.
+    pub depth: Option<u32>,
     /// The forge whose issues and merge requests are read besides, if they are and no configuration says so.
     pub forge: Option<ForgeAddress>,
     /// When it was added.
@@ -115,7 +117,7 @@ impl Ledger {
     pub fn repositories(&self) -> Result<Vec<RepositoryEntry>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
-            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten, forge FROM repositories
+            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten, forge, depth FROM repositories
              WHERE TRUE {} ORDER BY project",
             project_clause(1)
         ))?;
@@ -133,21 +135,23 @@ impl Ledger {
         }
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
-            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten, forge FROM repositories WHERE project = ?1",
+            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten, forge, depth FROM repositories WHERE project = ?1",
         )?;
         Ok(statement.query_row([project], entry).optional()?)
     }
 
-    /// Puts a repository on the list. Of one that is there its address, branches and forge change; what a sync recorded stays.
+    /// Puts a repository on the list. Of one that is there its address, branches, forge and depth
+    /// change; what a sync recorded stays.
     ///
     /// # Errors
     /// SQLite refused.
     pub fn put_repository(&self, of: &RepositoryEntry) -> Result<(), LedgerError> {
         self.lock().execute(
-            "INSERT INTO repositories (project, address, branches, added_at, synced_at, indexed, rewritten, forge)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            "INSERT INTO repositories (project, address, branches, added_at, synced_at, indexed, rewritten, forge, depth)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
              ON CONFLICT DO UPDATE SET
-                address = excluded.address, branches = excluded.branches, forge = excluded.forge",
+                address = excluded.address, branches = excluded.branches, forge = excluded.forge,
+                depth = excluded.depth",
             params![
                 of.project,
                 of.address,
@@ -157,6 +161,7 @@ impl Ledger {
                 json(&of.indexed),
                 json(&of.rewritten),
                 of.forge.as_ref().map(json),
+                of.depth,
             ],
         )?;
         Ok(())
@@ -208,7 +213,7 @@ impl Ledger {
             let is_of_clone = |kind: &ItemKind| kind.is_of_repository() || *kind == ItemKind::Identity;
             let kind = ItemKind::from_name(&kind).filter(|kind| came_with_forge || is_of_clone(kind));
             if let Some(kind) = kind {
-                let count = u64::from(bury(&tx, project, kind, &key, at)?);
+                let count = u64::from(tombstone(&tx, project, kind, &key, at)?);
                 // Identities follow from the commits.
                 gone += if kind == ItemKind::Identity { 0 } else { count };
             }
@@ -237,7 +242,7 @@ impl Ledger {
         let row = statement
             .query_row(params![project, branch], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)));
         let head = row.optional()?;
-        // A row that cannot be read is no row: lineage is computed anew.
+        // A row that cannot be read is no row: lineage is computed from scratch.
         Ok(head.and_then(|(tip, ignored)| {
             Some(BlameHead { tip: tip.parse().ok()?, ignored: serde_json::from_str(&ignored).ok()? })
         }))
@@ -366,6 +371,31 @@ impl Ledger {
         Ok(())
     }
 
+    /// Stores what a function makes of what is stored now, with nobody else between.
+    ///
+    /// # Errors
+    /// SQLite or the function refused; nothing is stored.
+    pub fn update_aggregate<E: From<LedgerError>>(
+        &self,
+        project: &str,
+        name: &str,
+        update: impl FnOnce(Option<Vec<u8>>) -> Result<Vec<u8>, E>,
+    ) -> Result<(), E> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(LedgerError::from)?;
+        let select = "SELECT state FROM derived WHERE project = ?1 AND name = ?2";
+        let stored: Option<Vec<u8>> =
+            tx.query_row(select, params![project, name], |row| row.get(0)).optional().map_err(LedgerError::from)?;
+        let stored = stored.and_then(|state| zstd::stream::decode_all(&state[..]).ok());
+        let state = pack(&update(stored)?, name)?;
+        tx.execute(
+            "INSERT OR REPLACE INTO derived (project, name, state) VALUES (?1, ?2, ?3)",
+            params![project, name, state],
+        )
+        .map_err(LedgerError::from)?;
+        Ok(tx.commit().map_err(LedgerError::from)?)
+    }
+
     /// Stores what commits replaced, in one transaction.
     ///
     /// # Errors
@@ -385,7 +415,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Takes out what commits replaced but for those that are to be kept.
+    /// Deletes what commits replaced, but for those that `kept` names.
     ///
     /// # Errors
     /// Nothing is changed.
@@ -426,6 +456,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<RepositoryEntry> {
         indexed: serde_json::from_str(&row.get::<_, String>(5)?).unwrap_or_default(),
         rewritten: serde_json::from_str(&row.get::<_, String>(6)?).unwrap_or_default(),
         forge: row.get::<_, Option<String>>(7)?.and_then(|text| serde_json::from_str(&text).ok()),
+        depth: row.get(8)?,
     })
 }
 

@@ -11,9 +11,9 @@ use zstd::zstd_safe::get_frame_content_size;
 
 use super::{
     Ledger, LedgerError,
-    commit::bury,
     forgotten::{AuditAction, ForgottenKind, record},
     time, to_i64,
+    write::tombstone,
 };
 
 /// Bytes of what zstd packed that tell how much it is.
@@ -55,7 +55,7 @@ impl Ledger {
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut removed = 0;
         for (project, kind, key) in gone {
-            removed += u64::from(bury(&tx, project, *kind, key, at)?);
+            removed += u64::from(tombstone(&tx, project, *kind, key, at)?);
         }
         for of in no_room {
             tx.execute(
@@ -64,7 +64,7 @@ impl Ledger {
             )?;
         }
         if removed > 0 {
-            let id = record(&tx, AuditAction::Retire, ForgottenKind::Project, project, None, at)?;
+            let id = record(&tx, &self.actor, AuditAction::Retire, (ForgottenKind::Project, project), None, at)?;
             tx.execute("UPDATE audit SET counts = ?2 WHERE id = ?1", params![id, counts.to_string()])?;
             tx.execute(
                 "DELETE FROM audit WHERE action = 'retire' AND id NOT IN

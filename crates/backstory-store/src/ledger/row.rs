@@ -15,7 +15,7 @@ pub(super) const ZSTD_LEVEL: i32 = 3;
 /// Largest payload, in bytes of JSON.
 pub const MAX_PAYLOAD: usize = 64 << 20;
 
-/// An object as it is to be stored.
+/// An object to store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewItem {
     /// Full path of the project; each project that mentions a person has a profile of them.

@@ -151,7 +151,7 @@ impl Ledger {
     }
 
     /// Marks every run that is still 'running' as failed, for that reason. Only the process that owns the data directory
-    /// calls this, and only when it runs none itself: whoever began them is dead, or was stopped. Says how many there
+    /// calls this, and only when it runs none itself: the process that began them is dead, or was stopped. Says how many there
     /// were.
     ///
     /// # Errors

@@ -247,6 +247,44 @@ const MIGRATIONS: &[&str] = &["
         version INTEGER NOT NULL,
         seq     INTEGER NOT NULL                   -- of items
     ) STRICT;
+", "
+    -- Tokens of the server that were made by a command. A secret is shown once; only its hash is kept.
+    CREATE TABLE tokens (
+        id           TEXT    PRIMARY KEY,          -- part of the token that may be shown
+        name         TEXT    NOT NULL,
+        hash         BLOB    NOT NULL,             -- SHA-256 of the whole token
+        grants       TEXT    NOT NULL,             -- JSON: projects, confidential, scopes, expires
+        created_at   INTEGER NOT NULL,             -- all times: ms since 1970
+        created_by   TEXT    NOT NULL,
+        last_used_at INTEGER,
+        revoked_at   INTEGER
+    ) STRICT, WITHOUT ROWID;
+    -- Names are free again once what has them is revoked.
+    CREATE UNIQUE INDEX tokens_in_use ON tokens (name) WHERE revoked_at IS NULL;
+    -- Who asked for what: the audit log. No part of the log of changes.
+    CREATE TABLE operations (
+        id       INTEGER PRIMARY KEY AUTOINCREMENT,
+        at       INTEGER NOT NULL,                 -- ms since 1970
+        actor    TEXT    NOT NULL,
+        name     TEXT    NOT NULL,                 -- of the use case, or graphql
+        scope    TEXT    NOT NULL CHECK (scope IN ('read', 'sync', 'admin')),
+        projects TEXT    NOT NULL,                 -- JSON: those that it named
+        request  TEXT,                             -- JSON, secrets replaced; NULL once something was forgotten
+        outcome  TEXT    NOT NULL                  -- ok, or the kind of failure
+    ) STRICT;
+    CREATE INDEX operations_at ON operations (at);
+    -- Who wanted it.
+    ALTER TABLE audit ADD COLUMN actor TEXT;
+    -- What a delivery was about, who caused it, and the job that it asked for. Its payload is not kept.
+    ALTER TABLE deliveries ADD COLUMN project TEXT;
+    ALTER TABLE deliveries ADD COLUMN sender TEXT;
+    ALTER TABLE deliveries ADD COLUMN job INTEGER;
+", "
+    -- 1: somebody waits for it, so it goes first.
+    ALTER TABLE jobs ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+", "
+    -- How many commits of each branch the clone was made with; NULL: all.
+    ALTER TABLE repositories ADD COLUMN depth INTEGER;
 "];
 // check-words: on
 

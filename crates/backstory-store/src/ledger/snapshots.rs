@@ -7,9 +7,9 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
 
 use super::{Ledger, LedgerError, Subject, time, to_i64};
-use crate::index::Imprint;
+use crate::index::Fingerprint;
 
-/// Level of compression of documents: imprints are noise, so only the ids gain.
+/// Level of compression of documents: fingerprints are noise, so only the ids gain.
 const ZSTD_LEVEL: i32 = 9;
 /// Largest list of documents, unpacked, in bytes: some ten million of them.
 const MAX_CONTENTS: usize = 1 << 30;
@@ -92,7 +92,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn put_snapshot(&self, of: &Snapshot, documents: &[(String, Imprint)]) -> Result<bool, LedgerError> {
+    pub fn put_snapshot(&self, of: &Snapshot, documents: &[(String, Fingerprint)]) -> Result<bool, LedgerError> {
         let damaged = |reason: std::io::Error| LedgerError::Payload {
             item: format!("snapshot {}", of.id),
             reason: reason.to_string(),
@@ -147,7 +147,7 @@ impl Ledger {
     ///
     /// # Errors
     /// They are damaged, or SQLite refused.
-    pub fn snapshot_documents(&self, id: &str) -> Result<Option<Vec<(String, Imprint)>>, LedgerError> {
+    pub fn snapshot_documents(&self, id: &str) -> Result<Option<Vec<(String, Fingerprint)>>, LedgerError> {
         let select = format!("SELECT contents FROM index_snapshots WHERE id = ?1 AND {}", self.snapshot_clause());
         let contents: Option<Vec<u8>> = self.lock().query_row(&select, [id], |row| row.get(0)).optional()?;
         let Some(contents) = contents else { return Ok(None) };
@@ -233,25 +233,27 @@ fn snapshot(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
     })
 }
 
-/// All ids, a line each, a NUL, then all imprints: ids that follow each other begin alike and are packed well.
-fn pack(documents: &[(String, Imprint)]) -> Vec<u8> {
+/// All ids, a line each, a NUL, then all fingerprints: ids that follow each other begin alike and are packed well.
+fn pack(documents: &[(String, Fingerprint)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (id, _) in documents {
         bytes.extend_from_slice(id.as_bytes());
         bytes.push(b'\n');
     }
     bytes.push(0);
-    for (_, imprint) in documents {
-        bytes.extend_from_slice(imprint);
+    for (_, fingerprint) in documents {
+        bytes.extend_from_slice(fingerprint);
     }
     bytes
 }
 
-fn unpack(bytes: &[u8]) -> Option<Vec<(String, Imprint)>> {
+fn unpack(bytes: &[u8]) -> Option<Vec<(String, Fingerprint)>> {
     let end = bytes.iter().position(|byte| *byte == 0)?;
     let ids = std::str::from_utf8(&bytes[..end]).ok()?;
-    let mut imprints = bytes[end + 1..].chunks_exact(size_of::<Imprint>());
-    let documents: Option<Vec<_>> =
-        ids.split_terminator('\n').map(|id| Some((id.to_owned(), Imprint::try_from(imprints.next()?).ok()?))).collect();
-    documents.filter(|_| imprints.next().is_none())
+    let mut fingerprints = bytes[end + 1..].chunks_exact(size_of::<Fingerprint>());
+    let documents: Option<Vec<_>> = ids
+        .split_terminator('\n')
+        .map(|id| Some((id.to_owned(), Fingerprint::try_from(fingerprints.next()?).ok()?)))
+        .collect();
+    documents.filter(|_| fingerprints.next().is_none())
 }

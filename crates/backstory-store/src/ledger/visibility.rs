@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use backstory_model::{
     entity::ItemKind,
-    id::{ThreadId, ThreadKind},
+    id::ThreadId,
     visibility::{ProjectSet, Visibility},
 };
-use rusqlite::{Transaction, TransactionBehavior, params};
+use rusqlite::{TransactionBehavior, params};
 
 use super::{Ledger, LedgerError, to_i64};
 
@@ -159,20 +159,6 @@ impl Ledger {
         Ok(changed)
     }
 
-    /// An issue that is known and has become confidential takes the conversations with it that cite it.
-    ///
-    /// # Errors
-    /// Nothing is changed.
-    pub fn hide_answers(&self, issue: &ThreadId) -> Result<(), LedgerError> {
-        if self.item(&issue.project, ItemKind::Issue, &issue.short())?.is_none() {
-            return Ok(());
-        }
-        let mut connection = self.lock();
-        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        hide_answers(&tx, &issue.project, &issue.short())?;
-        Ok(tx.commit()?)
-    }
-
     /// The profiles of people that only some may see, by project and key.
     ///
     /// # Errors
@@ -192,16 +178,4 @@ impl Ledger {
 /// that takes [`Ledger::visible_projects`].
 pub(super) fn project_clause(parameter: u32) -> String {
     format!("AND (?{parameter} IS NULL OR project IN (SELECT value FROM json_each(?{parameter})))")
-}
-
-/// An issue that is confidential takes the conversations with it that cite it: an answer of before quotes it.
-pub(super) fn hide_answers(tx: &Transaction<'_>, project: &str, key: &str) -> Result<(), LedgerError> {
-    let Some(iid) = key.strip_prefix(ThreadKind::Issue.sigil()).and_then(|iid| iid.parse().ok()) else {
-        return Ok(());
-    };
-    let subject = super::Subject::Thread(ThreadId::issue(project, iid));
-    for (chat, _) in super::erase::answers_citing(tx, &subject)? {
-        tx.execute("UPDATE chats SET confidential = 1 WHERE id = ?1", [chat])?;
-    }
-    Ok(())
 }

@@ -1,12 +1,14 @@
-//! Generated texts other than answers, and the tokens that were used each day.
+//! Texts about items: generated ones other than answers, and annotations; and the tokens that were used each day.
 
 use backstory_model::{alias::Aliases, entity::ItemKind, id::NodeId, written::GeneratedKind};
 use jiff::{Timestamp, civil::Date};
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{Ledger, LedgerError, forgotten, time, to_i64};
 
+/// Kind of the row of all annotations of a node, which people wrote: a JSON array.
+const ANNOTATIONS: &str = "annotations";
 /// Days whose tokens stay on record.
 const KEPT_DAYS: usize = 400;
 
@@ -41,37 +43,99 @@ fn read(kind: &str, subject: String, row: &Row<'_>) -> rusqlite::Result<Written>
     })
 }
 
-/// Forgets what was written about an item that is gone.
+/// Forgets what was written about an item that is gone, and about the notes or code entities in it.
 pub(super) fn forget(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &str) -> Result<(), LedgerError> {
-    let subject = match kind {
-        ItemKind::Issue | ItemKind::MergeRequest => format!("{project}{key}"),
-        ItemKind::Commit => NodeId::commit(project, key).to_string(),
-        _ => return Ok(()),
-    };
+    forget_generated(tx, project, kind, key)?;
+    let Some(subject) = subject_of(project, kind, key) else { return Ok(()) };
+    tx.prepare_cached("DELETE FROM written WHERE kind = ?1 AND subject = ?2")?.execute([ANNOTATIONS, &subject])?;
+    // References to what is in it begin with its own and '#', after which comes '$'. Only annotations are about these.
+    tx.prepare_cached("DELETE FROM written WHERE kind = ?1 AND subject > ?2 || '#' AND subject < ?2 || '$'")?
+        .execute([ANNOTATIONS, &subject])?;
+    Ok(())
+}
+
+/// Forgets what language models wrote about an item; annotations stay.
+pub(super) fn forget_generated(
+    tx: &Transaction<'_>,
+    project: &str,
+    kind: ItemKind,
+    key: &str,
+) -> Result<(), LedgerError> {
+    let Some(subject) = subject_of(project, kind, key) else { return Ok(()) };
     // Each kind is named, so that the primary key finds the rows.
-    let mut kinds = vec!["summary"];
-    kinds.extend(GeneratedKind::ALL.map(GeneratedKind::as_str));
+    let kinds = ["summary"].into_iter().chain(GeneratedKind::ALL.map(GeneratedKind::as_str));
     for kind in kinds {
         tx.prepare_cached("DELETE FROM written WHERE kind = ?1 AND subject = ?2")?.execute([kind, &subject])?;
     }
     Ok(())
 }
 
-/// Removes what names somebody by one of these names in lower case, as a word of its own; says how many texts that were.
+/// Reference of an item, if it is of a kind about which something may have been written.
+fn subject_of(project: &str, kind: ItemKind, key: &str) -> Option<String> {
+    match kind {
+        ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Discussion => Some(format!("{project}{key}")),
+        ItemKind::Commit => Some(NodeId::commit(project, key).to_string()),
+        ItemKind::File => Some(NodeId::file(project, key).to_string()),
+        _ => None,
+    }
+}
+
+/// Removes what is about somebody with one of these names in lower case, and what names them, as a word of its own; of
+/// annotations only those that do. Says how many texts that were, the annotations of a node being one.
 pub(super) fn delete_mentioning(tx: &Transaction<'_>, names: &[String]) -> Result<u64, LedgerError> {
-    let mut naming = Vec::new();
+    let mut changed = Vec::new();
     let mut statement = tx.prepare("SELECT kind, subject, text FROM written")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let text = row.get::<_, String>(2)?.to_lowercase();
-        if names.iter().any(|name| has_word(&text, name)) {
-            naming.push((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+        let (kind, subject, text): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        if let Some(rest) = without_mentions(&kind, &subject, &text, names) {
+            changed.push((kind, subject, rest));
         }
     }
-    for (kind, subject) in &naming {
-        tx.execute("DELETE FROM written WHERE kind = ?1 AND subject = ?2", [kind, subject])?;
+    for (kind, subject, rest) in &changed {
+        if rest.is_empty() {
+            tx.execute("DELETE FROM written WHERE kind = ?1 AND subject = ?2", [kind, subject])?;
+        } else {
+            tx.execute("UPDATE written SET text = ?3 WHERE kind = ?1 AND subject = ?2", [kind, subject, rest])?;
+        }
     }
-    Ok(naming.len() as u64)
+    Ok(changed.len() as u64)
+}
+
+/// What remains of a text without what must go because of these names, empty if nothing does; `None` if all of it stays.
+fn without_mentions(kind: &str, subject: &str, text: &str, names: &[String]) -> Option<String> {
+    if subject.strip_prefix('@').is_some_and(|person| names.contains(&person.to_lowercase())) {
+        return Some(String::new());
+    }
+    if kind == ANNOTATIONS
+        && let Ok(mut annotations) = serde_json::from_str::<Vec<Map<String, Value>>>(text)
+    {
+        let before = annotations.len();
+        // The names of its fields are no words of anybody.
+        annotations.retain(|annotation| !annotation.values().any(|value| mentions(value, names)));
+        return match annotations.len() {
+            after if after == before => None,
+            0 => Some(String::new()),
+            _ => Some(json!(annotations).to_string()),
+        };
+    }
+    has_any(text, names).then(String::new)
+}
+
+/// Whether a value of an annotation mentions somebody.
+fn mentions(value: &Value, names: &[String]) -> bool {
+    match value {
+        Value::String(text) => has_any(text, names),
+        Value::Array(values) => values.iter().any(|value| mentions(value, names)),
+        Value::Object(fields) => fields.iter().any(|(name, value)| has_any(name, names) || mentions(value, names)),
+        _ => false,
+    }
+}
+
+/// Whether a text has one of these names, in any case.
+fn has_any(text: &str, names: &[String]) -> bool {
+    let text = text.to_lowercase();
+    names.iter().any(|name| has_word(&text, name))
 }
 
 /// What was written, in words or as JSON, with aliases for those who have them; `None` if it names nobody of them.
@@ -92,13 +156,18 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 impl Ledger {
-    /// What was last written of a kind about an item that is visible.
+    /// What was last written of a kind about an item that is visible. What belongs to no project, such as a person, is
+    /// for those who see all projects.
     ///
     /// # Errors
     /// SQLite refused.
     pub fn written(&self, kind: &str, subject: &str) -> Result<Option<Written>, LedgerError> {
         let id: Option<NodeId> = subject.parse().ok();
-        if !id.as_ref().and_then(NodeId::project).is_some_and(|project| self.allows_project(project)) {
+        let is_allowed = |id: &NodeId| match id.project() {
+            Some(project) => self.allows_project(project),
+            None => self.allows_all_projects(),
+        };
+        if !id.as_ref().is_some_and(is_allowed) {
             return Ok(None);
         }
         if let Some(NodeId::Thread(id)) = id
@@ -193,16 +262,104 @@ impl Ledger {
         )?;
         Ok(())
     }
+}
 
-    /// Tokens that a day took.
-    ///
-    /// # Errors
-    /// SQLite refused.
-    pub fn tokens_used_on(&self, day: Date) -> Result<u64, LedgerError> {
-        let connection = self.lock();
-        let tokens: Option<i64> = connection
-            .query_row("SELECT tokens FROM model_days WHERE day = ?1", [day.to_string()], |row| row.get(0))
-            .optional()?;
-        Ok(tokens.unwrap_or(0).unsigned_abs())
+#[cfg(test)]
+mod tests {
+    use backstory_model::{alias::PersonNames, visibility::Visibility};
+
+    use super::*;
+
+    fn put(ledger: &Ledger, kind: &str, subject: &str, text: &str) {
+        let written = Written {
+            kind: kind.to_owned(),
+            subject: subject.to_owned(),
+            model: "test".to_owned(),
+            prompt: 1,
+            input: [0; 32],
+            text: text.to_owned(),
+            written_at: Timestamp::UNIX_EPOCH,
+        };
+        ledger.put_generated(&written).unwrap();
+    }
+
+    fn text_of(ledger: &Ledger, kind: &str, subject: &str) -> Option<String> {
+        ledger.written(kind, subject).unwrap().map(|written| written.text)
+    }
+
+    #[test]
+    fn annotations_that_mention_somebody_who_is_forgotten_go_and_others_stay() {
+        let ledger = Ledger::in_memory().unwrap();
+        let other = json!({"number": 2, "content": "Slow.", "tags": ["speed"]});
+        let naming = json!({"number": 1, "content": "Asked:\nAlice."});
+        put(&ledger, ANNOTATIONS, "acme/shop#1", &json!([naming, other]).to_string());
+        put(&ledger, ANNOTATIONS, "acme/shop#2", &json!([naming]).to_string());
+        put(&ledger, ANNOTATIONS, "acme/shop#3", &json!([other]).to_string());
+        put(&ledger, ANNOTATIONS, "@Alice", &json!([other]).to_string());
+        put(&ledger, ANNOTATIONS, "@alicent", &json!([other]).to_string());
+        let names = PersonNames { id: "alice".to_owned(), ..PersonNames::default() };
+        let (erased, _) = ledger.forget_person(&names, None, Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(erased.written, 3);
+        let rest = Some(json!([other]).to_string());
+        for (subject, expected) in [
+            ("acme/shop#1", rest.clone()),
+            ("acme/shop#2", None),
+            ("acme/shop#3", rest.clone()),
+            ("@Alice", None),
+            ("@alicent", rest),
+        ] {
+            assert_eq!(text_of(&ledger, ANNOTATIONS, subject), expected, "{subject}");
+        }
+    }
+
+    #[test]
+    fn what_is_about_a_person_is_for_those_who_see_all_projects() {
+        let ledger = Ledger::in_memory().unwrap();
+        put(&ledger, ANNOTATIONS, "@alice", "[]");
+        assert!(text_of(&ledger, ANNOTATIONS, "@alice").is_some());
+        let some = ledger.with_visibility(Visibility::of_projects(["acme/shop"]));
+        assert_eq!(text_of(&some, ANNOTATIONS, "@alice"), None);
+    }
+
+    #[test]
+    fn what_is_gone_takes_the_annotations_of_what_is_in_it_along() {
+        let ledger = Ledger::in_memory().unwrap();
+        let forget_all = |what: &[(ItemKind, &str)]| {
+            let mut connection = ledger.lock();
+            let tx = connection.transaction().unwrap();
+            for (kind, key) in what {
+                forget(&tx, "acme/shop", *kind, key).unwrap();
+            }
+            tx.commit().unwrap();
+        };
+        let gone =
+            ["acme/shop#1", "acme/shop#1#note_3", "acme/shop!7~d1", "acme/shop:src/a.rs", "acme/shop:src/a.rs#login"];
+        let kept = ["acme/shop#12", "acme/shop#12#note_3", "acme/shop!7", "acme/shop:src/a.rs.bak"];
+        for subject in gone.iter().chain(&kept) {
+            put(&ledger, ANNOTATIONS, subject, "[]");
+        }
+        forget_all(&[(ItemKind::Issue, "#1"), (ItemKind::Discussion, "!7~d1"), (ItemKind::File, "src/a.rs")]);
+        for subject in gone {
+            assert_eq!(text_of(&ledger, ANNOTATIONS, subject), None, "{subject}");
+        }
+        for subject in kept {
+            assert!(text_of(&ledger, ANNOTATIONS, subject).is_some(), "{subject}");
+        }
+    }
+
+    #[test]
+    fn annotations_outlive_what_was_generated() {
+        let ledger = Ledger::in_memory().unwrap();
+        for kind in [ANNOTATIONS, "summary"] {
+            put(&ledger, kind, "acme/shop#1", "[]");
+        }
+        {
+            let mut connection = ledger.lock();
+            let tx = connection.transaction().unwrap();
+            forget_generated(&tx, "acme/shop", ItemKind::Issue, "#1").unwrap();
+            tx.commit().unwrap();
+        }
+        assert!(text_of(&ledger, ANNOTATIONS, "acme/shop#1").is_some());
+        assert_eq!(text_of(&ledger, "summary", "acme/shop#1"), None);
     }
 }

@@ -15,9 +15,8 @@ use super::{
     code,
     columns::to_i64,
     commits, discussions,
-    entry::ListKind,
     links::{closing, closings_of_thread, merged_as, message_links, thread_at},
-    people, refs, threads,
+    people, planning, projects, refs, threads,
 };
 use crate::{graph::Change, ledger_error::LedgerError};
 
@@ -33,13 +32,10 @@ impl Batch<'_> {
             ItemKind::Branch | ItemKind::Tag => self.apply_ref(change),
             ItemKind::File => self.apply_file(change),
             ItemKind::Importance => self.apply_importance(change),
+            ItemKind::Project | ItemKind::Repository => self.apply_project(change),
+            ItemKind::Label | ItemKind::Milestone => self.apply_planning(change),
             // They are in no list.
-            ItemKind::Project
-            | ItemKind::Label
-            | ItemKind::Milestone
-            | ItemKind::Repository
-            | ItemKind::FileLinks
-            | ItemKind::CoChange => Ok(()),
+            ItemKind::Release | ItemKind::Shipment | ItemKind::FileLinks | ItemKind::CoChange => Ok(()),
         }
     }
 
@@ -165,13 +161,28 @@ impl Batch<'_> {
     }
 
     fn apply_ref(&mut self, change: &Change) -> Result<(), LedgerError> {
-        let list = if change.kind == ItemKind::Branch { ListKind::Branch } else { ListKind::Tag };
-        let id = refs::id(list, &change.project, &change.key);
-        self.note(id.clone())?;
-        refs::delete(self.connection, &id)?;
-        match record(change) {
-            Some((_, record)) => refs::write(self.connection, &id, record),
-            None => Ok(()),
+        let record = record(change).map(|(_, record)| record);
+        refs::write(self.connection, &change.project, change.kind, &change.key, record)
+    }
+
+    fn apply_project(&mut self, change: &Change) -> Result<(), LedgerError> {
+        let (path, key) = (&change.project, &change.key);
+        match &change.item {
+            Some(Item::Project(project)) => projects::write_project(self.connection, path, key, Some(project)),
+            _ if change.kind == ItemKind::Project => projects::write_project(self.connection, path, key, None),
+            item => projects::write_repository(self.connection, path, key, item.is_some()),
+        }
+    }
+
+    fn apply_planning(&mut self, change: &Change) -> Result<(), LedgerError> {
+        let (project, key) = (&change.project, &change.key);
+        match &change.item {
+            Some(Item::Label(label)) => planning::write_label(self.connection, project, key, Some(label)),
+            Some(Item::Milestone(milestone)) => {
+                planning::write_milestone(self.connection, project, key, Some(milestone))
+            }
+            _ if change.kind == ItemKind::Label => planning::write_label(self.connection, project, key, None),
+            _ => planning::write_milestone(self.connection, project, key, None),
         }
     }
 

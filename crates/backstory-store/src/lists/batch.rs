@@ -12,7 +12,6 @@ use super::{
     commits::CommitRow,
     discussions::DiscussionRow,
     entry::{Entry, EntryId, EntryWriter, Key, ListKind},
-    refs::RefRow,
     threads,
     threads::ThreadRow,
 };
@@ -74,7 +73,6 @@ pub(super) fn write_all_entries(connection: &Connection) -> Result<(), LedgerErr
             ListKind::Commit => "SELECT project, sha FROM list_commits WHERE ?1 IS NOT NULL",
             ListKind::File => "SELECT project, path FROM list_files WHERE ?1 IS NOT NULL",
             ListKind::Entity => "SELECT project, code FROM list_entities WHERE ?1 IS NOT NULL",
-            ListKind::Branch | ListKind::Tag => "SELECT project, name FROM list_refs WHERE kind = ?1",
         };
         let keys: Vec<(String, Key)> = connection
             .prepare(keys)?
@@ -95,7 +93,7 @@ fn derive(connection: &Connection, id: &EntryId) -> Result<(), LedgerError> {
         ListKind::Issue | ListKind::MergeRequest => threads::derive(connection, id),
         ListKind::Commit => commits::derive(connection, &id.project, &id.key),
         ListKind::File | ListKind::Entity => code::derive(connection, id),
-        ListKind::Discussion | ListKind::Branch | ListKind::Tag => Ok(()),
+        ListKind::Discussion => Ok(()),
     }
 }
 
@@ -110,8 +108,5 @@ pub(super) fn entry_of(connection: &Connection, id: &EntryId) -> Result<Option<E
         ListKind::Commit => CommitRow::find(connection, project, key)?.as_ref().map(CommitRow::entry),
         ListKind::File => code::FileRow::find(connection, project, key)?.as_ref().map(code::FileRow::entry),
         ListKind::Entity => code::EntityRow::find(connection, project, key)?.as_ref().map(code::EntityRow::entry),
-        ListKind::Branch | ListKind::Tag => {
-            RefRow::find(connection, id.list, project, key)?.as_ref().map(RefRow::entry)
-        }
     })
 }

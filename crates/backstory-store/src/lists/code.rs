@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     columns::{count, text, time, to_i64},
     entry::{Entry, EntryId, Field, Key, ListKind, path_and_directories},
-    select::{Direction, Facet, Flag, Order, Selection},
+    select::{Direction, Facet, Flag, Order, Place, Selection, TimeRange},
 };
 use crate::ledger_error::LedgerError;
 
@@ -32,6 +32,8 @@ pub struct FileQuery {
     pub languages: Vec<String>,
     /// What they are for; empty for all.
     pub document_types: Vec<DocumentType>,
+    /// When they last changed.
+    pub changed: TimeRange,
     /// Their order.
     pub order: FileOrder,
     /// Its direction.
@@ -124,6 +126,33 @@ pub struct EntityRow {
     pub lines: Lines,
     /// PageRank in millionths; 0 unless it is among the most central.
     pub importance: u64,
+}
+
+/// How much of a programming language a project has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LanguageRow {
+    /// Its name.
+    pub language: String,
+    /// Files in it.
+    pub files: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+    /// Lines of these whose content is read.
+    pub lines: u64,
+}
+
+impl LanguageRow {
+    pub(super) fn of_project(connection: &Connection, project: &str) -> Result<Vec<Self>, LedgerError> {
+        let mut statement = connection.prepare_cached(
+            "SELECT language, COUNT(*), SUM(bytes), COALESCE(SUM(line_count), 0) FROM list_files
+             WHERE project = ?1 AND language IS NOT NULL
+             GROUP BY language ORDER BY SUM(bytes) DESC, language",
+        )?;
+        let rows = statement.query_map([project], |row| {
+            Ok(Self { language: row.get(0)?, files: count(row, 1)?, bytes: count(row, 2)?, lines: count(row, 3)? })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
 }
 
 impl FileRow {
@@ -337,7 +366,7 @@ impl FileQuery {
             facets: facets.into_iter().flatten().collect(),
             flags: Vec::new(),
             conditions: Vec::new(),
-            ranges: Vec::new(),
+            ranges: vec![(Place::Row, "t.changed_at", self.changed)],
             order: match self.order {
                 FileOrder::Path => Order::Main,
                 FileOrder::Importance => Order::Other,

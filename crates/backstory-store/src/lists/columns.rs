@@ -1,5 +1,11 @@
 //! Values of columns as the model has them.
 
+use std::collections::BTreeSet;
+
+use backstory_model::{
+    id::NodeId,
+    reference::{Context, Forge, extract},
+};
 use jiff::Timestamp;
 use rusqlite::{Row, types::Type};
 
@@ -38,4 +44,15 @@ pub(super) fn to_i64(number: u64) -> i64 {
 
 fn from_ms(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// User names of the people whom a text mentions.
+pub(super) fn mentions(markdown: &str, forge: Forge, web_url: &str, project: &str) -> BTreeSet<String> {
+    let forge_url = forge.url_in(web_url, project).unwrap_or_default();
+    let references = extract(markdown, Context { forge, project, forge_url });
+    let names = references.into_iter().filter_map(|reference| match reference {
+        NodeId::Person(name) => Some(name),
+        _ => None,
+    });
+    names.collect()
 }

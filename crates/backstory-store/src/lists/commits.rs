@@ -16,7 +16,7 @@ use super::{
     columns::{count, names, names_to_json, text, time, to_i64},
     entry::{Entry, EntryId, Field, Key, ListKind, path_and_directories},
     people,
-    select::{Direction, Facet, Order, Place, Reader, Selection, TimeRange},
+    select::{Condition, Direction, Facet, Order, Place, Reader, Selection, TimeRange},
 };
 use crate::ledger_error::LedgerError;
 
@@ -39,6 +39,8 @@ pub struct CommitQuery {
     pub change_types: Vec<ChangeType>,
     /// Numbers of the merge requests that introduced them; empty for all.
     pub merge_requests: Vec<u64>,
+    /// Whether a merge request introduced them.
+    pub introduced: Option<bool>,
     /// When they were made.
     pub committed: TimeRange,
     /// When they were written.
@@ -236,6 +238,10 @@ pub(super) fn derive(connection: &Connection, project: &str, sha: &Key) -> Resul
     Ok(())
 }
 
+fn has_merge_request(is_introduced: bool) -> Condition {
+    Condition::names(if is_introduced { "t.merge_request IS NOT NULL" } else { "t.merge_request IS NULL" }, &[])
+}
+
 impl CommitQuery {
     pub(super) fn selection(&self, connection: &Connection, reader: Reader<'_>) -> Result<Selection, LedgerError> {
         let mut authors = Vec::new();
@@ -258,7 +264,7 @@ impl CommitQuery {
             parts: kinds.iter().map(|kind| kind.as_str()).collect(),
             facets: facets.into_iter().flatten().collect(),
             flags: Vec::new(),
-            conditions: Vec::new(),
+            conditions: self.introduced.map(has_merge_request).into_iter().collect(),
             ranges: vec![
                 (Place::Main, "t.committed_at", self.committed),
                 (Place::Other, "t.authored_at", self.authored),

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    columns::{count, names_to_json, time, to_i64},
+    columns::{count, mentions, names, names_to_json, time, to_i64},
     entry::{Entry, EntryId, Field, Key, ListKind, path_and_directories},
     select::{Direction, Facet, Order, Place, Selection, TimeRange},
 };
@@ -28,6 +28,10 @@ pub struct DiscussionQuery {
     pub thread: Option<ThreadId>,
     /// User names of those who started them; empty for all.
     pub authors: Vec<String>,
+    /// User names of those who wrote a note of them; empty for all.
+    pub participants: Vec<String>,
+    /// User names of people whom their notes mention; empty for all.
+    pub mentioned: Vec<String>,
     /// Paths of files or directories that their first note is on; empty for all.
     pub paths: Vec<String>,
     /// Whether they are resolved; those that cannot be resolved are neither.
@@ -78,6 +82,10 @@ pub struct DiscussionRow {
     pub lines: Option<Lines>,
     /// Whether only some may see it.
     pub confidential: bool,
+    /// User names of those who wrote its notes, sorted.
+    pub participants: Vec<String>,
+    /// User names of those whom its notes mention, sorted.
+    pub mentioned: Vec<String>,
 }
 
 impl DiscussionRow {
@@ -89,7 +97,7 @@ impl DiscussionRow {
     pub(super) fn find(connection: &Connection, project: &str, key: &Key) -> Result<Option<Self>, LedgerError> {
         let mut statement = connection.prepare_cached(
             "SELECT project, key, thread, author, created_at, last_note_at, notes, resolvable, resolved, path, first_line,
-                last_line, confidential
+                last_line, confidential, people, mentions
              FROM list_discussions WHERE project = ?1 AND key = ?2",
         )?;
         Ok(statement.query_row(params![project, key], Self::read).optional()?)
@@ -110,12 +118,16 @@ impl DiscussionRow {
             path: row.get(9)?,
             lines: lines.map(|(first, last)| Lines::new(first, last)),
             confidential: row.get(12)?,
+            participants: names(row, 13)?,
+            mentioned: names(row, 14)?,
         })
     }
 
     pub(super) fn entry(&self) -> Entry {
         let mut values = BTreeSet::from([(Field::Thread, self.thread.short())]);
         values.extend(self.author.iter().map(|author| (Field::Author, author.clone())));
+        values.extend(self.participants.iter().map(|name| (Field::Participant, name.clone())));
+        values.extend(self.mentioned.iter().map(|name| (Field::Mentioned, name.clone())));
         let paths = self.path.iter().flat_map(|path| path_and_directories(path));
         values.extend(paths.map(|path| (Field::Path, path.to_owned())));
         Entry {
@@ -159,11 +171,14 @@ pub(super) fn write(
     let position = first.position.as_ref();
     let lines = position.and_then(|position| position.new_lines);
     let people = discussion.notes.iter().filter_map(|note| note.author.as_ref());
+    let project = &discussion.thread.project;
+    let mentioned =
+        discussion.notes.iter().flat_map(|note| mentions(&note.body, discussion.forge, &discussion.web_url, project));
     connection
         .prepare_cached(
             "INSERT INTO list_discussions (project, key, thread, author, created_at, last_note_at, notes, resolvable,
-                resolved, path, first_line, last_line, confidential, people)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                resolved, path, first_line, last_line, confidential, people, mentions)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
         )?
         .execute(params![
             discussion.thread.project,
@@ -180,6 +195,7 @@ pub(super) fn write(
             lines.map(|lines| lines.1),
             confidential,
             names_to_json(people),
+            names_to_json(mentioned),
         ])?;
     Ok(())
 }
@@ -192,6 +208,8 @@ impl DiscussionQuery {
         let facets = [
             Facet::any(Field::Thread, &threads, "t.thread IN (SELECT value FROM json_each(?))").map(Facet::exact),
             Facet::any(Field::Author, &self.authors, in_list),
+            Facet::any_of_several(Field::Participant, &self.participants, has_any!("t.people")),
+            Facet::any_of_several(Field::Mentioned, &self.mentioned, has_any!("t.mentions")),
             Facet::any_of_several(Field::Path, &self.paths, is_within!("t.path")).map(Facet::exact),
         ];
         Selection {

@@ -29,24 +29,12 @@ pub enum ListKind {
     File,
     /// Code entities at the indexed heads.
     Entity,
-    /// Branches.
-    Branch,
-    /// Tags.
-    Tag,
 }
 
 impl ListKind {
     /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Issue,
-        Self::MergeRequest,
-        Self::Discussion,
-        Self::Commit,
-        Self::File,
-        Self::Entity,
-        Self::Branch,
-        Self::Tag,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Issue, Self::MergeRequest, Self::Discussion, Self::Commit, Self::File, Self::Entity];
 
     /// Its name, `merge_request`.
     pub fn as_str(self) -> &'static str {
@@ -57,8 +45,6 @@ impl ListKind {
             Self::Commit => ItemKind::Commit.as_str(),
             Self::File => ItemKind::File.as_str(),
             Self::Entity => "entity",
-            Self::Branch => ItemKind::Branch.as_str(),
-            Self::Tag => ItemKind::Tag.as_str(),
         }
     }
 }
@@ -75,6 +61,7 @@ pub(super) enum Field {
     Reviewer,
     Approver,
     Participant,
+    Mentioned,
     Label,
     Milestone,
     Thread,
@@ -109,6 +96,7 @@ impl Field {
             Self::Reviewer => "reviewer",
             Self::Approver => "approver",
             Self::Participant => "participant",
+            Self::Mentioned => "mentioned",
             Self::Label => "label",
             Self::Milestone => "milestone",
             Self::Thread => "thread",

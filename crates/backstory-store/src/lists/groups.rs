@@ -15,6 +15,7 @@ use super::{
     Lists,
     columns::text,
     commits::CommitQuery,
+    discussions::DiscussionQuery,
     entry::{Field, Key, ListKind},
     people,
     select::{Order, Reader, Selection, TimeRange},
@@ -61,6 +62,16 @@ pub enum CommitGroup {
     ChangeType,
     /// When they were made.
     Committed(Period),
+}
+
+/// What to group discussions by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiscussionGroup {
+    /// Those who started them.
+    Author,
+    /// When they were started.
+    Created(Period),
 }
 
 /// How long a group lasts, in UTC.
@@ -208,6 +219,15 @@ impl From<CommitGroup> for Grouping {
     }
 }
 
+impl From<DiscussionGroup> for Grouping {
+    fn from(group: DiscussionGroup) -> Self {
+        match group {
+            DiscussionGroup::Author => Self::by(Field::Author, "t.author"),
+            DiscussionGroup::Created(period) => Self::time(Field::CreatedOn, "t.created_at", period),
+        }
+    }
+}
+
 impl Lists {
     /// Groups the issues or merge requests of a query. Without a filter but projects and states, the counts are on record;
     /// else up to [`MAX_GROUPED`] rows are read.
@@ -223,6 +243,21 @@ impl Lists {
         let reader = Reader(visibility);
         let mut selection = query.selection();
         selection.order = Order::Main;
+        let counts = self.read(|connection| count(connection, &selection, by.into(), reader))?;
+        Ok(counts.into_groups(Grouping::from(by).period))
+    }
+
+    /// Groups the discussions of a query, in the same way.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn group_discussions(
+        &self,
+        query: &DiscussionQuery,
+        by: DiscussionGroup,
+        visibility: &Visibility,
+    ) -> Result<Groups, LedgerError> {
+        let (selection, reader) = (query.selection(), Reader(visibility));
         let counts = self.read(|connection| count(connection, &selection, by.into(), reader))?;
         Ok(counts.into_groups(Grouping::from(by).period))
     }

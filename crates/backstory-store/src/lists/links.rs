@@ -227,7 +227,7 @@ pub(super) fn message_links(of: &RepositoryRecord, record: &CommitRecord) -> (BT
     let findings = message::read(&record.commit.message, of.context());
     let own = NodeId::commit(&of.project, &record.commit.sha.to_string());
     let closings = findings.closes.iter().filter_map(|closed| closing(&own, &closed.issue)).collect();
-    let requests = findings.carried_by.iter().map(|carrier| &carrier.request);
+    let requests = findings.introduced_by.iter().map(|carrier| &carrier.request);
     let requests = requests.filter(|mr| mr.project == of.project);
     let sigil = ThreadKind::MergeRequest.sigil();
     (closings, requests.map(|mr| format!("{sigil}{}", mr.iid)).collect())

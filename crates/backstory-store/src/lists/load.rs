@@ -19,7 +19,7 @@ use crate::{graph::Change, ledger_error::LedgerError};
 /// What the name of the file adds to that of the ledger.
 const SUFFIX: &str = "-lists";
 /// Memory for the pages of the file while it is filled, in KiB.
-const CACHE_KIB: i64 = 128 << 10;
+const CACHE_KIB: i64 = 32 << 10;
 
 /// Tables that are being filled; dropped without a commit they leave nothing behind.
 pub struct Load {

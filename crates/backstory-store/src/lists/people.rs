@@ -11,45 +11,69 @@ use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    columns::{names, names_to_json, text},
-    entry::{Field, ListKind},
-    select::{MAX_COUNTED, MAX_PAGE, Reader, Total},
+    columns::{names, names_to_json, text, to_i64},
+    entry::{Field, Key, ListKind},
+    select::{Cursor, Direction, Page, PageRequest, Reader},
+    short,
 };
 use crate::ledger_error::LedgerError;
 
-/// People that are read at once.
-const BATCH: i64 = 200;
-
-/// Requests people, ordered by their keys.
+/// Requests people.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PersonQuery {
     /// Full paths of projects that mention them; empty for all.
     pub projects: Vec<String>,
-    /// Most of them, at most [`MAX_PAGE`].
-    pub first: usize,
-    /// Key of the last one of the page before.
-    pub after: Option<String>,
-    /// Whether to count all of them.
-    pub with_total: bool,
+    /// Part of a user name, address or name, in any case; everybody has none.
+    pub text: Option<String>,
+    /// Their order.
+    pub order: PersonOrder,
+    /// Its direction.
+    pub direction: Direction,
+}
+
+/// An order of people. What is counted is what [`PersonRow`] counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PersonOrder {
+    /// Their user names or addresses.
+    #[default]
+    Name,
+    /// How many issues they opened.
+    Issues,
+    /// How many merge requests they opened.
+    MergeRequests,
+    /// How many merge requests they reviewed or were asked to review.
+    Reviews,
+    /// How many discussions they started.
+    Discussions,
+    /// How many commits they wrote.
+    Commits,
+}
+
+impl PersonOrder {
+    fn counted(self) -> Option<(ListKind, Field)> {
+        match self {
+            Self::Name => None,
+            Self::Issues => Some((ListKind::Issue, Field::Author)),
+            Self::MergeRequests => Some((ListKind::MergeRequest, Field::Author)),
+            Self::Reviews => Some((ListKind::MergeRequest, Field::Reviewer)),
+            Self::Discussions => Some((ListKind::Discussion, Field::Author)),
+            Self::Commits => Some((ListKind::Commit, Field::Author)),
+        }
+    }
 }
 
 /// A page of people.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PersonPage {
-    /// People, in order.
-    pub rows: Vec<PersonRow>,
-    /// Where the next page begins; `None` on the last page.
-    pub next: Option<String>,
-    /// How many there are, if that was requested.
-    pub total: Option<Total>,
-}
+pub type PersonPage = Page<PersonRow>;
 
 /// A person in a list, with what they did in the projects that were requested and are visible.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonRow {
     /// User name, or the key of an identity of commits.
     pub person: String,
+    /// Their user names, sorted.
+    pub accounts: Vec<String>,
     /// Keys of their identities, sorted.
     pub identities: Vec<String>,
     /// Names that they are known by, sorted.
@@ -64,6 +88,14 @@ pub struct PersonRow {
     pub discussions: u64,
     /// Commits that they wrote, without merges.
     pub commits: u64,
+}
+
+impl PersonRow {
+    /// Whether anything names them.
+    fn is_known(&self) -> bool {
+        let counts = [self.issues, self.merge_requests, self.reviews, self.discussions, self.commits];
+        !self.names.is_empty() || !self.identities.is_empty() || counts.iter().any(|count| *count > 0)
+    }
 }
 
 /// What is counted of a person.
@@ -145,66 +177,116 @@ pub(super) fn person_of(connection: &Connection, reader: Reader<'_>, key: &str) 
     Ok(rows.next()?.map(|row| row.get(0)).transpose()?)
 }
 
-impl PersonQuery {
-    /// A page of people.
-    pub(super) fn page(&self, connection: &Connection, reader: Reader<'_>) -> Result<PersonPage, LedgerError> {
-        let first = self.first.min(MAX_PAGE);
-        let mut page = PersonPage::default();
-        self.for_each(connection, reader, self.after.as_deref(), |person| {
-            if page.rows.len() == first {
-                page.next = page.rows.last().map(|last: &PersonRow| last.person.clone());
-                return false;
-            }
-            page.rows.push(person);
-            true
-        })?;
-        if self.with_total {
-            let mut total = Total::default();
-            self.for_each(connection, reader, None, |_| {
-                total.at_least = total.count == MAX_COUNTED;
-                total.count += u64::from(!total.at_least);
-                !total.at_least
-            })?;
-            page.total = Some(total);
-        }
-        Ok(page)
-    }
+/// The person of a name, in any case, with what they did in all visible projects.
+pub(super) fn find(connection: &Connection, reader: Reader<'_>, name: &str) -> Result<Option<PersonRow>, LedgerError> {
+    let person = person_of(connection, reader, name)?.unwrap_or_else(|| name.to_owned());
+    let row = PersonQuery::default().row(connection, reader, person)?;
+    Ok(Some(row).filter(PersonRow::is_known))
+}
 
-    /// Shows people after a key, in order, until `show` has seen enough.
-    fn for_each(
+/// The person whom a user name or the key of an identity means, in any case, with what they did in some
+/// projects, or in all visible ones; `None` if nobody is known by it.
+pub(super) fn find_among(
+    connection: &Connection,
+    reader: Reader<'_>,
+    name: &str,
+    projects: &[String],
+) -> Result<Option<PersonRow>, LedgerError> {
+    let person = person_of(connection, reader, name)?.unwrap_or_else(|| name.to_owned());
+    let mut statement = connection.prepare_cached(
+        "SELECT person FROM list_people INDEXED BY list_people_person
+         WHERE person = ?1 AND (?2 OR NOT confidential)
+            AND (?3 IS NULL OR project IN (SELECT value FROM json_each(?3)))
+         ORDER BY project, kind, key LIMIT 1",
+    )?;
+    let shown = reader.projects_among(projects);
+    let mut rows = statement.query(params![person, reader.shows_confidential(), shown])?;
+    // As the forge writes it.
+    let Some(written) = rows.next()?.map(|row| row.get(0)).transpose()? else { return Ok(None) };
+    let query = PersonQuery { projects: projects.to_vec(), ..PersonQuery::default() };
+    Ok(Some(query.row(connection, reader, written)?))
+}
+
+/// What is known of a key of a person.
+#[derive(Default)]
+struct Named {
+    /// As it is written.
+    key: String,
+    same_as: Option<String>,
+    fits: bool,
+}
+
+impl PersonQuery {
+    /// A page of people. It takes time that grows with how many people there are, not with what they did.
+    pub(super) fn page(
         &self,
         connection: &Connection,
+        request: &PageRequest,
         reader: Reader<'_>,
-        after: Option<&str>,
-        mut show: impl FnMut(PersonRow) -> bool,
-    ) -> Result<(), LedgerError> {
-        let projects = reader.projects_among(&self.projects);
-        let mut statement = connection.prepare_cached(
-            "SELECT DISTINCT person FROM list_people AS p INDEXED BY list_people_person
-             WHERE person > ?1 AND (?2 OR NOT confidential)
-                AND (?3 IS NULL OR project IN (SELECT value FROM json_each(?3)))
-                AND NOT EXISTS (
-                    SELECT 1 FROM list_people AS own INDEXED BY list_people_person
-                    WHERE own.person = p.person AND own.same_as IS NOT NULL AND (?2 OR NOT own.confidential)
-                        AND (?3 IS NULL OR own.project IN (SELECT value FROM json_each(?3))))
-             ORDER BY person LIMIT ?4",
-        )?;
-        let mut after = after.unwrap_or_default().to_owned();
-        loop {
-            let bound = params![after, reader.shows_confidential(), projects, BATCH];
-            let batch: Vec<String> = statement.query_map(bound, |row| row.get(0))?.collect::<Result<_, _>>()?;
-            let Some(last) = batch.last() else { return Ok(()) };
-            after.clone_from(last);
-            for person in batch {
-                if !show(self.row(connection, reader, person)?) {
-                    return Ok(());
+    ) -> Result<PersonPage, LedgerError> {
+        let people = self.people(connection, reader)?;
+        short::page(people, self.direction, request, |person| self.row(connection, reader, person))
+    }
+
+    /// All people with their places in the order, in no particular one.
+    fn people(&self, connection: &Connection, reader: Reader<'_>) -> Result<Vec<(Cursor, String)>, LedgerError> {
+        let named = self.names(connection, reader)?;
+        let mut people: BTreeMap<&str, u64> = BTreeMap::new();
+        for (key, own) in &named {
+            let person = own.same_as.as_deref().unwrap_or(key);
+            if own.fits {
+                people.insert(person, 0);
+            }
+        }
+        if let Some((list, field)) = self.order.counted() {
+            for ((_, key), count) in short::counts(connection, reader, &self.projects, list, field)? {
+                let key = key.to_ascii_lowercase();
+                let person = named.get(&key).and_then(|own| own.same_as.as_deref()).unwrap_or(&key);
+                if let Some(sum) = people.get_mut(person) {
+                    *sum += count;
                 }
             }
         }
+        let place = |(person, count): (&str, u64)| {
+            let spelling = named.get(person).map_or(person, |own| &own.key).to_owned();
+            let order = match self.order {
+                PersonOrder::Name => Key::Text(person.to_owned()),
+                _ => Key::Number(to_i64(count)),
+            };
+            (Cursor { order, project: String::new(), key: Key::Text(spelling.clone()) }, spelling)
+        };
+        Ok(people.into_iter().map(place).collect())
+    }
+
+    /// What is known of each key, by the key in lower case.
+    fn names(&self, connection: &Connection, reader: Reader<'_>) -> Result<BTreeMap<String, Named>, LedgerError> {
+        let wanted = self.text.as_ref().map(|text| text.to_lowercase());
+        let mut statement = connection.prepare_cached(
+            "SELECT person, same_as, names FROM list_people
+             WHERE (?1 OR NOT confidential) AND (?2 IS NULL OR project IN (SELECT value FROM json_each(?2)))
+             ORDER BY project, kind, key",
+        )?;
+        let bound = params![reader.shows_confidential(), reader.projects_among(&self.projects)];
+        let mut rows = statement.query(bound)?;
+        let mut named: BTreeMap<String, Named> = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            let key: String = row.get(0)?;
+            let own = named.entry(key.to_ascii_lowercase()).or_default();
+            let names: String = row.get(2)?;
+            let fits = |part: &String| key.to_lowercase().contains(part) || names.to_lowercase().contains(part);
+            own.fits |= wanted.as_ref().is_none_or(fits);
+            if own.same_as.is_none() {
+                own.same_as = row.get::<_, Option<String>>(1)?.map(|person| person.to_ascii_lowercase());
+            }
+            if own.key.is_empty() {
+                own.key = key;
+            }
+        }
+        Ok(named)
     }
 
     fn row(&self, connection: &Connection, reader: Reader<'_>, person: String) -> Result<PersonRow, LedgerError> {
-        let (mut identities, mut known) = (BTreeSet::new(), BTreeSet::new());
+        let (mut identities, mut accounts, mut known) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let mut statement = connection.prepare_cached(
             "SELECT person, names, kind FROM list_people
              WHERE (person = ?1 OR same_as = ?1) AND (?2 OR NOT confidential)
@@ -214,10 +296,12 @@ impl PersonQuery {
         let mut rows = statement.query(params![person, reader.shows_confidential(), projects])?;
         while let Some(row) = rows.next()? {
             known.extend(names(row, 1)?);
-            if text(row, 2)? == ItemKind::Identity.as_str() {
-                identities.insert(row.get::<_, String>(0)?);
-            }
+            let of_kind = if text(row, 2)? == ItemKind::Identity.as_str() { &mut identities } else { &mut accounts };
+            of_kind.insert(row.get::<_, String>(0)?);
         }
+        // As it is written, whatever case was asked for.
+        let own = accounts.iter().chain(&identities).find(|own| own.eq_ignore_ascii_case(&person));
+        let person = own.cloned().unwrap_or(person);
         let keys: BTreeSet<&str> = identities.iter().map(String::as_str).chain([person.as_str()]).collect();
         let mut counts: BTreeMap<(ListKind, Field), u64> = BTreeMap::new();
         for (list, field) in COUNTED {
@@ -232,6 +316,7 @@ impl PersonQuery {
             reviews: of(ListKind::MergeRequest, Field::Reviewer),
             discussions: of(ListKind::Discussion, Field::Author),
             commits: of(ListKind::Commit, Field::Author),
+            accounts: accounts.into_iter().collect(),
             identities: identities.into_iter().collect(),
             names: known.into_iter().collect(),
             person,

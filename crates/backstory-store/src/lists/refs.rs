@@ -1,20 +1,17 @@
 //! Branches and tags as rows.
 
-use std::collections::BTreeSet;
-
-use backstory_model::repository::Record;
-use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use backstory_model::{entity::ItemKind, repository::Record};
+use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    columns::optional_time,
-    entry::{Entry, EntryId, Key, ListKind},
-    select::{Direction, Selection},
+    entry::Key,
+    select::{Cursor, Direction, Page, PageRequest, Reader},
+    short,
 };
 use crate::ledger_error::LedgerError;
 
-/// Requests branches or tags, by name.
+/// Requests branches or tags.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefQuery {
     /// Which of the two.
@@ -22,7 +19,13 @@ pub struct RefQuery {
     /// Full paths of projects; empty for all.
     #[serde(default)]
     pub projects: Vec<String>,
-    /// Direction of the order.
+    /// Part of a name, in any case.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// Their order.
+    #[serde(default)]
+    pub order: RefOrder,
+    /// Its direction.
     #[serde(default)]
     pub direction: Direction,
 }
@@ -37,6 +40,17 @@ pub enum RefKind {
     Tag,
 }
 
+/// An order of branches and tags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefOrder {
+    /// Their names.
+    #[default]
+    Name,
+    /// When an annotated tag was made; otherwise when the commit was that it points at.
+    Date,
+}
+
 /// A branch or tag in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefRow {
@@ -44,75 +58,33 @@ pub struct RefRow {
     pub project: String,
     /// Its name.
     pub name: String,
-    /// The commit that it points at.
-    pub sha: String,
-    /// Whether it is the default branch.
-    pub is_default: bool,
-    /// When an annotated tag was made.
-    pub tagged_at: Option<Timestamp>,
 }
 
-impl From<RefKind> for ListKind {
-    fn from(kind: RefKind) -> Self {
-        match kind {
-            RefKind::Branch => Self::Branch,
-            RefKind::Tag => Self::Tag,
+impl RefKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Branch => ItemKind::Branch.as_str(),
+            Self::Tag => ItemKind::Tag.as_str(),
         }
     }
 }
 
-impl RefRow {
-    pub(super) fn find(
-        connection: &Connection,
-        list: ListKind,
-        project: &str,
-        name: &Key,
-    ) -> Result<Option<Self>, LedgerError> {
-        let mut statement = connection.prepare_cached(
-            "SELECT project, name, sha, is_default, tagged_at FROM list_refs
-             WHERE project = ?1 AND kind = ?2 AND name = ?3",
-        )?;
-        let found = statement.query_row(params![project, list.as_str(), name], |row| {
-            Ok(Self {
-                project: row.get(0)?,
-                name: row.get(1)?,
-                sha: row.get(2)?,
-                is_default: row.get(3)?,
-                tagged_at: optional_time(row, 4)?,
-            })
-        });
-        Ok(found.optional()?)
-    }
-
-    pub(super) fn entry(&self) -> Entry {
-        Entry {
-            part: "",
-            confidential: false,
-            main_order: Key::Text(self.name.clone()),
-            other_order: None,
-            values: BTreeSet::new(),
-            orders: Vec::new(),
-            days: Vec::new(),
-        }
-    }
-}
-
-pub(super) fn id(list: ListKind, project: &str, name: &str) -> EntryId {
-    EntryId { list, project: project.to_owned(), key: Key::Text(name.to_owned()) }
-}
-
-pub(super) fn delete(connection: &Connection, id: &EntryId) -> Result<(), LedgerError> {
-    connection
-        .prepare_cached("DELETE FROM list_refs WHERE project = ?1 AND kind = ?2 AND name = ?3")?
-        .execute(params![id.project, id.list.as_str(), id.key])?;
-    Ok(())
-}
-
-/// Writes a branch or tag.
-pub(super) fn write(connection: &Connection, id: &EntryId, record: &Record) -> Result<(), LedgerError> {
+/// Replaces the row of a branch or tag, which is deleted if there is none any more.
+pub(super) fn write(
+    connection: &Connection,
+    project: &str,
+    kind: ItemKind,
+    name: &str,
+    record: Option<&Record>,
+) -> Result<(), LedgerError> {
+    connection.prepare_cached("DELETE FROM list_refs WHERE project = ?1 AND kind = ?2 AND name = ?3")?.execute([
+        project,
+        kind.as_str(),
+        name,
+    ])?;
     let (sha, is_default, tagged_at) = match record {
-        Record::Branch(branch) => (branch.branch.tip, branch.default, None),
-        Record::Tag(tag) => {
+        Some(Record::Branch(branch)) => (branch.branch.tip, branch.default, None),
+        Some(Record::Tag(tag)) => {
             let tagger = tag.annotation.as_ref().and_then(|annotation| annotation.tagger.as_ref());
             (tag.target, false, tagger.map(|tagger| tagger.at.as_millisecond()))
         }
@@ -122,12 +94,35 @@ pub(super) fn write(connection: &Connection, id: &EntryId, record: &Record) -> R
         .prepare_cached(
             "INSERT INTO list_refs (project, kind, name, sha, is_default, tagged_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![id.project, id.list.as_str(), id.key, sha.to_string(), is_default, tagged_at])?;
+        .execute(params![project, kind.as_str(), name, sha.to_string(), is_default, tagged_at])?;
     Ok(())
 }
 
 impl RefQuery {
-    pub(super) fn selection(&self) -> Selection {
-        Selection { direction: self.direction, ..Selection::all(self.kind.into(), self.projects.clone()) }
+    /// A page of branches or tags.
+    pub(super) fn page(
+        &self,
+        connection: &Connection,
+        request: &PageRequest,
+        reader: Reader<'_>,
+    ) -> Result<Page<RefRow>, LedgerError> {
+        let mut statement = connection.prepare_cached(
+            "SELECT r.project, r.name, COALESCE(r.tagged_at, c.committed_at) FROM list_refs AS r
+             LEFT JOIN list_commits AS c ON c.project = r.project AND c.sha = r.sha
+             WHERE r.kind = ?1 AND (?2 IS NULL OR r.project IN (SELECT value FROM json_each(?2)))",
+        )?;
+        let mut rows = statement.query(params![self.kind.as_str(), reader.projects_among(&self.projects)])?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            let found = RefRow { project: row.get(0)?, name: row.get(1)? };
+            if short::has_part(&found.name, self.text.as_ref()) {
+                let order = match self.order {
+                    RefOrder::Name => Key::Text(found.name.clone()),
+                    RefOrder::Date => Key::Number(row.get::<_, Option<i64>>(2)?.unwrap_or(i64::MIN)),
+                };
+                all.push((Cursor { order, project: found.project.clone(), key: Key::Text(found.name.clone()) }, found));
+            }
+        }
+        short::page(all, self.direction, request, Ok)
     }
 }

@@ -6,10 +6,10 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use crate::ledger_error::LedgerError;
 
 /// Version of the tables and of how items become rows.
-const VERSION: i64 = 1;
+const VERSION: i64 = 3;
 
 /// Every table and the column that says which of its rows are confidential, if it has one.
-pub(super) const TABLES: [(&str, Option<&str>); 12] = [
+pub(super) const TABLES: [(&str, Option<&str>); 15] = [
     ("list_threads", Some("confidential")),
     ("list_discussions", Some("confidential")),
     ("list_commits", None),
@@ -17,6 +17,9 @@ pub(super) const TABLES: [(&str, Option<&str>); 12] = [
     ("list_entities", None),
     ("list_ranks", None),
     ("list_refs", None),
+    ("list_labels", None),
+    ("list_milestones", None),
+    ("list_projects", None),
     ("list_people", Some("confidential")),
     ("list_closes", Some("confidential")),
     ("list_merges", None),
@@ -54,11 +57,13 @@ pub(super) const CREATE_TABLES: &str = "
         assignees    TEXT    NOT NULL,
         reviewers    TEXT    NOT NULL,
         approvers    TEXT    NOT NULL,
+        mentions     TEXT    NOT NULL,             -- user names in its own text
         discussions  INTEGER NOT NULL,
         unresolved   INTEGER NOT NULL,             -- discussions that can be resolved and are not
         notes        INTEGER NOT NULL,
         last_note_at INTEGER,
         participants TEXT    NOT NULL,             -- the author and the authors of notes
+        mentioned    TEXT    NOT NULL,             -- user names in its text and in notes
         linked       INTEGER NOT NULL,             -- closes something of its project or is closed by it
         PRIMARY KEY (project, kind, iid)
     ) STRICT, WITHOUT ROWID;
@@ -77,6 +82,7 @@ pub(super) const CREATE_TABLES: &str = "
         last_line    INTEGER,
         confidential INTEGER NOT NULL,
         people       TEXT    NOT NULL,             -- authors of its notes
+        mentions     TEXT    NOT NULL,             -- user names in its notes
         PRIMARY KEY (project, key)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX list_discussions_thread ON list_discussions (project, thread);
@@ -138,6 +144,29 @@ pub(super) const CREATE_TABLES: &str = "
         tagged_at  INTEGER,
         PRIMARY KEY (project, kind, name)
     ) STRICT, WITHOUT ROWID;
+    CREATE TABLE list_labels (
+        project     TEXT NOT NULL,
+        key         TEXT NOT NULL,                 -- as in items
+        name        TEXT NOT NULL,
+        description TEXT NOT NULL,
+        PRIMARY KEY (project, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE list_milestones (
+        project TEXT    NOT NULL,
+        key     TEXT    NOT NULL,
+        iid     INTEGER NOT NULL,
+        title   TEXT    NOT NULL,
+        closed  INTEGER NOT NULL,
+        PRIMARY KEY (project, key)
+    ) STRICT, WITHOUT ROWID;
+    -- Projects of forges, and repositories.
+    CREATE TABLE list_projects (
+        project    TEXT NOT NULL,
+        key        TEXT NOT NULL,                  -- project, or that of the repository
+        text       TEXT NOT NULL,                  -- name and description
+        created_at INTEGER,
+        PRIMARY KEY (project, key)
+    ) STRICT, WITHOUT ROWID;
     -- Users of forges, and identities of commits.
     CREATE TABLE list_people (
         project      TEXT    NOT NULL,
@@ -175,7 +204,7 @@ pub(super) const CREATE_TABLES: &str = "
     -- Rows of the other tables under each value that they can be filtered by, in two orders; under the field '' all of
     -- them, and under the field of another order in that order.
     CREATE TABLE list_values (
-        list         TEXT    NOT NULL,             -- issue, merge_request, discussion, commit, file, entity, branch, tag
+        list         TEXT    NOT NULL,             -- issue, merge_request, discussion, commit, file, entity
         project      TEXT    NOT NULL,
         part         TEXT    NOT NULL,             -- state of a thread, kind of a commit
         field        TEXT    NOT NULL,

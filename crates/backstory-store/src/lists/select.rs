@@ -39,6 +39,26 @@ pub enum Direction {
     Descending,
 }
 
+impl Direction {
+    fn reversed(self) -> Self {
+        match self {
+            Self::Ascending => Self::Descending,
+            Self::Descending => Self::Ascending,
+        }
+    }
+}
+
+/// From which end of a list pages are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// From its start: rows after a cursor.
+    #[default]
+    Start,
+    /// From its end: rows before a cursor.
+    Last,
+}
+
 /// From a time on, until before another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -54,9 +74,12 @@ pub struct TimeRange {
 pub struct PageRequest {
     /// Most rows, at most [`MAX_PAGE`].
     pub first: usize,
-    /// Where the page before ended.
+    /// Where the page that was read before ended: rows behind it, as seen from the end that pages are read from.
     #[serde(default)]
     pub after: Option<Cursor>,
+    /// From which end pages are read. Rows are in the order of the list in any case.
+    #[serde(default)]
+    pub from: End,
     /// Whether to count all rows.
     #[serde(default)]
     pub with_total: bool,
@@ -78,7 +101,9 @@ pub struct Cursor {
 pub struct Page<R> {
     /// Rows, in order.
     pub rows: Vec<R>,
-    /// Where the next page begins; `None` on the last page.
+    /// The cursor of each row.
+    pub cursors: Vec<Cursor>,
+    /// Where the next page begins, read from the same end; `None` on the last page.
     pub next: Option<Cursor>,
     /// How many rows there are in all, if that was requested.
     pub total: Option<Total>,
@@ -258,12 +283,9 @@ impl Reader<'_> {
     }
 }
 
-/// What identifies a row of a list: project and key.
-pub(super) type RowKey = (String, Key);
-
-/// A page, its rows by their keys.
+/// A page, its rows by their cursors.
 pub(super) struct KeyPage {
-    pub(super) keys: Vec<RowKey>,
+    pub(super) cursors: Vec<Cursor>,
     pub(super) next: Option<Cursor>,
     pub(super) total: Option<Total>,
 }
@@ -293,17 +315,18 @@ impl Selection {
     ) -> Result<KeyPage, LedgerError> {
         let first = request.first.min(MAX_PAGE);
         let total = if request.with_total { Some(self.total(connection, reader, MAX_COUNTED)?) } else { None };
-        let Some(plan) = self.plan(connection, reader)? else {
-            return Ok(KeyPage { keys: Vec::new(), next: None, total });
-        };
+        let plan = if first == 0 { None } else { self.plan(connection, reader)? };
+        let Some(plan) = plan else { return Ok(KeyPage { cursors: Vec::new(), next: None, total }) };
+        let direction = if request.from == End::Start { self.direction } else { self.direction.reversed() };
+        let after = request.after.as_ref().map(|cursor| Bound { cursor, direction });
         let mut found: BTreeSet<Cursor> = BTreeSet::new();
         for range in &plan.source.ranges {
-            let statement = plan.statement(self, reader, range, request.after.as_ref());
+            let statement = plan.statement(self, reader, range, after);
             let mut prepared = connection.prepare_cached(&format!(
                 "SELECT {order}, v.key {} ORDER BY {order} {direction}, v.key {direction} LIMIT ?",
                 statement.sql,
                 order = plan.order,
-                direction = if self.direction == Direction::Ascending { "ASC" } else { "DESC" },
+                direction = if direction == Direction::Ascending { "ASC" } else { "DESC" },
             ))?;
             let limit = Value::Integer(to_i64(first as u64 + 1));
             let mut rows = prepared.query(params_from_iter(statement.values.into_iter().chain([limit])))?;
@@ -312,12 +335,15 @@ impl Selection {
             }
         }
         let is_more = found.len() > first;
-        let found: Vec<Cursor> = match self.direction {
+        let mut cursors: Vec<Cursor> = match direction {
             Direction::Ascending => found.into_iter().take(first).collect(),
             Direction::Descending => found.into_iter().rev().take(first).collect(),
         };
-        let next = if is_more { found.last().cloned() } else { None };
-        Ok(KeyPage { keys: found.into_iter().map(|row| (row.project, row.key)).collect(), next, total })
+        let next = if is_more { cursors.last().cloned() } else { None };
+        if request.from == End::Last {
+            cursors.reverse();
+        }
+        Ok(KeyPage { cursors, next, total })
     }
 
     /// How many rows it has: from the record for one filter at most, else counted up to a limit.
@@ -495,6 +521,13 @@ struct Plan {
     join: &'static str,
 }
 
+/// Where the rows of a page begin, and in which direction they are read.
+#[derive(Clone, Copy)]
+struct Bound<'a> {
+    cursor: &'a Cursor,
+    direction: Direction,
+}
+
 /// A statement from its FROM on, and what is bound to it.
 struct Statement {
     sql: String,
@@ -515,7 +548,7 @@ impl Plan {
         selection: &Selection,
         reader: Reader<'_>,
         range: &ValueRange,
-        after: Option<&Cursor>,
+        after: Option<Bound<'_>>,
     ) -> Statement {
         let mut conditions = Statement { sql: String::new(), values: Vec::new() };
         let mut needs_row = self.needs_row;
@@ -530,7 +563,7 @@ impl Plan {
                 _ => column,
             };
             // Where a cursor limits the range more, SQLite would begin at the start of the range all the same.
-            let is_passed = |direction| after.is_some() && column == self.order && selection.direction == direction;
+            let is_passed = |direction| column == self.order && after.is_some_and(|after| after.direction == direction);
             let from = times.from.filter(|_| !is_passed(Direction::Ascending));
             let to = times.to.filter(|_| !is_passed(Direction::Descending));
             needs_row |= column.starts_with("t.") && (from.is_some() || to.is_some());
@@ -544,11 +577,11 @@ impl Plan {
             conditions.and(&[condition.sql], condition.values.iter().cloned());
         }
         if let Some(after) = after {
-            let comparison = match selection.direction {
+            let comparison = match after.direction {
                 Direction::Ascending => ", v.key) > (?, ?)",
                 Direction::Descending => ", v.key) < (?, ?)",
             };
-            let place = place_after(selection.direction, &range.project, after);
+            let place = place_after(after.direction, &range.project, after.cursor);
             conditions.and(&["(", self.order, comparison], place);
         }
         let row = if needs_row { row_join(selection.list) } else { "" };
@@ -592,8 +625,5 @@ fn row_join(list: ListKind) -> &'static str {
         ListKind::Commit => " CROSS JOIN list_commits AS t ON t.project = v.project AND t.sha = v.key",
         ListKind::File => " CROSS JOIN list_files AS t ON t.project = v.project AND t.path = v.key",
         ListKind::Entity => " CROSS JOIN list_entities AS t ON t.project = v.project AND t.code = v.key",
-        ListKind::Branch | ListKind::Tag => {
-            " CROSS JOIN list_refs AS t ON t.project = v.project AND t.kind = v.list AND t.name = v.key"
-        }
     }
 }

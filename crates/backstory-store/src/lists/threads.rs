@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    columns::{count, names, names_to_json, optional_time, text, time, to_i64},
+    columns::{count, mentions, names, names_to_json, optional_time, text, time, to_i64},
     entry::{Entry, EntryId, Field, Key, ListKind},
     select::{Condition, Direction, Facet, Flag, Order, Place, Selection, TimeRange},
 };
@@ -58,6 +58,10 @@ pub struct ThreadFilter {
     pub any_label: Vec<String>,
     /// Labels that they all have.
     pub all_labels: Vec<String>,
+    /// User names of people whom their text or their notes mention.
+    pub mentioned: Vec<String>,
+    /// User names of people who did not approve them.
+    pub no_approver: Vec<String>,
     /// Labels that they do not have.
     pub no_label: Vec<String>,
     /// When they were opened.
@@ -68,6 +72,8 @@ pub struct ThreadFilter {
     pub merged: TimeRange,
     /// When they were closed.
     pub closed: TimeRange,
+    /// Whether they are assigned to anybody.
+    pub assigned: Option<bool>,
     /// Whether they are drafts.
     pub draft: Option<bool>,
     /// Whether they have discussions that can be resolved and are not.
@@ -138,6 +144,8 @@ pub struct ThreadRow {
     pub last_note_at: Option<Timestamp>,
     /// User names of the author and of those who wrote notes, sorted.
     pub participants: Vec<String>,
+    /// User names of those whom its text or its notes mention, sorted.
+    pub mentioned: Vec<String>,
     /// Whether it closes an issue of its project, or is closed by a merge request or commit of it.
     pub linked: bool,
 }
@@ -145,7 +153,7 @@ pub struct ThreadRow {
 const COLUMNS: &str =
     "project, kind, iid, title, state, draft, confidential, author, created_at, updated_at, merged_at,
     closed_at, milestone, labels, assignees, reviewers, approvers, discussions, unresolved, notes, last_note_at,
-    participants, linked";
+    participants, mentioned, linked";
 
 impl ThreadRow {
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -171,7 +179,8 @@ impl ThreadRow {
             notes: count(row, 19)?,
             last_note_at: optional_time(row, 20)?,
             participants: names(row, 21)?,
-            linked: row.get(22)?,
+            mentioned: names(row, 22)?,
+            linked: row.get(23)?,
         })
     }
 
@@ -197,6 +206,7 @@ impl ThreadRow {
         add(Field::Reviewer, &self.reviewers);
         add(Field::Approver, &self.approvers);
         add(Field::Participant, &self.participants);
+        add(Field::Mentioned, &self.mentioned);
         add(Field::Label, &self.labels);
         add(Field::Milestone, self.milestone.map(|iid| iid.to_string()).as_slice());
         let flags = [("draft", self.draft), ("unresolved", self.unresolved > 0), ("linked", self.linked)];
@@ -246,15 +256,16 @@ pub(super) fn write(connection: &Connection, item: &Item, confidential: bool) ->
     connection
         .prepare_cached(
             "INSERT INTO list_threads (project, kind, iid, title, state, draft, confidential, author, created_at,
-                updated_at, merged_at, closed_at, milestone, labels, assignees, reviewers, approvers, discussions,
-                unresolved, notes, participants, linked)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, 0, 0, 0, '[]', 0)
+                updated_at, merged_at, closed_at, milestone, labels, assignees, reviewers, approvers, mentions,
+                discussions, unresolved, notes, participants, mentioned, linked)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, 0, 0, 0, '[]',
+                '[]', 0)
              ON CONFLICT (project, kind, iid) DO UPDATE SET
                 title = excluded.title, state = excluded.state, draft = excluded.draft,
                 confidential = excluded.confidential, author = excluded.author, created_at = excluded.created_at,
                 updated_at = excluded.updated_at, merged_at = excluded.merged_at, closed_at = excluded.closed_at,
                 milestone = excluded.milestone, labels = excluded.labels, assignees = excluded.assignees,
-                reviewers = excluded.reviewers, approvers = excluded.approvers",
+                reviewers = excluded.reviewers, approvers = excluded.approvers, mentions = excluded.mentions",
         )?
         .execute(params![
             id.project,
@@ -274,6 +285,7 @@ pub(super) fn write(connection: &Connection, item: &Item, confidential: bool) ->
             names_to_json(&thread.assignees),
             names_to_json(request.map_or(&[][..], |mr| &mr.reviewers)),
             names_to_json(request.map_or(&[][..], |mr| &mr.approved_by)),
+            names_to_json(mentions(&thread.description, thread.forge, &thread.web_url, &id.project)),
         ])?;
     Ok(())
 }
@@ -307,6 +319,14 @@ pub(super) fn derive(connection: &Connection, id: &EntryId) -> Result<(), Ledger
                         FROM list_discussions AS d INDEXED BY list_discussions_thread, json_each(d.people) AS person
                         WHERE d.project = ?1 AND d.thread = ?4 AND d.confidential <= t.confidential
                         ORDER BY name)),
+                mentioned = (
+                    SELECT json_group_array(name) FROM (
+                        SELECT own.value AS name FROM json_each(t.mentions) AS own
+                        UNION
+                        SELECT person.value
+                        FROM list_discussions AS d INDEXED BY list_discussions_thread, json_each(d.mentions) AS person
+                        WHERE d.project = ?1 AND d.thread = ?4 AND d.confidential <= t.confidential
+                        ORDER BY name)),
                 linked = EXISTS (
                     SELECT 1 FROM (
                         SELECT closer, closed, confidential FROM list_closes INDEXED BY list_closes_closer
@@ -338,6 +358,7 @@ impl ThreadQuery {
             Facet::any_of_several(Field::Reviewer, &filter.reviewers, has_any!("t.reviewers")),
             Facet::any_of_several(Field::Approver, &filter.approvers, has_any!("t.approvers")),
             Facet::any_of_several(Field::Participant, &filter.participants, has_any!("t.participants")),
+            Facet::any_of_several(Field::Mentioned, &filter.mentioned, has_any!("t.mentioned")),
             Facet::any_of_several(Field::Label, &filter.any_label, has_any!("t.labels")),
         ];
         for label in &filter.all_labels {
@@ -348,6 +369,12 @@ impl ThreadQuery {
         let mut conditions = Vec::new();
         if !filter.no_label.is_empty() {
             conditions.push(Condition::names(concat!("NOT ", has_any!("t.labels")), &filter.no_label));
+        }
+        if !filter.no_approver.is_empty() {
+            conditions.push(Condition::names(concat!("NOT ", has_any!("t.approvers")), &filter.no_approver));
+        }
+        if let Some(assigned) = filter.assigned {
+            conditions.push(Condition::names(if assigned { "t.assignees <> '[]'" } else { "t.assignees = '[]'" }, &[]));
         }
         let flags = [
             Flag::new("draft", "t.draft", "NOT t.draft", filter.draft),

@@ -5,7 +5,7 @@ use std::{path::Path, time::Instant};
 use backstory_engine::{
     ledger::Branches,
     model::reference::Forge,
-    repository::{AddRequest, ListRepositories, RepositoryStatus},
+    repository::{AddGroup, AddRequest, ListRepositories, RepositoryStatus},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -32,24 +32,32 @@ Examples:
   backstory add ~/src/shop --branch release-1 --branch release-2
   backstory add https://github.com/owner/name
   backstory add https://git.example.com/group/project.git --forge gitlab --all-branches
+  backstory add --group https://gitlab.com/group
 
 Hosts on a private network must be named as allowed_hosts under [repositories] in the configuration.")]
 pub(super) struct Args {
     /// Path of a repository on this machine, or its https, http or ssh address
-    #[arg(value_name = "PATH|URL")]
-    address: String,
-    /// What the project is called [default: told from the address, or from where the repository was cloned]
+    #[arg(value_name = "PATH|URL", required_unless_present = "group")]
+    address: Option<String>,
+    /// Read the issues and merge requests of all projects of this group and its subgroups, organization or user: its address, or
+    /// its path if one forge is configured; new projects as they come
+    #[arg(long, value_name = "GROUP", conflicts_with_all = ["address", "name", "branches", "all_branches", "depth"])]
+    group: Option<String>,
+    /// Name of the project [default: from its address, or from where the repository was cloned]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Index this branch too, besides the default one; several times for several
+    /// Index this branch too, besides the default one (repeatable)
     #[arg(long = "branch", value_name = "NAME", conflicts_with = "all_branches")]
     branches: Vec<String>,
     /// Index every branch
     #[arg(long)]
     all_branches: bool,
-    /// Which forge the address is of, if it cannot be told: its issues and merge requests are read too
+    /// Forge of the address, if it cannot be inferred; its issues and merge requests are read too
     #[arg(long, value_name = "KIND")]
     forge: Option<ForgeChoice>,
+    /// Clone only so many commits of each branch and no tags; 0 for the whole history again
+    #[arg(long, value_name = "N")]
+    depth: Option<u32>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -80,7 +88,11 @@ struct Printed {
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    let address = absolute(&args.address)?;
+    let forge = args.forge.map(Forge::from);
+    if let Some(group) = &args.group {
+        return add_group(session, args, group, forge).await;
+    }
+    let address = absolute(args.address.as_deref().unwrap_or_default())?;
     let client = Client::open_for_work(session, "add", || Ok(())).await?;
     let begun = Instant::now();
     let branches = match (args.all_branches, args.branches.is_empty()) {
@@ -88,8 +100,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         (false, true) => Branches::Default,
         (false, false) => Branches::Selected(args.branches.clone()),
     };
-    let forge = args.forge.map(Forge::from);
-    let request = AddRequest { address: address.clone(), name: args.name.clone(), branches, forge };
+    let (name, depth) = (args.name.clone(), args.depth);
+    let request = AddRequest { address: address.clone(), name, branches, forge, depth };
     let project = client.answer(request).await?.project;
     if args.name.is_none() {
         tell_copy(session, &client, &address, &project).await?;
@@ -108,7 +120,23 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             .warning(format_args!("{project} has no branch {}; it is indexed as soon as there is one", plain(missing)));
     }
     let coverage = task::coverage(&client).await?;
-    task::tell_waiting(&session.terminal, &client, &coverage);
+    task::tell_waiting(session, &client, &coverage);
+    Ok(())
+}
+
+/// Has all projects of a group read.
+async fn add_group(session: &Session, args: &Args, group: &str, forge: Option<Forge>) -> Result<()> {
+    let client = Client::open_for_work(session, "add", || Ok(())).await?;
+    let found = client.answer(AddGroup { address: group.to_owned(), forge }).await?;
+    let summary = sync::projects(&client, found.projects.clone()).await?;
+    if args.json {
+        return Ok(session.terminal.json(&serde_json::json!({ "group": found, "summary": summary }))?);
+    }
+    let count = counted(found.projects.len() as u64, "project", "projects");
+    session.terminal.line(format_args!("Added {}/*: {count}; {}", plain(&found.group), sync::sentence(&summary)))?;
+    if !found.archived.is_empty() {
+        session.terminal.note(format_args!("archived: {}", plain(&found.archived.join(", "))));
+    }
     Ok(())
 }
 

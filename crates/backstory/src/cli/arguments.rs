@@ -1,8 +1,12 @@
 //! Arguments that several commands have.
 
-use backstory_engine::model::{
-    edge::Edge,
-    id::{InvalidId, NodeId, ThreadId},
+use backstory_engine::{
+    model::{
+        edge::Edge,
+        id::{InvalidId, NodeId, ThreadId},
+        score::{Parts, Profile},
+    },
+    settings::Ranking,
 };
 use jiff::Timestamp;
 
@@ -17,7 +21,7 @@ use crate::{
 /// It is empty.
 pub(super) fn parse_user(text: &str) -> std::result::Result<String, String> {
     let name = text.trim().trim_start_matches('@');
-    if name.is_empty() { Err("a user name is wanted, like johndoe".to_owned()) } else { Ok(name.to_owned()) }
+    if name.is_empty() { Err("missing user name, like johndoe".to_owned()) } else { Ok(name.to_owned()) }
 }
 
 /// A whole reference to any node.
@@ -46,6 +50,44 @@ pub(super) fn parse_edge(text: &str) -> std::result::Result<Edge, String> {
 /// What a time looks like.
 pub(super) fn parse_time(text: &str) -> std::result::Result<Timestamp, String> {
     backstory_engine::model::time::parse_instant(text)
+}
+
+/// What each part of a score counts, for one request.
+#[derive(clap::Args)]
+pub(super) struct Weights {
+    /// What a part of the score counts, 0 to 1; parts that are not named count nothing. Repeatable: semantic,
+    /// lexical, recency, importance, relationship, author
+    #[arg(long = "weight", value_name = "PART=WEIGHT", value_parser = parse_weight)]
+    weights: Vec<(String, f32)>,
+}
+
+impl Weights {
+    /// The ranking with these weights; none if there are none.
+    ///
+    /// # Errors
+    /// A part has two weights.
+    pub(super) fn ranking(&self) -> Result<Option<Ranking>> {
+        if self.weights.is_empty() {
+            return Ok(None);
+        }
+        let mut weights = Parts::default();
+        for (at, (name, weight)) in self.weights.iter().enumerate() {
+            if self.weights[..at].iter().any(|(other, _)| other == name) {
+                return Err(Failure::usage(format!("{name} has two weights; give it one")));
+            }
+            weights.set(name, *weight);
+        }
+        Ok(Some(Ranking { profile: Profile::Default, weights }))
+    }
+}
+
+/// `recency=0.5`
+fn parse_weight(text: &str) -> std::result::Result<(String, f32), String> {
+    let names = Parts::default().named().map(|(name, _)| name);
+    let wanted = || format!("write PART=WEIGHT with a part of {} and a weight of 0 to 1", names.join(", "));
+    let (name, weight) = text.split_once('=').ok_or_else(wanted)?;
+    let weight = weight.trim().parse().ok().filter(|weight| (0.0..=1.0).contains(weight)).ok_or_else(wanted)?;
+    if names.contains(&name.trim()) { Ok((name.trim().to_owned(), weight)) } else { Err(wanted()) }
 }
 
 /// What a reference on the command line means.
@@ -94,7 +136,7 @@ pub(super) fn parse_id(text: &str) -> Result<NodeId> {
     text.parse().map_err(|error: InvalidId| Failure::usage(error.to_string()))
 }
 
-/// What stands before the number of an issue or merge request that is called so.
+/// What stands before the number of an issue or merge request of that kind.
 fn sigil_of(kind: &str) -> Option<char> {
     match kind {
         "issue" | "issues" => Some('#'),
@@ -112,7 +154,7 @@ pub(super) fn only_project<'a>(config: &'a Config, reference: &str) -> Result<&'
     match (projects.next(), projects.next()) {
         (Some(only), None) => Ok(only),
         (None, _) => Err(Failure::usage(format!(
-            "no project of a forge is configured; write which one {reference} is of, like group/project{reference}"
+            "no project of a forge is configured; write which one {reference} belongs to, like group/project{reference}"
         ))),
         (Some(first), Some(_)) => {
             Err(Failure::usage(format!("several projects are configured; write which one, like {first}{reference}")))

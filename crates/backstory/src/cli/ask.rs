@@ -53,6 +53,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         before: None,
         filter: Filter { project: args.project.clone(), ..Filter::default() },
         model: !args.no_model,
+        ranking: None,
     };
     let answer = client.answer(request).await?;
     if args.json {

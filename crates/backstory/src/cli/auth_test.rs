@@ -14,7 +14,7 @@ use crate::{
     output::plain,
 };
 
-/// How often a request that failed for a passing reason is tried again.
+/// How often a request that failed for a transient reason is tried again.
 pub(super) const RETRIES: u32 = 1;
 
 /// Show whose token is used at each forge

@@ -18,7 +18,7 @@ use crate::{
 
 /// Write a copy of the ledger to a file, also while a server runs
 ///
-/// The ledger is all that cannot be made anew: graph and index are made from it, repositories are cloned again. It holds
+/// The ledger is all that cannot be rebuilt: graph and index are made from it, repositories are cloned again. It holds
 /// what private projects say: keep the copy as safe as the data directory.
 #[derive(clap::Args)]
 #[command(after_long_help = "Example:\n  backstory backup /var/backups/backstory-$(date +%F).sqlite")]

@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// List the chats
     #[arg(long, conflicts_with_all = ["resume", "remove"])]
     list: bool,
-    /// Go on with a chat
+    /// Continue a chat
     #[arg(long = "continue", value_name = "ID", conflicts_with = "remove")]
     resume: Option<u32>,
     /// Forget a chat
@@ -93,12 +93,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             client.answer(CreateChat { project: args.project.clone() }).await?.id
         }
     };
-    session.terminal.note(format_args!("this is chat {id}; 'backstory chat --continue {id}' goes on with it"));
+    session.terminal.note(format_args!("this is chat {id}; 'backstory chat --continue {id}' continues it"));
     talk(session, &client, id, !args.no_model).await
 }
 
 async fn list(session: &Session, client: &Client, json: bool) -> Result<()> {
-    let chats = client.answer(ListChats { limit: LISTED }).await?;
+    let chats = client.answer(ListChats { before: None, limit: LISTED }).await?;
     let chats: Vec<ChatView> = chats.into_iter().map(ChatView::from).collect();
     if json {
         return Ok(session.terminal.json(&chats)?);

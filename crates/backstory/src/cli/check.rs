@@ -61,7 +61,7 @@ fn print(session: &Session, report: &CheckReport) -> Result<()> {
     session.terminal.line(format_args!("Digest: {digest} over {statements} statements and {rows} rows"))?;
     if broken > 0 {
         session.terminal.error(format_args!(
-            "{broken} of {} rules do not hold; 'backstory rebuild' makes graph, lists and index anew, 'backstory sync --full' \
+            "{broken} of {} rules do not hold; 'backstory rebuild' rebuilds graph, lists and index, 'backstory sync --full' \
              reads everything again",
             findings.len()
         ));

@@ -2,9 +2,10 @@
 
 use backstory_engine::{
     context::{About, ContextRequest},
+    locate::names_place,
     model::{
         filter::{DocumentKind, Filter},
-        id::{NodeId, is_sha},
+        id::NodeId,
         pack::{DEFAULT_TOKENS, Format, MAX_TOKENS, MIN_TOKENS, Mode},
     },
 };
@@ -12,10 +13,14 @@ use jiff::Timestamp;
 
 use super::{
     Session,
-    arguments::{parse_time, parse_user},
-    place, repos,
+    arguments::{Weights, parse_node, parse_time, parse_user},
+    checkout, place, repos,
 };
-use crate::{client::Client, failure::Result, output::plain};
+use crate::{
+    client::Client,
+    failure::Result,
+    output::{Terminal, plain},
+};
 
 /// Gather what an agent must know about a question or a piece of code, in a budget of tokens
 #[derive(clap::Args)]
@@ -50,12 +55,17 @@ pub(super) struct Args {
     /// Branch, tag or commit at which a path is [default: the indexed head]
     #[arg(long, value_name = "REV")]
     rev: Option<String>,
-    /// Only this kind of document, several times for several
+    /// Only this kind of document (repeatable)
     #[arg(long = "kind", value_enum, value_name = "KIND")]
     kinds: Vec<DocumentKind>,
-    /// Only code and documents whose path begins so, and commits that change such
+    /// Only code and documents whose path starts with this, and commits that change them
     #[arg(long, value_name = "PREFIX")]
     path: Option<String>,
+    /// Only what is at most two links from this: group/project!7, group/project:src/a.rs (repeatable)
+    #[arg(long, value_name = "REF", value_parser = parse_node)]
+    near: Vec<NodeId>,
+    #[command(flatten)]
+    weights: Weights,
     /// Only what this user began
     #[arg(long, value_name = "USER", value_parser = parse_user)]
     author: Option<String>,
@@ -79,46 +89,34 @@ pub(super) struct Args {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "context", || Ok(())).await?;
     repos::require_projects(session, &client, args.project.as_slice()).await?;
-    let (about, project) = about(&client, args).await?;
-    let pack = client.answer(request(args, about, project)).await?;
+    let (about, project) = about(&session.terminal, &client, args).await?;
+    let pack = client.answer(request(args, about, project)?).await?;
     Ok(session.terminal.line(plain(&pack.text))?)
 }
 
 /// What is asked about, and the project of a path.
-async fn about(client: &Client, args: &Args) -> Result<(About, Option<String>)> {
+async fn about(terminal: &Terminal, client: &Client, args: &Args) -> Result<(About, Option<String>)> {
     let what = args.what.trim();
     if !is_place(what) {
         return Ok((About::Query(what.to_owned()), args.project.clone()));
     }
-    let (project, target) = place::find(client, what, args.project.as_deref()).await?.to_target();
-    Ok((About::Target { target, rev: args.rev.clone() }, project.or_else(|| args.project.clone())))
+    let place = place::find(client, what, args.project.as_deref()).await?;
+    let mapped = if args.rev.is_none() { checkout::map_place(client, &place).await? } else { None };
+    if let Some(mapped) = &mapped {
+        checkout::note(terminal, mapped);
+    }
+    let (place, rev) = checkout::at_index(place, mapped.as_ref());
+    let (project, target) = place.to_target();
+    Ok((About::Target { target, rev: args.rev.clone().or(rev) }, project.or_else(|| args.project.clone())))
 }
 
-/// Whether a text names code or an item, and is no question: one word that has a `/`, `:` or `#` in it, is the name of a
-/// file here, or reads as a reference.
+/// Whether a text names code or an item, and is no question.
 fn is_place(text: &str) -> bool {
-    if std::path::Path::new(text).is_file() {
-        return true;
-    }
-    if text.is_empty() || text.contains(char::is_whitespace) {
-        return false;
-    }
-    let numbered = text.strip_prefix(['#', '!']).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
-    let sha = text.strip_prefix('@').unwrap_or(text);
-    let is_address = text.contains("://");
-    let named = text.rsplit_once([':', '#']).is_some_and(|(path, rest)| !path.is_empty() && !rest.is_empty());
-    // `and/or` is no path, `src/and` may be one: a path has a file's name or names of its own.
-    let is_path = text.contains('/') && !is_address && text.rsplit('/').next().is_some_and(|name| !name.is_empty());
-    let reference = matches!(
-        text.parse::<NodeId>(),
-        Ok(NodeId::Thread(_) | NodeId::Discussion { .. } | NodeId::Note { .. } | NodeId::Commit { .. })
-    );
-    let hex = is_sha(sha) && sha.bytes().any(|byte| byte.is_ascii_digit());
-    numbered || hex || reference || is_path || (named && !is_address && !text.contains("::"))
+    std::path::Path::new(text).is_file() || names_place(text)
 }
 
-fn request(args: &Args, about: About, project: Option<String>) -> ContextRequest {
-    ContextRequest {
+fn request(args: &Args, about: About, project: Option<String>) -> Result<ContextRequest> {
+    Ok(ContextRequest {
         about,
         filter: Filter {
             kinds: args.kinds.clone(),
@@ -129,11 +127,13 @@ fn request(args: &Args, about: About, project: Option<String>) -> ContextRequest
             ..Filter::default()
         },
         path: args.path.clone(),
+        near: args.near.clone(),
+        ranking: args.weights.ranking()?,
         mode: args.mode,
         format: args.format,
         tokens: args.tokens as usize,
         diffs: !args.no_diffs,
         tests: !args.no_tests,
         snapshot: args.snapshot.clone(),
-    }
+    })
 }

@@ -1,5 +1,6 @@
-//! `doctor`: checks the configuration, the forges, git, the repositories, the stores and the embedding model.
+//! `doctor`: checks the configuration, the forges, git, the repositories, the stores, the embedding model and agents.
 
+mod agents;
 mod freshness;
 
 use std::fmt;
@@ -34,7 +35,7 @@ use crate::{
     output::{BAD, GOOD, WARNING, plain},
 };
 
-/// Check the configuration, the forges, git, the repositories, the stores and the embedding model
+/// Check the configuration, the forges, git, the repositories, the stores, the embedding model and agents
 ///
 /// Each check has a line: ✓ it is well, ! something is less than it could be, ✗ it must be put right.
 #[derive(clap::Args)]
@@ -95,7 +96,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let mut report = Report::default();
     match session.config() {
         Ok(config) => {
-            report.ok("configuration", config.path.display());
+            if config.path.exists() {
+                report.ok("configuration", config.path.display());
+            } else {
+                report.ok("configuration", "no file, which is fine; 'backstory init' writes one for a forge");
+            }
             check_all(session, config, &mut report).await;
         }
         Err(failure) => report.fail("configuration", failure),
@@ -233,7 +238,10 @@ async fn check_embedding(config: &Config, report: &mut Report) -> Option<Embedde
     };
     match embedder.check().await {
         Ok(()) => {
-            let detail = format!("{}, {} dimensions", embedder.model(), embedder.dimension());
+            let detail = match embedder.is_off() {
+                true => "off: texts are found by their words alone".to_owned(),
+                false => format!("{}, {} dimensions", embedder.model(), embedder.dimension()),
+            };
             report.ok("embedding", detail);
         }
         // Text search works without.
@@ -274,7 +282,7 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
             let running = if server.stays() {
                 format!("running at {} (pid {})", server.url, server.pid)
             } else {
-                format!("not running; {} answers while it is at work", server.holder())
+                format!("not running; {} answers while it runs", server.holder())
             };
             let client = Remote::new(server).map(Client::there);
             match ask(client).await {
@@ -303,6 +311,7 @@ async fn check_reads(client: &Client, config: &Config, report: &mut Report) {
         Err(failure) => report.fail("repository", failure),
     }
     freshness::check(client, config, report).await;
+    agents::check(client, report).await;
 }
 
 /// Whether the server answers.
@@ -318,7 +327,7 @@ async fn check_secrets(client: &Client, report: &mut Report) {
         Ok(found) => {
             for of in found.secrets {
                 let (project, kinds) = (&of.project, stats::count_kinds(&of));
-                let detail = format!("in {project} {kinds} were replaced; whoever wrote them should revoke them");
+                let detail = format!("in {project} {kinds} were replaced; the authors should revoke them");
                 report.warn("secrets", detail);
             }
         }

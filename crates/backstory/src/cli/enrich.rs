@@ -35,7 +35,7 @@ Examples:
   backstory enrich --limit 100
   backstory enrich group/project --what design-notes
 
-The newest come first. What was written is kept, and written anew only when what it is about has changed; a run that
+The newest come first. What was written is kept, and written again only when what it is about has changed; a run that
 stops, or has used up llm.daily_tokens, is gone on with by the next.")]
 pub(super) struct Args {
     /// Projects; all if there is none

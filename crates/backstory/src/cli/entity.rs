@@ -24,7 +24,7 @@ Examples:
   backstory entity Session.login --project group/project
   backstory entity 'group/project:src/auth.rs#login' --json")]
 pub(super) struct Args {
-    /// Its name, with or without what it stands in, or its reference
+    /// Its name, with or without what contains it, or its reference
     #[arg(value_name = "NAME")]
     name: String,
     /// Only of this project

@@ -63,17 +63,17 @@ pub(super) struct Args {
     /// The questions, as YAML or JSON
     #[arg(value_name = "FILE", required_unless_present_any = ["pairs", "links"])]
     file: Option<PathBuf>,
-    /// Ask so many questions made from the project itself, with what answers them and without: is that noticed?
+    /// Ask this many questions made from the project itself, with and without what answers them, and measure whether that is noticed
     #[arg(long, value_name = "N", conflicts_with_all = ["file", "kinds", "legs", "snapshot"],
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pairs: Option<u32>,
     /// Hide the stated links of the latest merged requests: are their issues recovered?
     #[arg(long, conflicts_with_all = ["file", "pairs", "kinds", "legs", "snapshot"])]
     links: bool,
-    /// Only questions of this kind, several times for several; bounds are not checked then
+    /// Only questions of this kind (repeatable); bounds are not checked then
     #[arg(long = "kind", value_name = "KIND")]
     kinds: Vec<String>,
-    /// Only this way of finding, several times for several
+    /// Only this way of finding (repeatable)
     #[arg(long = "leg", value_enum, value_name = "LEG")]
     legs: Vec<AskedLeg>,
     /// Project that the questions are about, in place of what the file says

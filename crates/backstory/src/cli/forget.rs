@@ -137,7 +137,7 @@ fn tell(session: &Session, summary: &Value) -> Result<()> {
     Ok(())
 }
 
-/// `9 items, 5 documents`: what there was of it.
+/// `9 items, 5 documents`: what was erased.
 fn parts(counts: &Value) -> Vec<String> {
     const NAMES: [(&str, &str, &str); 9] = [
         ("items", "item", "items"),
@@ -183,8 +183,13 @@ async fn list(session: &Session, client: &Client, args: &Args) -> Result<()> {
             plain(&entry.subject),
             verified.to_owned(),
             removed.unwrap_or_default(),
+            plain(entry.actor.as_deref().unwrap_or_default()),
             plain(entry.reason.as_deref().unwrap_or_default()),
         ]
     };
-    Ok(terminal.table(&["at", "", "subject", "verified", "removed", "reason"], &[], audit.iter().map(row).collect())?)
+    Ok(terminal.table(
+        &["at", "", "subject", "verified", "removed", "by", "reason"],
+        &[],
+        audit.iter().map(row).collect(),
+    )?)
 }

@@ -1,8 +1,10 @@
 //! `history`: shows what happened to a file or code entity.
 
 use backstory_engine::{
-    code::{Change, HistoryRequest},
+    code::{Change, DiscussedMergeRequest, History, HistoryRequest},
+    error::{Error, ErrorKind},
     model::{id::NodeId, repository::EntityChangeKind},
+    repository::ListRepositories,
 };
 
 use super::{
@@ -12,7 +14,7 @@ use super::{
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{counted, day},
+    output::{FAINT, STRONG, counted, day, plain},
 };
 
 /// Show what happened to a file or code entity, under all its names, the newest change first
@@ -26,7 +28,7 @@ pub(super) struct Args {
     /// PATH or PATH#SYMBOL
     #[arg(value_name = "WHAT")]
     what: String,
-    /// Project that the path is of, if it cannot be told
+    /// Project of the path, if it cannot be inferred
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
     /// Most changes, 1 to 100
@@ -46,8 +48,16 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let Place::Code(code) = place else {
         return Err(Failure::usage(format!("'{}' is no file; write PATH or PATH#SYMBOL", args.what)));
     };
-    let several = "say with --project of which repository the path is ('backstory repos' lists them)";
-    let id = code.id().ok_or_else(|| Failure::usage(several))?;
+    let Some(id) = code.id() else {
+        return Err(if client.answer(ListRepositories {}).await?.is_empty() {
+            Failure::from(
+                Error::new(ErrorKind::NotFound, "no repository is indexed")
+                    .with_hint("add one with 'backstory add PATH'"),
+            )
+        } else {
+            Failure::usage("say with --project which repository has the path ('backstory repos' lists them)")
+        });
+    };
     let (skip, limit) = (args.skip as usize, usize::from(args.limit));
     let history = client.answer(HistoryRequest { id: id.clone(), skip, limit }).await?;
     if args.json {
@@ -77,10 +87,29 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     };
     let headings = ["date", "commit", "what", "lines", "request", "author", "title", "as"];
     session.terminal.table(&headings, &[], history.changes.iter().map(row).collect())?;
+    print_discussed(session, &history)?;
     if history.has_more {
         let next = args.skip + u32::from(args.limit);
         let shown = counted(history.changes.len() as u64, "change", "changes");
         session.terminal.note(format_args!("{shown} shown; --skip {next} shows those before"));
+    }
+    Ok(())
+}
+
+/// Merge requests in which somebody wrote on the file.
+fn print_discussed(session: &Session, history: &History) -> Result<()> {
+    let terminal = &session.terminal;
+    for DiscussedMergeRequest { merge_request, discussions } in &history.discussed {
+        let (id, title) = (merge_request.id.short(), terminal.title(&merge_request.title));
+        let state = merge_request.state.as_str();
+        terminal.line(format_args!("\n{STRONG}{id}{STRONG:#} {title} {FAINT}{state}{FAINT:#}"))?;
+        for discussion in discussions {
+            let author = plain(discussion.author.as_deref().unwrap_or("deleted"));
+            let line = discussion.lines.map(|(first, _)| format!(":{first}")).unwrap_or_default();
+            let (path, at, text) = (plain(&discussion.path), day(discussion.created_at), plain(&discussion.text));
+            terminal.line(format_args!("  {path}{line} @{author} {at}: \"{text}\""))?;
+            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(&discussion.url)))?;
+        }
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ pub(super) struct Args {
     /// Name of the environment variable that holds the access token [default: GITLAB_TOKEN]
     #[arg(long, value_name = "NAME")]
     token_env: Option<String>,
-    /// Full path of a project, several times for several
+    /// Full path of a project (repeatable)
     #[arg(long = "project", value_name = "GROUP/PROJECT")]
     projects: Vec<String>,
     /// Overwrite a file that exists
@@ -50,7 +50,7 @@ struct Answers {
 }
 
 pub(super) fn run(session: &Session, args: &Args) -> Result<()> {
-    let path = session.global.config.clone().unwrap_or_else(|| PathBuf::from(FILE));
+    let path = session.config_file().map_or_else(|| PathBuf::from(FILE), Path::to_path_buf);
     let exists = || {
         let path = path.display();
         Failure::usage(format!("{path} exists already; edit it, or pass --force to overwrite it"))
@@ -164,7 +164,7 @@ fn check_variable(name: &str) -> Result<String> {
         Ok(name.to_owned())
     } else {
         Err(Failure::usage(
-            "the name of an environment variable is wanted, in capitals like GITLAB_TOKEN, not the token itself",
+            "expected the name of an environment variable, in capitals like GITLAB_TOKEN, not the token itself",
         ))
     }
 }
@@ -244,8 +244,12 @@ profile = "default"
 listen = "127.0.0.1:7373"
 # Name of the variable that holds the token which clients must show. Needed if others than this machine can connect.
 # token_env = "BACKSTORY_TOKEN"
-# Tokens that see more.
+# Requests of one token in a minute; 0 for no limit.
+# requests_per_minute = 3000
+# Tokens that see some projects only, or confidential items. 'backstory token create' makes others without a restart.
 # [[server.tokens]]
 # env = "BACKSTORY_INSIDER_TOKEN"
-# scopes = ["confidential"]
+# projects = ["group/*"]
+# scopes = ["read", "confidential"]
+# expires = "2027-12-31"
 "#;

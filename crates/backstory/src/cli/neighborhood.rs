@@ -1,7 +1,7 @@
 //! `neighborhood`: shows the nodes around one.
 
 use backstory_engine::{
-    explore::{Neighborhood, NeighborhoodRequest},
+    explore::{Neighbor, Neighborhood, NeighborhoodRequest},
     model::{edge::Edge, id::NodeId},
 };
 
@@ -57,10 +57,30 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 fn print(session: &Session, found: &Neighborhood) -> Result<()> {
     let terminal = &session.terminal;
     for neighbor in &found.neighbors {
-        terminal.line(format_args!("{FAINT}{}{FAINT:#}  {}", neighbor.distance, plain(&neighbor.id.to_string())))?;
+        let edges = print_edges(found, neighbor);
+        terminal.line(format_args!(
+            "{FAINT}{}{FAINT:#}  {} {FAINT}{edges}{FAINT:#}",
+            neighbor.distance,
+            plain(&neighbor.id.to_string())
+        ))?;
     }
     for sentence in &found.left_out {
         terminal.line(format_args!("{FAINT}Left out: {}{FAINT:#}", plain(sentence)))?;
     }
     Ok(())
+}
+
+/// The edges between a node and those that are nearer.
+fn print_edges(found: &Neighborhood, neighbor: &Neighbor) -> String {
+    let is_nearer = |id: &NodeId| {
+        let known = found.neighbors.iter().find(|other| other.id == *id);
+        known.is_none_or(|other| other.distance < neighbor.distance)
+    };
+    let outgoing = found.edges.iter().filter(|edge| edge.from == neighbor.id && is_nearer(&edge.to));
+    let incoming = found.edges.iter().filter(|edge| edge.to == neighbor.id && is_nearer(&edge.from));
+    let outgoing = outgoing.map(|edge| format!("{} →", edge.edge.name()));
+    let mut names: Vec<String> = outgoing.chain(incoming.map(|edge| format!("← {}", edge.edge.name()))).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.join(", ")
 }

@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use backstory_engine::{
+    locate::{LocateRequest, Location},
     model::id::{NodeId, is_sha},
     repository::{ListRepositories, RepositoryStatus},
     sources::git::naming::{discover_repository, host_and_project, origin_url},
@@ -95,8 +96,15 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
             }));
         }
         Ok(NodeId::Entity { project, path, name }) if known(&project) => {
-            let place = CodePlace { project: Some(project), path, symbol: Some(name), ..CodePlace::default() };
-            return Ok(Place::Code(place));
+            let written = format!("{path}#{name}");
+            let (path, lines, symbol) = split(&written);
+            return Ok(Place::Code(CodePlace {
+                project: Some(project),
+                path: path.to_owned(),
+                lines: range(lines)?,
+                symbol: symbol.map(str::to_owned),
+                file: None,
+            }));
         }
         // A forge may have items without a repository here.
         Ok(id @ (NodeId::Thread(_) | NodeId::Discussion { .. } | NodeId::Note { .. } | NodeId::Commit { .. }))
@@ -107,8 +115,24 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
         _ => {}
     }
     let (path, lines, symbol) = split(text);
+    if !on_disk && lines.is_none() && symbol.is_none() && !text.contains('/') {
+        let request = LocateRequest { text: text.to_owned(), project: usual.clone() };
+        let Location { project, target } = client.answer(request).await?;
+        if let Target::Symbol { path, name } = target {
+            return Ok(Place::Code(CodePlace { project, path, symbol: Some(name), ..CodePlace::default() }));
+        }
+    }
     let (path, file) = from_root(path, here.as_ref())?;
     Ok(Place::Code(CodePlace { project: usual, path, lines: range(lines)?, symbol: symbol.map(str::to_owned), file }))
+}
+
+/// The project of the repository in which the user stands, if it is indexed, and the root of the checkout.
+///
+/// # Errors
+/// The repositories cannot be listed.
+pub(super) async fn project_here(client: &Client) -> Result<Option<(String, PathBuf)>> {
+    let repositories = client.answer(ListRepositories {}).await?;
+    Ok(Here::find(&repositories).and_then(|here| Some((here.project?, here.root))))
 }
 
 /// Finds the commit of an object name without its project: of the project that is meant, or where the user stands.
@@ -155,7 +179,7 @@ fn usual_project(project: Option<&str>, here: Option<&Here>, repositories: &[Rep
 }
 
 fn ambiguous(text: &str) -> Failure {
-    Failure::usage(format!("say which project {text} is of with --project, or write it as group/project{text}"))
+    Failure::usage(format!("say with --project which project {text} belongs to, or write it as group/project{text}"))
 }
 
 /// `src/a.rs#12` could be an issue of a project `src/a.rs`; where there is such a file it is that.
@@ -182,13 +206,16 @@ impl Here {
     }
 }
 
-/// A path, and what follows it: `:12-20` or `#name`.
+/// A path, and what follows it: `:12-20`, `#L12-L20` as forges write it, or `#name`.
 fn split(text: &str) -> (&str, Option<&str>, Option<&str>) {
+    let is_range = |range: &str| !range.is_empty() && range.chars().all(|c| c.is_ascii_digit() || c == '-' || c == 'L');
     if let Some((path, symbol)) = text.rsplit_once('#').filter(|(path, symbol)| !path.is_empty() && !symbol.is_empty())
     {
-        return (path, None, Some(symbol));
+        return match symbol.strip_prefix('L').filter(|rest| is_range(rest)) {
+            Some(lines) => (path, Some(lines), None),
+            None => (path, None, Some(symbol)),
+        };
     }
-    let is_range = |range: &str| !range.is_empty() && range.chars().all(|c| c.is_ascii_digit() || c == '-' || c == 'L');
     match text.rsplit_once(':') {
         Some((path, lines)) if !path.is_empty() && is_range(lines) => (path, Some(lines), None),
         _ => (text, None, None),

@@ -12,13 +12,13 @@ use crate::{
     output::{duration, thousands},
 };
 
-/// Make the graph, the lists, the index or all anew from what is stored, without a network
+/// Rebuild the graph, the lists, the index or all from what is stored, without a network
 ///
 /// The old ones answer until the new ones are done. Vectors of unchanged text are kept.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n  backstory rebuild\n  backstory rebuild graph")]
 pub(super) struct Args {
-    /// What to make anew; all if not given
+    /// What to rebuild; all if not given
     #[arg(value_enum)]
     projection: Option<Projection>,
     /// Print JSON
@@ -51,12 +51,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         return Ok(session.terminal.json(&summary)?);
     }
     session.terminal.line(format_args!(
-        "Made the {what} anew in {}; digest {} over {} statements and {} rows",
+        "Rebuilt the {what} in {}; digest {} over {} statements and {} rows",
         duration(begun.elapsed()),
         summary["digest"].as_str().unwrap_or_default(),
         thousands(summary["quads"].as_u64().unwrap_or(0)),
         thousands(summary["rows"].as_u64().unwrap_or(0))
     ))?;
-    task::tell_waiting(&session.terminal, &client, &task::coverage(&client).await?);
+    task::tell_waiting(session, &client, &task::coverage(&client).await?);
     Ok(())
 }

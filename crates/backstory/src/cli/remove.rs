@@ -9,9 +9,9 @@ use crate::{
     output::{counted, plain},
 };
 
-/// Forget a git repository, its clone and everything known from it
+/// Remove a git repository, its clone and everything known from it
 ///
-/// What a forge says about the project stays.
+/// What a forge says about the project stays. 'backstory forget' erases that too, for good.
 #[derive(clap::Args)]
 #[command(after_long_help = "Example:\n  backstory remove group/project")]
 pub(super) struct Args {
@@ -24,5 +24,5 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "remove", || Ok(())).await?;
     let gone = client.answer(RemoveRepository { project: args.project.clone() }).await?;
     let (project, gone) = (plain(&args.project), counted(gone, "object was", "objects were"));
-    Ok(session.terminal.line(format_args!("Removed {project} with its clone; {gone} forgotten"))?)
+    Ok(session.terminal.line(format_args!("Removed {project} with its clone; {gone} deleted"))?)
 }

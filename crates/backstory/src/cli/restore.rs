@@ -14,7 +14,7 @@ use crate::{
 
 /// Put a copy of the ledger that 'backstory backup' wrote in place of the ledger
 ///
-/// Graph and index are made anew from it by the next command, vectors of unchanged text are kept; the next sync reads
+/// Graph and index are rebuilt from it by the next command, vectors of unchanged text are kept; the next sync reads
 /// what is new since. The ledger that was there is kept beside it. No server may be running.
 #[derive(clap::Args)]
 #[command(after_long_help = "Example:\n  backstory restore /var/backups/backstory-2026-11-22.sqlite")]
@@ -43,8 +43,6 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         let path = plain(&replaced.to_string_lossy());
         session.terminal.note(format_args!("the ledger that was there is {path}"));
     }
-    session
-        .terminal
-        .note("graph and index are made anew when they are next opened; 'backstory sync' reads what is new");
+    session.terminal.note("graph and index are rebuilt when they are next opened; 'backstory sync' reads what is new");
     Ok(())
 }

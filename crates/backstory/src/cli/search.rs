@@ -7,14 +7,14 @@ use backstory_engine::{
         id::NodeId,
         score::Profile,
     },
-    search::{HitSummary, Member, Mode, SearchRequest, SearchResponse},
+    search::{CandidateRanks, Facets, HitSummary, Member, Mode, SearchRequest, SearchResponse},
     settings::Ranking,
 };
 use jiff::Timestamp;
 
 use super::{
     Session,
-    arguments::{called, parse_time, parse_user},
+    arguments::{Weights, called, parse_node, parse_time, parse_user},
     repos,
 };
 use crate::{
@@ -34,12 +34,14 @@ Examples:
   backstory search authentication --type mr --after 2024-01-01
   backstory search performance --label bug --label critical
   backstory search \"retry with backoff\" --type code --type commit
+  backstory search \"why a limit\" --near group/project:src/retry.rs --path src/
+  backstory search expiry --weight recency=1 --explain
   backstory search redis --mode lexical --json")]
 pub(super) struct Args {
     /// Words or a question
     query: String,
-    /// Only this kind, several times for several
-    #[arg(long = "type", value_enum, value_name = "KIND")]
+    /// Only this kind (repeatable)
+    #[arg(long = "type", alias = "kind", value_enum, value_name = "KIND")]
     kinds: Vec<DocumentKind>,
     /// Only what this user began
     #[arg(long, value_name = "USER", value_parser = parse_user)]
@@ -63,14 +65,34 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = Mode::Hybrid)]
     mode: Mode,
     /// How results are ranked, if not as configured
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, conflicts_with = "weights")]
     profile: Option<Profile>,
-    /// Show what each result's score is made of
+    #[command(flatten)]
+    weights: Weights,
+    /// Only what is at most two links from this: group/project!7, group/project:src/a.rs (repeatable)
+    #[arg(long, value_name = "REF", value_parser = parse_node)]
+    near: Vec<NodeId>,
+    /// Only what has an annotation with this tag, see 'backstory annotate'; several times for all of several
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Only files whose paths start with this, and commits that change them (repeatable)
+    #[arg(long = "path", value_name = "PREFIX")]
+    paths: Vec<String>,
+    /// Only files in this language, like rust or c++, and commits that change them (repeatable)
+    #[arg(long = "language", value_name = "LANGUAGE")]
+    languages: Vec<String>,
+    /// Show what each result's score is made of, and by which words, meaning or links it was proposed
     #[arg(long)]
     explain: bool,
+    /// Count the candidates by project, kind, author, label and path
+    #[arg(long)]
+    facets: bool,
     /// Most results
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=100))]
     limit: u8,
+    /// Continue where a page ended, as its last line says
+    #[arg(long, value_name = "TOKEN")]
+    page_token: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -79,7 +101,7 @@ pub(super) struct Args {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "search", || Ok(())).await?;
     repos::require_projects(session, &client, args.project.as_slice()).await?;
-    let found = client.answer(request(args)).await?;
+    let found = client.answer(request(args)?).await?;
     if args.json {
         return Ok(session.terminal.json(&found)?);
     }
@@ -92,8 +114,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     print(session, &found, args.explain)
 }
 
-fn request(args: &Args) -> SearchRequest {
-    SearchRequest {
+fn request(args: &Args) -> Result<SearchRequest> {
+    let ranking = args.weights.ranking()?.or_else(|| args.profile.map(Ranking::from));
+    Ok(SearchRequest {
         query: args.query.clone(),
         filter: Filter {
             kinds: args.kinds.clone(),
@@ -103,13 +126,21 @@ fn request(args: &Args) -> SearchRequest {
             before: args.before,
             project: args.project.clone(),
             state: args.state,
+            paths: args.paths.clone(),
+            languages: args.languages.clone(),
             ..Filter::default()
         },
+        near: args.near.clone(),
+        tags: args.tags.clone(),
         mode: args.mode,
         limit: args.limit.into(),
-        ranking: args.profile.map(Ranking::from),
+        after: args.page_token.clone(),
+        ranking,
         rerank: true,
-    }
+        facets: args.facets,
+        explain: args.explain,
+        ..SearchRequest::default()
+    })
 }
 
 fn print(session: &Session, found: &SearchResponse<HitSummary>, explain: bool) -> Result<()> {
@@ -130,15 +161,15 @@ fn print(session: &Session, found: &SearchResponse<HitSummary>, explain: bool) -
     }
     for (rank, hit) in (1..).zip(&found.hits) {
         terminal.line(format_args!(
-            "\n[{rank}] {STRONG}{}{STRONG:#} ({}{})\n    {FAINT}{}{} · {}{FAINT:#}\n    \"{}\"",
+            "\n[{rank}] {STRONG}{}{STRONG:#} ({}{})\n    {FAINT}{}{} · {}{FAINT:#}",
             plain(&heading(hit)),
             score(hit.score),
             if hit.confidential { ", confidential" } else { "" },
             author(hit),
             day(hit.created_at),
             hit.project,
-            plain(&hit.snippet),
         ))?;
+        terminal.quote(&hit.snippet, 4)?;
         if let Some(url) = &hit.url {
             terminal.line(format_args!("    {}", plain(url)))?;
         }
@@ -147,7 +178,39 @@ fn print(session: &Session, found: &SearchResponse<HitSummary>, explain: bool) -
         }
         if explain {
             terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(&hit.why.join(" · "))))?;
+            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(&ranks(hit, &found.candidates))))?;
         }
+    }
+    if let Some(facets) = &found.facets {
+        print_facets(session, facets)?;
+    }
+    if let Some(next) = &found.next {
+        terminal.line(format_args!("\n{FAINT}More with --page-token {next}{FAINT:#}"))?;
+    }
+    Ok(())
+}
+
+/// `proposed by words 3, meaning 12`: its places in each, and those of what belongs to it if it was not proposed itself.
+fn ranks(hit: &HitSummary, candidates: &[CandidateRanks]) -> String {
+    let Some(own) = candidates.iter().find(|candidate| candidate.id == hit.id) else {
+        return "proposed by what belongs to it".to_owned();
+    };
+    let legs = [("words", own.words), ("meaning", own.vectors), ("links", own.graph)];
+    let places: Vec<String> = legs.into_iter().filter_map(|(leg, place)| Some(format!("{leg} {}", place?))).collect();
+    format!("proposed by {}", places.join(", "))
+}
+
+/// A line for each facet: `kind: issue 12, commit 3`
+fn print_facets(session: &Session, facets: &Facets) -> Result<()> {
+    let (count, more) = (facets.documents, if facets.is_lower_bound { ", the best of more" } else { "" });
+    session.terminal.line(format_args!("\n{STRONG}{count} candidates{STRONG:#}{more}"))?;
+    for facet in facets.facets.iter().filter(|facet| !facet.values.is_empty()) {
+        let mut values: Vec<String> =
+            facet.values.iter().map(|value| format!("{} {}", value.value, value.count)).collect();
+        if facet.left_out > 0 {
+            values.push(format!("{} more", facet.left_out));
+        }
+        session.terminal.line(format_args!("  {}: {}", facet.name, plain(&values.join(", "))))?;
     }
     Ok(())
 }

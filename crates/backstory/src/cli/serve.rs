@@ -15,7 +15,7 @@ use backstory_engine::{
     task::TaskStatus,
     worker::ListTasks,
 };
-use backstory_server::{Access, Limits, MAKE_TOKEN, MIN_TOKEN, Token};
+use backstory_server::{Access, Limits, MIN_TOKEN, TOKEN_HINT, Token};
 use secrecy::ExposeSecret as _;
 use tokio::{net::TcpListener, sync::watch};
 
@@ -32,10 +32,11 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long to leave a provider alone that did not answer.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// Answer over HTTP: the GraphQL API, and other backstory commands for the same data
+/// Answer over HTTP: the web interface, GraphQL, REST, MCP, and other backstory commands for the same data
 ///
-/// Documents get their vectors in the background. The query page is at /graphql. Others than this machine can connect
-/// only if [server] token_env names a variable that holds a token.
+/// Documents get their vectors in the background. GraphQL has a query page at /graphql, agents are answered at /mcp.
+/// Others than this machine can connect only with a token: 'backstory token create' makes one, or [server] token_env names
+/// a variable that holds one.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -74,10 +75,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     server.run(session).await
 }
 
-/// The address to listen on, which must not be open to others without a token.
+/// The address to listen on.
 ///
 /// # Errors
-/// It is, or a token is not there or too short.
+/// A token of the configuration is not there or too short.
 pub(super) fn check_address(session: &Session, listen: Option<SocketAddr>) -> Result<SocketAddr> {
     let config = session.config()?;
     let address = listen.unwrap_or(config.listen);
@@ -87,14 +88,23 @@ pub(super) fn check_address(session: &Session, listen: Option<SocketAddr>) -> Re
     for token in &config.server_tokens {
         check_length(&token.credential)?;
     }
-    if !address.ip().is_loopback() && config.server_tokens.is_empty() {
-        return Err(Failure::configuration(format!(
-            "{address} can be reached by others, so clients must show a token; name the variable that holds it as \
-             token_env under [server] in {}, or listen on 127.0.0.1",
-            config.path.display()
-        )));
-    }
     Ok(address)
+}
+
+/// Refuses an address that is open to others without a token.
+fn check_tokens(session: &Session, address: SocketAddr, engine: &Engine) -> Result<()> {
+    let config = session.config()?;
+    if !config.server_tokens.is_empty() || engine.has_tokens() {
+        return Ok(());
+    }
+    if address.ip().is_loopback() {
+        return Ok(());
+    }
+    Err(Failure::configuration(format!(
+        "{address} can be reached by others, so clients must show a token; make one with 'backstory token create', name \
+         the variable that holds one as token_env under [server] in {}, or listen on 127.0.0.1",
+        config.path.display()
+    )))
 }
 
 /// Refuses a token that can be guessed.
@@ -105,7 +115,7 @@ fn check_length(token: &Credential) -> Result<()> {
     }
     let variable = token.variable.as_deref().unwrap_or_default();
     Err(Failure::configuration(format!(
-        "the token in {variable} has {length} characters and could be guessed; at least {MIN_TOKEN} are needed: {MAKE_TOKEN}"
+        "the token in {variable} has {length} characters and could be guessed; at least {MIN_TOKEN} are needed: {TOKEN_HINT}"
     )))
 }
 
@@ -135,6 +145,7 @@ impl Server {
         let url = url_of(listener.local_addr().map_err(|error| cannot_listen(address, &error))?);
         let settings = Settings { roles, ..session.config()?.settings.clone() };
         let engine = open_engine(settings, &session.terminal, &directory).await?;
+        check_tokens(session, address, &engine)?;
         Ok(Self { command, directory, listener, url, engine })
     }
 
@@ -157,7 +168,11 @@ impl Server {
         let config = session.config()?;
         let stop = backstory_server::stop_signal()?;
         let announcement = directory.announce(Role::Server, command, &url, &config.digest)?;
-        session.terminal.line(format_args!("Listening on {url} (query page at {url}/graphql); Ctrl-C ends it"))?;
+        let has_tokens = !config.server_tokens.is_empty() || engine.has_tokens();
+        let whom = if has_tokens { "" } else { ", for this machine alone" };
+        session
+            .terminal
+            .line(format_args!("Listening on {url} (query page at {url}/graphql){whom}; Ctrl-C ends it"))?;
         let roles = engine.settings().roles.clone();
         let embedding = roles.has(ServerRole::Embed).then(|| tokio::spawn(embed_in_background(engine.clone())));
         let (end, ended) = watch::channel(false);
@@ -169,16 +184,23 @@ impl Server {
         let working =
             roles.has(ServerRole::Write).then(|| tokio::spawn(work_in_background(engine.clone(), ended.clone())));
         let tokens = config.server_tokens.iter();
-        let tokens = tokens
-            .filter_map(|of| Some(Token { secret: of.credential.secret.clone()?, visibility: of.visibility.clone() }));
-        let (own, origins) = (announcement.secret().clone(), config.allowed_origins.clone());
-        let access = Access { tokens: tokens.collect(), own, webhooks: true, origins };
+        let tokens = tokens.filter_map(|of| {
+            Some(Token { name: of.name.clone(), secret: of.credential.secret.clone()?, grant: of.grant.clone() })
+        });
+        let access = Access {
+            tokens: tokens.collect(),
+            own: announcement.secret().clone(),
+            webhooks: true,
+            origins: config.allowed_origins.clone(),
+            requests_per_minute: config.requests_per_minute,
+            proxy: config.proxy.clone(),
+        };
         let served =
             backstory_server::serve(engine, listener, access, Limits::default(), backstory_server::until(ended)).await;
         if let Some(embedding) = embedding {
             embedding.abort();
         }
-        // Without the sender the worker ends too, whatever became of the server.
+        // Without the sender the worker ends too, whatever happened to the server.
         stopping.abort();
         let worked = match working {
             Some(working) => working.await,

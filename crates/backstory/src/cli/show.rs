@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// group/project#12, group/project!7, #12, !7, issue 12, mr 7, the id of a discussion, group/project@1a2b3c4, or 1a2b3c4
     #[arg(required = true, num_args = 1..=2, value_name = "REFERENCE")]
     reference: Vec<String>,
-    /// Project that a number without one is of
+    /// Project of a number without one
     #[arg(long, value_name = "GROUP/PROJECT")]
     project: Option<String>,
     /// Print JSON

@@ -106,7 +106,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             if *json { Ok(terminal.json(&found)?) } else { compare(session, &found) }
         }
         What::Prune => {
-            let gone = client.answer(PruneSnapshots {}).await?;
+            let gone = client.answer(PruneSnapshots::default()).await?;
             let gone = counted(gone.len() as u64, "snapshot was", "snapshots were");
             Ok(terminal.line(format_args!("{gone} forgotten"))?)
         }

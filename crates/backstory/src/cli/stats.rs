@@ -11,7 +11,7 @@ use crate::{client::Client, failure::Result, output::thousands};
 /// The line below which it is told of each project.
 const REPLACED: &str = "Secrets replaced";
 
-/// Show how much there is of everything, and how much of it search by meaning covers
+/// Show how many items of each kind there are, and how much of them search by meaning covers
 #[derive(clap::Args)]
 #[command(after_long_help = "Example:\n  backstory stats")]
 pub(super) struct Args {

@@ -136,7 +136,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         session.terminal.note(format_args!("the server was started with --roles {roles} and refuses the rest"));
     }
     if let Some(task) = running {
-        session.terminal.note(format_args!("a sync is at work: {}", task::progress_line(&task)));
+        session.terminal.note(format_args!("a sync is running: {}", task::progress_line(&task)));
     }
     let failures: Vec<String> = projects.iter().flat_map(Fresh::failures).collect();
     failures.iter().for_each(|failure| session.terminal.warning(failure));
@@ -148,7 +148,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// What forges and repositories tell of each project, by project.
+/// What forges and repositories say about each project, by project.
 fn fresh(projects: Vec<ProjectStatus>, freshness: Vec<Freshness>, repositories: Vec<RepositoryStatus>) -> Vec<Fresh> {
     let mut all: BTreeMap<String, Fresh> = BTreeMap::new();
     let read_to = |cursor: Option<Cursor>| cursor.map(|cursor| cursor.updated_at);

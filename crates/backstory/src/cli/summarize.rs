@@ -1,4 +1,4 @@
-//! `summarize`: has a language model summarize an issue or merge request.
+//! `summarize`: has a language model summarize an issue, merge request, commit or file.
 
 use backstory_engine::summary::SummarizeRequest;
 
@@ -13,16 +13,18 @@ use crate::{
     output::{FAINT, minute, plain},
 };
 
-/// Summarise an issue or merge request with the configured language model
+/// Summarize an issue, merge request, commit or file with the configured language model
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   backstory summarize 'group/project!7'
   backstory summarize issue 12 --json
+  backstory summarize group/project@1a2b3c4
+  backstory summarize group/project:src/auth.rs
 
-The summary is kept, and made anew only when the discussion has changed.")]
+The summary is kept, and written again only when what it summarizes has changed.")]
 pub(super) struct Args {
-    /// group/project#12, group/project!7, #12, !7, issue 12 or mr 7
+    /// group/project#12, group/project!7, #12, !7, issue 12, mr 7, group/project@1a2b3c4 or group/project:PATH
     #[arg(required = true, num_args = 1..=2, value_name = "REFERENCE")]
     reference: Vec<String>,
     /// Print JSON

@@ -48,14 +48,14 @@ pub(super) struct Args {
     /// Read everything again, and drop what is gone
     #[arg(long)]
     full: bool,
-    /// Read only this part of them; several times for several. GitHub has issues and pull requests in one list, which is
+    /// Read only this part of them (repeatable). GitHub has issues and pull requests in one list, which is
     /// read for either
     #[arg(long, value_enum, value_name = "PART")]
     only: Vec<Part>,
-    /// Stop a sync that is at work, and start over
+    /// Stop a sync that is running, and start over
     #[arg(long)]
     force: bool,
-    /// Likewise only this project, several times for several
+    /// In this way read only this project (repeatable)
     #[arg(long = "project", value_name = "GROUP/PROJECT")]
     projects: Vec<String>,
     /// Print JSON
@@ -68,7 +68,7 @@ pub(super) struct Args {
 enum Part {
     /// Issues of the forge, with their discussions
     Issues,
-    /// Merge requests of the forge, likewise
+    /// Merge requests of the forge
     MergeRequests,
     /// The git repository
     Repository,
@@ -115,7 +115,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             repos::tell_left_out(&session.terminal, &repository);
         }
     }
-    task::tell_waiting(&session.terminal, &client, &coverage);
+    task::tell_waiting(session, &client, &coverage);
     Ok(())
 }
 
@@ -127,7 +127,7 @@ fn scope(args: &Args) -> Scope {
     }
 }
 
-/// Stops the sync that another command does, if one does, and waits for the end of that command. Whoever opens
+/// Stops the sync that another command does, if one does, and waits for the end of that command. The process that opens
 /// the stores next reports what else is in the way.
 ///
 /// # Errors
@@ -161,7 +161,7 @@ async fn take_over(session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// Begins a sync, after what the server reads by itself, unless that is to be stopped.
+/// Begins a sync, after what the server reads by itself, unless it should be stopped.
 async fn begin(client: &Client, request: SyncRequest) -> Result<Task> {
     let mut tries_left = TRIES;
     loop {
@@ -185,7 +185,15 @@ async fn begin(client: &Client, request: SyncRequest) -> Result<Task> {
 /// # Errors
 /// It failed, or Ctrl-C was pressed.
 pub(super) async fn project(client: &Client, project: &str) -> Result<Value> {
-    let request = SyncRequest { projects: vec![project.to_owned()], ..SyncRequest::default() };
+    projects(client, vec![project.to_owned()]).await
+}
+
+/// Reads what is new of some projects; what it did.
+///
+/// # Errors
+/// It failed, or Ctrl-C was pressed.
+pub(super) async fn projects(client: &Client, projects: Vec<String>) -> Result<Value> {
+    let request = SyncRequest { projects, ..SyncRequest::default() };
     task::follow(client, TaskKind::Sync, Box::pin(begin(client, request))).await
 }
 

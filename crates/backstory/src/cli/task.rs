@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use backstory_engine::{
+    embed::Provider,
     error::ErrorKind,
     index::Coverage,
     status::CoverageRequest,
@@ -13,8 +14,10 @@ use futures::future::LocalBoxFuture;
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::Session;
 use crate::{
     client::Client,
+    config::Config,
     failure::{Failure, Result},
     output::{Progress, Step, Terminal, counted, plain, thousands},
 };
@@ -37,7 +40,7 @@ pub(super) fn progress_line(task: &Task) -> String {
 /// It did not begin, it failed, or Ctrl-C was pressed.
 pub(super) async fn follow(client: &Client, kind: TaskKind, begin: LocalBoxFuture<'_, Result<Task>>) -> Result<Value> {
     let unheard =
-        |error: std::io::Error| Failure::new(ErrorKind::Internal, format!("signals cannot be heard: {error}"));
+        |error: std::io::Error| Failure::new(ErrorKind::Internal, format!("cannot install signal handlers: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(unheard)?;
     let task = tokio::select! {
         // What is known to have begun is told as that.
@@ -93,17 +96,17 @@ pub(super) async fn stop(client: &Client, id: u64) -> Result<()> {
 fn interrupted(client: &Client, kind: TaskKind) -> Failure {
     let kind = kind.as_str();
     Failure::interrupted(if client.is_there() {
-        format!("no longer following the {kind}; the server goes on with it")
+        format!("no longer following the {kind}; the server continues it")
     } else {
-        format!("the {kind} was interrupted; what it has done so far is kept, and the next one goes on from there")
+        format!("the {kind} was interrupted; what it has done so far is kept, and the next one continues from there")
     })
 }
 
-/// Likewise, before the task was known to have begun.
+/// The same, before the task was known to have begun.
 fn interrupted_early(client: &Client, kind: TaskKind) -> Failure {
     if client.is_there() {
         Failure::interrupted(format!(
-            "the server had not said yet that it begins the {}; 'backstory sync-status' tells what it does",
+            "the server had not said yet that it begins the {}; 'backstory sync-status' shows what it does",
             kind.as_str()
         ))
     } else {
@@ -123,10 +126,10 @@ pub(super) async fn running(client: &Client, kind: TaskKind) -> Result<Option<Ta
     Ok(all_running(client).await?.into_iter().find(|task| task.kind == kind))
 }
 
-/// Says that a sync is at work, whose results are not all there yet.
+/// Says that a sync is running, whose results are not all there yet.
 pub(super) async fn note_running_sync(terminal: &Terminal, client: &Client) -> Result<()> {
     if let Some(task) = running(client, TaskKind::Sync).await? {
-        terminal.note(format_args!("a sync is at work, so not everything is there yet: {}", progress_line(&task)));
+        terminal.note(format_args!("a sync is running, so not everything is there yet: {}", progress_line(&task)));
     }
     Ok(())
 }
@@ -136,8 +139,12 @@ pub(super) async fn coverage(client: &Client) -> Result<Coverage> {
     client.answer(CoverageRequest {}).await
 }
 
-/// Says what is to be done about documents without vectors.
-pub(super) fn tell_waiting(terminal: &Terminal, client: &Client, coverage: &Coverage) {
+/// Says what to do about documents without vectors.
+pub(super) fn tell_waiting(session: &Session, client: &Client, coverage: &Coverage) {
+    let is_off = |config: &Config| config.settings.embedding.provider == Provider::None;
+    if session.config().is_ok_and(is_off) {
+        return;
+    }
     let waiting = match coverage.waiting() {
         0 => return,
         1 => "1 document waits for its vectors".to_owned(),
@@ -145,5 +152,5 @@ pub(super) fn tell_waiting(terminal: &Terminal, client: &Client, coverage: &Cove
     };
     let remedy =
         if client.is_there() { "the server makes them in the background" } else { "'backstory embed' makes them" };
-    terminal.note(format_args!("{waiting}; text search finds them already, {remedy}"));
+    session.terminal.note(format_args!("{waiting}; text search finds them already, {remedy}"));
 }

@@ -31,7 +31,7 @@ const MAX_QUERY: usize = 60;
 
 /// Index the git repository around here and answer questions about it: the command to begin with
 ///
-/// Needs no configuration. The repository that PATH stands in is added unless it was before, what is new in it is read,
+/// Needs no configuration. The repository that contains PATH is added unless it was before, what is new in it is read,
 /// and then the server runs as with 'backstory serve'. If a server for the data directory runs already, that one does
 /// the work.
 #[derive(clap::Args)]

@@ -24,7 +24,7 @@ const MAX_FILE: u64 = 4 << 20;
 /// Citations of one request: with the longest quotations they stay below what a server takes.
 const BATCH: usize = 20;
 
-/// Prove again that every citation of a saved answer stands where it says
+/// Prove again that every citation of a saved answer is where it says
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -80,7 +80,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     if failed > 0 { Err(Failure::reported()) } else { Ok(()) }
 }
 
-/// What is wrong with the answer itself: statements that cite nothing, quotations that are none.
+/// What is wrong with the answer itself: statements that cite nothing, quotations that are not in their source.
 fn statements(answer: &Answer) -> Vec<Check> {
     let mut checks = Vec::new();
     let mut fail = |number: u32, id: &str, problem: String| {

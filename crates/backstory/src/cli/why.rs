@@ -1,19 +1,18 @@
 //! `why`: prints the trace of a line, symbol, commit or reference.
 
-use std::path::Path;
-
 use backstory_engine::{
     model::{
         edge::Edge,
         id::{NodeId, ThreadKind},
         lineage::SeenThrough,
     },
+    releases::Release,
     trace::{DEFAULT_EARLIER, MAX_EARLIER, Step, Trace, TraceRequest},
 };
 
 use super::{
-    Session, model_notes,
-    place::{self, CodePlace, Place},
+    Session, checkout, model_notes,
+    place::{self, Place},
 };
 use crate::{
     client::Client,
@@ -31,15 +30,16 @@ Examples:
   backstory why src/auth.rs:42
   backstory why src/auth.rs:42-60 --earlier 20
   backstory why src/auth.rs#login
+  backstory why login
   backstory why 1a2b3c4
   backstory why 'group/project!7' --json
 
 A path is relative to where you stand, in a clone of the repository, or to the root of the repository.")]
 pub(super) struct Args {
-    /// PATH, PATH:LINE, PATH:LINE-LINE, PATH#SYMBOL, a commit, or a reference like group/project!7
+    /// PATH, PATH:LINE, PATH:LINE-LINE, PATH#SYMBOL, a symbol, a commit, or a reference like group/project!7
     #[arg(value_name = "WHAT")]
     what: String,
-    /// Project that the path is of, if it cannot be told
+    /// Project of the path, if it cannot be inferred
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
     /// Branch, tag or commit at which the path is [default: the indexed head]
@@ -57,36 +57,28 @@ pub(super) struct Args {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "why", || Ok(())).await?;
     let place = place::find(&client, &args.what, args.project.as_deref()).await?;
-    let trace = client.answer(request(args, &place)).await?;
+    let mapped = if args.rev.is_none() { checkout::map_place(&client, &place).await? } else { None };
+    let new = mapped.as_ref().filter(|mapped| mapped.lines.is_none());
+    if let (Some(mapped), true) = (new, args.json) {
+        return Ok(session.terminal.json(&checkout::trace_of_new(&place, mapped))?);
+    }
+    if let Some(mapped) = &mapped {
+        checkout::note(&session.terminal, mapped);
+    }
+    if new.is_some() {
+        return Ok(session.terminal.line(format_args!("{} is new; nothing is known of why it is so", args.what))?);
+    }
+    let (place, rev) = checkout::at_index(place, mapped.as_ref());
+    let trace = client.answer(request(args, &place, rev)).await?;
     if args.json {
         return Ok(session.terminal.json(&trace)?);
-    }
-    if let (Place::Code(code), None) = (&place, &args.rev) {
-        warn_of_edits(session, code, &trace);
     }
     print(session, &trace)
 }
 
-fn request(args: &Args, place: &Place) -> TraceRequest {
+fn request(args: &Args, place: &Place, rev: Option<String>) -> TraceRequest {
     let (project, target) = place.to_target();
-    TraceRequest { project, target, rev: args.rev.clone(), earlier: args.earlier as usize }
-}
-
-/// Lines of an edited file are not those of the indexed one.
-fn warn_of_edits(session: &Session, code: &CodePlace, trace: &Trace) {
-    let (Some(file), Some(text), Some(line)) = (&code.file, &trace.text, trace.line) else { return };
-    let Some(own) = lines_of(file, line, text.lines().count()) else { return };
-    if own.trim_end() != text.trim_end() {
-        session.terminal.warning(format_args!(
-            "{} differs from the indexed commit there: the lines below are those of the index",
-            code.path
-        ));
-    }
-}
-
-fn lines_of(file: &Path, first: u32, count: usize) -> Option<String> {
-    let text = std::fs::read_to_string(file).ok()?;
-    Some(text.lines().skip(first.saturating_sub(1) as usize).take(count).collect::<Vec<_>>().join("\n"))
+    TraceRequest { project, target, rev: args.rev.clone().or(rev), earlier: args.earlier as usize }
 }
 
 fn print(session: &Session, trace: &Trace) -> Result<()> {
@@ -99,6 +91,9 @@ fn print(session: &Session, trace: &Trace) -> Result<()> {
     for step in &trace.chain {
         terminal.line("")?;
         print_step(session, trace, step)?;
+    }
+    if let Some(release) = &trace.first_release {
+        terminal.line(first_shipped(release))?;
     }
     if several {
         terminal.line(format_args!("\n{STRONG}Where the lines come from{STRONG:#}"))?;
@@ -138,6 +133,13 @@ fn print(session: &Session, trace: &Trace) -> Result<()> {
         terminal.note(missing);
     }
     Ok(())
+}
+
+fn first_shipped(release: &Release) -> String {
+    let name = release.name.as_ref().filter(|name| **name != release.tag);
+    let name = name.map(|name| format!(" {}", plain(name))).unwrap_or_default();
+    let at = release.at.map(|at| format!(" {FAINT}{}{FAINT:#}", day(at))).unwrap_or_default();
+    format!("\nFirst shipped in {STRONG}{}{STRONG:#}{name}{at}", plain(&release.tag))
 }
 
 fn heading(trace: &Trace) -> String {
@@ -194,7 +196,7 @@ fn print_step(session: &Session, trace: &Trace, step: &Step) -> Result<()> {
         None => terminal.line(name)?,
     }
     if let Some(text) = step.evidence.text.as_deref().filter(|text| !text.is_empty()) {
-        terminal.line(format_args!("    \"{}\"", plain(text)))?;
+        terminal.quote(text, 4)?;
     }
     if let Some(url) = step.evidence.url.as_ref().or(node.url.as_ref()) {
         terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(url)))?;

@@ -1,32 +1,34 @@
 //! Validates the configuration file and turns it into settings.
 
+mod chunks;
 mod keys;
+mod repositories;
+mod server;
 
-use std::{
-    collections::BTreeMap,
-    net::{IpAddr, SocketAddr},
-    time::Duration,
-};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use backstory_engine::{
     embed::Provider,
     llm,
+    model::access::Grant,
     model::id::is_project_path,
     model::score::Profile,
-    model::visibility::Visibility,
-    settings::{ForgeKind, Links, Ranking, Repositories, Retention, Schedule, Snapshots},
+    model::tracker::{InvalidTracker, MAX_TRACKERS, Tracker, Trackers},
+    settings::{
+        ForgeKind, Globs, LinkSettings, PeopleSettings, Ranking, RepositorySettings, Retention, Schedule,
+        SnapshotSettings, group_of_pattern,
+    },
     snapshot::MAX_KEPT,
-    sources::{forge::DEFAULT_REQUESTS_PER_SECOND, redact::MAX_ALLOWED},
+    sources::{code::PassageLimits, forge::DEFAULT_REQUESTS_PER_SECOND, redact::MAX_ALLOWED},
 };
-use backstory_server::Origin;
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use backstory_server::{DEFAULT_REQUESTS_PER_MINUTE, Origin, Proxy};
 use jiff::SignedDuration;
 use toml::Spanned;
 use url::Url;
 
 use self::keys::{
-    EmbeddingToml, FileToml, ForgeToml, LinksToml, LlmToml, RepositoriesToml, RerankToml, RetentionToml, SearchToml,
-    SyncToml, TokenToml, WeightsToml,
+    EmbeddingToml, FileToml, ForgeToml, LinksToml, LlmToml, PeopleToml, RerankToml, RetentionToml, SearchToml,
+    SyncToml, TrackerToml, WeightsToml,
 };
 use super::{parse_address, wrong::Source};
 use crate::failure::{Failure, Result};
@@ -61,28 +63,35 @@ const TOKEN_LENGTH: usize = 20;
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) forges: Vec<Forge>,
-    pub(super) repositories: Repositories,
+    pub(super) excluded_projects: Globs,
+    pub(super) repositories: RepositorySettings,
     pub(super) embedding: Embedding,
     pub(super) ranking: Ranking,
     pub(super) rerank: Option<Rerank>,
     pub(super) llm: Option<Llm>,
-    pub(super) snapshots: Snapshots,
-    pub(super) links: Links,
+    pub(super) snapshots: SnapshotSettings,
+    pub(super) links: LinkSettings,
     pub(super) schedule: Schedule,
     /// SHA-256 of texts that are no secrets.
     pub(super) allowed: Vec<String>,
     pub(super) retention: Retention,
+    pub(super) people: PeopleSettings,
+    pub(super) chunks: PassageLimits,
+    pub(super) trackers: Trackers,
     pub(super) data_dir: Option<String>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) server_tokens: Vec<ServerToken>,
     pub(super) allowed_origins: Vec<Origin>,
+    pub(super) proxy: Proxy,
+    pub(super) requests_per_minute: u32,
 }
 
-/// The variable of a token of the server, and what whoever shows it sees.
+/// The variable of a token of the server, and what it grants.
 #[derive(Debug)]
 pub(super) struct ServerToken {
     pub(super) variable: String,
-    pub(super) visibility: Visibility,
+    pub(super) name: String,
+    pub(super) grant: Grant,
 }
 
 #[derive(Debug)]
@@ -131,6 +140,9 @@ impl File {
     /// The first thing that is wrong with it.
     pub(super) fn parse(source: Source<'_>) -> Result<Self> {
         let file: FileToml = toml::from_str(source.text).map_err(|error| source.parse_error(error))?;
+        let excluded: Vec<Spanned<String>> =
+            file.forge.iter().flat_map(|forge| forge.get_ref().exclude.iter().cloned()).collect();
+        let excluded_projects = source.globs("exclude", &excluded)?;
         let forges = file.forge.into_iter().map(|forge| source.forge(forge)).collect::<Result<Vec<_>>>()?;
         if let Some(empty) = file.data_dir.as_ref().filter(|path| path.get_ref().trim().is_empty()) {
             return Err(source.wrong(empty.span(), "data_dir is empty; name a directory, or remove the key"));
@@ -141,6 +153,7 @@ impl File {
         });
         Ok(Self {
             forges: forges.into_iter().map(|(forge, _)| forge).collect(),
+            excluded_projects,
             repositories: source.repositories(file.repositories)?,
             embedding: source.embedding(file.embedding)?,
             ranking: source.ranking(&file.search)?,
@@ -148,15 +161,20 @@ impl File {
             llm: file.llm.map(|llm| source.llm(llm)).transpose()?,
             snapshots: source
                 .bounded("keep", file.snapshots.keep, MAX_KEPT)?
-                .map_or_else(Snapshots::default, |keep| Snapshots { keep }),
+                .map_or_else(SnapshotSettings::default, |keep| SnapshotSettings { keep }),
             links: source.links(&file.links)?,
             schedule: source.schedule(file.sync)?,
             allowed: source.allowed(file.redact.allow)?,
             retention: source.retention(file.retention)?,
+            people: source.people(file.people)?,
+            chunks: source.chunks(&file.index.chunks)?,
+            trackers: source.trackers(file.tracker)?,
             data_dir: file.data_dir.map(Spanned::into_inner),
             listen: listen.transpose()?,
             server_tokens: source.server_tokens(file.server.token_env, file.server.tokens)?,
             allowed_origins: source.allowed_origins(file.server.allowed_origins)?,
+            proxy: source.proxy(file.server.public_url, file.server.trusted_proxies)?,
+            requests_per_minute: file.server.requests_per_minute.unwrap_or(DEFAULT_REQUESTS_PER_MINUTE),
         })
     }
 }
@@ -180,7 +198,8 @@ impl Source<'_> {
             let span = project.span();
             let path = project.into_inner();
             // A path without a group is a user or a group, not a project.
-            if !is_project_path(&path) || !path.contains('/') {
+            let is_group = group_of_pattern(&path).is_some_and(is_project_path);
+            if !is_group && (!is_project_path(&path) || !path.contains('/')) {
                 let what = format!("projects: '{path}' is no path of a project; write group/project");
                 return Err(self.wrong(span, what));
             }
@@ -207,79 +226,6 @@ impl Source<'_> {
         Ok((forge, places))
     }
 
-    /// The origins whose pages may use the server.
-    fn allowed_origins(self, origins: Vec<Spanned<String>>) -> Result<Vec<Origin>> {
-        let parse = |origin: Spanned<String>| {
-            Origin::parse(origin.get_ref())
-                .map_err(|wrong| self.wrong(origin.span(), format!("allowed_origins: {}", wrong.message)))
-        };
-        origins.into_iter().map(parse).collect()
-    }
-
-    /// The tokens of the server: one without scopes, and those with.
-    fn server_tokens(self, plain: Option<Spanned<String>>, scoped: Vec<TokenToml>) -> Result<Vec<ServerToken>> {
-        let mut tokens = Vec::new();
-        if let Some(variable) = self.variable("token_env", plain)? {
-            tokens.push(ServerToken { variable, visibility: Visibility::public() });
-        }
-        for TokenToml { env, scopes } in scoped {
-            let span = env.span();
-            let Some(variable) = self.variable("env", Some(env))? else { continue };
-            if tokens.iter().any(|known| known.variable == variable) {
-                return Err(
-                    self.wrong(span, format!("env: {variable} is named twice; give each token its own variable"))
-                );
-            }
-            let mut visibility = Visibility::public();
-            for scope in scopes {
-                match scope.get_ref().as_str() {
-                    "confidential" => visibility = Visibility::everything(),
-                    other => {
-                        let what = format!("scopes: '{other}' is none; the only one is confidential");
-                        return Err(self.wrong(scope.span(), what));
-                    }
-                }
-            }
-            tokens.push(ServerToken { variable, visibility });
-        }
-        Ok(tokens)
-    }
-
-    fn repositories(self, repositories: RepositoriesToml) -> Result<Repositories> {
-        Ok(Repositories {
-            allowed_hosts: repositories.allowed_hosts.into_iter().map(|host| self.host(host)).collect::<Result<_>>()?,
-            include: self.globs("include", &repositories.include)?,
-            exclude: self.globs("exclude", &repositories.exclude)?,
-            ssh_agent: None,
-            git_child: None,
-        })
-    }
-
-    /// The name or address of a host, alone.
-    fn host(self, host: Spanned<String>) -> Result<String> {
-        let text = host.get_ref().as_str();
-        let is_address = text.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
-        let is_name =
-            !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
-        if is_address || is_name {
-            return Ok(host.into_inner());
-        }
-        let what = format!(
-            "allowed_hosts: '{text}' is no host; write its name or address alone, like git.example.com, without a \
-             scheme, a port or a path"
-        );
-        Err(self.wrong(host.span(), what))
-    }
-
-    fn globs(self, key: &str, globs: &[Spanned<String>]) -> Result<GlobSet> {
-        let mut set = GlobSetBuilder::new();
-        for glob in globs {
-            let built = GlobBuilder::new(glob.get_ref()).literal_separator(true).build();
-            set.add(built.map_err(|error| self.wrong(glob.span(), format!("{key}: {}", error.kind())))?);
-        }
-        set.build().map_err(|error| self.file_error(format!("{key}: {}", error.kind())))
-    }
-
     fn kind(self, kind: &Spanned<String>) -> Result<ForgeKind> {
         match kind.get_ref().as_str() {
             "gitlab" => Ok(ForgeKind::GitLab),
@@ -304,7 +250,7 @@ impl Source<'_> {
     fn embedding(self, embedding: EmbeddingToml) -> Result<Embedding> {
         let example = match embedding.provider {
             Provider::OpenAi => "https://api.openai.com/v1",
-            Provider::Bundled | Provider::Ollama => "http://127.0.0.1:11434",
+            Provider::Bundled | Provider::Ollama | Provider::None => "http://127.0.0.1:11434",
         };
         if let Some(model) = embedding.model.as_ref().filter(|model| model.get_ref().trim().is_empty()) {
             return Err(self.wrong(model.span(), "model is empty; name one, or remove the key for the usual one"));
@@ -386,13 +332,13 @@ impl Source<'_> {
         Ok(digests.into_iter().map(Spanned::into_inner).collect())
     }
 
-    fn links(self, links: &LinksToml) -> Result<Links> {
-        let Some(confidence) = &links.confidence else { return Ok(Links::default()) };
+    fn links(self, links: &LinksToml) -> Result<LinkSettings> {
+        let Some(confidence) = &links.confidence else { return Ok(LinkSettings::default()) };
         if !(0.0..=1.0).contains(confidence.get_ref()) {
             let what = format!("confidence is {}; it must be 0 to 1", confidence.get_ref());
             return Err(self.wrong(confidence.span(), what));
         }
-        Ok(Links { confidence: *confidence.get_ref() })
+        Ok(LinkSettings { confidence: *confidence.get_ref() })
     }
 
     fn schedule(self, sync: SyncToml) -> Result<Schedule> {
@@ -414,6 +360,32 @@ impl Source<'_> {
             bytes: megabytes.map(|megabytes| megabytes * MEGABYTE),
             commits: commits.and_then(|commits| usize::try_from(commits).ok()),
         })
+    }
+
+    /// What is told of single people.
+    fn people(self, people: PeopleToml) -> Result<PeopleSettings> {
+        let usual = PeopleSettings::default();
+        let name = |me: Spanned<String>| match me.get_ref().trim().trim_start_matches('@') {
+            "" => Err(self.wrong(me.span(), "me is empty; write your user name at the forge, or remove the key")),
+            name => Ok(name.to_owned()),
+        };
+        Ok(PeopleSettings { tracking: people.tracking.unwrap_or(usual.tracking), me: people.me.map(name).transpose()? })
+    }
+
+    /// How tickets of other trackers are written.
+    fn trackers(self, trackers: Vec<TrackerToml>) -> Result<Trackers> {
+        let mut built = Vec::new();
+        for TrackerToml { pattern, url } in trackers {
+            let wrong = |error: InvalidTracker| {
+                let span = if matches!(error, InvalidTracker::Url(_)) { url.span() } else { pattern.span() };
+                self.wrong(span, error.to_string())
+            };
+            if built.len() == MAX_TRACKERS {
+                return Err(wrong(InvalidTracker::TooMany));
+            }
+            built.push(Tracker::new(pattern.get_ref(), url.get_ref()).map_err(wrong)?);
+        }
+        Trackers::new(built).map_err(|error| self.file_error(error.to_string()))
     }
 
     /// How much of something is kept; `None` for all of it.

@@ -2,7 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::*;
+use super::{
+    super::{CodeContext, DesignNote, ImportantDiff, KeyItem, Provenance, RelatedTest, TimelineEntry},
+    *,
+};
 use crate::{digest::sha256_hex, document_type::DocumentType, pack::chunk::chunk_id};
 
 /// Pieces of four bytes: finer than any real tokenizer joins words.

@@ -2,13 +2,19 @@
 
 use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::model::{
+    commit::ObjectKind,
+    document::tree_url,
     id::NodeId,
-    repository::{IndexedBranch, Record},
+    repository::{IndexedBranch, Record, RepositoryRecord},
 };
 
 use super::{
-    super::{loaders, node::Links, project::Project},
-    Commit, record,
+    super::{
+        loaders,
+        node::{Links, linked},
+        project::Project,
+    },
+    Commit, record, some_url,
 };
 /// A branch that is indexed.
 pub(crate) struct Branch {
@@ -32,12 +38,21 @@ impl Branch {
     }
 }
 
+// The interface asks for what all nodes have.
+linked!(Branch, links);
+
 /// A branch that is indexed.
 #[Object]
 impl Branch {
     /// Its reference, `acme/shop@refs/heads/main`.
     pub(crate) async fn id(&self) -> ID {
         self.links.id().to_string().into()
+    }
+
+    /// The same as the id.
+    #[graphql(name = "ref")]
+    pub(crate) async fn reference(&self) -> String {
+        self.links.id().to_string()
     }
 
     /// Whether backstory has read it.
@@ -58,6 +73,12 @@ impl Branch {
     /// Whether it is the default branch.
     async fn default(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
         self.read(ctx, |branch| branch.default).await
+    }
+
+    /// Its page at the forge; null if there is none.
+    pub(crate) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        let url = record(ctx, self.links.id().clone(), |of| Some(tree_url(of.context(), &self.name))).await?;
+        Ok(url.and_then(some_url))
     }
 
     /// The project it belongs to.
@@ -85,12 +106,21 @@ impl Tag {
     }
 }
 
+// The interface asks for what all nodes have.
+linked!(Tag, links);
+
 /// A tag.
 #[Object]
 impl Tag {
     /// Its reference, `acme/shop@refs/tags/v1`.
     pub(crate) async fn id(&self) -> ID {
         self.links.id().to_string().into()
+    }
+
+    /// The same as the id.
+    #[graphql(name = "ref")]
+    pub(crate) async fn reference(&self) -> String {
+        self.links.id().to_string()
     }
 
     /// Whether backstory has read it.
@@ -101,6 +131,23 @@ impl Tag {
     /// Its name.
     async fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The commit that it points at; null if it points at something else.
+    async fn commit(&self, ctx: &Context<'_>) -> Result<Option<Commit>> {
+        let commit = |of: &RepositoryRecord| match &of.record {
+            Record::Tag(tag) if tag.kind == ObjectKind::Commit => {
+                Some(Commit::new(self.project.clone(), tag.target.to_string()))
+            }
+            _ => None,
+        };
+        record(ctx, self.links.id().clone(), commit).await
+    }
+
+    /// Its page at the forge; null if there is none.
+    pub(crate) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        let url = record(ctx, self.links.id().clone(), |of| Some(tree_url(of.context(), &self.name))).await?;
+        Ok(url.and_then(some_url))
     }
 
     /// The project it belongs to.

@@ -4,18 +4,19 @@ use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::model::{
     code::{self, Content},
     commit::Sha,
+    document::{commit_url, lines_url},
     id::{NodeId, NoteSource},
     message,
-    repository::HeadFile,
+    repository::{HeadFile, RepositoryRecord},
 };
 
 use super::{
     super::{
         loaders,
-        node::{Links, Node},
+        node::{Links, Node, linked},
         project::Project,
     },
-    LineRange, commit_record, file_record,
+    LineRange, commit_record, file_record, revision, some_url,
 };
 /// A passage of a commit message, a comment or a document that says why.
 pub(crate) struct DesignNote {
@@ -70,12 +71,21 @@ enum NoteText {
     In(Sha),
 }
 
+// The interface asks for what all nodes have.
+linked!(DesignNote, links);
+
 /// A passage of a commit message, a comment or a document that says why.
 #[Object]
 impl DesignNote {
     /// Its reference, `acme/shop:src/a.rs~12`.
     pub(crate) async fn id(&self) -> ID {
         self.links.id().to_string().into()
+    }
+
+    /// The same as the id.
+    #[graphql(name = "ref")]
+    pub(crate) async fn reference(&self) -> String {
+        self.links.id().to_string()
     }
 
     /// Whether backstory has read it.
@@ -110,6 +120,21 @@ impl DesignNote {
             NoteSource::Commit(sha) => NodeId::commit(&self.project, sha),
             NoteSource::File(path) => NodeId::file(&self.project, path),
         })
+    }
+
+    /// Its page at the forge; null if there is none.
+    pub(crate) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        let url = match &self.source {
+            NoteSource::Commit(sha) => {
+                commit_record(ctx, NodeId::commit(&self.project, sha), |of, _| commit_url(of.context(), sha)).await?
+            }
+            NoteSource::File(path) => {
+                let lines = Some((self.line, self.line));
+                let url = |of: &RepositoryRecord, _: &HeadFile| lines_url(of.context(), revision(of), path, lines);
+                file_record(ctx, &self.project, path, url).await?
+            }
+        };
+        Ok(url.and_then(some_url))
     }
 
     /// The project it belongs to.

@@ -5,19 +5,22 @@ use std::collections::BTreeMap;
 use async_graphql::{ID, SimpleObject};
 use backstory_engine::model::pack;
 
-use super::{super::scalar::DateTime, PackSection, ids, number};
+use super::{
+    super::{node::Node, scalar::DateTime},
+    PackSection, nodes, number,
+};
 
 /// What a pack is made from.
 #[derive(SimpleObject)]
 pub(crate) struct PackSources {
-    /// References of commits.
-    commits: Vec<ID>,
+    /// Commits.
+    commits: Vec<Node>,
     /// Paths of files.
     files: Vec<String>,
     /// Who wrote it.
     authors: Vec<String>,
-    /// References of issues, merge requests and discussions.
-    items: Vec<ID>,
+    /// Issues, merge requests and discussions.
+    items: Vec<Node>,
 }
 
 /// How many entries of a section.
@@ -116,6 +119,6 @@ impl From<pack::Manifest> for PackManifest {
 
 impl From<pack::Provenance> for PackSources {
     fn from(of: pack::Provenance) -> Self {
-        Self { commits: ids(of.commits), files: of.files, authors: of.authors, items: ids(of.items) }
+        Self { commits: nodes(&of.commits), files: of.files, authors: of.authors, items: nodes(&of.items) }
     }
 }

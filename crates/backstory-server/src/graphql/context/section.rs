@@ -1,17 +1,24 @@
 //! GraphQL types of the entries of a pack's sections.
 
 use async_graphql::{ID, SimpleObject};
-use backstory_engine::model::pack;
+use backstory_engine::model::{id::NodeId, pack};
 
-use super::{DocumentType, ids};
+use super::{
+    super::{
+        code::{Commit, File, LineRange},
+        names::DocumentType,
+        node::Node,
+        project::Project,
+        search::node_of,
+    },
+    nodes,
+};
 
 /// An item that matters.
 #[derive(SimpleObject)]
 pub(crate) struct PackItem {
-    /// Its reference.
-    reference: ID,
-    /// What it is: `issue`, `merge_request`, `discussion`, `commit`.
-    kind: String,
+    /// It; null if it has no reference.
+    node: Option<Node>,
     /// Its title.
     title: String,
     /// Where it stands, of what has a state.
@@ -41,17 +48,17 @@ pub(crate) struct PackEvent {
     date: String,
     /// What happened.
     summary: String,
-    /// References of the items it is told by.
-    items: Vec<ID>,
-    /// Object names of the commits.
-    commits: Vec<String>,
+    /// The items it is told by.
+    items: Vec<Node>,
+    /// The commits it is told by.
+    commits: Vec<Commit>,
 }
 
 /// A reason that was given.
 #[derive(SimpleObject)]
 pub(crate) struct PackNote {
-    /// Where it stands: a reference.
-    source: ID,
+    /// Where it stands.
+    source: Option<Node>,
     /// Who wrote it.
     author: Option<String>,
     /// The language model that wrote it from what stands there; null if these are a person's own words.
@@ -67,16 +74,16 @@ pub(crate) struct PackNote {
 /// Code.
 #[derive(SimpleObject)]
 pub(crate) struct PackCode {
-    /// Path of the file.
-    path: String,
+    /// The file.
+    file: File,
     /// Name of the function or type.
     entity: Option<String>,
-    /// First and last line of the snippet.
-    lines: Vec<u32>,
-    /// Full path of the project.
-    repository: String,
-    /// Object name of the commit at which it stands so.
-    commit: String,
+    /// Lines of the snippet.
+    lines: LineRange,
+    /// The project.
+    project: Project,
+    /// The commit at which it stands so.
+    commit: Commit,
     /// The code.
     snippet: String,
     /// Which commit and merge request wrote it, and why.
@@ -86,12 +93,12 @@ pub(crate) struct PackCode {
 /// A change of code.
 #[derive(SimpleObject)]
 pub(crate) struct PackDiff {
-    /// Full path of the project.
-    repository: String,
-    /// Object name of the commit.
-    commit: String,
-    /// Path of the file after it.
-    path: String,
+    /// The project.
+    project: Project,
+    /// The commit.
+    commit: Commit,
+    /// The file after it.
+    file: File,
     /// The hunks that matter, as `git diff` prints them.
     diff: String,
     /// Which commit it is and why it matters.
@@ -118,20 +125,20 @@ pub(crate) struct PackChunk {
     chunk_id: ID,
     /// What it is for.
     document_type: DocumentType,
-    /// Reference of the document it is a piece of.
-    document: ID,
+    /// The document it is a piece of.
+    node: Option<Node>,
     /// Title of the document.
     title: String,
-    /// Full path of the project.
-    repository: String,
-    /// Object name of the commit at which it stands so; null for what is not in the repository.
-    commit: Option<String>,
+    /// The project.
+    project: Project,
+    /// The commit at which it stands so; null for what is not in the repository.
+    commit: Option<Commit>,
     /// Path of the file; null for what is in none.
     path: Option<String>,
     /// Its page.
     url: Option<String>,
-    /// First and last line, of the file, else of the document's text.
-    lines: Vec<u32>,
+    /// Its lines in the file, else in the document's text.
+    lines: LineRange,
     /// Its number among the pieces of the document.
     index: u32,
     /// How well it answers, 0 to 1.
@@ -149,8 +156,7 @@ pub(crate) struct PackChunk {
 impl From<pack::KeyItem> for PackItem {
     fn from(of: pack::KeyItem) -> Self {
         Self {
-            reference: of.reference.into(),
-            kind: of.kind,
+            node: node_of(&of.reference),
             title: of.title,
             state: of.state,
             date: of.date,
@@ -165,16 +171,23 @@ impl From<pack::KeyItem> for PackItem {
     }
 }
 
+/// The project of a reference.
+fn project_of(reference: &str) -> Option<String> {
+    Some(reference.parse::<NodeId>().ok()?.project()?.to_owned())
+}
+
 impl From<pack::TimelineEntry> for PackEvent {
     fn from(of: pack::TimelineEntry) -> Self {
-        Self { date: of.date, summary: of.summary, items: ids(of.items), commits: of.commits }
+        let project = of.sources.items.iter().chain(&of.sources.commits).find_map(|reference| project_of(reference));
+        let commits = of.commits.into_iter().filter_map(|sha| Some(Commit::new(project.clone()?, sha)));
+        Self { date: of.date, summary: of.summary, items: nodes(&of.items), commits: commits.collect() }
     }
 }
 
 impl From<pack::DesignNote> for PackNote {
     fn from(of: pack::DesignNote) -> Self {
         Self {
-            source: of.source.into(),
+            source: node_of(&of.source),
             author: of.author,
             written_by: of.written_by,
             confidential: of.confidential,
@@ -187,11 +200,11 @@ impl From<pack::DesignNote> for PackNote {
 impl From<pack::CodeContext> for PackCode {
     fn from(of: pack::CodeContext) -> Self {
         Self {
-            path: of.path,
+            file: File::new(of.repository.clone(), of.path),
             entity: of.entity,
-            lines: vec![of.lines.0, of.lines.1],
-            repository: of.repository,
-            commit: of.commit,
+            lines: of.lines.into(),
+            commit: Commit::new(of.repository.clone(), of.commit),
+            project: Project::new(of.repository),
             snippet: of.snippet,
             explanation: of.explanation,
         }
@@ -201,9 +214,9 @@ impl From<pack::CodeContext> for PackCode {
 impl From<pack::ImportantDiff> for PackDiff {
     fn from(of: pack::ImportantDiff) -> Self {
         Self {
-            repository: of.repository,
-            commit: of.commit,
-            path: of.path,
+            file: File::new(of.repository.clone(), of.path),
+            commit: Commit::new(of.repository.clone(), of.commit),
+            project: Project::new(of.repository),
             diff: of.diff,
             explanation: of.explanation,
             hunks_left_out: of.hunks_left_out,
@@ -223,13 +236,13 @@ impl From<pack::Chunk> for PackChunk {
             text_hash: of.reference().text_hash,
             chunk_id: of.chunk_id.into(),
             document_type: of.document_type.into(),
-            document: of.document.into(),
+            node: node_of(&of.document),
             title: of.title,
-            repository: of.repository,
-            commit: of.commit,
+            commit: of.commit.map(|sha| Commit::new(of.repository.clone(), sha)),
+            project: Project::new(of.repository),
             path: of.path,
             url: of.url,
-            lines: vec![of.lines.0, of.lines.1],
+            lines: of.lines.into(),
             index: of.index,
             score: of.score,
             embedding_model: of.embedding_model,

@@ -4,16 +4,24 @@ use backstory_model::code::FileKind;
 use proptest::prelude::*;
 
 use super::*;
-use crate::code::{analyse, analyze_as};
+use crate::code::{analyze, analyze_as};
+
+fn limits(lines: u32, overlap: u32) -> Limits {
+    let size = Size { lines, characters: 0, overlap };
+    Limits { code: Size { overlap: 0, ..size }, documentation: size, text: size, passages: 10_000 }
+}
 
 fn cut(path: &str, source: &str, lines: u32) -> Vec<(u32, u32, String)> {
-    let analysis = analyse(path, source.as_bytes());
-    let limits = Limits { lines, overlap: 2, passages: 100 };
+    let analysis = analyze(path, source.as_bytes());
+    let limits = limits(lines, 2);
     let name = |entity: Option<u32>| match (entity, analysis.code()) {
         (Some(entity), Some(code)) => code.entities[entity as usize].qualified_name.clone(),
         _ => String::new(),
     };
-    passages(&analysis, limits).into_iter().map(|one| (one.lines.first, one.lines.last, name(one.entity))).collect()
+    passages(&analysis, source, limits)
+        .into_iter()
+        .map(|one| (one.lines.first, one.lines.last, name(one.entity)))
+        .collect()
 }
 
 fn expect(found: &[(u32, u32, String)], expected: &[(u32, u32, &str)]) {
@@ -39,6 +47,32 @@ fn text_is_cut_with_overlap() {
     expect(&cut("a.txt", "", 5), &[]);
 }
 
+#[test]
+fn sections_are_cut_by_their_characters_with_overlap() {
+    let section: String = (0..12).map(|number| format!("Line {number} {}\n", "words ".repeat(10))).collect();
+    let source = format!("# Short\n\nOne line.\n\n# Long\n{section}");
+    let analysis = analyze("README.md", source.as_bytes());
+    let size = Size { lines: 60, characters: 300, overlap: 1 };
+    let found = passages(&analysis, &source, Limits { documentation: size, ..Limits::default() });
+    let lines: Vec<(u32, u32, Option<u32>)> =
+        found.iter().map(|one| (one.lines.first, one.lines.last, one.section)).collect();
+    assert_eq!(lines[0], (1, 4, Some(0)));
+    assert!(lines.len() > 3, "{lines:?}");
+    for pair in lines[1..].windows(2) {
+        assert_eq!(pair[1].0, pair[0].1, "one line is shared: {lines:?}");
+    }
+    let text: Vec<&str> = source.split('\n').collect();
+    for (first, last, _) in &lines {
+        let length: usize = text[*first as usize - 1..*last as usize].iter().map(|line| line.chars().count()).sum();
+        assert!(length <= 300, "{first}-{last} has {length}");
+    }
+    // One line is taken however long it is.
+    let long = format!("# T\n{}\n{}\n", "x".repeat(900), "y".repeat(900));
+    let analysis = analyze("README.md", long.as_bytes());
+    let found = passages(&analysis, &long, Limits { documentation: size, ..Limits::default() });
+    assert_eq!(found.iter().map(|one| one.lines.last).collect::<Vec<_>>(), [1, 2, 3]);
+}
+
 proptest! {
     #[test]
     fn every_line_of_code_is_in_exactly_one(
@@ -51,7 +85,7 @@ proptest! {
         let source = pieces.concat();
         let kind = FileKind::Code(backstory_model::code::Language::Python);
         let analysis = analyze_as(kind, "a.py", source.as_bytes());
-        let found = passages(&analysis, Limits { lines, overlap: 0, passages: 10_000 });
+        let found = passages(&analysis, &source, limits(lines, 0));
         let mut next = 1;
         for passage in found {
             prop_assert_eq!(passage.lines.first, next);

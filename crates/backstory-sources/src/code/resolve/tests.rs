@@ -1,11 +1,11 @@
 //! Tests of resolving references.
 
 use super::*;
-use crate::code::analyse;
+use crate::code::analyze;
 
 /// Links as `path#name -> path#name confidence`.
 fn links(files: &[(&str, &str)]) -> Vec<String> {
-    let analyses: Vec<_> = files.iter().map(|(path, source)| (*path, analyse(path, source.as_bytes()))).collect();
+    let analyses: Vec<_> = files.iter().map(|(path, source)| (*path, analyze(path, source.as_bytes()))).collect();
     let tree: BTreeMap<&str, &FileAnalysis> = analyses.iter().map(|(path, analysis)| (*path, analysis)).collect();
     let resolved = resolve(&tree);
     let name = |end: End| {

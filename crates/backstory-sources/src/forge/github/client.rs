@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::{address, payload};
 use crate::forge::{
-    Account, ForgeError, Listed, Payload, RequestMetrics, Settings,
+    Account, ForgeError, GroupProject, Listed, Payload, RequestMetrics, Settings,
     http::{ApiConventions, ExpectedJson, ForgeResponse, Http},
-    paging::{all, malformed},
+    paging::{all, malformed, optional},
 };
 
 pub(crate) const CONVENTIONS: ApiConventions = ApiConventions {
@@ -61,6 +61,16 @@ impl Client {
         }
     }
 
+    /// The repositories of an organization, or of a user.
+    pub(crate) async fn group_projects(&self, group: &str) -> Result<Vec<GroupProject>, ForgeError> {
+        let query = [("sort", "created"), ("direction", "asc")];
+        let projects = match all(&self.http, &["orgs", group, "repos"], &query).await {
+            Err(ForgeError::NotFound { .. }) => all(&self.http, &["users", group, "repos"], &query).await?,
+            projects => projects?,
+        };
+        Ok(projects.iter().filter_map(|project| GroupProject::read(project, "full_name")).collect())
+    }
+
     pub(crate) async fn labels(&self, project: &str) -> Result<Listed, ForgeError> {
         let labels = self.list(project, &["labels"], &[]).await?;
         Ok(Listed::of(labels.iter().map(payload::label)))
@@ -69,6 +79,13 @@ impl Client {
     pub(crate) async fn milestones(&self, project: &str) -> Result<Listed, ForgeError> {
         let milestones = self.list(project, &["milestones"], &[("state", "all")]).await?;
         Ok(Listed::of(milestones.iter().map(payload::milestone)))
+    }
+
+    /// The releases of the repository without drafts, which only some may see.
+    pub(crate) async fn releases(&self, project: &str) -> Result<Listed, ForgeError> {
+        let releases = optional(self.list(project, &["releases"], &[]).await)?;
+        let published = releases.iter().filter(|release| release["draft"] != true);
+        Ok(Listed::of(published.map(payload::release)))
     }
 
     /// The same client, whose answers may together take about so many bytes of memory.

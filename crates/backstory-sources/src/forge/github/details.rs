@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use backstory_model::{commit::ChangeStatus, entity::ProposedFile};
 use serde_json::{Value, json};
 
-use super::{client::Client, payload, timeline};
+use super::{
+    client::{Client, below},
+    payload, timeline,
+};
 use crate::forge::{
-    Details, ForgeError, ItemKind, Payload, ThreadKind, ThreadListing, Unreadable,
+    Details, ForgeError, ItemKind, MAX_PROPOSED_PAGES, Payload, ThreadKind, ThreadListing, Unreadable,
+    paging::{first_pages, limited_to_item, sorted_files},
     people::{People, only},
 };
 
@@ -33,8 +38,36 @@ impl Client {
             Some(0) => vec![],
             _ => self.list(project, &["pulls", number.as_str(), "comments"], &[]).await?,
         };
-        Ok(gather(listing, Some(&pull.json), &timeline, &comments))
+        let mut details = gather(listing, Some(&pull.json), &timeline, &comments);
+        if !pull.json["merged_at"].is_string() {
+            let files = self.proposed_files(project, &number).await?;
+            if !files.is_empty() {
+                details.thread.json["files"] = json!(files);
+                details.thread.json.sort_all_objects();
+            }
+        }
+        Ok(details)
     }
+
+    /// The files that a pull request would change; none if the forge tells too much or not.
+    async fn proposed_files(&self, project: &str, number: &str) -> Result<Vec<ProposedFile>, ForgeError> {
+        let path = below(project, &["pulls", number, "files"])?;
+        let files = limited_to_item(first_pages(&self.http, &path, MAX_PROPOSED_PAGES).await)?;
+        Ok(sorted_files(files.iter().filter_map(proposed_file)))
+    }
+}
+
+fn proposed_file(file: &Value) -> Option<ProposedFile> {
+    let path = file["filename"].as_str().filter(|path| !path.is_empty())?;
+    let old_path = file["previous_filename"].as_str().filter(|old| !old.is_empty() && *old != path).map(str::to_owned);
+    let status = match file["status"].as_str() {
+        Some("added") => ChangeStatus::Added,
+        Some("removed") => ChangeStatus::Deleted,
+        Some("renamed") => ChangeStatus::Renamed,
+        Some("copied") => ChangeStatus::Copied,
+        _ => ChangeStatus::Modified,
+    };
+    Some(ProposedFile { path: path.to_owned(), old_path, status })
 }
 
 /// Whether a stored issue or pull request has what the list says about it.

@@ -13,7 +13,7 @@ use crate::forge::{
 };
 
 impl Client {
-    /// One page of the issues and pull requests of a project, those updated first first.
+    /// One page of the issues and pull requests of a project, sorted by time of the last update.
     pub(crate) async fn page(&self, project: &str, from: &PageStart) -> Result<ThreadsPage, ForgeError> {
         let list = List { client: self, project };
         match from {
@@ -47,7 +47,7 @@ struct List<'a> {
 }
 
 impl List<'_> {
-    /// How many items the list has, for whoever waits for its end. Not worth failing for.
+    /// How many items the list has, for showing progress. Not worth failing for.
     async fn count(self, since: Option<Timestamp>) -> Option<u64> {
         let answer = self.ask(since, "1", "1", None).await.ok()?;
         answer.paging.last_page.map(u64::from)

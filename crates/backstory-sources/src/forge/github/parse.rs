@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use backstory_model::{
     entity::{
-        Discussion, Issue, Item, ItemKind, Label, MergeRequest, Milestone, Note, NoteKind, Person, Project, State,
-        SystemEvent, Thread,
+        Discussion, Issue, Item, ItemKind, Label, MergeRequest, Milestone, Note, NoteKind, Person, Project,
+        ProposedFile, Release, State, SystemEvent, Thread,
     },
     id::{ThreadId, is_sha},
     message::closed_by_description,
@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{details::TIMELINE, payload::PERSON_KEY, position::PositionJson, timeline::EventJson};
 use crate::forge::{
     Origin,
-    parse::{Reason, discussion_of_key, or_default, read_as},
+    fields::{Reason, discussion_of_key, or_default, read_as},
 };
 
 /// Whether the key of a person is one of GitHub's.
@@ -41,6 +41,7 @@ pub(crate) fn read(kind: ItemKind, origin: &Origin, key: &str, json: &Value) -> 
         ItemKind::Person => Item::Person(read_as::<PersonJson>(json, "")?.into()),
         ItemKind::Label => Item::Label(read_as::<LabelJson>(json, "")?.into_label(origin)),
         ItemKind::Milestone => Item::Milestone(read_as::<MilestoneJson>(json, "")?.into_milestone(origin)),
+        ItemKind::Release => Item::Release(read_as::<ReleaseJson>(json, "")?.into_release(origin)),
         ItemKind::Issue => {
             let IssueJson { issue } = read_as(json, "")?;
             let id = ThreadId::issue(origin.project.as_str(), issue.number);
@@ -139,6 +140,36 @@ impl MilestoneJson {
 }
 
 #[derive(Deserialize)]
+struct ReleaseJson {
+    tag_name: String,
+    #[serde(default, deserialize_with = "or_default")]
+    name: String,
+    #[serde(default, deserialize_with = "or_default")]
+    body: String,
+    author: Option<UserReference>,
+    created_at: Option<Timestamp>,
+    published_at: Option<Timestamp>,
+    #[serde(default, deserialize_with = "or_default")]
+    prerelease: bool,
+    html_url: Option<String>,
+}
+
+impl ReleaseJson {
+    fn into_release(self, origin: &Origin) -> Release {
+        Release {
+            project: origin.project.clone(),
+            name: if self.name.is_empty() { self.tag_name.clone() } else { self.name },
+            tag: self.tag_name,
+            description: self.body,
+            author: login(self.author),
+            released_at: self.published_at.or(self.created_at),
+            preliminary: self.prerelease,
+            web_url: self.html_url,
+        }
+    }
+}
+
+#[derive(Deserialize)]
 struct UserReference {
     login: String,
 }
@@ -196,7 +227,7 @@ impl ThreadJson {
             "open" => State::Opened,
             "closed" if is_merged => State::Merged,
             "closed" => State::Closed,
-            _ => return Err(Reason::at("issue.state", "is none that is known")),
+            _ => return Err(Reason::at("issue.state", "is unknown")),
         };
         // What is merged is not closed besides.
         let is_closed = state == State::Closed;
@@ -227,6 +258,8 @@ struct BundleJson {
     pull: PullJson,
     #[serde(default)]
     reviews: Vec<ReviewJson>,
+    #[serde(default)]
+    files: Vec<ProposedFile>,
 }
 
 #[derive(Deserialize)]
@@ -257,7 +290,7 @@ struct ReviewJson {
 
 impl BundleJson {
     fn into_merge_request(self, origin: &Origin) -> Result<MergeRequest, Reason> {
-        let Self { issue, pull, reviews } = self;
+        let Self { issue, pull, reviews, files } = self;
         let sha = |sha: Option<String>| sha.filter(|sha| is_sha(sha));
         let context = Context { forge: Forge::GitHub, project: &origin.project, forge_url: &origin.forge_url };
         let author = issue.user.as_ref().map(|user| user.login.clone());
@@ -275,6 +308,7 @@ impl BundleJson {
             // The one above is that commit too.
             squash_commit_sha: None,
             closes: closed_by_description(&issue.body, context),
+            files,
             thread: issue.into_thread(pull.review_comments)?,
         })
     }

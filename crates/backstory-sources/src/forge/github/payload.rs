@@ -29,6 +29,7 @@ const LABEL: [&str; 4] = ["color", "description", "id", "name"];
 /// Its `updated_at` and counts change with every issue that is put into it.
 const MILESTONE: [&str; 9] =
     ["closed_at", "created_at", "description", "due_on", "html_url", "id", "number", "state", "title"];
+const RELEASE: [&str; 7] = ["body", "created_at", "html_url", "name", "prerelease", "published_at", "tag_name"];
 const PERSON: [&str; 5] = ["html_url", "id", "login", "name", "type"];
 /// Of an issue, or a pull request in its issue form.
 const THREAD: [&str; 19] = [
@@ -106,6 +107,18 @@ pub(super) fn milestone(json: &Value) -> Result<Payload, Unreadable> {
     }
 }
 
+/// A release, with who made it.
+pub(super) fn release(json: &Value) -> Result<Payload, Unreadable> {
+    let Some(tag) = json["tag_name"].as_str() else {
+        return Err(Unreadable::new(ItemKind::Release, "", None, "tag_name", "is not a string"));
+    };
+    let mut release = only(json, &RELEASE);
+    if json["author"].is_object() {
+        release["author"] = only(&json["author"], &["id", "login"]);
+    }
+    Ok(payload(ItemKind::Release, tag, release))
+}
+
 fn payload(kind: ItemKind, key: &str, json: Value) -> Payload {
     Payload { kind, key: key.to_owned(), updated_at: instant(&json["updated_at"]), confidential: false, json }
 }
@@ -115,7 +128,7 @@ pub(super) fn instant(json: &Value) -> Option<Timestamp> {
 }
 
 /// An issue, or a pull request in its issue form, with the names of its labels and a reference to its milestone, so that
-/// a new colour does not change it; and its labels and milestone.
+/// a new color does not change it; and its labels and milestone.
 pub(super) fn thread(json: &Value, people: &mut People) -> (Value, Vec<Payload>, Vec<Payload>) {
     let mut thread = only(json, &THREAD);
     let labels = json["labels"].as_array().map(Vec::as_slice).unwrap_or_default();

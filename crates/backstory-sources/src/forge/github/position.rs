@@ -105,7 +105,7 @@ fn span(start: Option<u32>, end: Option<u32>) -> Lines {
     (start > 0 && end > 0).then_some((start.min(end), start.max(end)))
 }
 
-/// The lines of a piece of a diff, `@@ -1,2 +1,3 @@` and what follows; none if it does not begin so.
+/// The lines of a piece of a diff, `@@ -1,2 +1,3 @@` and what follows; none if it does not start with it.
 fn lines_of_hunk(hunk: &str) -> Vec<Line> {
     let mut lines = hunk.lines();
     let Some((mut old, mut new)) = lines.next().and_then(header) else { return Vec::new() };

@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use super::payload;
 use crate::forge::{
-    Account, ForgeError, Listed, Payload, RequestMetrics, Settings,
+    Account, ForgeError, GroupProject, Listed, Payload, RequestMetrics, Settings,
     http::{ApiConventions, ExpectedJson, ForgeResponse, Http},
-    paging::{all, malformed, optional},
+    paging::{all, first_pages, malformed, optional},
 };
 
 pub(crate) const CONVENTIONS: ApiConventions = ApiConventions {
@@ -78,6 +78,17 @@ impl Client {
         }
     }
 
+    /// The projects of a group and of the groups in it.
+    ///
+    /// # Errors
+    /// As every request may fail.
+    pub async fn group_projects(&self, group: &str) -> Result<Vec<GroupProject>, ForgeError> {
+        let path = below_api(&["groups", group, "projects"]);
+        let query = [("include_subgroups", "true"), ("with_shared", "false"), ("order_by", "id"), ("sort", "asc")];
+        let projects = all(&self.http, &path, &query).await?;
+        Ok(projects.iter().filter_map(|project| GroupProject::read(project, "path_with_namespace")).collect())
+    }
+
     /// The labels that the project's items can have, those of its groups included.
     ///
     /// # Errors
@@ -94,6 +105,15 @@ impl Client {
     pub async fn milestones(&self, project: &str) -> Result<Listed, ForgeError> {
         let milestones = self.list(&["projects", project, "milestones"]).await?;
         Ok(Listed::of(milestones.iter().filter_map(|milestone| payload::milestone(milestone).transpose())))
+    }
+
+    /// The releases of the project; none where the instance does not offer them or the token may not read them.
+    ///
+    /// # Errors
+    /// As every request may fail.
+    pub async fn releases(&self, project: &str) -> Result<Listed, ForgeError> {
+        let releases = self.optional_list(&["projects", project, "releases"]).await?;
+        Ok(Listed::of(releases.iter().map(payload::release)))
     }
 
     /// The same client, whose answers may together take about so many bytes of memory.
@@ -122,6 +142,11 @@ impl Client {
     /// All items of a list, page by page.
     pub(super) async fn list(&self, path: &[&str]) -> Result<Vec<Value>, ForgeError> {
         all(&self.http, &below_api(path), &[]).await
+    }
+
+    /// The items on the first pages of a list.
+    pub(super) async fn first_items(&self, path: &[&str], pages: u32) -> Result<Vec<Value>, ForgeError> {
+        first_pages(&self.http, &below_api(path), pages).await
     }
 
     /// Like [`Self::list`], but nothing where the instance does not offer the list or the token may not read it.

@@ -2,13 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use backstory_model::{commit::ChangeStatus, entity::ProposedFile};
 use serde_json::{Value, json};
 
 use super::{
     client::Client,
     payload::{self, Discussions},
 };
-use crate::forge::{Details, ForgeError, Listed, Payload, ThreadKind, ThreadListing, people::People};
+use crate::forge::{
+    Details, ForgeError, Listed, MAX_PROPOSED_PAGES, Payload, ThreadKind, ThreadListing,
+    paging::{limited_to_item, sorted_files},
+    people::People,
+};
 
 impl Client {
     /// Reads the discussions of an issue or merge request, what it closes or is closed by, and who approved it.
@@ -51,19 +56,50 @@ impl Client {
     async fn merge_request(&self, path: &[&str], listing: &ThreadListing) -> Result<Details, ForgeError> {
         let of = |list| [path, &[list]].concat();
         let (discussions, approvals, closes) = (of("discussions"), of("approvals"), of("closes_issues"));
-        let (discussions, mut approvals, closes) =
-            tokio::try_join!(self.list(&discussions), self.optional_object(&approvals), self.optional_list(&closes),)?;
+        let (discussions, mut approvals, closes, files) = tokio::try_join!(
+            self.list(&discussions),
+            self.optional_object(&approvals),
+            self.optional_list(&closes),
+            self.proposed_files(path, listing),
+        )?;
         let mut people = People::default();
         let approved_by = approvers(&mut approvals, &mut people);
         let bundle = |merge_request: Value| {
-            json!({
+            let mut bundle = json!({
                 "merge_request": merge_request,
                 "approved_by": approved_by,
                 "closes_issues": references(&closes, listing.is_confidential()),
-            })
+            });
+            if !files.is_empty() {
+                bundle["files"] = json!(files);
+            }
+            bundle
         };
         Ok(gather(listing, discussions, people, self.reads_confidential(), bundle))
     }
+
+    /// The files that a merge request would change; none of one that is merged, whose commits tell, and none if the forge
+    /// tells too much or not.
+    async fn proposed_files(&self, path: &[&str], listing: &ThreadListing) -> Result<Vec<ProposedFile>, ForgeError> {
+        if listing.payload["merged_at"].is_string() || listing.payload["state"] == "merged" {
+            return Ok(Vec::new());
+        }
+        let diffs = limited_to_item(self.first_items(&[path, &["diffs"]].concat(), MAX_PROPOSED_PAGES).await)?;
+        Ok(sorted_files(diffs.iter().filter_map(proposed_file)))
+    }
+}
+
+fn proposed_file(diff: &Value) -> Option<ProposedFile> {
+    let path = diff["new_path"].as_str().filter(|path| !path.is_empty())?;
+    let old_path = diff["old_path"].as_str().filter(|old| !old.is_empty() && *old != path).map(str::to_owned);
+    let is = |flag: &str| diff[flag] == Value::Bool(true);
+    let status = match () {
+        () if is("new_file") => ChangeStatus::Added,
+        () if is("deleted_file") => ChangeStatus::Deleted,
+        () if is("renamed_file") => ChangeStatus::Renamed,
+        () => ChangeStatus::Modified,
+    };
+    Some(ProposedFile { path: path.to_owned(), old_path, status })
 }
 
 fn gather(

@@ -14,7 +14,7 @@ use crate::forge::{
 };
 
 impl Client {
-    /// One page of the issues or merge requests of a project, those updated first first; it may have none that may be
+    /// One page of the issues or merge requests of a project, sorted by time of the last update; it may have none that may be
     /// read although others follow.
     pub(crate) async fn page(
         &self,
@@ -35,7 +35,7 @@ impl Client {
         Ok(self.to_be_read(ThreadsPage { unreadable, ..page }))
     }
 
-    /// Leaves confidential issues out, unless they are to be read.
+    /// Leaves confidential issues out, unless the settings include them.
     fn to_be_read(&self, mut page: ThreadsPage) -> ThreadsPage {
         if !self.reads_confidential() {
             let left_out = page.threads.extract_if(.., |listing| listing.is_confidential());
@@ -113,7 +113,7 @@ impl List<'_> {
         Ok(ThreadsPage { unreadable, ..page_of(items, next, total, answer.time) })
     }
 
-    /// How many items a list without page numbers has, for whoever waits for its end. Not worth failing for.
+    /// How many items a list without page numbers has, for showing progress. Not worth failing for.
     async fn count(self, since: Option<Timestamp>) -> Option<u64> {
         self.ask(since, "1", &[("page", "1")]).await.ok()?.paging.total
     }

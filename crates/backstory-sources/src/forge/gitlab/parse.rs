@@ -3,7 +3,7 @@
 use backstory_model::{
     entity::{
         Discussion, Issue, Item, ItemKind, Label, LinkKind, MergeRequest, Milestone, Note, NoteKind, Person, Project,
-        State, SystemEvent, Thread,
+        ProposedFile, Release, State, SystemEvent, Thread,
     },
     id::{NodeId, ThreadId, ThreadKind, is_sha},
     reference::Forge,
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::{position::PositionJson, system_note};
 use crate::forge::{
     Origin,
-    parse::{Reason, discussion_of_key, or_default, read_as},
+    fields::{Reason, discussion_of_key, or_default, read_as},
 };
 
 /// The model value of a stored payload.
@@ -25,6 +25,7 @@ pub(crate) fn read(kind: ItemKind, origin: &Origin, key: &str, json: &Value) -> 
         ItemKind::Person => Item::Person(read_as::<PersonJson>(json, "")?.into()),
         ItemKind::Label => Item::Label(read_as::<LabelJson>(json, "")?.into_label(origin)),
         ItemKind::Milestone => Item::Milestone(read_as::<MilestoneJson>(json, "")?.into_milestone(origin)),
+        ItemKind::Release => Item::Release(read_as::<ReleaseJson>(json, "")?.into_release(origin)),
         ItemKind::Issue => Item::Issue(read_as::<IssueJson>(json, "")?.into_issue(origin)?),
         ItemKind::MergeRequest => Item::MergeRequest(merge_request(json, origin)?),
         ItemKind::Discussion => {
@@ -124,6 +125,36 @@ impl MilestoneJson {
 }
 
 #[derive(Deserialize)]
+struct ReleaseJson {
+    tag_name: String,
+    #[serde(default, deserialize_with = "or_default")]
+    name: String,
+    #[serde(default, deserialize_with = "or_default")]
+    description: String,
+    author: Option<UserReference>,
+    created_at: Option<Timestamp>,
+    released_at: Option<Timestamp>,
+    #[serde(default, deserialize_with = "or_default")]
+    upcoming_release: bool,
+    web_url: Option<String>,
+}
+
+impl ReleaseJson {
+    fn into_release(self, origin: &Origin) -> Release {
+        Release {
+            project: origin.project.clone(),
+            name: if self.name.is_empty() { self.tag_name.clone() } else { self.name },
+            tag: self.tag_name,
+            description: self.description,
+            author: username(self.author),
+            released_at: self.released_at.or(self.created_at),
+            preliminary: self.upcoming_release,
+            web_url: self.web_url,
+        }
+    }
+}
+
+#[derive(Deserialize)]
 struct UserReference {
     username: String,
 }
@@ -179,7 +210,7 @@ impl ThreadJson {
     /// `at` is where it stands in the payload.
     fn into_thread(self, at: &str, internal_notes: u64) -> Result<Thread, Reason> {
         let state = State::from_name(&self.state);
-        let state = state.ok_or_else(|| Reason::at(&format!("{at}.state"), "is none that is known"))?;
+        let state = state.ok_or_else(|| Reason::at(&format!("{at}.state"), "is unknown"))?;
         let name = |label| match label {
             LabelReference::Name(name) | LabelReference::Details { name } => name,
         };
@@ -268,6 +299,8 @@ struct MergeRequestJson {
     #[serde(default)]
     closes_issues: Vec<String>,
     #[serde(default)]
+    files: Vec<ProposedFile>,
+    #[serde(default)]
     internal_notes: u64,
 }
 
@@ -314,6 +347,7 @@ fn merge_request(json: &Value, origin: &Origin) -> Result<MergeRequest, Reason> 
         merge_commit_sha: sha(change.merge_commit_sha),
         squash_commit_sha: sha(change.squash_commit_sha),
         closes: thread_ids(&beside.closes_issues),
+        files: beside.files,
     })
 }
 

@@ -60,6 +60,8 @@ const MILESTONE: [&str; 11] = [
     "updated_at",
     "web_url",
 ];
+/// Its assets are counted and signed again on every request.
+const RELEASE: [&str; 6] = ["created_at", "description", "name", "released_at", "tag_name", "upcoming_release"];
 const MILESTONE_REFERENCE: [&str; 4] = ["group_id", "id", "iid", "project_id"];
 const PERSON: [&str; 4] = ["id", "name", "username", "web_url"];
 
@@ -88,6 +90,19 @@ pub(super) fn milestone(json: &Value) -> Result<Option<Payload>, Unreadable> {
     }
 }
 
+/// A release, with who made it and its address.
+pub(super) fn release(json: &Value) -> Result<Payload, Unreadable> {
+    let Some(tag) = json["tag_name"].as_str() else {
+        return Err(Unreadable::new(ItemKind::Release, "", None, "tag_name", "is not a string"));
+    };
+    let mut release = only(json, &RELEASE);
+    if json["author"].is_object() {
+        release["author"] = only(&json["author"], &["id", "username"]);
+    }
+    release["web_url"] = json["_links"]["self"].clone();
+    Ok(payload(ItemKind::Release, tag, release))
+}
+
 fn payload(kind: ItemKind, key: &str, json: Value) -> Payload {
     Payload { kind, key: key.to_owned(), updated_at: instant(&json["updated_at"]), confidential: false, json }
 }
@@ -96,7 +111,7 @@ fn instant(json: &Value) -> Option<Timestamp> {
     json.as_str()?.parse().ok()
 }
 
-/// Leaves an issue or merge request with the sorted names of its labels, so that a new colour does not change it.
+/// Leaves an issue or merge request with the sorted names of its labels, so that a new color does not change it.
 pub(super) fn take_labels(thread: &mut Value) -> Vec<Payload> {
     let Some(Value::Array(labels)) = thread.get_mut("labels").map(Value::take) else {
         return Vec::new();
@@ -131,7 +146,7 @@ pub(super) fn trim_thread(thread: &mut Value, people: &mut People) {
     }
 }
 
-/// What becomes of discussions.
+/// What is kept of discussions.
 pub(super) struct Discussions<'a> {
     /// Key of the issue or merge request they belong to.
     pub(super) thread: &'a str,
@@ -212,7 +227,7 @@ fn is_person(map: &Map<String, Value>) -> bool {
     map.get("id").is_some_and(Value::is_u64) && map.get("username").is_some_and(Value::is_string)
 }
 
-/// Leaves a reference in the place of a person, so that a new display name does not change what they wrote.
+/// Leaves a reference in place of a person, so that a new display name does not change what they wrote.
 pub(super) fn replace_person(json: &mut Value, people: &mut People) {
     let Some(id) = json["id"].as_u64() else { return };
     people.add(id.to_string(), only(json, &PERSON));

@@ -18,7 +18,7 @@ fn remote_of(text: &str) -> Remote {
 }
 
 #[test]
-fn urls_are_made_anew_from_what_was_checked() {
+fn urls_are_built_again_from_what_was_checked() {
     for (text, url, scheme, port) in [
         ("https://Example.com/a/b.git", "https://example.com/a/b.git", Scheme::Https, 443),
         ("https://example.com:8443/a", "https://example.com:8443/a", Scheme::Https, 8443),

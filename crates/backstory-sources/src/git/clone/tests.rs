@@ -8,7 +8,7 @@ fn git() -> Git {
 }
 
 fn request<'a>(address: &'a Address, directory: &'a Path) -> CloneRequest<'a> {
-    CloneRequest { address, directory, more_refs: &[], credential: None, limits: CloneLimits::default() }
+    CloneRequest { address, directory, more_refs: &[], depth: None, credential: None, limits: CloneLimits::default() }
 }
 
 fn refs_of(directory: &Path) -> String {

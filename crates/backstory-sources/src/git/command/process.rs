@@ -37,9 +37,9 @@ fn keep_end(mut pipe: impl Read, kept: &Mutex<Vec<u8>>) {
 
 /// A running command. It ends, with all it has started, when this is dropped.
 pub struct Process {
-    /// What it reads; taken by whoever writes it.
+    /// What it reads; taken by the thread that writes it.
     pub stdin: Option<ChildStdin>,
-    /// What it writes; taken by whoever reads it.
+    /// What it writes; taken by the thread that reads it.
     pub stdout: Option<ChildStdout>,
     child: Child,
     pub(super) name: String,

@@ -24,14 +24,14 @@ pub(super) enum How {
     NotAtAll(String),
 }
 
-/// A commit that is to be read.
+/// A commit to read.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) sha: Sha,
     /// Its first parent, if it has one.
     pub(super) parent: Option<Sha>,
     pub(super) how: How,
-    /// What git will not tell of it.
+    /// What git leaves out of it.
     pub(super) note: Option<String>,
 }
 

@@ -97,15 +97,22 @@ fn every_kind_of_change_is_told_as_git_tells_it() {
     assert_eq!(names, BTreeSet::from(["line", "number", "one", "seven"]));
 }
 
+// Row 117 of docs/requirements.md.
 #[test]
-fn copies_are_found_only_where_git_log_finds_them() {
+fn copies_of_what_the_same_commit_changes_are_found() {
     let mut origin = Fixture::new();
     let text: String = (0..40).map(|n| format!("line number {n}\n")).collect();
     origin.write("a", &text);
     origin.commit("root");
     origin.write("b", &text).write("a", text.replace("number 3\n", "x\n"));
     origin.commit("copy");
-    assert_eq!(summary(&read(&origin)[1]), ["M a +1 -1", "A b +40 -0"]);
+    // A copy of what stays as it was is a new file: finding it would take a look at the whole tree.
+    origin.write("c", &text);
+    origin.commit("copy of what stays");
+    let commits = read(&origin);
+    assert_eq!(summary(&commits[1]), ["M a +1 -1", "C a -> b +0 -0"]);
+    assert_eq!(commits[1].changes[1].similarity, Some(100));
+    assert_eq!(summary(&commits[2]), ["A c +40 -0"]);
 }
 
 #[test]

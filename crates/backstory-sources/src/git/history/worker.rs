@@ -25,10 +25,10 @@ use crate::git::{
 
 /// Batches that git has been given. While one is read, git works on the next.
 const AHEAD: usize = 2;
-/// How git compares: with renames and patches.
-const WHOLE: [&str; 7] = ["-M", "-p", "-U1", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index"];
-/// How git compares a commit that has too many lines: with renames.
-const FILES: [&str; 1] = ["-M"];
+/// How git compares: with renames, copies of what the same commit changes, and patches.
+const WHOLE: [&str; 7] = ["-C", "-p", "-U1", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index"];
+/// How git compares a commit that has too many lines: with renames and copies.
+const FILES: [&str; 1] = ["-C"];
 /// How git compares a commit whose files cannot be read: this needs directories only.
 const NAMES: [&str; 1] = ["--no-renames"];
 /// Most bytes of data that git may have.
@@ -39,7 +39,7 @@ const NEXT: &[u8] = b"next";
 
 /// Works until there is nothing more to do or nobody wants it.
 pub(super) fn run(shared: &Shared) {
-    let opened = Repository::open_bare(&shared.clone);
+    let opened = crate::git::open_clone(&shared.clone);
     let result = match &opened {
         Ok(repository) => repository.odb().map_err(|error| open_error(shared, &error)).and_then(|odb| {
             let trees = Trees::default();

@@ -10,7 +10,7 @@ use git2::Oid;
 
 use super::{
     Error, FileOutcome, Untraced,
-    objects::RepoPath,
+    objects::{RepoPath, oid},
     plan::{Compared, Plan},
 };
 
@@ -114,10 +114,6 @@ pub(super) fn hash(id: Oid) -> Sha {
     let mut hash = [0; 20];
     hash.copy_from_slice(&id.as_bytes()[..20]);
     Sha::from_bytes(hash)
-}
-
-pub(super) fn oid(hash: Sha) -> Oid {
-    Oid::from_bytes(hash.as_bytes()).unwrap_or(Oid::ZERO_SHA1)
 }
 
 /// The spans of a file from its plan; `parent_file` gives what a parent, by its place, has at a path.

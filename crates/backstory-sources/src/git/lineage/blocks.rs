@@ -73,7 +73,7 @@ fn shared_parts(one: &[u8], other: &[u8]) -> usize {
     parts(one).zip(parts(other)).take_while(|(one, other)| one == other).count()
 }
 
-/// Lines that stood elsewhere. The order is that in which blocks are to be taken, the greatest first.
+/// Lines that stood elsewhere. In the order in which blocks are taken, the greatest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) file: usize,
@@ -123,7 +123,7 @@ impl Blocks {
         self.files.len() < MAX_FILES && self.bytes + bytes <= MAX_BYTES
     }
 
-    /// Adds a file as it was; the hunks tell what became of it, none that it was taken away.
+    /// Adds a file as it was; the hunks say what happened to it, none that it was taken away.
     pub(super) fn add(&mut self, path: RepoPath, bytes: usize, lines: Arc<[Line]>, hunks: Option<&[Hunk]>) {
         let mut removed = vec![hunks.is_none(); lines.len()];
         for hunk in hunks.unwrap_or_default() {

@@ -8,7 +8,7 @@ use super::Error;
 /// Git compares the ends of two texts in blocks of this many bytes and leaves equal ones out of the diff.
 const TAIL_BLOCK: usize = 1024;
 
-/// Old lines that new lines stand in the place of. Lines count from 0 here.
+/// Old lines that new lines stand in place of. Lines count from 0 here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hunk {
     pub(super) old_start: u32,

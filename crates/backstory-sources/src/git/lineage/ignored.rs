@@ -90,7 +90,7 @@ fn alike(olds: &[&[u8]], news: &[&[u8]]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// How often each pair of neighbouring bytes stands in a line, and how many there are.
+/// How often each pair of neighboring bytes stands in a line, and how many there are.
 struct PairsOfBytes {
     counts: HashMap<(u8, u8), u32>,
     total: u32,

@@ -3,6 +3,7 @@
 
 use std::{collections::HashSet, path::Path, sync::Arc};
 
+use backstory_model::commit::Sha;
 use git2::{ObjectType, Oid, Repository};
 
 pub(super) use super::super::trees::{Difference, Differences, Entry, Kind, Recent, TreePath as RepoPath};
@@ -14,13 +15,17 @@ use super::{
         trees::{Trees, compare},
     },
     Error, Untraced,
-    assemble::oid,
 };
 
 /// Most bytes of texts that one cache keeps in each of its two generations.
 const TEXT_CACHE: usize = 24 << 20;
 /// How far into a file git looks for a zero byte, which makes it binary.
 const BINARY_PROBE: usize = 8000;
+
+/// An object's name as libgit2 has it.
+pub(super) fn oid(hash: Sha) -> Oid {
+    Oid::from_bytes(hash.as_bytes()).unwrap_or(Oid::ZERO_SHA1)
+}
 
 #[derive(Debug)]
 pub(super) struct CommitInfo {
@@ -48,7 +53,8 @@ pub(super) struct Objects {
 
 impl Objects {
     pub(super) fn open(path: &Path, max_file_bytes: usize) -> Result<Self, Error> {
-        let repository = Repository::open(path).map_err(|source| Error::Open { path: path.to_owned(), source })?;
+        let repository =
+            crate::git::open_clone(path).map_err(|source| Error::Open { path: path.to_owned(), source })?;
         let cut_off = boundary(repository.path()).into_iter().map(oid).collect();
         let texts = Recent::new(TEXT_CACHE);
         Ok(Self { repository, max_file_bytes, cut_off, trees: Trees::default(), texts })

@@ -24,7 +24,7 @@ use super::{
 /// Most pairs of texts of one commit whose hunks are kept for when they are needed again.
 const MAX_KEPT_HUNKS: usize = 10_000;
 
-/// Most lines of two texts together that are compared; what differs in more is taken for written anew.
+/// Most lines of two texts together that are compared; what differs in more counts as rewritten.
 const MAX_COMPARED: u32 = 1_000_000;
 /// Most lines of texts that one cache keeps without their white space in each of its two generations.
 const LINE_CACHE: usize = 300_000;
@@ -44,7 +44,7 @@ pub(super) enum Step {
 pub(super) struct Plan {
     /// All lines in order.
     pub(super) pieces: Vec<Piece>,
-    /// What the first parent that has the file had in the place of lines that are new.
+    /// What the first parent that has the file had in place of lines that are new.
     pub(super) compared: Option<Compared>,
 }
 
@@ -261,7 +261,7 @@ enum Ancestors {
 /// Which lines of a file have been given to somebody, and which are free yet. Lines count from 0.
 pub(super) struct LineCoverage {
     pieces: Vec<Piece>,
-    /// Start and length of what is free, in order, without neighbours that touch.
+    /// Start and length of what is free, in order, without neighbors that touch.
     pub(super) free: Vec<(u32, u32)>,
 }
 

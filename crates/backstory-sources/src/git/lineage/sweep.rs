@@ -19,7 +19,7 @@ use super::{
     commits::new_commits,
     objects::{Kind, RepoPath},
     plan::{Planner, Step},
-    walk::{Anew, Walk},
+    walk::{ComputeAll, Walk},
 };
 
 /// How many commits are planned before they are joined: this bounds what is kept of plans.
@@ -91,7 +91,7 @@ impl<'a> HistoryPass<'a> {
         mut planners: Vec<Planner>,
         tips: &[Oid],
         old_tips: &[Oid],
-        anew: Anew<'a>,
+        compute_all: ComputeAll<'a>,
         on_replaced: OnReplaced<'_>,
     ) -> Result<Vec<TipBlame>, Error> {
         let order = new_commits(&self.walk.planner.objects, tips, old_tips)?;
@@ -106,7 +106,7 @@ impl<'a> HistoryPass<'a> {
         let new: HashSet<Oid> = order.iter().copied().collect();
         let mut forks: Vec<Oid> = self.uses.keys().copied().filter(|commit| !new.contains(commit)).collect();
         forks.sort_unstable();
-        self.walk.prepare(forks, anew);
+        self.walk.prepare(forks, compute_all);
         for window in order.chunks(WINDOW) {
             for (commit, plan) in window.iter().zip(plans(&mut planners, window)?) {
                 self.join(*commit, &plan, on_replaced)?;

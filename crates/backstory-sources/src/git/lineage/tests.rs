@@ -238,7 +238,7 @@ proptest! {
     }
 
     #[test]
-    fn an_update_gives_what_is_computed_anew(seed in any::<u64>(), plain in any::<bool>(), ignores in any::<bool>()) {
+    fn an_update_gives_what_is_computed_from_scratch(seed in any::<u64>(), plain in any::<bool>(), ignores in any::<bool>()) {
         let mut random = Rng::with_seed(seed);
         let history = random_history(seed, 40);
         let mut options = options(if plain { Mode::Plain } else { Mode::SeeThrough });
@@ -257,9 +257,9 @@ proptest! {
         let mut told = Vec::new();
         let updated =
             update(history.directory.path(), &mut previous, &wanted, &options, &mut |it| told.push(it)).unwrap();
-        let (anew, all_told) = history.fresh(&new_tips, &options);
-        for (updated, anew) in updated.tips.iter().zip(&anew.tips) {
-            prop_assert_eq!(apply(updated, &known), anew.files.clone());
+        let (whole, all_told) = history.fresh(&new_tips, &options);
+        for (updated, whole) in updated.tips.iter().zip(&whole.tips) {
+            prop_assert_eq!(apply(updated, &known), whole.files.clone());
         }
         for told in told {
             prop_assert!(all_told.contains(&told), "{:?} is told differently", told);

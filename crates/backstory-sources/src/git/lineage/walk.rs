@@ -12,7 +12,7 @@ use super::{
     Error, FileOutcome, Previous, TipBlame,
     assemble::{self, Leaf, Names, hash},
     commits,
-    objects::{Kind, RepoPath},
+    objects::{Kind, RepoPath, oid},
     paths::Paths,
     plan::{Plan, Planner, Step},
 };
@@ -44,14 +44,14 @@ pub(super) struct Walk<'a> {
     forks: Vec<Oid>,
     walks: usize,
     /// All files of the forks, once so many are needed that one pass is quicker.
-    swept: Option<HashMap<Sha, Files>>,
+    fork_files: Option<HashMap<Sha, Files>>,
     boundary: Option<Boundary>,
-    anew: Option<Anew<'a>>,
+    compute_all: Option<ComputeAll<'a>>,
 }
 
 type Files = BTreeMap<Arc<str>, Option<FileOutcome>>;
 /// Computes all files of some commits from the whole history.
-pub(super) type Anew<'a> = Box<dyn Fn(&[Oid]) -> Result<Vec<TipBlame>, Error> + 'a>;
+pub(super) type ComputeAll<'a> = Box<dyn Fn(&[Oid]) -> Result<Vec<TipBlame>, Error> + 'a>;
 
 /// A version of a file whose plan is known.
 enum Node {
@@ -75,7 +75,7 @@ impl Place {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(planner: Planner, previous: Option<&'a mut Previous<'a>>) -> Self {
-        let tips = previous.iter().flat_map(|previous| previous.tips.iter().map(|tip| assemble::oid(*tip))).collect();
+        let tips = previous.iter().flat_map(|previous| previous.tips.iter().map(|tip| oid(*tip))).collect();
         Self {
             planner,
             previous,
@@ -86,15 +86,15 @@ impl<'a> Walk<'a> {
             deferred: HashMap::new(),
             forks: Vec::new(),
             walks: 0,
-            swept: None,
+            fork_files: None,
             boundary: None,
-            anew: None,
+            compute_all: None,
         }
     }
 
     /// Says which old commits files are asked of, and how all their files can be had at once.
-    pub(super) fn prepare(&mut self, forks: Vec<Oid>, anew: Anew<'a>) {
-        (self.forks, self.anew) = (forks, Some(anew));
+    pub(super) fn prepare(&mut self, forks: Vec<Oid>, compute_all: ComputeAll<'a>) {
+        (self.forks, self.compute_all) = (forks, Some(compute_all));
     }
 
     pub(super) fn is_known_tip(&self, commit: Oid) -> bool {

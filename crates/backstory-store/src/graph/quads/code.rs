@@ -9,7 +9,7 @@ use backstory_model::{
     message::{self, ClosingVerb, CorrectionKind, Earlier},
     repository::{
         CoChanges, CodeLinkKind, CommitRecord, EntityChange, EntityChangeKind, FileLinks, HeadFile, Importance,
-        IndexedBranch, Merge, Record, RepositoryRecord, code_node_id, identity_key,
+        IndexedBranch, Merge, Record, RepositoryRecord, Shipment, code_node_id, identity_key,
     },
 };
 use oxigraph::model::{Literal, NamedNode, NamedOrBlankNode, Quad, vocab::xsd};
@@ -34,6 +34,7 @@ impl Facts<'_> {
             Record::Merge(merge) => self.merge(project, merge),
             Record::Branch(branch) => self.branch(project, branch),
             Record::Tag(tag) => self.tag(project, tag),
+            Record::Shipment(shipment) => self.shipment(project, shipment),
             Record::File(file) => self.head_file(project, file),
             Record::FileLinks(path, links) => self.file_links(project, path.as_str(), links),
             Record::CoChanges(changes) => self.co_changes(project, changes),
@@ -41,7 +42,7 @@ impl Facts<'_> {
         }
     }
 
-    /// Says how the edges of the graph were found that nobody stated.
+    /// Says how the inferred edges of the graph were found.
     fn method(&mut self, method: &str) {
         let oxigraph::model::GraphName::NamedNode(graph) = &self.graph else { return };
         self.quads.push(Quad::new(
@@ -131,7 +132,7 @@ impl Facts<'_> {
             };
             self.edge(id, edge, &closing.issue.clone().into());
         }
-        for carrier in &findings.carried_by {
+        for carrier in &findings.introduced_by {
             self.edge(&carrier.request.clone().into(), Edge::MergedAs, id);
         }
         for target in findings.reverts.iter().filter_map(earlier) {
@@ -145,6 +146,8 @@ impl Facts<'_> {
                 self.edge(id, Edge::Fixes, &target);
             }
         }
+        self.tickets(id, self.trackers.in_plain_text(&record.commit.message));
+        self.security(id, &classify::security_flags(&record.commit));
         for target in &findings.mentions {
             match target {
                 NodeId::Person(_) => self.edge(id, Edge::Mentions, target),
@@ -240,6 +243,13 @@ impl Facts<'_> {
         if let Some(tagger) = tag.annotation.as_ref().and_then(|annotation| annotation.tagger.as_ref()) {
             self.instant(&id, format!("{DCTERMS}created"), tagger.at);
             self.edge(&NodeId::person(identity_key(&tagger.name, &tagger.email)), Edge::Authored, &id);
+        }
+    }
+
+    fn shipment(&mut self, project: &str, shipment: &Shipment) {
+        let tag = NodeId::Tag { project: project.to_owned(), name: shipment.tag.as_str().to_owned() };
+        for commit in &shipment.commits {
+            self.edge(&NodeId::commit(project, &commit.to_string()), Edge::ShippedIn, &tag);
         }
     }
 

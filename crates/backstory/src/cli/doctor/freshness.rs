@@ -58,7 +58,7 @@ pub(super) async fn check(client: &Client, config: &Config, report: &mut Report)
             let why = "'backstory sync --reconcile' reads the difference, unless those are confidential";
             report.warn("freshness", format_args!("{read}; {differs}; {why}"));
         } else if every.is_some_and(|every| age > every * LATE) {
-            let why = "the server should have read it since; 'backstory jobs list' tells why not";
+            let why = "the server should have read it since; 'backstory jobs list' says why not";
             report.warn("freshness", format_args!("{read}; {why}"));
         } else {
             report.ok("freshness", read);

@@ -18,7 +18,7 @@ use crate::failure::{Failure, Result, reason};
 const MAX_SNAPSHOT: u64 = 64 << 20;
 
 /// How what was found compares with the snapshot.
-pub(super) struct Compared {
+pub(super) struct SnapshotComparison {
     /// The file of the snapshot.
     pub(super) path: PathBuf,
     /// What changed; nothing if there was no snapshot.
@@ -29,11 +29,11 @@ pub(super) struct Compared {
     pub(super) fell: bool,
 }
 
-/// Compares what was found with the snapshot in a directory, and writes it if there is none or it is to be replaced.
+/// Compares what was found with the snapshot in a directory, and writes it if there is none or a new one was asked for.
 ///
 /// # Errors
 /// The snapshot cannot be read or written.
-pub(super) fn compare(directory: &Path, args: &Args, found: &Found, report: &Report) -> Result<Compared> {
+pub(super) fn compare(directory: &Path, args: &Args, found: &Found, report: &Report) -> Result<SnapshotComparison> {
     let stem = args.file.as_deref().and_then(Path::file_stem).unwrap_or_default().to_string_lossy();
     let path = directory.join(format!("{stem}.json"));
     let new = Snapshot::of(found.index.clone(), &found.answered, report);
@@ -43,7 +43,7 @@ pub(super) fn compare(directory: &Path, args: &Args, found: &Found, report: &Rep
         write(&path, &new)?;
     }
     let fell = !args.update && drift.as_ref().is_some_and(Drift::fell);
-    Ok(Compared { path, drift, written, fell })
+    Ok(SnapshotComparison { path, drift, written, fell })
 }
 
 fn read(path: &Path) -> Result<Option<Snapshot>> {

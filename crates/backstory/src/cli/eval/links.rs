@@ -26,10 +26,10 @@ fn print(session: &Session, report: &LinkReport) -> Result<()> {
          close one\n"
     ))?;
     terminal.line(format_args!(
-        "told: {} links, {} right (precision {:.2}), {} of {closing} closed issues (recall {:.2})\n",
+        "shown: {} links, {} right (precision {:.2}), {} of {closing} closed issues (recall {:.2})\n",
         told.told, told.right, told.precision, told.closing, told.recall
     ))?;
-    terminal.line("CONFIDENCE  TOLD  RIGHT  PRECISION  RECALL  OF ALL LINKED")?;
+    terminal.line("CONFIDENCE  SHOWN  RIGHT  PRECISION  RECALL  OF ALL LINKED")?;
     for point in std::iter::once(told).chain(curve) {
         terminal.line(format_args!(
             "{:>10.2}  {:>4}  {:>5}  {:>9.2}  {:>6.2}  {:>13.2}",

@@ -71,8 +71,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 
 async fn ask(client: &Client, args: &Args, question: &str, exclude: Vec<String>) -> Result<Verdict> {
     let filter = Filter { project: args.project.clone(), exclude, ..Filter::default() };
-    let answer =
-        client.answer(AskRequest { question: question.to_owned(), before: None, filter, model: false }).await?;
+    let answer = client.answer(AskRequest { question: question.to_owned(), filter, ..AskRequest::default() }).await?;
     Ok(Verdict { refused: !answer.answered, confidence: f64::from(answer.confidence) })
 }
 

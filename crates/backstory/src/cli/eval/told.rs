@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use backstory_engine::model::eval::{Drift, Measure, Refusal, Report, Retriever, Scored};
+use backstory_engine::model::eval::{Drift, Measure, Refusal, Report, Retriever, RetrieverScore};
 
-use super::{asked::Found, compared::Compared};
+use super::{asked::Found, compared::SnapshotComparison};
 use crate::{
     cli::Session,
     failure::Result,
     output::{FAINT, STRONG, counted, plain},
 };
 
-/// Tells how well each leg does, each kind of question, and what was missed.
+/// Prints how well each retriever does, each kind of question, and what was missed.
 pub(super) fn tell(session: &Session, found: &Found, report: &Report, missed: Retriever) -> Result<()> {
     let terminal = &session.terminal;
     let unanswerable = report.questions - report.answerable;
@@ -31,7 +31,7 @@ pub(super) fn tell(session: &Session, found: &Found, report: &Report, missed: Re
     table(session, "leg", told.map(|(leg, scored)| (leg, None, scored)))?;
     if report.kinds.len() > 1 {
         terminal.line("")?;
-        let of_kind = |(kind, legs): (&String, &BTreeMap<Retriever, Scored>)| {
+        let of_kind = |(kind, legs): (&String, &BTreeMap<Retriever, RetrieverScore>)| {
             legs.get(&missed).map(|scored| (plain(kind), Some(scored.questions), scored.clone()))
         };
         let rows: Vec<_> = report.kinds.iter().filter_map(of_kind).collect();
@@ -49,7 +49,7 @@ pub(super) fn tell(session: &Session, found: &Found, report: &Report, missed: Re
 fn table<'a>(
     session: &Session,
     what: &str,
-    rows: impl Iterator<Item = (String, Option<usize>, &'a Scored)>,
+    rows: impl Iterator<Item = (String, Option<usize>, &'a RetrieverScore)>,
 ) -> Result<()> {
     let mut counted = false;
     let mut lines = Vec::new();
@@ -78,7 +78,7 @@ fn table<'a>(
 }
 
 /// `0.673 (.54-.80)`
-fn measured(scored: &Scored, measure: Measure) -> String {
+fn measured(scored: &RetrieverScore, measure: Measure) -> String {
     scored.measures.get(&measure).map_or_else(String::new, |estimate| {
         let end = |value: f64| format!("{value:.2}").trim_start_matches('0').to_owned();
         format!("{:.3} ({}-{})", estimate.mean, end(estimate.low), end(estimate.high))
@@ -114,8 +114,8 @@ fn tell_misses(session: &Session, report: &Report, missed: Retriever) -> Result<
     Ok(())
 }
 
-/// Tells what changed since the snapshot was taken.
-pub(super) fn tell_drift(session: &Session, compared: &Compared) -> Result<()> {
+/// Prints what changed since the snapshot was taken.
+pub(super) fn tell_drift(session: &Session, compared: &SnapshotComparison) -> Result<()> {
     let terminal = &session.terminal;
     let path = compared.path.display();
     if let Some(drift) = &compared.drift {

@@ -44,11 +44,16 @@ fn facts(commit: &CommitDetails) -> Vec<(&'static str, String)> {
         let kind = found.change_type.as_str();
         format!("{kind} ({:.2}, by the language model {}: {})", found.confidence, model.name, found.reason)
     });
+    let listed = |names: Vec<String>| Some(names.join(", ")).filter(|names| !names.is_empty());
+    let security = listed(commit.security_flags.iter().map(|flag| flag.id.clone()).collect());
+    let tickets = listed(commit.tickets.iter().map(ToString::to_string).collect());
     let facts = [
         ("Author", Some(commit.author_name.clone())),
         ("Written", Some(minute(commit.authored_at))),
         ("Type", by_rules),
         ("Or", by_model),
+        ("Security", security),
+        ("Tickets", tickets),
         ("Lines", Some(format!("+{} -{}", commit.insertions, commit.deletions))),
         ("URL", commit.url.clone()),
     ];

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backstory_engine::{
     graph::Direction,
-    model::{edge::Edge, id::NodeId, text::capital},
+    model::{commit::ChangeStatus, edge::Edge, entity::ProposedFile, id::NodeId, text::capital},
     show::{DiffPosition, DiscussionDetails, DiscussionWithParent, EdgeDetails, ThreadDetails},
     threads::ThreadSummary,
 };
@@ -33,6 +33,8 @@ const LINKS: [(Direction, Edge, &str); 12] = [
 ];
 /// Digits of a commit that tell it from others of its project.
 const SHORT_SHA: usize = 12;
+/// Files of a merge request that are named.
+const MAX_FILES: usize = 20;
 
 pub(super) fn print_thread(terminal: &Terminal, thread: &ThreadDetails) -> Result<()> {
     let ThreadSummary { id, title, state, .. } = &thread.summary;
@@ -112,9 +114,23 @@ fn facts(thread: &ThreadDetails) -> Vec<Fact> {
     facts.push(("Updated", minute(summary.updated_at)));
     facts.extend(request.map(|mr| ("Merged", event(mr.merged_at, &mr.merged_by))));
     facts.push(("Closed", event(thread.closed_at, &thread.closed_by)));
+    facts.extend(request.map(|mr| ("Files", files(&mr.files))));
     facts.push(("URL", summary.url.clone()));
     facts.retain(|(_, value)| !value.is_empty());
     facts
+}
+
+/// The files that a merge request would change, the first ones.
+fn files(files: &[ProposedFile]) -> String {
+    let file = |file: &ProposedFile| match file.status {
+        ChangeStatus::Modified => file.path.clone(),
+        status => format!("{} ({})", file.path, status.as_str()),
+    };
+    let mut shown: Vec<String> = files.iter().take(MAX_FILES).map(file).collect();
+    if files.len() > MAX_FILES {
+        shown.push(format!("{} more", files.len() - MAX_FILES));
+    }
+    shown.join(", ")
 }
 
 /// What it is linked with. What is linked in several ways stands where that tells most.

@@ -20,6 +20,8 @@ pub(super) struct FileToml {
     #[serde(default)]
     pub(super) snapshots: SnapshotsToml,
     #[serde(default)]
+    pub(super) index: IndexToml,
+    #[serde(default)]
     pub(super) links: LinksToml,
     #[serde(default)]
     pub(super) sync: SyncToml,
@@ -27,6 +29,10 @@ pub(super) struct FileToml {
     pub(super) redact: RedactToml,
     #[serde(default)]
     pub(super) retention: RetentionToml,
+    #[serde(default)]
+    pub(super) tracker: Vec<TrackerToml>,
+    #[serde(default)]
+    pub(super) people: PeopleToml,
     #[serde(default)]
     pub(super) server: ServerToml,
 }
@@ -40,6 +46,8 @@ pub(super) struct ForgeToml {
     pub(super) webhook_secret_env: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) projects: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) exclude: Vec<Spanned<String>>,
     pub(super) requests_per_second: Option<Spanned<u32>>,
     pub(super) confidential: Option<Spanned<bool>>,
 }
@@ -50,6 +58,20 @@ pub(super) struct RepositoriesToml {
     pub(super) allowed_hosts: Vec<Spanned<String>>,
     pub(super) include: Vec<Spanned<String>>,
     pub(super) exclude: Vec<Spanned<String>>,
+    pub(super) max_file_bytes: Option<Spanned<u64>>,
+    pub(super) output_directories: Option<Vec<Spanned<String>>>,
+    pub(super) project: Vec<RepositoryToml>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RepositoryToml {
+    pub(super) path: Spanned<String>,
+    #[serde(default)]
+    pub(super) include: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) exclude: Vec<Spanned<String>>,
+    pub(super) max_file_bytes: Option<Spanned<u64>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -110,6 +132,28 @@ pub(super) struct SnapshotsToml {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+pub(super) struct IndexToml {
+    pub(super) chunks: ChunksToml,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ChunksToml {
+    pub(super) code: ChunkSizeToml,
+    pub(super) documentation: ChunkSizeToml,
+    pub(super) text: ChunkSizeToml,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ChunkSizeToml {
+    pub(super) lines: Option<Spanned<u32>>,
+    pub(super) characters: Option<Spanned<u32>>,
+    pub(super) overlap: Option<Spanned<u32>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct LinksToml {
     pub(super) confidence: Option<Spanned<f32>>,
 }
@@ -136,6 +180,20 @@ pub(super) struct RetentionToml {
     pub(super) megabytes: Option<Spanned<u64>>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TrackerToml {
+    pub(super) pattern: Spanned<String>,
+    pub(super) url: Spanned<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct PeopleToml {
+    pub(super) tracking: Option<bool>,
+    pub(super) me: Option<Spanned<String>>,
+}
+
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ServerToml {
@@ -143,12 +201,18 @@ pub(super) struct ServerToml {
     pub(super) token_env: Option<Spanned<String>>,
     pub(super) tokens: Vec<TokenToml>,
     pub(super) allowed_origins: Vec<Spanned<String>>,
+    pub(super) public_url: Option<Spanned<String>>,
+    pub(super) trusted_proxies: Vec<Spanned<String>>,
+    pub(super) requests_per_minute: Option<u32>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TokenToml {
     pub(super) env: Spanned<String>,
+    pub(super) name: Option<String>,
+    pub(super) projects: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     pub(super) scopes: Vec<Spanned<String>>,
+    pub(super) expires: Option<Spanned<String>>,
 }

@@ -140,7 +140,7 @@ fn the_small_things_are_read_and_what_is_wrong_is_named() {
     let project = json!({"id": 1, "full_name": "acme/shop", "html_url": "https://github.com/acme/shop"});
     assert_eq!(origin_of_project(&project), Some(origin()));
     let wrong = parse(ItemKind::Issue, &origin(), "#7", &json!({"issue": thread("odd", &json!({}))})).unwrap_err();
-    assert_eq!((wrong.field.as_str(), wrong.reason.as_str()), ("issue.state", "is none that is known"));
+    assert_eq!((wrong.field.as_str(), wrong.reason.as_str()), ("issue.state", "is unknown"));
     let comment = json!({"comments": [{"id": 1, "created_at": "2024-03-15T10:00:00Z", "line": "x"}]});
     let wrong = parse(ItemKind::Discussion, &origin(), "#7~discussion_r1", &comment).unwrap_err();
     assert_eq!(wrong.field, "comments[0].line");

@@ -308,6 +308,30 @@ async fn answers_about_one_issue_are_bounded_together_and_lists_by_their_pages()
 }
 
 #[tokio::test]
+async fn proposed_files_fail_alone_and_take_memory_of_their_own() {
+    let mut listed = merge_request();
+    listed.payload["state"] = json!("opened");
+    let stub = Stub::serve(|asked| match asked.path.ends_with("/diffs") {
+        true => Reply::status(500, "{}"),
+        false => Reply::json(&answer(&asked.path)),
+    });
+    let without = details(&stub, &listed).await.unwrap();
+    assert_eq!(without.thread.json.get("files"), None);
+    assert_eq!(keys(&without.discussions), ["!7~aa", "!7~bb", "!7~dd"]);
+
+    let large = json!([{"new_path": "src/a.c", "diff": "x".repeat(1_500_000)}]);
+    let stub = Stub::serve(move |asked| match asked.path.ends_with("/diffs") {
+        true => Reply::json(&large),
+        false => Reply::json(&answer(&asked.path)),
+    });
+    let settings = Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) };
+    let client = Client::new(&settings).unwrap().with_memory_limit(1 << 20);
+    let with = client.details(PROJECT, &listed).await.unwrap();
+    assert_eq!(with.thread.json["files"][0]["path"], "src/a.c");
+    assert_eq!(keys(&with.discussions), ["!7~aa", "!7~bb", "!7~dd"]);
+}
+
+#[tokio::test]
 async fn fetches_project_user_labels_and_milestones() {
     let stub = Stub::serve(|asked| match asked.path.as_str() {
         "/api/v4/user" => Reply::json(&json!({"id": 1, "username": "alice", "name": "Alice A."})),

@@ -254,7 +254,7 @@ fn what_cannot_be_read_is_named_with_its_reason() {
         "the issue '#12' of acme/shop cannot be read: issue.state is missing; the next sync asks for it again"
     );
     let odd = json!({"merge_request": {"iid": 7, "state": "odd", "created_at": "2024-03-15T10:00:00Z"}});
-    assert!(wrong(ItemKind::MergeRequest, "!7", odd).contains("merge_request.state is none that is known"));
+    assert!(wrong(ItemKind::MergeRequest, "!7", odd).contains("merge_request.state is unknown"));
     assert!(wrong(ItemKind::Discussion, "12", json!({"id": "a", "notes": []})).contains("key"));
     for kind in ItemKind::ALL {
         for json in [Value::Null, json!([]), json!("x"), json!({"issue": 1, "merge_request": []})] {

@@ -104,15 +104,15 @@ impl Walk<'_> {
     fn all(&mut self, names: &mut Names, commit: Oid, path: &RepoPath) -> Result<Leaf, Error> {
         self.walks += 1;
         if self.walks > MAX_WALKS
-            && self.swept.is_none()
-            && let Some(anew) = &self.anew
+            && self.fork_files.is_none()
+            && let Some(compute_all) = &self.compute_all
         {
-            let found = anew(&self.forks)?;
-            self.swept = Some(found.into_iter().map(|found| (found.tip, found.files)).collect());
+            let found = compute_all(&self.forks)?;
+            self.fork_files = Some(found.into_iter().map(|found| (found.tip, found.files)).collect());
         }
         let id = names.path(path);
-        let swept = self.swept.as_ref().and_then(|swept| swept.get(&hash(commit)));
-        match swept.and_then(|files| files.get(names.text(id))).cloned().flatten() {
+        let fork_files = self.fork_files.as_ref().and_then(|fork_files| fork_files.get(&hash(commit)));
+        match fork_files.and_then(|files| files.get(names.text(id))).cloned().flatten() {
             Some(file) => Ok(names.take_entry(&file)),
             None => {
                 // What stands in for the file must not be taken for what it stands for.
@@ -124,7 +124,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What known tips tell of the lines of a commit's file that came through to them untouched.
+    /// What known tips say about the lines of a commit's file that came through to them untouched.
     fn told_by_tips(
         &mut self,
         names: &mut Names,
@@ -186,7 +186,7 @@ fn whole(text: &[u8], source: u32) -> Leaf {
     Leaf::Traced(Arc::new(spans))
 }
 
-/// The parts of spans, in order but with gaps, that tell of these lines.
+/// The parts of spans, in order but with gaps, that cover these lines.
 fn cut(spans: &[Span], start: u32, lines: u32) -> impl Iterator<Item = Span> + '_ {
     let end = start + lines;
     let first = spans.partition_point(|span| span.start + span.lines <= start);

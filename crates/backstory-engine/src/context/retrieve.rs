@@ -1,0 +1,245 @@
+//! Retrieves passages for a question: those that a context pack would have, alone, within bounds that the caller sets.
+
+use backstory_model::{
+    document_type::DocumentType,
+    filter::Filter,
+    pack::{Chunk, Format, MIN_TOKENS, Mode, in_order},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    About, ContextRequest, MAX_CHUNKS, MAX_TIME, check_is_current, checked, code::Files, gather::gather_evidence,
+    retrieved::retrieved,
+};
+use crate::{
+    embed::Provider,
+    error::{Error, ErrorKind, Result},
+    resources::Resources,
+    snapshot::{State, load_state},
+    tokens,
+    use_case::{UseCase, Weight},
+};
+
+/// Most tokens of all passages.
+pub const MAX_RETRIEVED_TOKENS: usize = 50_000;
+
+/// Requests passages that answer a question.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct RetrieveRequest {
+    /// Words or a question.
+    pub query: String,
+    /// Full paths of projects; all if empty.
+    pub projects: Vec<String>,
+    /// Only passages of documents of these types; of all if empty.
+    pub document_types: Vec<DocumentType>,
+    /// Only code and documents whose paths begin with one of these; all if empty.
+    pub path_prefixes: Vec<String>,
+    /// What it may hold.
+    pub mode: Mode,
+    /// Id of the state of the index that they must be from, or its first digits; the current one if absent.
+    pub snapshot: Option<String>,
+    /// Most passages, 1 to [`MAX_CHUNKS`].
+    pub limit: usize,
+    /// Most tokens of all passages, 1 to [`MAX_RETRIEVED_TOKENS`].
+    pub tokens: usize,
+    /// More tokens than this are not returned before they are approved; absent for no threshold.
+    pub approval_threshold: Option<usize>,
+    /// How many tokens are approved.
+    pub approved_tokens: usize,
+}
+
+/// Passages, in the order of a context pack.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Retrieved {
+    /// State of the index that they are from.
+    pub snapshot: String,
+    /// The passages; none if there are more tokens than were approved.
+    pub chunks: Vec<RetrievedChunk>,
+    /// Tokens of all passages that were found within the bounds.
+    pub tokens: usize,
+    /// Passages for which there was no room.
+    pub left_out: usize,
+    /// The model of the vectors.
+    pub embedding_model: String,
+    /// Who computes them.
+    pub embedding_provider: String,
+    /// What must be approved to get the passages.
+    pub needs_approval: Option<Approval>,
+}
+
+/// A passage with where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RetrievedChunk {
+    /// Its id, which follows from project, commit, path, its place there and what it says.
+    pub chunk_id: String,
+    /// What the document is for.
+    pub document_type: DocumentType,
+    /// Reference of the document.
+    pub document: String,
+    /// Title of the document.
+    pub title: String,
+    /// Full path of the project.
+    pub project: String,
+    /// The commit at which it stands so, of what is in the repository.
+    pub commit: Option<String>,
+    /// Path of the file, of what is in one.
+    pub path: Option<String>,
+    /// Its page.
+    pub url: Option<String>,
+    /// First and last line.
+    pub lines: (u32, u32),
+    /// How well it answers, 0 to 1.
+    pub score: f64,
+    /// Whether vectors took part in finding it.
+    pub by_meaning: bool,
+    /// How many tokens it has.
+    pub tokens: usize,
+    /// What it says.
+    pub text: String,
+}
+
+/// What must be approved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Approval {
+    /// How many tokens there are.
+    pub tokens: usize,
+    /// How many need no approval.
+    pub threshold: usize,
+}
+
+impl UseCase for RetrieveRequest {
+    const NAME: &'static str = "retrieve";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = Retrieved;
+
+    async fn run(self, resources: &Resources) -> Result<Retrieved> {
+        match tokio::time::timeout(MAX_TIME, retrieve(resources, self)).await {
+            Ok(found) => found,
+            Err(_) => {
+                let message = format!("retrieving took longer than {} s", MAX_TIME.as_secs());
+                Err(Error::new(ErrorKind::Timeout, message).with_hint("narrow the question down"))
+            }
+        }
+    }
+}
+
+/// Retrieves passages.
+///
+/// # Errors
+/// A bound is wrong, a project is not known, the named snapshot is not the current state, or a store failed.
+async fn retrieve(resources: &Resources, request: RetrieveRequest) -> Result<Retrieved> {
+    check_bounds(&request)?;
+    let state = load_state(resources).await?;
+    if let Some(wanted) = &request.snapshot {
+        check_is_current(resources, wanted, &state).await?;
+    }
+    let mut chunks = find_chunks(resources, &pack_request(resources, &request)?, &state).await?;
+    chunks.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.chunk_id.cmp(&b.chunk_id)));
+    let found = chunks.len();
+    let (mut kept, tokens) = fit_chunks(chunks, &request);
+    kept.sort_by(|a, b| in_order(&a.0, &b.0));
+    let threshold = request.approval_threshold.filter(|most| tokens > *most && tokens > request.approved_tokens);
+    let left_out = found - kept.len();
+    let chunks = if threshold.is_some() { Vec::new() } else { kept.into_iter().map(RetrievedChunk::from).collect() };
+    Ok(Retrieved {
+        snapshot: state.id,
+        chunks,
+        tokens,
+        left_out,
+        embedding_model: resources.embedder().model().to_owned(),
+        embedding_provider: provider_name(resources.settings().embedding.provider).to_owned(),
+        needs_approval: threshold.map(|threshold| Approval { tokens, threshold }),
+    })
+}
+
+fn provider_name(provider: Provider) -> &'static str {
+    match provider {
+        Provider::Bundled => "bundled",
+        Provider::None => "none",
+        Provider::Ollama => "ollama",
+        Provider::OpenAi => "openai",
+    }
+}
+
+fn check_bounds(request: &RetrieveRequest) -> Result<()> {
+    if !(1..=MAX_CHUNKS).contains(&request.limit) {
+        return Err(Error::invalid(format!("{} passages were asked for; it must be 1 to {MAX_CHUNKS}", request.limit)));
+    }
+    if !(1..=MAX_RETRIEVED_TOKENS).contains(&request.tokens) {
+        let asked = request.tokens;
+        return Err(Error::invalid(format!("{asked} tokens were asked for; it must be 1 to {MAX_RETRIEVED_TOKENS}")));
+    }
+    Ok(())
+}
+
+/// The request of a context pack that would have these passages.
+fn pack_request(resources: &Resources, request: &RetrieveRequest) -> Result<ContextRequest> {
+    let filter = Filter {
+        projects: request.projects.clone(),
+        document_types: request.document_types.clone(),
+        paths: request.path_prefixes.clone(),
+        ..Filter::default()
+    };
+    checked(ContextRequest {
+        about: About::Query(resources.redactor().redact(&request.query).0.into_owned()),
+        filter,
+        path: None,
+        near: Vec::new(),
+        ranking: None,
+        mode: request.mode,
+        format: Format::Json,
+        tokens: MIN_TOKENS,
+        diffs: false,
+        tests: false,
+        snapshot: None,
+    })
+}
+
+async fn find_chunks(resources: &Resources, request: &ContextRequest, state: &State) -> Result<Vec<Chunk>> {
+    let evidence = gather_evidence(resources, request, state).await?;
+    let state = state.clone();
+    resources
+        .blocking(move |resources| {
+            let mut files = Files::new(resources, &state);
+            retrieved(resources, &evidence, &mut files)
+        })
+        .await
+}
+
+/// The best that have room, with their tokens, and how many those are together.
+fn fit_chunks(chunks: Vec<Chunk>, request: &RetrieveRequest) -> (Vec<(Chunk, usize)>, usize) {
+    let (mut kept, mut tokens) = (Vec::new(), 0);
+    for chunk in chunks {
+        let own = tokens::count(&chunk.text);
+        if kept.len() < request.limit && tokens + own <= request.tokens {
+            tokens += own;
+            kept.push((chunk, own));
+        }
+    }
+    (kept, tokens)
+}
+
+impl From<(Chunk, usize)> for RetrievedChunk {
+    fn from((chunk, tokens): (Chunk, usize)) -> Self {
+        Self {
+            chunk_id: chunk.chunk_id,
+            document_type: chunk.document_type,
+            document: chunk.document,
+            title: chunk.title,
+            project: chunk.repository,
+            commit: chunk.commit,
+            path: chunk.path,
+            url: chunk.url,
+            lines: chunk.lines,
+            score: chunk.score,
+            by_meaning: chunk.embedding_model.is_some(),
+            tokens,
+            text: chunk.text,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Pages, totals and aggregates of lists. Names in a query are checked, and read in any case. A list of a project of which
+//! nothing is known is empty; where somebody names projects, [`check_projects`] says that one is not known.
+
+use backstory_model::{
+    filter::{Filter, is_same_name},
+    id::{NodeId, is_address},
+    text::echo,
+};
+use backstory_store::{
+    index::{self, Projects},
+    lists::{
+        Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, Groups, ListQuery, Named, Page,
+        PageRequest, Period, PersonRow, RowQuery, ThreadFilter, ThreadGroup, ThreadQuery, TimeRange, Total,
+    },
+};
+
+use crate::{
+    catalog::check_project,
+    error::{Error, Result},
+    read::load_items,
+    resources::Resources,
+    search::names::{MAX_NAMES, check_name, check_names, expand_author_names},
+};
+
+/// Longest path, or name of an entity, of a query, in bytes.
+const MAX_TEXT: usize = 4 << 10;
+
+/// Returns a page of a list.
+///
+/// # Errors
+/// A name is too long, or a store cannot be read.
+pub(crate) async fn list_rows<Q: RowQuery>(
+    resources: &Resources,
+    query: Q,
+    request: PageRequest,
+) -> Result<Page<Q::Row>> {
+    let query = checked(resources, query).await?;
+    resources.with_lists(move |lists, visibility| query.page(lists, &request, visibility)).await
+}
+
+/// Counts the rows of a list.
+///
+/// # Errors
+/// A name is too long, or a store cannot be read.
+pub(crate) async fn count_rows(resources: &Resources, query: ListQuery) -> Result<Total> {
+    match query {
+        ListQuery::Threads(query) => total(resources, *query).await,
+        ListQuery::Discussions(query) => total(resources, *query).await,
+        ListQuery::Commits(query) => total(resources, *query).await,
+        ListQuery::Files(query) => total(resources, *query).await,
+        ListQuery::Entities(query) => total(resources, *query).await,
+        ListQuery::Refs(query) => total(resources, *query).await,
+        ListQuery::Labels(query) => total(resources, *query).await,
+        ListQuery::Milestones(query) => total(resources, *query).await,
+        ListQuery::Projects(query) => total(resources, *query).await,
+        ListQuery::People(query) => total(resources, *query).await,
+    }
+}
+
+async fn total<Q: RowQuery>(resources: &Resources, query: Q) -> Result<Total> {
+    let query = checked(resources, query).await?;
+    resources.with_lists(move |lists, visibility| query.total(lists, visibility)).await
+}
+
+/// Groups issues or merge requests.
+pub(crate) async fn group_threads(resources: &Resources, query: ThreadQuery, by: ThreadGroup) -> Result<Groups> {
+    let query = checked(resources, query).await?;
+    resources.with_lists(move |lists, visibility| lists.group_threads(&query, by, visibility)).await
+}
+
+/// Groups discussions.
+pub(crate) async fn group_discussions(
+    resources: &Resources,
+    query: DiscussionQuery,
+    by: DiscussionGroup,
+) -> Result<Groups> {
+    let query = checked(resources, query).await?;
+    resources.with_lists(move |lists, visibility| lists.group_discussions(&query, by, visibility)).await
+}
+
+/// Groups commits.
+pub(crate) async fn group_commits(resources: &Resources, query: CommitQuery, by: CommitGroup) -> Result<Groups> {
+    let query = checked(resources, query).await?;
+    resources.with_lists(move |lists, visibility| lists.group_commits(&query, by, visibility)).await
+}
+
+/// Returns what happened in projects, or in all, in each period of a time.
+pub(crate) async fn activity(
+    resources: &Resources,
+    projects: Vec<String>,
+    period: Period,
+    time: TimeRange,
+) -> Result<Vec<Activity>> {
+    check_count(&projects, "projects")?;
+    resources.with_lists(move |lists, visibility| lists.activity(&projects, period, time, visibility)).await
+}
+
+/// Finds a person by user name or address, in any case, with what they did.
+pub(crate) async fn find_contributor(resources: &Resources, name: String) -> Result<Option<PersonRow>> {
+    check_name(&name)?;
+    resources.with_lists(move |lists, visibility| lists.person(&name, visibility)).await
+}
+
+/// Says of the authors and labels of a list that nothing has which ones are nearest, as a search does.
+///
+/// # Errors
+/// A name is too long, or a store failed.
+pub(crate) async fn absent_names(resources: &Resources, filter: &ThreadFilter) -> Result<Vec<String>> {
+    let mut filter = Filter {
+        authors: filter.authors.to_vec(),
+        labels: filter.any_label.iter().chain(&filter.all_labels).cloned().collect(),
+        project: if let [project] = filter.projects.as_slice() { Some(project.clone()) } else { None },
+        ..Filter::default()
+    };
+    check_names(&filter)?;
+    expand_author_names(resources, &mut filter).await
+}
+
+/// A query whose limits are kept, with its names as they are written.
+async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> {
+    check_count(query.projects(), "projects")?;
+    for texts in query.texts() {
+        check_count(texts, "values")?;
+        if let Some(long) = texts.iter().find(|text| text.len() > MAX_TEXT) {
+            let shown = echo(long);
+            return Err(Error::invalid(format!("'{shown}' in the filter is longer than {MAX_TEXT} bytes")));
+        }
+    }
+    let mut has_names = false;
+    for (named, names) in query.names() {
+        check_count(names, if named == Named::Person { "people" } else { "labels" })?;
+        names.iter().try_for_each(|name| check_name(name))?;
+        has_names |= !names.is_empty();
+    }
+    if !has_names {
+        return Ok(query);
+    }
+    resources
+        .blocking(move |resources| {
+            let own = query.projects().to_vec();
+            let projects = if own.len() == 1 { Projects::Only(&own) } else { Projects::All };
+            for (named, names) in query.names() {
+                for name in names {
+                    *name = known_spelling(resources, named, projects, name)?;
+                }
+            }
+            Ok(query)
+        })
+        .await
+}
+
+/// A name as it is written, whatever case it is asked for in; of an address, the user name that it belongs to.
+fn known_spelling(resources: &Resources, named: Named, projects: Projects<'_>, name: &str) -> Result<String> {
+    if named == Named::Person && is_address(name) {
+        let person = resources.ledger().lists().person(name, resources.visibility())?;
+        return Ok(person.map_or_else(|| name.to_owned(), |person| person.person));
+    }
+    // The lists compare letters of ASCII in any case themselves.
+    if name.is_ascii() {
+        return Ok(name.to_owned());
+    }
+    let what = if named == Named::Person { index::Named::Author } else { index::Named::Label };
+    let known = resources.index().known(what, projects);
+    if known.contains(name) {
+        return Ok(name.to_owned());
+    }
+    let other = known.iter().find(|own| is_same_name(own, name));
+    Ok(other.map_or_else(|| name.to_owned(), ToString::to_string))
+}
+
+fn check_count(names: &[String], what: &str) -> Result<()> {
+    if names.len() > MAX_NAMES {
+        let count = names.len();
+        return Err(Error::invalid(format!("{count} {what} were given; at most {MAX_NAMES} are allowed")));
+    }
+    Ok(())
+}
+
+/// Refuses projects of which nothing is known.
+///
+/// # Errors
+/// There are too many of them, or one is not known.
+pub(crate) async fn check_projects(resources: &Resources, projects: &[String]) -> Result<()> {
+    check_count(projects, "projects")?;
+    for project in projects {
+        // What was read is listed, also of a project that is not configured.
+        if load_items(resources, vec![NodeId::Project(project.clone())]).await?.is_empty() {
+            check_project(resources, Some(project)).await?;
+        }
+    }
+    Ok(())
+}

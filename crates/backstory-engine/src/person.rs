@@ -1,0 +1,315 @@
+//! A person: what waits for them, and their work over time.
+//!
+//! `waiting` finds what somebody should look at; `work` counts and lists what they did. A setting switches both off.
+
+mod waiting;
+mod work;
+
+use backstory_model::id::{NodeId, ThreadId};
+use backstory_store::lists::{PageRequest, PersonQuery, PersonRow};
+use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    code::CommitSummary,
+    error::{Error, ErrorKind, Result},
+    resources::Resources,
+    search::names::check_name,
+    threads::ThreadSummary,
+    use_case::{UseCase, Weight},
+};
+
+/// Most entries of each list of an answer.
+pub const MAX_LISTED: usize = 100;
+/// Entries of each list unless the request says how many.
+pub const DEFAULT_LISTED: usize = 10;
+/// Most people whose names are compared with one that is no user name and no address, and most of them that an error names.
+const MAX_NAMESAKES: usize = 50;
+const MAX_NEAR: usize = 5;
+/// After how many days without a change something is stale unless the request says so.
+pub const DEFAULT_STALE_DAYS: u32 = 30;
+/// Most days after which something is stale.
+pub const MAX_STALE_DAYS: u32 = 3650;
+/// How far back work is counted unless the request says so, in days.
+pub const DEFAULT_DAYS: i64 = 365;
+
+/// Requests what waits for a person and what they did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PersonRequest {
+    /// User name, with or without `@`, an e-mail address of commits, or a name that nobody else has; in any case.
+    pub name: String,
+    /// Full paths of projects; empty for all.
+    #[serde(default)]
+    pub projects: Vec<String>,
+    /// From when on work is counted; a year ago if absent.
+    #[serde(default)]
+    pub after: Option<Timestamp>,
+    /// Until when work is counted.
+    #[serde(default)]
+    pub before: Option<Timestamp>,
+    /// After how many days without a change something is stale, at most [`MAX_STALE_DAYS`].
+    #[serde(default = "default_stale_days")]
+    pub stale_days: u32,
+    /// Most entries of each list, at most [`MAX_LISTED`].
+    #[serde(default = "default_listed")]
+    pub limit: usize,
+}
+
+fn default_stale_days() -> u32 {
+    DEFAULT_STALE_DAYS
+}
+
+fn default_listed() -> usize {
+    DEFAULT_LISTED
+}
+
+/// A person: what waits for them, and what they did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PersonDetails {
+    /// User name, or the address of somebody whom only commits know.
+    pub person: String,
+    /// Names that they are known by, sorted.
+    pub names: Vec<String>,
+    /// Addresses of their commits, sorted.
+    pub identities: Vec<String>,
+    /// What they did in all.
+    pub totals: WorkCounts,
+    /// What waits for them now.
+    pub waiting: Waiting,
+    /// What they did in the time that was asked for.
+    pub work: Work,
+}
+
+/// How much somebody did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorkCounts {
+    /// Issues that they opened.
+    pub issues: u64,
+    /// Merge requests that they opened.
+    pub merge_requests: u64,
+    /// Merge requests that they reviewed or were asked to review.
+    pub reviews: u64,
+    /// Discussions that they started.
+    pub discussions: u64,
+    /// Commits that they wrote, without merges.
+    pub commits: u64,
+}
+
+/// What waits for somebody. Each list has the last changed first, but for `stale`, which has it last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Waiting {
+    /// Open issues and merge requests that are assigned to them.
+    pub assigned: Vec<ThreadSummary>,
+    /// Open merge requests that wait for their review: they were asked, did not approve, and did not write last.
+    pub to_review: Vec<ThreadSummary>,
+    /// Open issues and merge requests in which they are mentioned and have not written since.
+    pub mentioned: Vec<WaitingNote>,
+    /// Answers by others since they wrote last: in open issues and merge requests of theirs, and in unresolved discussions
+    /// that they started elsewhere.
+    pub replies: Vec<WaitingNote>,
+    /// Open issues and merge requests of theirs, or assigned to them, that have not changed for long.
+    pub stale: Vec<ThreadSummary>,
+}
+
+/// What somebody wrote that waits for an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitingNote {
+    /// The issue or merge request.
+    pub thread: ThreadId,
+    /// Its title.
+    pub title: String,
+    /// The newest note in question; the issue or merge request itself if its description is meant.
+    pub id: NodeId,
+    /// User name of who wrote it; `None` for a deleted account.
+    pub author: Option<String>,
+    /// When.
+    pub at: Timestamp,
+    /// The beginning of it, on one line.
+    pub text: String,
+    /// Address for people.
+    pub url: String,
+    /// How many notes there are since the person wrote last.
+    pub notes: usize,
+}
+
+/// What somebody did in a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Work {
+    /// How much in each month in which there was something, the newest first.
+    pub months: Vec<Month>,
+    /// Directories that their commits changed, those with most commits first.
+    pub areas: Vec<Area>,
+    /// Issues and merge requests that they opened, the newest first.
+    pub opened: Vec<ThreadSummary>,
+    /// Merge requests that they reviewed or were asked to review, the last changed first.
+    pub reviewed: Vec<ThreadSummary>,
+    /// Discussions that they started, the last changed first.
+    pub discussions: Vec<StartedDiscussion>,
+    /// Commits that they wrote, the newest first.
+    pub commits: Vec<CommitSummary>,
+    /// Whether all of their work was counted: up to so many entries are.
+    pub is_complete: bool,
+}
+
+/// What somebody did in a month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Month {
+    /// Its first day.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub start: Date,
+    /// What they did.
+    pub counts: WorkCounts,
+}
+
+/// A directory in which somebody worked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Area {
+    /// Full path of the project.
+    pub project: String,
+    /// Its path; empty for the root.
+    pub path: String,
+    /// How many of their commits changed something in it.
+    pub commits: u64,
+}
+
+/// A discussion that somebody started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StartedDiscussion {
+    /// Its id.
+    pub id: NodeId,
+    /// The issue or merge request that it belongs to.
+    pub thread: ThreadId,
+    /// When it was started.
+    pub created_at: Timestamp,
+    /// When its last note was written.
+    pub last_note_at: Timestamp,
+    /// Its notes.
+    pub notes: u64,
+    /// Whether it is resolved; `None` if it cannot be.
+    pub resolved: Option<bool>,
+    /// The file that it is about.
+    pub path: Option<String>,
+}
+
+impl UseCase for PersonRequest {
+    const NAME: &'static str = "person";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = PersonDetails;
+
+    async fn run(self, resources: &Resources) -> Result<PersonDetails> {
+        person_details(resources, self).await
+    }
+}
+
+/// Who is known by a user name, an address of commits, or a name that nobody else has.
+async fn find_person(resources: &Resources, request: &PersonRequest) -> Result<PersonRow> {
+    let (name, projects) = (request.name.clone(), request.projects.clone());
+    let row = resources.with_lists(move |lists, visibility| lists.person_in(&name, &projects, visibility)).await?;
+    if let Some(row) = row {
+        return Ok(row);
+    }
+    let query =
+        PersonQuery { text: Some(request.name.clone()), projects: request.projects.clone(), ..PersonQuery::default() };
+    let (name, wanted) = (request.name.to_lowercase(), MAX_NEAR);
+    let (mut named, alike) = resources
+        .with_lists(move |lists, visibility| {
+            let (mut named, mut alike) = (Vec::new(), Vec::new());
+            let mut page = PageRequest { first: MAX_NAMESAKES, ..PageRequest::default() };
+            loop {
+                let found = lists.people(&query, &page, visibility)?;
+                for row in found.rows {
+                    if row.names.iter().any(|known| known.to_lowercase() == name) {
+                        named.push(row);
+                    } else if alike.len() < wanted {
+                        alike.push(row);
+                    }
+                }
+                page.after = found.next;
+                if page.after.is_none() || named.len() >= wanted {
+                    return Ok((named, alike));
+                }
+            }
+        })
+        .await?;
+    if named.len() == 1 {
+        return Ok(named.remove(0));
+    }
+    let near = if named.is_empty() { alike } else { named };
+    let error = |what: &str| {
+        let message = format!("{what} as {}", backstory_model::text::echo(&request.name));
+        Error::new(ErrorKind::NotFound, message)
+    };
+    if near.is_empty() {
+        return Err(
+            error("nobody is known").with_hint("write a user name of the forge, or the e-mail address of commits")
+        );
+    }
+    let near: Vec<String> = near.iter().take(MAX_NEAR).map(|row| row.person.clone()).collect();
+    Err(error("nobody alone is known").with_hint(format!("did you mean {}?", near.join(", "))))
+}
+
+/// Returns what waits for a person and what they did.
+///
+/// # Errors
+/// It is switched off, the request makes no sense, nobody has that name, or a store failed.
+async fn person_details(resources: &Resources, request: PersonRequest) -> Result<PersonDetails> {
+    if !resources.settings().people.tracking {
+        return Err(Error::new(ErrorKind::Unavailable, "what single people do is not shown by this server")
+            .with_hint("'tracking = true' under [people] permits it"));
+    }
+    let request = check(request)?;
+    for project in &request.projects {
+        crate::catalog::check_project(resources, Some(project)).await?;
+    }
+    let row = find_person(resources, &request).await?;
+    let request = PersonRequest { name: row.person.clone(), ..request };
+    Ok(PersonDetails {
+        totals: WorkCounts {
+            issues: row.issues,
+            merge_requests: row.merge_requests,
+            reviews: row.reviews,
+            discussions: row.discussions,
+            commits: row.commits,
+        },
+        waiting: waiting::find_waiting(resources, &request).await?,
+        work: work::read_work(resources, &request).await?,
+        person: row.person,
+        names: row.names,
+        identities: row.identities,
+    })
+}
+
+fn check(mut request: PersonRequest) -> Result<PersonRequest> {
+    request.name = request.name.trim().trim_start_matches('@').to_owned();
+    if request.name.is_empty() {
+        return Err(Error::invalid("the name is empty").with_hint("write a user name, like @johndoe"));
+    }
+    check_name(&request.name)?;
+    if request.limit > MAX_LISTED {
+        return Err(Error::invalid(format!(
+            "{} entries were asked for; at most {MAX_LISTED} are listed",
+            request.limit
+        )));
+    }
+    if request.stale_days > MAX_STALE_DAYS {
+        let message = format!("stale_days is {}; it must be 0 to {MAX_STALE_DAYS}", request.stale_days);
+        return Err(Error::invalid(message));
+    }
+    request.after.get_or_insert_with(|| days_ago(DEFAULT_DAYS));
+    Ok(request)
+}
+
+/// A time so many days ago.
+fn days_ago(days: i64) -> Timestamp {
+    let now = Timestamp::now().to_zoned(TimeZone::UTC);
+    now.checked_sub(days.days()).map_or(Timestamp::UNIX_EPOCH, |at| at.timestamp())
+}

@@ -1,0 +1,99 @@
+//! Releases: the tags of a repository, with what the forge says about them, and in which one a commit first shipped.
+
+use backstory_model::{
+    commit::{ObjectKind, Sha, Tag},
+    edge::Edge,
+    entity::{Item, ItemKind},
+    id::NodeId,
+    repository::Record,
+};
+use backstory_store::graph::Direction;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::Result,
+    read::item_of_node,
+    records::{commit_record, parse_if_readable},
+    resources::Resources,
+};
+
+/// A release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Release {
+    /// Its node: the tag.
+    pub id: NodeId,
+    /// Name of the tag.
+    pub tag: String,
+    /// What the forge calls it; `None` if the forge has no release of the tag.
+    pub name: Option<String>,
+    /// When the forge released it; otherwise when the tag was made; otherwise when its commit was.
+    pub at: Option<Timestamp>,
+    /// The commit that the tag stands on; `None` if the repository does not have the tag.
+    pub commit: Option<Sha>,
+    /// Whether it is a pre-release, or planned.
+    pub preliminary: bool,
+    /// Who released or tagged it: user name or address.
+    pub author: Option<String>,
+    /// Its notes, as the forge has them.
+    pub description: Option<String>,
+    /// Address for people.
+    pub url: Option<String>,
+}
+
+/// The release of a tag; `None` if neither repository nor forge have it.
+pub(crate) fn find_release(resources: &Resources, project: &str, tag: &str) -> Result<Option<Release>> {
+    let id = NodeId::Tag { project: project.to_owned(), name: tag.to_owned() };
+    let own = match item_of_node(resources, &id)? {
+        Some(Item::Repository(record)) => match record.record {
+            Record::Tag(tag) => Some(tag),
+            _ => None,
+        },
+        _ => None,
+    };
+    let stored = resources.ledger().item(project, ItemKind::Release, tag)?;
+    let of_forge = match stored.and_then(|stored| parse_if_readable(resources, &stored)) {
+        Some(Item::Release(release)) => Some(release),
+        _ => None,
+    };
+    if own.is_none() && of_forge.is_none() {
+        return Ok(None);
+    }
+    let commit = own.as_ref().filter(|tag| tag.kind == ObjectKind::Commit).map(|tag| tag.target);
+    let tagger = own.as_ref().and_then(tagger);
+    let mut at = of_forge.as_ref().and_then(|release| release.released_at).or(tagger.as_ref().map(|(_, at)| *at));
+    if at.is_none()
+        && let Some(commit) = commit
+    {
+        at = commit_record(resources, project, &commit.to_string())?.map(|record| record.commit.committer.at);
+    }
+    let of_forge = of_forge.as_ref();
+    Ok(Some(Release {
+        id,
+        tag: tag.to_owned(),
+        name: of_forge.map(|release| release.name.clone()),
+        at,
+        commit,
+        preliminary: of_forge.is_some_and(|release| release.preliminary),
+        author: of_forge.and_then(|release| release.author.clone()).or(tagger.map(|(who, _)| who)),
+        description: of_forge.map(|release| release.description.clone()).filter(|text| !text.is_empty()),
+        url: of_forge.and_then(|release| release.web_url.clone()),
+    }))
+}
+
+/// Who made an annotated tag, and when.
+fn tagger(tag: &Tag) -> Option<(String, Timestamp)> {
+    let signature = tag.annotation.as_ref()?.tagger.as_ref()?;
+    Some((backstory_model::repository::identity_key(&signature.name, &signature.email), signature.at))
+}
+
+/// The release in which a commit first shipped; `None` if no tag has it.
+pub(crate) fn first_release(resources: &Resources, project: &str, commit: &str) -> Result<Option<Release>> {
+    let commit = NodeId::commit(project, commit);
+    let edges = resources.graph().edges(&commit, Direction::Out, Some(Edge::ShippedIn))?;
+    match edges.into_iter().next().map(|end| end.other) {
+        Some(NodeId::Tag { project, name }) => find_release(resources, &project, &name),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,272 @@
+//! Looks for a text in what commits removed, the newest commit first. A commit that takes a text out of one file and puts
+//! it into another moves it: the search goes on where it went.
+
+use std::time::{Duration, Instant};
+
+use backstory_model::commit::{FileDiff, Hunk, LineKind, Sha};
+use backstory_sources::git::{
+    Cancel, GitError,
+    command::Limits,
+    pickaxe::{PickedCommit, PickedFile, files_containing, pick_commits},
+    text_diff::TextDiffOptions,
+};
+use backstory_store::lists::{self, CommitKind, CommitQuery, PageRequest, TimeRange};
+use jiff::Timestamp;
+
+use super::{Move, Occurrence, Removal, Removals, RemovedRequest, explain, fate::paths_of, is_within};
+use crate::{
+    clones::{MAX_TEXT as MAX_FILE, clean_text, clone_path, find_git},
+    code::CommitSummary,
+    error::Result,
+    records::commit_record,
+    resources::Resources,
+    trace::target::Place,
+};
+
+/// Longest search.
+pub const MAX_SEARCH_TIME: Duration = Duration::from_secs(25);
+/// Most commits that are searched.
+pub const MAX_SEARCHED: usize = 200_000;
+/// Commits that git compares at first; each further time twice as many, up to [`MAX_BATCH`].
+const FIRST_BATCH: usize = 125;
+const MAX_BATCH: usize = lists::MAX_PAGE;
+/// Most that git may write of one batch, in bytes.
+const MAX_OUTPUT: usize = 64 << 20;
+/// Most moves that are told and followed.
+const MAX_MOVES: usize = 8;
+/// Most places of the head that are told.
+const MAX_PRESENT: usize = 5;
+/// Most lines that are told of what was removed, and of what took its place.
+const MAX_LINES: usize = 12;
+
+/// A search for a text.
+pub(super) struct TextSearch {
+    place: Place,
+    text: String,
+    /// The file and its other names, or the directory; empty for the whole repository.
+    paths: Vec<String>,
+    /// Renames of the file since.
+    renames: Vec<Move>,
+    limit: usize,
+    deadline: Instant,
+    /// Commits that are older than this one are left out.
+    since: Option<Timestamp>,
+    searched: usize,
+}
+
+/// What a commit did to a text.
+enum Effect {
+    /// It occurs as often, more often, or nobody knows.
+    Kept,
+    /// It is gone from the first file, to the second one.
+    Moved(PickedFile, PickedFile),
+    /// It is gone from these files.
+    Removed(Vec<PickedFile>),
+}
+
+impl TextSearch {
+    /// A search of a request at a place.
+    pub(super) async fn new(resources: &Resources, place: Place, request: &RemovedRequest) -> Result<Self> {
+        let (paths, renames) = match &request.path {
+            Some(path) => paths_of(resources, place.project(), path).await?,
+            None => Default::default(),
+        };
+        Ok(Self {
+            place,
+            text: request.text.clone(),
+            paths,
+            renames,
+            limit: request.limit,
+            deadline: Instant::now() + MAX_SEARCH_TIME,
+            since: None,
+            searched: 0,
+        })
+    }
+
+    /// Adds the removals of the text to what is known.
+    pub(super) fn run(mut self, resources: &Resources, mut found: Removals) -> Result<Removals> {
+        found.moves.append(&mut self.renames);
+        found.present = self.find_present(resources)?;
+        let mut is_over = self.search(resources, &mut found)?;
+        // What left these files has gone on from where it went.
+        while found.removals.is_empty() && !self.paths.is_empty() && found.moves.len() < MAX_MOVES && !is_over {
+            let Some(last) = found.moves.first().filter(|last| !self.paths.contains(&last.to)) else { break };
+            self.paths.push(last.to.clone());
+            self.since = Some(last.commit.date);
+            found.present.extend(self.find_present(resources)?);
+            found.present.dedup();
+            is_over = self.search(resources, &mut found)?;
+        }
+        found.searched_commits = self.searched;
+        if is_over {
+            let seconds = MAX_SEARCH_TIME.as_secs();
+            found.missing.push(format!(
+                "the search ended after {} commits, the newest, as it may take {seconds} s; name the file or directory",
+                self.searched
+            ));
+        }
+        Ok(found)
+    }
+
+    /// Searches commits until there are enough removals; whether it ended early.
+    fn search(&mut self, resources: &Resources, found: &mut Removals) -> Result<bool> {
+        let (git, clone) = (find_git(resources)?, clone_path(resources, self.place.project()));
+        let query = CommitQuery {
+            projects: vec![self.place.project().to_owned()],
+            kinds: vec![CommitKind::Commit],
+            paths: self.paths.clone(),
+            committed: TimeRange { from: self.since, to: None },
+            ..CommitQuery::default()
+        };
+        let mut page = PageRequest { first: FIRST_BATCH, after: None, ..PageRequest::default() };
+        let mut passed: Vec<Move> = Vec::new();
+        loop {
+            let rows = resources.ledger().lists().commits(&query, &page, resources.visibility())?;
+            let commits: Vec<Sha> = rows.rows.iter().filter_map(|row| row.sha.parse().ok()).collect();
+            let Some(time) = self.deadline.checked_duration_since(Instant::now()) else { return Ok(true) };
+            let limits = Limits { time, output: MAX_OUTPUT };
+            let picked = match pick_commits(&git, &clone, &self.text, &commits, limits, &Cancel::default()) {
+                Err(GitError::TimedOut { .. }) => return Ok(true),
+                picked => picked?,
+            };
+            for commit in picked {
+                match self.judge(resources, &commit)? {
+                    Effect::Kept => {}
+                    Effect::Moved(from, to) if passed.len() < MAX_MOVES => {
+                        let is_told = found.moves.iter().any(|told| told.commit.sha == commit.sha);
+                        if let Some(commit) = self.summary(resources, commit.sha)?.filter(|_| !is_told) {
+                            let (from, to) = (from.old_path.as_str().to_owned(), to.new_path.as_str().to_owned());
+                            passed.push(Move { commit, from, to });
+                        }
+                    }
+                    Effect::Moved(..) => {}
+                    Effect::Removed(files) => self.add_removal(resources, commit.sha, &files, found)?,
+                }
+                if found.removals.len() >= self.limit {
+                    break;
+                }
+            }
+            self.searched += commits.len();
+            page.after = rows.next;
+            if found.removals.len() >= self.limit || page.after.is_none() || self.searched >= MAX_SEARCHED {
+                passed.append(&mut found.moves);
+                found.moves = passed;
+                return Ok(self.searched >= MAX_SEARCHED);
+            }
+            page.first = (page.first * 2).min(MAX_BATCH);
+        }
+    }
+
+    /// What a commit did to the text, as everybody may read it: without secrets.
+    fn judge(&self, resources: &Resources, commit: &PickedCommit) -> Result<Effect> {
+        let (mut lost, mut gained) = (Vec::new(), Vec::new());
+        let (mut losses, mut gains) = (0, 0);
+        for file in &commit.files {
+            let (Some(old), Some(new)) = (self.count(resources, file.old)?, self.count(resources, file.new)?) else {
+                continue;
+            };
+            if new < old && self.is_wanted(file.old_path.as_str()) {
+                losses += old - new;
+                lost.push((old - new, file));
+            } else if new > old {
+                gains += new - old;
+                gained.push(file);
+            }
+        }
+        lost.sort_by_key(|(lines, _)| std::cmp::Reverse(*lines));
+        Ok(match (lost.first(), gained.first()) {
+            (None, _) => Effect::Kept,
+            (Some((_, from)), Some(to)) if gains >= losses => Effect::Moved((*from).clone(), (*to).clone()),
+            _ => Effect::Removed(lost.into_iter().map(|(_, file)| file.clone()).collect()),
+        })
+    }
+
+    /// How often a file has the text; `None` if it is too large to tell.
+    fn count(&self, resources: &Resources, blob: Option<Sha>) -> Result<Option<usize>> {
+        let Some(blob) = blob else { return Ok(Some(0)) };
+        match self.place.objects.blob(blob, MAX_FILE) {
+            Ok(bytes) => Ok(Some(clean_text(resources, &bytes).matches(&self.text).count())),
+            Err(backstory_sources::git::objects::ObjectError::TooLarge { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn is_wanted(&self, path: &str) -> bool {
+        self.paths.is_empty() || self.paths.iter().any(|wanted| is_within(path, wanted))
+    }
+
+    fn summary(&self, resources: &Resources, sha: Sha) -> Result<Option<CommitSummary>> {
+        let project = self.place.project();
+        let record = commit_record(resources, project, &sha.to_string())?;
+        Ok(record.map(|record| CommitSummary::new(project, &record)))
+    }
+
+    fn add_removal(&self, resources: &Resources, sha: Sha, files: &[PickedFile], found: &mut Removals) -> Result<()> {
+        let (Some(file), Some(commit)) = (files.first(), self.summary(resources, sha)?) else { return Ok(()) };
+        let mut removal = Removal::new(commit, file.old_path.as_str().to_owned());
+        removal.other_files = files.len() - 1;
+        let options = TextDiffOptions { context: 0, ..TextDiffOptions::default() };
+        let diff = self.place.objects.text_diff(file.old, file.new, options, &|bytes| clean_text(resources, bytes))?;
+        if let FileDiff::Text { hunks, .. } = diff {
+            self.describe(&hunks, &mut removal);
+        }
+        explain(resources, self.place.project(), &mut removal)?;
+        found.removals.push(removal);
+        Ok(())
+    }
+
+    /// Adds the removed lines and those that took their place.
+    fn describe(&self, hunks: &[Hunk], removal: &mut Removal) {
+        let line = longest_line(&self.text);
+        for hunk in hunks {
+            let of_kind = |kind: LineKind| -> Vec<&str> {
+                hunk.lines.iter().filter(|line| line.kind == kind).map(|line| line.text.as_str()).collect()
+            };
+            let old = of_kind(LineKind::Removed);
+            let Some(at) = old.iter().position(|removed| removed.contains(line)) else { continue };
+            // The line itself is among those that are told.
+            let first = if at < MAX_LINES { 0 } else { at };
+            removal.line = u32::try_from(at).ok().map(|at| hunk.old_start + at);
+            removal.removed = Some(joined(&old[first..]));
+            removal.replacement = Some(joined(&of_kind(LineKind::Added))).filter(|text| !text.trim().is_empty());
+            return;
+        }
+    }
+
+    /// Where the indexed head has the text.
+    fn find_present(&self, resources: &Resources) -> Result<Vec<Occurrence>> {
+        let (git, clone) = (find_git(resources)?, clone_path(resources, self.place.project()));
+        let time = self.deadline.saturating_duration_since(Instant::now());
+        let limits = Limits { time: time.max(Duration::from_millis(100)), output: MAX_OUTPUT };
+        let line = longest_line(&self.text);
+        let paths: Vec<Option<&str>> = match &self.paths[..] {
+            [] => vec![None],
+            paths => paths.iter().map(|path| Some(path.as_str())).collect(),
+        };
+        let mut present = Vec::new();
+        for below in paths {
+            let files = files_containing(&git, &clone, self.place.commit, line, below, limits, &Cancel::default())?;
+            for path in files {
+                if present.len() == MAX_PRESENT {
+                    return Ok(present);
+                }
+                let Ok(bytes) = self.place.objects.file(self.place.commit, &path, MAX_FILE) else { continue };
+                let text = clean_text(resources, &bytes);
+                let Some(at) = text.find(&self.text) else { continue };
+                let line = text[..at].matches('\n').count() + 1;
+                let path = resources.redact_name(path.as_str());
+                present.push(Occurrence { path, line: u32::try_from(line).ok() });
+            }
+        }
+        Ok(present)
+    }
+}
+
+fn longest_line(text: &str) -> &str {
+    text.lines().map(str::trim).max_by_key(|line| line.len()).unwrap_or(text)
+}
+
+fn joined(lines: &[&str]) -> String {
+    let shown = lines[..lines.len().min(MAX_LINES)].join("\n");
+    if lines.len() > MAX_LINES { format!("{shown}\n…") } else { shown }
+}

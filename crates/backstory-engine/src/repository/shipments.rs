@@ -1,0 +1,96 @@
+//! In which release each commit first shipped: the earliest tag that reaches it.
+//!
+//! Tags are taken in the order of the corrected dates of their commits, so the answer depends on tags and history alone,
+//! however the repository was synced. It is computed when either has changed, and only what differs is written.
+
+use std::collections::{HashMap, HashSet};
+
+use backstory_model::{
+    commit::{ObjectKind, RepoPath, Sha},
+    digest::sha256_hex,
+    entity::ItemKind,
+    repository::Shipment,
+};
+use backstory_sources::git::{graph::CommitGraph, refs::Refs};
+use backstory_store::ledger::Page;
+use jiff::Timestamp;
+
+use super::{sync_state::Checkpoint, work::RepositorySync};
+use crate::{clones::clone_path, error::Result};
+
+/// Name of what the shipments follow from, in the ledger.
+const NAME: &str = "shipments";
+/// Shipments that are written at once.
+const BATCH: usize = 100;
+/// Most tags that are looked at, those of the newest commits.
+const MAX_TAGS: usize = 20_000;
+/// Most commits of one release; of more, the first ones by name are told.
+const MAX_COMMITS: usize = 1_000_000;
+
+/// Brings the shipments of a repository up to date, if tags or commits have changed.
+pub(super) fn update_shipments(sync: &mut RepositorySync<'_>, basis: &Checkpoint, refs: &Refs) -> Result<()> {
+    let tags: Vec<(&RepoPath, Sha)> =
+        refs.tags.iter().filter(|tag| tag.kind == ObjectKind::Commit).map(|tag| (&tag.name, tag.target)).collect();
+    let state = fingerprint(basis, &tags);
+    let (ledger, project) = (sync.resources.ledger(), sync.project);
+    if ledger.derived(project, NAME)?.as_deref() == Some(state.as_bytes()) {
+        return Ok(());
+    }
+    let stored: HashSet<String> = ledger.keys(project, ItemKind::Commit)?.into_iter().collect();
+    let tips: Vec<Sha> = basis.tips.values().copied().collect();
+    let all: Vec<Sha> = tips.iter().copied().chain(tags.iter().map(|(_, target)| *target)).collect();
+    let graph = CommitGraph::read(&sync.git, &clone_path(sync.resources, project), &all, sync.cancel)?;
+    let mut shipments = first_releases(&graph, &tags);
+    // What no indexed branch reaches, or is older than what is kept, is no commit of the ledger.
+    let indexed = graph.reach(&tips);
+    for commits in shipments.values_mut() {
+        commits.retain(|commit| indexed.contains(commit) && stored.contains(&commit.to_string()));
+        commits.sort_unstable();
+        commits.truncate(MAX_COMMITS);
+    }
+    shipments.retain(|_, commits| !commits.is_empty());
+    let mut shipments: Vec<Shipment> =
+        shipments.into_iter().map(|(tag, commits)| Shipment { tag: tag.clone(), commits }).collect();
+    shipments.sort_by(|a, b| a.tag.as_str().cmp(b.tag.as_str()));
+    for batch in shipments.chunks(BATCH) {
+        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        for shipment in batch {
+            let key = shipment.tag.as_str().to_owned();
+            page.items.push(sync.item(ItemKind::Shipment, key, None, None, shipment));
+        }
+        sync.ingest(&page)?;
+    }
+    let current: HashSet<&str> = shipments.iter().map(|shipment| shipment.tag.as_str()).collect();
+    let ledger = sync.resources.ledger();
+    let known = ledger.keys(project, ItemKind::Shipment)?;
+    sync.tombstone(ItemKind::Shipment, known.into_iter().filter(|tag| !current.contains(tag.as_str())))?;
+    Ok(sync.resources.ledger().put_aggregate(project, NAME, state.as_bytes())?)
+}
+
+/// What shipments follow from.
+fn fingerprint(basis: &Checkpoint, tags: &[(&RepoPath, Sha)]) -> String {
+    let mut text = serde_json::to_string(basis).unwrap_or_default();
+    for (name, target) in tags {
+        text.push_str(&format!("\n{target} {}", name.as_str()));
+    }
+    sha256_hex(&text)
+}
+
+/// The commits that each tag is the first to reach. Of tags on the same commit the first by name has it.
+fn first_releases<'a>(graph: &CommitGraph, tags: &[(&'a RepoPath, Sha)]) -> HashMap<&'a RepoPath, Vec<Sha>> {
+    let mut dated: Vec<(i64, &RepoPath, Sha)> =
+        tags.iter().filter_map(|(name, target)| Some((graph.corrected_time(*target)?, *name, *target))).collect();
+    dated.sort_by(|a, b| (a.0, a.1.as_str()).cmp(&(b.0, b.1.as_str())));
+    let omitted = dated.len().saturating_sub(MAX_TAGS);
+    let (mut seen, mut shipments) = (HashSet::new(), HashMap::new());
+    for (_, tag, target) in dated.into_iter().skip(omitted) {
+        let mut commits = Vec::new();
+        let mut left: Vec<Sha> = if seen.insert(target) { vec![target] } else { Vec::new() };
+        while let Some(commit) = left.pop() {
+            left.extend(graph.parents(commit).filter(|parent| seen.insert(*parent)));
+            commits.push(commit);
+        }
+        shipments.insert(tag, commits);
+    }
+    shipments
+}

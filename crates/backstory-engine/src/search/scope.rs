@@ -1,0 +1,91 @@
+//! The documents that a search is limited to, where it is near to nodes or within them: all of them are candidates, so
+//! none is missed because others have more words or a nearer meaning.
+
+use std::collections::HashSet;
+
+use backstory_model::{filter::Filter, id::NodeId};
+
+use super::{
+    SearchRequest,
+    candidates::{candidate_filter, meets},
+    expand::Relations,
+    facts_of,
+};
+use crate::{
+    error::{Error, ErrorKind, Result},
+    resources::Resources,
+    walk::{Bounds, Crowd, Reached, subject_of, walk},
+};
+
+/// Bounds of the walk around nodes that a search is near to.
+const BOUNDS: Bounds = Bounds { alternatives: 1_000, crowd: Crowd::Cut, frontier: 300, nodes: 1_000 };
+/// Most documents that a search is limited to.
+const MAX_DOCUMENTS: usize = 1_000;
+/// Most documents of the nodes, of which the most strongly tied are taken.
+const MAX_READ: usize = 20_000;
+
+/// What a search is limited to.
+pub(super) struct Scope {
+    /// The documents, those most strongly tied to the nodes first.
+    pub(super) documents: Vec<String>,
+    /// How they are tied to the nodes that the search is near to.
+    pub(super) relations: Relations,
+    /// What text search is limited to.
+    pub(super) filter: Filter,
+    /// What bounds left out, a sentence each.
+    pub(super) left_out: Vec<String>,
+}
+
+/// Finds the documents that a request is limited to; `None` if that is all there are.
+pub(super) async fn load_scope(resources: &Resources, request: &SearchRequest) -> Result<Option<Scope>> {
+    if request.near.is_empty() && request.filter.nodes.is_empty() {
+        return Ok(None);
+    }
+    let (relations, mut left_out) = walk_around(resources, &request.near).await?;
+    let nodes: HashSet<String> = if request.near.is_empty() {
+        request.filter.nodes.iter().cloned().collect()
+    } else {
+        relations.keys().cloned().collect()
+    };
+    let index = resources.index();
+    let candidates = candidate_filter(&request.filter);
+    let mut documents: Vec<String> =
+        index.documents_of(&nodes, MAX_READ).into_iter().map(|id| id.to_string()).collect();
+    let facts = facts_of(&index, &documents);
+    documents.retain(|id| facts.get(id).is_some_and(|of| meets(&candidates, id, of)));
+    let strength = |id: &String| {
+        let whole = || relations.get(&*facts[id].thread);
+        relations.get(id).or_else(whole).map_or(0.0, |reached| reached.strength)
+    };
+    documents.sort_by(|a, b| strength(b).total_cmp(&strength(a)).then_with(|| a.cmp(b)));
+    if documents.len() > MAX_DOCUMENTS {
+        let rest = documents.len() - MAX_DOCUMENTS;
+        left_out.push(format!("{rest} more documents of these nodes were not searched; the limit is {MAX_DOCUMENTS}"));
+        documents.truncate(MAX_DOCUMENTS);
+    }
+    let filter = Filter { nodes: nodes.into_iter().collect(), ..candidates };
+    Ok(Some(Scope { documents, relations, filter, left_out }))
+}
+
+/// The nodes around some, and what bounds left out.
+async fn walk_around(resources: &Resources, near: &[NodeId]) -> Result<(Relations, Vec<String>)> {
+    let start: Vec<NodeId> = near.iter().map(subject_of).collect();
+    resources
+        .blocking(move |resources| {
+            let graph = resources.graph();
+            for id in &start {
+                if !graph.exists(id)? {
+                    return Err(Error::new(ErrorKind::NotFound, format!("nothing is known of {id}")));
+                }
+            }
+            let begun: Vec<(NodeId, f32)> = start.iter().map(|id| (id.clone(), 1.0)).collect();
+            let walked = walk(&graph, &begun, BOUNDS)?;
+            let mut relations: Relations =
+                walked.nodes.into_iter().map(|(node, reached)| (node.to_string(), reached)).collect();
+            relations.extend(start.iter().map(|id| (id.to_string(), Reached { strength: 1.0, path: Vec::new() })));
+            let nodes = BOUNDS.nodes;
+            let left_out = walked.is_cut.then(|| format!("more is near than the {nodes} nodes that were searched"));
+            Ok((relations, left_out.into_iter().collect()))
+        })
+        .await
+}

@@ -1,0 +1,99 @@
+//! Understands a query by what is known: what its references refer to, and where the code is defined that it names.
+
+use backstory_model::{id::NodeId, reference::Context};
+use jiff::Timestamp;
+
+use super::{
+    SearchRequest,
+    definitions::{find_definitions, names_asked_for, only_symbol},
+    query::ParsedQuery,
+};
+use crate::{
+    catalog::known_projects, error::Result, read::resolve_id, records::reference_syntax, resources::Resources,
+};
+
+/// Issues, merge requests and commits that a text names, whether they are there or not.
+pub(crate) async fn find_named(resources: &Resources, text: &str, project: Option<&str>) -> Result<Vec<NodeId>> {
+    let mut named = read_query(resources, text, project).await?.named;
+    named.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
+    for id in &mut named {
+        *id = resolve_id(resources, id.clone()).await?;
+    }
+    Ok(named)
+}
+
+/// What references in a query are relative to: the project that is asked about, or the only one. An address alone names
+/// its project itself, so any of the same forge will do.
+async fn project_of_query(resources: &Resources, query: &str, project: Option<&str>) -> Result<Option<String>> {
+    if let Some(project) = project {
+        return Ok(Some(project.to_owned()));
+    }
+    let known = known_projects(resources).await?;
+    if known.len() == 1 {
+        return Ok(known.into_iter().next());
+    }
+    let query = query.trim().to_owned();
+    if !query.contains("://") || query.contains(char::is_whitespace) {
+        return Ok(None);
+    }
+    resources
+        .blocking(move |resources| {
+            for project in known {
+                let forge_url = reference_syntax(resources, &project)?.1;
+                if !forge_url.is_empty() && query.starts_with(&forge_url) {
+                    return Ok(Some(project));
+                }
+            }
+            Ok(None)
+        })
+        .await
+}
+
+/// A query as the forge of the project writes references.
+async fn read_query(resources: &Resources, query: &str, project: Option<&str>) -> Result<ParsedQuery> {
+    let Some(project) = project_of_query(resources, query, project).await? else {
+        return Ok(ParsedQuery::of(query, None, Timestamp::now()));
+    };
+    let name = project.clone();
+    let (forge, forge_url) = resources.blocking(move |resources| reference_syntax(resources, &name)).await?;
+    let context = Context { forge, project: &project, forge_url: &forge_url };
+    Ok(ParsedQuery::of(query, Some(context), Timestamp::now()))
+}
+
+/// A query with what it refers to. `only_code` says that nothing else is searched for.
+pub(super) async fn parse_query(
+    resources: &Resources,
+    request: &SearchRequest,
+    only_code: bool,
+) -> Result<ParsedQuery> {
+    let mut understood = read_query(resources, &request.query, request.filter.project.as_deref()).await?;
+    understood.only_code = only_code;
+    understood.is_name = only_symbol(&request.query).is_some();
+    for id in &mut understood.named {
+        *id = resolve_id(resources, id.clone()).await?;
+    }
+    let index = resources.index();
+    understood.named.retain(|id| !index.facts([id.to_string().as_str()]).is_empty());
+    for id in &understood.named {
+        understood.notes.push(format!("{id} is named in the query"));
+    }
+    add_definitions(resources, request, &mut understood).await?;
+    Ok(understood)
+}
+
+/// Where a query is only the name of a function or type, or asks where one is, its definition is what is meant.
+async fn add_definitions(resources: &Resources, request: &SearchRequest, understood: &mut ParsedQuery) -> Result<()> {
+    let names = match only_symbol(&request.query) {
+        Some(name) => vec![name],
+        None if understood.only_code || understood.asks_for_code => names_asked_for(&request.query),
+        None => return Ok(()),
+    };
+    for name in names {
+        for definition in find_definitions(resources, name, &request.filter).await? {
+            understood.notes.push(format!("{} is the definition of {name}", definition.id));
+            understood.defining.insert(definition.file);
+            understood.definitions.insert(definition.id);
+        }
+    }
+    Ok(())
+}

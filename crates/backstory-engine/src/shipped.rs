@@ -1,0 +1,269 @@
+//! What shipped: the releases of a project, and the commits, merge requests, issues and people between two of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backstory_model::{
+    edge::Edge,
+    entity::{ItemKind, State},
+    id::{NodeId, ThreadId, ThreadKind},
+};
+use backstory_sources::git::{command::Cancel, graph::CommitGraph};
+use backstory_store::{
+    graph::Direction,
+    lists::{CommitKind, CommitRow, ThreadRow},
+};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    clones::{clone_path, find_git},
+    error::{Error, ErrorKind, Result},
+    releases::{Release, find_release},
+    resources::Resources,
+    trace::target::{Place, resolve_place},
+    use_case::{UseCase, Weight},
+};
+
+/// Most releases of a list.
+pub const MAX_RELEASES: usize = 1_000;
+/// Most commits that are looked at between two releases.
+pub const MAX_COMMITS: usize = 20_000;
+/// Most commits that are named.
+pub const MAX_NAMED: usize = 1_000;
+/// Rows that are read from the lists at once.
+const BATCH: usize = 500;
+
+/// Requests the releases of a project, the latest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ListReleases {
+    /// Full path of the project.
+    pub project: String,
+    /// Most of them, at most [`MAX_RELEASES`].
+    pub limit: usize,
+}
+
+impl UseCase for ListReleases {
+    const NAME: &'static str = "releases";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = Vec<Release>;
+
+    async fn run(self, resources: &Resources) -> Result<Vec<Release>> {
+        resources.blocking(move |resources| list_releases(resources, &self)).await
+    }
+}
+
+/// Requests what shipped between two releases, or first shipped in one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ShippedRequest {
+    /// Full path of the project; may be absent where there is only one repository.
+    pub project: Option<String>,
+    /// Tag, branch or commit whose commits do not count; if absent, what no earlier release has counts.
+    pub from: Option<String>,
+    /// Tag, branch or commit whose commits count.
+    pub to: String,
+}
+
+impl UseCase for ShippedRequest {
+    const NAME: &'static str = "shipped";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = Shipped;
+
+    async fn run(self, resources: &Resources) -> Result<Shipped> {
+        resources.blocking(move |resources| find_shipped(resources, &self)).await
+    }
+}
+
+/// What shipped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Shipped {
+    /// Full path of the project.
+    pub project: String,
+    /// What does not count.
+    pub from: Option<String>,
+    /// What counts.
+    pub to: String,
+    /// How many commits, without merges.
+    pub count: u64,
+    /// The first [`MAX_NAMED`] of these commits, children before their parents.
+    pub commits: Vec<NodeId>,
+    /// The merge requests that introduced them, the last merged first.
+    pub merge_requests: Vec<ShippedThread>,
+    /// The issues that merge requests and commits close, by number.
+    pub issues: Vec<ShippedThread>,
+    /// Who wrote the commits, those with most of them first.
+    pub contributors: Vec<ShippedContributor>,
+    /// What was not read, a sentence each.
+    pub missing: Vec<String>,
+}
+
+/// An issue or merge request that shipped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ShippedThread {
+    /// Its id.
+    pub id: ThreadId,
+    /// One-line title.
+    pub title: String,
+    /// Where it stands.
+    pub state: State,
+    /// User name of the author; `None` for a deleted account.
+    pub author: Option<String>,
+    /// When it was merged or closed.
+    pub ended_at: Option<Timestamp>,
+}
+
+/// Somebody who wrote commits that shipped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ShippedContributor {
+    /// The person: of several identities the one that they are merged to.
+    pub person: NodeId,
+    /// How many commits.
+    pub commits: u64,
+}
+
+/// Lists the releases of a project.
+fn list_releases(resources: &Resources, request: &ListReleases) -> Result<Vec<Release>> {
+    if request.limit > MAX_RELEASES {
+        return Err(Error::invalid(format!("{} releases were asked for; at most {MAX_RELEASES}", request.limit)));
+    }
+    let ledger = resources.ledger();
+    let mut tags: BTreeSet<String> = ledger.keys(&request.project, ItemKind::Tag)?.into_iter().collect();
+    tags.extend(ledger.keys(&request.project, ItemKind::Release)?);
+    let mut releases = Vec::new();
+    for tag in tags {
+        releases.extend(find_release(resources, &request.project, &tag)?);
+    }
+    releases.sort_by(|a, b| (b.at, &b.tag).cmp(&(a.at, &a.tag)));
+    releases.truncate(request.limit);
+    Ok(releases)
+}
+
+/// Finds what shipped.
+///
+/// # Errors
+/// A revision is not known, or a store or the clone cannot be read.
+fn find_shipped(resources: &Resources, request: &ShippedRequest) -> Result<Shipped> {
+    let project = request.project.as_deref();
+    let to = resolve_place(resources, project, Some(&request.to))?;
+    let mut shipped = Shipped {
+        project: to.project().to_owned(),
+        from: request.from.clone(),
+        to: request.to.clone(),
+        ..Shipped::default()
+    };
+    let mut names = match &request.from {
+        Some(from) => {
+            let from = resolve_place(resources, Some(to.project()), Some(from))?;
+            commits_between(resources, &from, &to)?
+        }
+        None => commits_of_release(resources, &to, &request.to)?,
+    };
+    if names.len() > MAX_COMMITS {
+        names.truncate(MAX_COMMITS);
+        shipped.missing.push(format!("commits beyond the first {MAX_COMMITS}"));
+    }
+    let rows = read_rows(resources, to.project(), &names)?;
+    if rows.len() < names.len() {
+        shipped.missing.push(format!("{} commits that are not indexed", names.len() - rows.len()));
+    }
+    shipped.count = rows.iter().filter(|row| row.kind != CommitKind::Merge).count() as u64;
+    shipped.commits = rows.iter().take(MAX_NAMED).map(CommitRow::node_id).collect();
+    add_threads(resources, &mut shipped, &rows)?;
+    shipped.contributors = count_contributors(resources, &rows)?;
+    Ok(shipped)
+}
+
+fn commits_between(resources: &Resources, from: &Place, to: &Place) -> Result<Vec<String>> {
+    let clone = clone_path(resources, to.project());
+    let git = find_git(resources)?;
+    let found = CommitGraph::between(&git, &clone, from.commit, to.commit, MAX_COMMITS + 1, &Cancel::default())?;
+    Ok(found.iter().map(ToString::to_string).collect())
+}
+
+/// The commits that a tag is the first release of.
+fn commits_of_release(resources: &Resources, to: &Place, tag: &str) -> Result<Vec<String>> {
+    let id = NodeId::Tag { project: to.project().to_owned(), name: tag.to_owned() };
+    if find_release(resources, to.project(), tag)?.is_none() {
+        return Err(
+            Error::new(ErrorKind::Invalid, format!("'{tag}' is no tag")).with_hint("name two revisions, like v1..v2")
+        );
+    }
+    let edges = resources.graph().edges(&id, Direction::In, Some(Edge::ShippedIn))?;
+    Ok(edges
+        .into_iter()
+        .filter_map(|end| match end.other {
+            NodeId::Commit { sha, .. } => Some(sha),
+            _ => None,
+        })
+        .collect())
+}
+
+fn read_rows(resources: &Resources, project: &str, names: &[String]) -> Result<Vec<CommitRow>> {
+    let lists = resources.ledger().lists();
+    let mut rows = Vec::new();
+    for batch in names.chunks(BATCH) {
+        rows.extend(lists.find_commits(project, batch, resources.visibility())?);
+    }
+    Ok(rows)
+}
+
+/// Adds the merge requests of commits, and the issues that either close.
+fn add_threads(resources: &Resources, shipped: &mut Shipped, rows: &[CommitRow]) -> Result<()> {
+    let project = shipped.project.clone();
+    let numbers: BTreeSet<u64> = rows.iter().filter_map(|row| row.merge_request).collect();
+    let requests: Vec<ThreadId> =
+        numbers.into_iter().map(|iid| ThreadId::merge_request(project.clone(), iid)).collect();
+    let graph = resources.graph();
+    let closers = requests.iter().cloned().map(NodeId::from).chain(rows.iter().map(CommitRow::node_id));
+    let mut issues = BTreeSet::new();
+    for closer in closers {
+        for edge in [Edge::Closes, Edge::Fixes] {
+            let closed = graph.edges(&closer, Direction::Out, Some(edge))?;
+            issues.extend(closed.into_iter().filter_map(|end| match end.other {
+                NodeId::Thread(id) if id.kind == ThreadKind::Issue => Some(id),
+                _ => None,
+            }));
+        }
+    }
+    let issues: Vec<ThreadId> = issues.into_iter().collect();
+    shipped.merge_requests = read_threads(resources, &requests)?;
+    shipped.merge_requests.sort_by_key(|thread| std::cmp::Reverse(thread.ended_at));
+    shipped.issues = read_threads(resources, &issues)?;
+    Ok(())
+}
+
+fn read_threads(resources: &Resources, ids: &[ThreadId]) -> Result<Vec<ShippedThread>> {
+    let lists = resources.ledger().lists();
+    let mut threads = Vec::new();
+    for batch in ids.chunks(BATCH) {
+        let rows = lists.find_threads(batch, resources.visibility())?;
+        threads.extend(rows.into_iter().map(|ThreadRow { id, title, state, author, merged_at, closed_at, .. }| {
+            ShippedThread { id, title, state, author, ended_at: merged_at.or(closed_at) }
+        }));
+    }
+    Ok(threads)
+}
+
+fn count_contributors(resources: &Resources, rows: &[CommitRow]) -> Result<Vec<ShippedContributor>> {
+    let lists = resources.ledger().lists();
+    let mut of_identities: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.kind != CommitKind::Merge) {
+        *of_identities.entry(&row.author).or_default() += 1;
+    }
+    let mut of_people: BTreeMap<String, u64> = BTreeMap::new();
+    for (key, commits) in of_identities {
+        let person = lists.person_of(key, resources.visibility())?.unwrap_or_else(|| key.to_owned());
+        *of_people.entry(person).or_default() += commits;
+    }
+    let mut contributors: Vec<ShippedContributor> = of_people
+        .into_iter()
+        .map(|(person, commits)| ShippedContributor { person: NodeId::person(person), commits })
+        .collect();
+    // By name already.
+    contributors.sort_by_key(|contributor| std::cmp::Reverse(contributor.commits));
+    Ok(contributors)
+}

@@ -1,0 +1,36 @@
+//! The webhooks that were received, without their payloads.
+
+use backstory_model::role::ServerRole;
+use backstory_store::ledger::{DeliveryCursor, ReceivedDelivery};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::Result,
+    read::MAX_PAGE,
+    resources::Resources,
+    use_case::{Scope, UseCase},
+};
+
+/// Lists webhooks that were received, newest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ListDeliveries {
+    /// Only those behind this place of the list.
+    pub before: Option<DeliveryCursor>,
+    /// Most of them, at most [`MAX_PAGE`].
+    pub limit: usize,
+}
+
+impl UseCase for ListDeliveries {
+    const NAME: &'static str = "deliveries";
+    // They name who writes where, also of what is confidential.
+    const SCOPE: Scope = Scope::Admin;
+    const REPEATABLE: bool = true;
+    const ROLE: Option<ServerRole> = None;
+    type Answer = Vec<ReceivedDelivery>;
+
+    async fn run(self, resources: &Resources) -> Result<Vec<ReceivedDelivery>> {
+        let Self { before, limit } = self;
+        resources.with_ledger(move |ledger| ledger.list_deliveries(before.as_ref(), limit.min(MAX_PAGE))).await
+    }
+}

@@ -1,0 +1,216 @@
+//! Aggregates of lists: how many items have each value, and how many there were in each period.
+
+use async_graphql::{Context, Enum, Result, SimpleObject};
+use backstory_engine::{
+    lists::{self, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, ThreadGroup, ThreadQuery, TimeRange},
+    model::id::NodeId,
+};
+use jiff::{civil::Date, tz::TimeZone};
+
+use super::{
+    super::{
+        loaders,
+        node::Node,
+        page::{self, DEFAULT_PAGE},
+        scalar::DateTime,
+    },
+    DateRange, range,
+};
+
+/// How long a period is, in UTC.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "lists::Period")]
+pub(crate) enum Period {
+    /// A day.
+    Day,
+    /// A week from Monday on.
+    Week,
+    /// A month.
+    Month,
+    /// A year.
+    Year,
+}
+
+/// The values that the items of a list have.
+#[derive(SimpleObject)]
+pub(crate) struct Groups {
+    /// The values, the most frequent first.
+    groups: Vec<Group>,
+    /// Whether all items were counted and all values are there.
+    complete: bool,
+}
+
+/// A value and how many items of a list have it.
+#[derive(SimpleObject)]
+pub(crate) struct Group {
+    /// The value as text: a state, a user name, a label, the number of a milestone.
+    value: String,
+    /// How many items have it.
+    count: u64,
+    /// The person, label or milestone; a label only if the list is of one project.
+    node: Option<Node>,
+}
+
+/// When the items of a list were.
+#[derive(SimpleObject)]
+pub(crate) struct ListActivity {
+    /// The periods with items, oldest first.
+    periods: Vec<PeriodCount>,
+    /// Whether all items were counted and all periods are there.
+    complete: bool,
+}
+
+/// How many items of a list were in a period.
+#[derive(SimpleObject)]
+pub(crate) struct PeriodCount {
+    /// Its beginning.
+    start: DateTime,
+    /// How many there were.
+    count: u64,
+}
+
+/// What happened in a period.
+#[derive(SimpleObject)]
+pub(crate) struct Activity {
+    /// Its beginning.
+    start: DateTime,
+    /// Issues that were opened.
+    issues_opened: u64,
+    /// Issues that were closed.
+    issues_closed: u64,
+    /// Merge requests that were opened.
+    merge_requests_opened: u64,
+    /// Merge requests that were merged.
+    merge_requests_merged: u64,
+    /// Discussions that were started.
+    discussions: u64,
+    /// Commits that were made, without merges.
+    commits: u64,
+}
+
+impl From<lists::Activity> for Activity {
+    fn from(of: lists::Activity) -> Self {
+        Self {
+            start: start_of(of.start),
+            issues_opened: of.issues_opened,
+            issues_closed: of.issues_closed,
+            merge_requests_opened: of.merge_requests_opened,
+            merge_requests_merged: of.merge_requests_merged,
+            discussions: of.discussions,
+            commits: of.commits,
+        }
+    }
+}
+
+/// What the values of groups are.
+pub(super) enum Grouped {
+    /// A value of its own.
+    Value,
+    /// Keys of people.
+    People,
+    /// Names of labels of a project.
+    Labels(String),
+    /// Numbers of milestones of a project.
+    Milestones(String),
+}
+
+impl Grouped {
+    /// Labels, which are nodes only within one project.
+    pub(super) fn labels(project: Option<&String>) -> Self {
+        project.map_or(Self::Value, |project| Self::Labels(project.clone()))
+    }
+
+    /// Milestones.
+    ///
+    /// # Errors
+    /// The list is not of one project, so their numbers mean nothing.
+    pub(super) fn milestones(project: Option<&String>) -> Result<Self> {
+        let message = "milestones have numbers within a project; restrict the list to one project to group by them";
+        Ok(Self::Milestones(project.cloned().ok_or_else(|| page::invalid(message))?))
+    }
+
+    fn node(&self, value: &str) -> Option<Node> {
+        Some(Node::from(match self {
+            Self::Value => return None,
+            Self::People => NodeId::person(value),
+            Self::Labels(project) => NodeId::Label { project: project.clone(), name: value.to_owned() },
+            Self::Milestones(project) => NodeId::Milestone { project: project.clone(), iid: value.parse().ok()? },
+        }))
+    }
+}
+
+fn start_of(day: Date) -> DateTime {
+    day.to_zoned(TimeZone::UTC).map(|start| start.timestamp()).unwrap_or_default().into()
+}
+
+fn groups(found: lists::Groups, node: &Grouped, first: Option<i32>) -> Result<Groups> {
+    let most = page::size(first, DEFAULT_PAGE)?;
+    let complete = found.is_complete && found.groups.len() <= most;
+    let group = |group: lists::Group| Group { node: node.node(&group.value), value: group.value, count: group.count };
+    Ok(Groups { groups: found.groups.into_iter().take(most).map(group).collect(), complete })
+}
+
+fn periods(found: lists::Groups) -> ListActivity {
+    let count =
+        |group: lists::Group| Some(PeriodCount { start: start_of(group.value.parse().ok()?), count: group.count });
+    ListActivity { periods: found.groups.into_iter().filter_map(count).collect(), complete: found.is_complete }
+}
+
+pub(super) async fn threads(
+    ctx: &Context<'_>,
+    query: ThreadQuery,
+    by: ThreadGroup,
+    node: Grouped,
+    first: Option<i32>,
+) -> Result<Groups> {
+    groups(loaders::engine(ctx)?.group_threads(query, by).await?, &node, first)
+}
+
+pub(super) async fn thread_activity(ctx: &Context<'_>, query: ThreadQuery, by: ThreadGroup) -> Result<ListActivity> {
+    Ok(periods(loaders::engine(ctx)?.group_threads(query, by).await?))
+}
+
+pub(super) async fn discussions(
+    ctx: &Context<'_>,
+    query: DiscussionQuery,
+    by: DiscussionGroup,
+    first: Option<i32>,
+) -> Result<Groups> {
+    groups(loaders::engine(ctx)?.group_discussions(query, by).await?, &Grouped::People, first)
+}
+
+pub(super) async fn discussion_activity(
+    ctx: &Context<'_>,
+    query: DiscussionQuery,
+    by: DiscussionGroup,
+) -> Result<ListActivity> {
+    Ok(periods(loaders::engine(ctx)?.group_discussions(query, by).await?))
+}
+
+pub(super) async fn commits(
+    ctx: &Context<'_>,
+    query: CommitQuery,
+    by: CommitGroup,
+    node: Grouped,
+    first: Option<i32>,
+) -> Result<Groups> {
+    groups(loaders::engine(ctx)?.group_commits(query, by).await?, &node, first)
+}
+
+pub(super) async fn commit_activity(ctx: &Context<'_>, query: CommitQuery, by: CommitGroup) -> Result<ListActivity> {
+    Ok(periods(loaders::engine(ctx)?.group_commits(query, by).await?))
+}
+
+/// What happened in projects, or in all, in each period of a time.
+pub(super) async fn activity(
+    ctx: &Context<'_>,
+    projects: Vec<String>,
+    by: Period,
+    time: Option<DateRange>,
+) -> Result<Vec<Activity>> {
+    let time: TimeRange = range(time);
+    let found = loaders::engine(ctx)?.activity(projects, by.into(), time).await?;
+    // The newest ones.
+    let skipped = found.len().saturating_sub(lists::MAX_GROUPS);
+    Ok(found.into_iter().skip(skipped).map(Activity::from).collect())
+}

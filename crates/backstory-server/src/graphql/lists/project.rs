@@ -1,0 +1,108 @@
+//! The lists of a project.
+
+use async_graphql::{Context, Result};
+
+use super::{
+    super::release::{self, ReleaseConnection, ReleaseOrder},
+    BranchConnection, CodeEntityConnection, CommitConnection, DateRange, DiscussionConnection, DiscussionFilter,
+    DiscussionOrder, FileConnection, IssueConnection, MergeRequestConnection, PersonConnection, TagConnection,
+    TextFilter,
+    code::{self, CodeEntityFilter, CodeEntityOrder, FileFilter, FileOrder},
+    commits::{self, CommitFilter, CommitOrder},
+    discussions,
+    groups::{self, Activity, Period},
+    people::{self, PersonFilter, PersonOrder},
+    planning::{self, LabelConnection, LabelOrder, MilestoneConnection, MilestoneFilter, MilestoneOrder},
+    refs::{self, RefOrder},
+    threads::{self, IssueFilter, IssueOrder, MergeRequestFilter, MergeRequestOrder},
+};
+
+/// The lists of a project.
+pub(crate) struct ProjectLists {
+    path: String,
+}
+
+impl ProjectLists {
+    pub(in super::super) fn of(path: String) -> Self {
+        Self { path }
+    }
+}
+
+list_fields! {
+    impl ProjectLists as own, ctx {
+        /// Its issues, unless otherwise ordered the one that changed last first.
+        issues(filter: IssueFilter, order: IssueOrder, paging) -> IssueConnection {
+            let query = threads::within_project(threads::issue_query(filter, order), &own.path)?;
+            threads::issues(ctx, query, paging).await
+        }
+
+        /// Its merge requests, unless otherwise ordered the one that changed last first.
+        merge_requests(filter: MergeRequestFilter, order: MergeRequestOrder, paging) -> MergeRequestConnection {
+            let query = threads::within_project(threads::merge_request_query(filter, order), &own.path)?;
+            threads::merge_requests(ctx, query, paging).await
+        }
+
+        /// Its discussions with notes of people, unless otherwise ordered the one with the newest note first.
+        discussions(filter: DiscussionFilter, order: DiscussionOrder, paging) -> DiscussionConnection {
+            let query = discussions::within_project(discussions::discussion_query(filter, order), &own.path)?;
+            discussions::page_of(ctx, query, paging).await
+        }
+
+        /// Its commits, unless otherwise ordered the newest first.
+        commits(filter: CommitFilter, order: CommitOrder, paging) -> CommitConnection {
+            let query = commits::within_project(commits::commit_query(filter, order), &own.path)?;
+            commits::commits(ctx, query, paging).await
+        }
+
+        /// Its files at the indexed head, unless otherwise ordered the most central first.
+        files(filter: FileFilter, order: FileOrder, paging) -> FileConnection {
+            code::files(ctx, code::file_query(filter, order), Some(&own.path), paging).await
+        }
+
+        /// Its code entities at the indexed head, unless otherwise ordered the most central first.
+        entities(filter: CodeEntityFilter, order: CodeEntityOrder, paging) -> CodeEntityConnection {
+            code::entities(ctx, code::entity_query(filter, order), Some(&own.path), paging).await
+        }
+
+        /// People whom it knows, each once, with what they did in it; unless otherwise ordered by name.
+        people(filter: PersonFilter, order: PersonOrder, paging) -> PersonConnection {
+            people::people(ctx, filter, order, Some(&own.path), paging).await
+        }
+
+        /// Its branches that are indexed, unless otherwise ordered by name.
+        branches(filter: TextFilter, order: RefOrder, paging) -> BranchConnection {
+            refs::branches(ctx, &own.path, filter, order, paging).await
+        }
+
+        /// Its tags, unless otherwise ordered by name.
+        tags(filter: TextFilter, order: RefOrder, paging) -> TagConnection {
+            refs::tags(ctx, &own.path, filter, order, paging).await
+        }
+
+        /// Its releases and tags, unless otherwise ordered the latest first; of the latest 1,000.
+        releases(filter: TextFilter, order: ReleaseOrder, paging) -> ReleaseConnection {
+            release::releases(ctx, &own.path, filter, order, &paging).await
+        }
+
+        /// Its labels, unless otherwise ordered by name.
+        labels(filter: TextFilter, order: LabelOrder, paging) -> LabelConnection {
+            planning::labels(ctx, &own.path, filter, order, paging).await
+        }
+
+        /// Its milestones, unless otherwise ordered by number.
+        milestones(filter: MilestoneFilter, order: MilestoneOrder, paging) -> MilestoneConnection {
+            planning::milestones(ctx, &own.path, filter, order, paging).await
+        }
+    }
+    also {
+        /// What happened in it in each day, week or month, oldest first; the newest 1,000 periods in which anything did.
+        async fn activity(
+            &self,
+            ctx: &Context<'_>,
+            #[graphql(desc = "How long a period is.")] by: Period,
+            #[graphql(desc = "Only what happened then, in whole days.")] time: Option<DateRange>,
+        ) -> Result<Vec<Activity>> {
+            groups::activity(ctx, vec![self.path.clone()], by, time).await
+        }
+    }
+}

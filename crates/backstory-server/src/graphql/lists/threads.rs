@@ -1,0 +1,359 @@
+//! Lists of issues and of merge requests.
+
+use async_graphql::{Context, Enum, InputObject, Object, Result, connection::Connection};
+use backstory_engine::{
+    lists::{self, ThreadFilter, ThreadGroup, ThreadQuery, TimeRange},
+    model::id::ThreadKind,
+};
+
+use super::{
+    super::{issue::Issue, merge_request::MergeRequest, names::State, page, scalar::DateTime},
+    DateRange, OrderDirection, Paging, Totals, connection,
+    groups::{self, Grouped, Groups, ListActivity, Period},
+    range, restrict, user_names,
+};
+
+/// A page of issues.
+pub(crate) type IssueConnection = Connection<String, Issue, ThreadTotals>;
+/// A page of merge requests.
+pub(crate) type MergeRequestConnection = Connection<String, MergeRequest, ThreadTotals>;
+
+/// Labels that issues or merge requests have or do not have; names in any case.
+#[derive(InputObject)]
+pub(crate) struct LabelFilter {
+    /// One of these.
+    any: Option<Vec<String>>,
+    /// Each of these.
+    all: Option<Vec<String>>,
+    /// None of these.
+    none: Option<Vec<String>>,
+}
+
+/// What issues and merge requests can be filtered by.
+#[derive(Default, InputObject)]
+pub(crate) struct ThreadConditions {
+    /// Full paths of projects: they are of one of them.
+    projects: Option<Vec<String>>,
+    /// They are in one of these states.
+    states: Option<Vec<State>>,
+    /// User names: one of them opened them.
+    authors: Option<Vec<String>>,
+    /// User names: they are assigned to one of them.
+    assignees: Option<Vec<String>>,
+    /// Whether they are assigned to anybody.
+    assigned: Option<bool>,
+    /// User names: one of them opened them or wrote a note.
+    participants: Option<Vec<String>>,
+    /// User names: their text or their notes mention one of them.
+    mentions: Option<Vec<String>>,
+    /// Labels.
+    labels: Option<LabelFilter>,
+    /// Numbers of milestones within their projects: they are in one of them.
+    milestones: Option<Vec<u64>>,
+    /// When they were opened.
+    created: Option<DateRange>,
+    /// When they last changed.
+    updated: Option<DateRange>,
+    /// When they were closed.
+    closed: Option<DateRange>,
+    /// They have not changed since then.
+    stale_since: Option<DateTime>,
+    /// Whether they have discussions that can be resolved and are not.
+    unresolved: Option<bool>,
+    /// Whether an issue is closed by a merge request or commit of its project, or a merge request closes an issue of its
+    /// project.
+    linked: Option<bool>,
+}
+
+/// Which issues: those that meet all conditions.
+#[derive(Default, InputObject)]
+pub(crate) struct IssueFilter {
+    #[graphql(flatten)]
+    conditions: ThreadConditions,
+}
+
+/// Which merge requests: those that meet all conditions.
+#[derive(Default, InputObject)]
+pub(crate) struct MergeRequestFilter {
+    #[graphql(flatten)]
+    conditions: ThreadConditions,
+    /// User names: one of them was asked for a review or gave one.
+    reviewers: Option<Vec<String>>,
+    /// User names: one of them approved them.
+    approved_by: Option<Vec<String>>,
+    /// User names: none of them approved them.
+    not_approved_by: Option<Vec<String>>,
+    /// When they were merged.
+    merged: Option<DateRange>,
+    /// Whether they are drafts.
+    draft: Option<bool>,
+}
+
+impl From<ThreadConditions> for ThreadFilter {
+    fn from(of: ThreadConditions) -> Self {
+        let labels = of.labels.unwrap_or(LabelFilter { any: None, all: None, none: None });
+        let updated = range(of.updated);
+        let stale_since = of.stale_since.map(Into::into);
+        let to = updated.to.into_iter().chain(stale_since).min();
+        Self {
+            projects: of.projects.unwrap_or_default(),
+            states: of.states.into_iter().flatten().map(Into::into).collect(),
+            authors: user_names(of.authors),
+            assignees: user_names(of.assignees),
+            assigned: of.assigned,
+            participants: user_names(of.participants),
+            mentioned: user_names(of.mentions),
+            any_label: labels.any.unwrap_or_default(),
+            all_labels: labels.all.unwrap_or_default(),
+            no_label: labels.none.unwrap_or_default(),
+            milestones: of.milestones.unwrap_or_default(),
+            created: range(of.created),
+            updated: TimeRange { to, ..updated },
+            closed: range(of.closed),
+            unresolved: of.unresolved,
+            linked: of.linked,
+            ..Self::default()
+        }
+    }
+}
+
+impl From<MergeRequestFilter> for ThreadFilter {
+    fn from(of: MergeRequestFilter) -> Self {
+        Self {
+            reviewers: user_names(of.reviewers),
+            approvers: user_names(of.approved_by),
+            no_approver: user_names(of.not_approved_by),
+            merged: range(of.merged),
+            draft: of.draft,
+            ..Self::from(of.conditions)
+        }
+    }
+}
+
+/// What orders issues. Those that are not closed are in no list ordered by when they were.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+pub(crate) enum IssueOrderField {
+    /// When they last changed.
+    Updated,
+    /// When they were opened.
+    Created,
+    /// When they were closed.
+    Closed,
+    /// Their numbers.
+    Number,
+    /// How many notes they have.
+    Notes,
+}
+
+/// An order of issues.
+#[derive(Clone, Copy, InputObject)]
+pub(crate) struct IssueOrder {
+    /// What orders them.
+    field: IssueOrderField,
+    /// In which direction.
+    #[graphql(default_with = "OrderDirection::Descending")]
+    direction: OrderDirection,
+}
+
+/// What orders merge requests. Those that are not merged, or not closed, are in no list ordered by when they were.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+pub(crate) enum MergeRequestOrderField {
+    /// When they last changed.
+    Updated,
+    /// When they were opened.
+    Created,
+    /// When they were merged.
+    Merged,
+    /// When they were closed without a merge.
+    Closed,
+    /// Their numbers.
+    Number,
+    /// How many notes they have.
+    Notes,
+}
+
+/// An order of merge requests.
+#[derive(Clone, Copy, InputObject)]
+pub(crate) struct MergeRequestOrder {
+    /// What orders them.
+    field: MergeRequestOrderField,
+    /// In which direction.
+    #[graphql(default_with = "OrderDirection::Descending")]
+    direction: OrderDirection,
+}
+
+impl From<IssueOrderField> for lists::ThreadOrder {
+    fn from(field: IssueOrderField) -> Self {
+        match field {
+            IssueOrderField::Updated => Self::Updated,
+            IssueOrderField::Created => Self::Created,
+            IssueOrderField::Closed => Self::Closed,
+            IssueOrderField::Number => Self::Number,
+            IssueOrderField::Notes => Self::Notes,
+        }
+    }
+}
+
+impl From<MergeRequestOrderField> for lists::ThreadOrder {
+    fn from(field: MergeRequestOrderField) -> Self {
+        match field {
+            MergeRequestOrderField::Updated => Self::Updated,
+            MergeRequestOrderField::Created => Self::Created,
+            MergeRequestOrderField::Merged => Self::Merged,
+            MergeRequestOrderField::Closed => Self::Closed,
+            MergeRequestOrderField::Number => Self::Number,
+            MergeRequestOrderField::Notes => Self::Notes,
+        }
+    }
+}
+
+/// Requests issues.
+pub(super) fn issue_query(filter: Option<IssueFilter>, order: Option<IssueOrder>) -> ThreadQuery {
+    ThreadQuery {
+        kind: ThreadKind::Issue,
+        filter: filter.unwrap_or_default().conditions.into(),
+        order: order.map(|order| order.field.into()).unwrap_or_default(),
+        direction: order.map(|order| order.direction.into()).unwrap_or_default(),
+    }
+}
+
+/// Requests merge requests.
+pub(super) fn merge_request_query(filter: Option<MergeRequestFilter>, order: Option<MergeRequestOrder>) -> ThreadQuery {
+    ThreadQuery {
+        kind: ThreadKind::MergeRequest,
+        filter: filter.unwrap_or_default().into(),
+        order: order.map(|order| order.field.into()).unwrap_or_default(),
+        direction: order.map(|order| order.direction.into()).unwrap_or_default(),
+    }
+}
+
+/// Restricts a query to a project.
+pub(super) fn within_project(mut query: ThreadQuery, project: &str) -> Result<ThreadQuery> {
+    restrict(&mut query.filter.projects, "projects", project)?;
+    Ok(query)
+}
+
+/// Restricts a query to a milestone.
+///
+/// # Errors
+/// The filter names others.
+pub(super) fn within_milestone(query: ThreadQuery, project: &str, iid: u64) -> Result<ThreadQuery> {
+    let mut query = within_project(query, project)?;
+    if !query.filter.milestones.is_empty() {
+        return Err(page::invalid("this list is of one milestone; leave 'milestones' out of the filter").into());
+    }
+    query.filter.milestones = vec![iid];
+    Ok(query)
+}
+
+/// Restricts a query to a label.
+pub(super) fn with_label(query: ThreadQuery, project: &str, name: &str) -> Result<ThreadQuery> {
+    let mut query = within_project(query, project)?;
+    query.filter.all_labels.push(name.to_owned());
+    Ok(query)
+}
+
+/// A page of issues.
+pub(super) async fn issues(ctx: &Context<'_>, query: ThreadQuery, paging: Paging) -> Result<IssueConnection> {
+    let list = format!("issues {:?}", query.order);
+    let totals = ThreadTotals::of(query.clone());
+    connection(ctx, &list, query, &paging, totals, |row| Issue::new(row.id)).await
+}
+
+/// A page of merge requests.
+pub(super) async fn merge_requests(
+    ctx: &Context<'_>,
+    query: ThreadQuery,
+    paging: Paging,
+) -> Result<MergeRequestConnection> {
+    let list = format!("merge requests {:?}", query.order);
+    let totals = ThreadTotals::of(query.clone());
+    connection(ctx, &list, query, &paging, totals, |row| MergeRequest::new(row.id)).await
+}
+
+/// What issues and merge requests can be grouped by.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+pub(crate) enum ThreadGroupField {
+    /// Their states.
+    State,
+    /// Who opened them.
+    Author,
+    /// Who they are assigned to; one can be in several groups.
+    Assignee,
+    /// Who was asked for a review or gave one; one can be in several groups.
+    Reviewer,
+    /// Their labels; one can be in several groups.
+    Label,
+    /// Their milestones.
+    Milestone,
+}
+
+/// A time of an issue or merge request.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+pub(crate) enum ThreadTime {
+    /// When it was opened.
+    Created,
+    /// When it was merged.
+    Merged,
+    /// When it was closed.
+    Closed,
+}
+
+/// How long a list of issues or merge requests is, and how they are distributed.
+pub(crate) struct ThreadTotals {
+    totals: Totals,
+    query: ThreadQuery,
+}
+
+impl ThreadTotals {
+    fn of(query: ThreadQuery) -> Self {
+        Self { totals: Totals::of(query.clone()), query }
+    }
+
+    fn project(&self) -> Option<&String> {
+        if let [project] = self.query.filter.projects.as_slice() { Some(project) } else { None }
+    }
+}
+
+#[Object]
+impl ThreadTotals {
+    #[graphql(flatten)]
+    async fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// How many items of the list have each value, the most frequent first.
+    async fn group_by(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What to group by.")] field: ThreadGroupField,
+        #[graphql(desc = "Most groups, 0 to 100; 20 if absent.")] first: Option<i32>,
+    ) -> Result<Groups> {
+        let project = self.project();
+        let (by, node) = match field {
+            ThreadGroupField::State => (ThreadGroup::State, Grouped::Value),
+            ThreadGroupField::Author => (ThreadGroup::Author, Grouped::People),
+            ThreadGroupField::Assignee => (ThreadGroup::Assignee, Grouped::People),
+            ThreadGroupField::Reviewer => (ThreadGroup::Reviewer, Grouped::People),
+            ThreadGroupField::Label => (ThreadGroup::Label, Grouped::labels(project)),
+            ThreadGroupField::Milestone => (ThreadGroup::Milestone, Grouped::milestones(project)?),
+        };
+        groups::threads(ctx, self.query.clone(), by, node, first).await
+    }
+
+    /// How many items of the list there were in each day, week or month, oldest first. Periods without any are left out.
+    async fn activity(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How long a period is.")] by: Period,
+        #[graphql(desc = "Which time counts.", default_with = "ThreadTime::Created")] of: ThreadTime,
+    ) -> Result<ListActivity> {
+        let by = by.into();
+        let by = match of {
+            ThreadTime::Created => ThreadGroup::Created(by),
+            ThreadTime::Merged => ThreadGroup::Merged(by),
+            ThreadTime::Closed => ThreadGroup::Closed(by),
+        };
+        groups::thread_activity(ctx, self.query.clone(), by).await
+    }
+}

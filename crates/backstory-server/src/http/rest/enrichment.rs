@@ -1,0 +1,215 @@
+//! Addresses of the tool that enriches and searches files (`/api/enrich`, `/api/search`), with its names of fields.
+
+use axum::http::{Method, StatusCode};
+use backstory_engine::{
+    error::{Error, ErrorKind},
+    ledger::{JobKind, JobStatus},
+    model::{access::Scope, document_kind::DocumentKind, filter::Filter, text::echo},
+    repository::{ListRepositories, RepositoryStatus},
+    search::{HitSummary, SearchRequest},
+    worker::QueueJob,
+};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    prefer,
+    repositories::repository_of,
+    route::{Asked, Doc, Reply, Route, change, get},
+};
+use crate::http::Refusal;
+
+/// Hits of a search, unless a request asks for more or fewer.
+const DEFAULT_HITS: usize = 10;
+
+const fn doc(summary: &'static str, scope: Scope) -> Doc {
+    Doc { tag: "file search", summary, scope }
+}
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        change::<_, EnrichFile, Accepted, _, _>(
+            Method::POST,
+            "/api/enrich",
+            doc("Bring the index of a file's repository up to date", Scope::Sync),
+            StatusCode::ACCEPTED,
+            enrich,
+        )
+        .or(&[StatusCode::OK])
+        .waits(),
+        get::<_, Results, _, _>("/api/search", doc("Search, with what is known of each file", Scope::Read), search),
+    ]
+}
+
+/// A file to be indexed.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct EnrichFile {
+    /// Full path of the project.
+    repository: String,
+    /// An indexed branch; the default one if absent.
+    #[serde(rename = "ref")]
+    branch: Option<String>,
+    /// The commit that the caller has.
+    commit: Option<String>,
+    /// Path of the file.
+    path: String,
+    /// Hash of its content, as the caller has it. Files are compared by their git objects, so nothing is read twice.
+    content_hash: Option<String>,
+    /// Anything; handed back.
+    metadata: Option<Map<String, Value>>,
+}
+
+/// Work that was accepted.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Accepted {
+    /// Number of the job, whose state is at `/api/v1/jobs/{id}`.
+    id: String,
+    /// How the job stands.
+    status: JobStatus,
+    /// Full path of the project.
+    repository: String,
+    /// The branch that is indexed.
+    #[serde(rename = "ref")]
+    branch: Option<String>,
+    /// Path of the file.
+    path: String,
+    /// The commit that is indexed now.
+    indexed_commit: Option<String>,
+    /// Whether that is the commit that the caller has.
+    is_current: bool,
+    /// As it was given.
+    content_hash: Option<String>,
+    /// As it was given.
+    metadata: Option<Map<String, Value>>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct NoParameters {}
+
+async fn enrich(asked: Asked, _: NoParameters, file: EnrichFile) -> Result<Reply, Refusal> {
+    let repository = repository_of(&asked, &file.repository).await?;
+    check_branch(&repository, file.branch.as_deref())?;
+    let job = asked.answer(QueueJob { kind: JobKind::Sync, project: repository.project.clone() }).await?;
+    let (job, waited) = prefer::wait_for(&asked, job).await?;
+    let repository = if waited.is_some() { repository_of(&asked, &file.repository).await? } else { repository };
+    let indexed_commit = repository.head.map(|head| head.to_string());
+    let status = prefer::status_of(&job);
+    let accepted = Accepted {
+        id: job.id.to_string(),
+        status: job.status,
+        is_current: file.commit.is_some() && file.commit == indexed_commit,
+        indexed_commit,
+        repository: repository.project,
+        branch: file.branch.or(repository.default_branch),
+        path: file.path,
+        content_hash: file.content_hash,
+        metadata: file.metadata,
+    };
+    Reply::waited(status, &accepted, waited)
+}
+
+/// Refuses a branch or commit that is not indexed.
+fn check_branch(repository: &RepositoryStatus, branch: Option<&str>) -> Result<(), Refusal> {
+    let Some(branch) = branch else { return Ok(()) };
+    let name = branch.strip_prefix("refs/heads/").unwrap_or(branch);
+    let is_default = repository.default_branch.as_deref() == Some(name);
+    let is_head = repository.head.is_some_and(|head| head.to_string() == name);
+    if is_default || is_head || repository.indexed.iter().any(|tip| tip.branch == name) {
+        return Ok(());
+    }
+    let message = format!("'{}' is no indexed branch of {}", echo(name), repository.project);
+    Err(Error::new(ErrorKind::NotFound, message).with_hint("add the repository again with that branch").into())
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SearchParameters {
+    /// Words or a question.
+    query: String,
+    /// Most results, at most 100; 10 if absent.
+    limit: Option<usize>,
+    /// Full path of the project; all if absent.
+    repository: Option<String>,
+    /// An indexed branch of the repository.
+    #[serde(rename = "ref")]
+    branch: Option<String>,
+    /// Only files whose paths start with this, and commits that change them.
+    path_prefix: Option<String>,
+    /// Only with all of these labels.
+    #[serde(default)]
+    tags: Vec<String>,
+    /// Only of these kinds.
+    #[serde(default)]
+    kinds: Vec<DocumentKind>,
+}
+
+/// Ranked results.
+#[derive(Serialize, JsonSchema)]
+struct Results {
+    /// The best first.
+    items: Vec<ResultItem>,
+    /// What the reader must know.
+    warnings: Vec<String>,
+}
+
+/// A result.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ResultItem {
+    /// Its reference.
+    id: String,
+    /// Its kind.
+    kind: DocumentKind,
+    /// Full path of the project.
+    repository: String,
+    /// The indexed commit of its repository.
+    commit: Option<String>,
+    /// Path of the file, if it is in one.
+    path: Option<String>,
+    /// First and last line in the file.
+    lines: Option<(u32, u32)>,
+    /// Its title.
+    title: String,
+    /// The passage that answers best.
+    summary: String,
+    /// Labels.
+    tags: Vec<String>,
+    /// Its page.
+    url: Option<String>,
+    /// 0 to 1.
+    score: f32,
+    /// When it last changed.
+    updated_at: Timestamp,
+}
+
+async fn search(asked: Asked, parameters: SearchParameters) -> Result<Results, Refusal> {
+    let SearchParameters { query, limit, repository, branch, path_prefix, tags, kinds } = parameters;
+    let known = asked.answer(ListRepositories {}).await?;
+    if let (Some(name), Some(branch)) = (&repository, &branch) {
+        check_branch(&repository_of(&asked, name).await?, Some(branch))?;
+    }
+    let paths = path_prefix.into_iter().collect();
+    let filter = Filter { kinds, labels: tags, paths, project: repository, ..Filter::default() };
+    let limit = limit.unwrap_or(DEFAULT_HITS);
+    let found = asked.answer(SearchRequest { query, filter, limit, rerank: true, ..SearchRequest::default() }).await?;
+    let head = |project: &str| known.iter().find(|known| known.project == project)?.head.map(|head| head.to_string());
+    let items = found.hits.into_iter().map(|hit: HitSummary| ResultItem {
+        commit: head(&hit.project).filter(|_| hit.path.is_some()),
+        id: hit.id.to_string(),
+        kind: hit.kind,
+        repository: hit.project,
+        path: hit.path,
+        lines: hit.lines,
+        title: hit.title,
+        summary: hit.snippet,
+        tags: hit.labels,
+        url: hit.url,
+        score: hit.score,
+        updated_at: hit.updated_at,
+    });
+    Ok(Results { items: items.collect(), warnings: found.warnings })
+}

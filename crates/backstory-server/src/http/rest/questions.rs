@@ -1,0 +1,440 @@
+//! Questions: why, search, context packs, history, entities, people, the graph, lists of issues and merge requests.
+
+use std::collections::BTreeSet;
+
+use axum::{
+    http::{StatusCode, header},
+    response::IntoResponse,
+};
+use backstory_engine::{
+    code::{Change, EntityDetails, EntityRequest, HistoryRequest},
+    context::{About, ContextRequest, PrintedPack},
+    enrich::{Enrichments, GetEnrichments},
+    error::{Error, ErrorKind},
+    explore::{Neighborhood, NeighborhoodRequest, PathAnswer, PathRequest},
+    files::{FileRequest, FileText},
+    locate::LocateRequest,
+    model::{
+        access::Scope,
+        document_kind::DocumentKind,
+        document_type::DocumentType,
+        edge::Edge,
+        entity::State,
+        filter::Filter,
+        id::{NodeId, ThreadKind},
+        pack::{Format, Mode as PackMode},
+        text::echo,
+        time::parse_instant,
+    },
+    person::{DEFAULT_LISTED, DEFAULT_STALE_DAYS, PersonDetails, PersonRequest},
+    search::{HitSummary, Mode, SearchRequest, SearchResponse},
+    show::{NodeDetails, ShowRequest},
+    threads::{ListThreads, PageCursor, ThreadFilter, ThreadSummary},
+    trace::{DEFAULT_EARLIER, Trace, TraceRequest},
+};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    cursor::{self, Page},
+    route::{Asked, Doc, Reply, Route, get, get_as},
+};
+use crate::http::Refusal;
+
+/// Tokens of a context pack, unless a request asks for more or fewer.
+const DEFAULT_TOKENS: usize = 4_000;
+/// Most edges of a path, unless a request asks for more or fewer.
+const DEFAULT_LENGTH: usize = 6;
+/// Nodes of a neighborhood, unless a request asks for more or fewer.
+const DEFAULT_NEIGHBORS: usize = 100;
+
+const fn doc(tag: &'static str, summary: &'static str) -> Doc {
+    Doc { tag, summary, scope: Scope::Read }
+}
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        get::<_, Trace, _, _>(
+            "/api/v1/why",
+            doc("questions", "Why is this code, issue or merge request as it is?"),
+            why,
+        ),
+        get::<_, SearchResponse<HitSummary>, _, _>("/api/v1/search", doc("questions", "Search everything"), search),
+        get_as::<_, PrintedPack, _, _>(
+            "/api/v1/context",
+            doc("questions", "Everything to know about a question or a place, within a budget of tokens"),
+            &["text/markdown"],
+            context,
+        ),
+        get::<_, Page<Change>, _, _>("/api/v1/history", doc("questions", "What changed a file or symbol"), history),
+        get::<_, Page<EntityDetails>, _, _>("/api/v1/entities", doc("code", "Code entities of a name"), entities),
+        get::<_, PersonDetails, _, _>(
+            "/api/v1/people/{name}",
+            doc("nodes", "A person: what waits for them and what they did"),
+            person,
+        ),
+        get::<_, Node, _, _>(
+            "/api/v1/nodes/{*id}",
+            doc("nodes", "An issue, a merge request, a discussion, a commit, a file, an entity or a person"),
+            node,
+        ),
+        get::<_, Enrichments, _, _>(
+            "/api/v1/enrichments/{*id}",
+            doc("nodes", "What language models wrote about an issue, a merge request or a commit"),
+            enrichments,
+        ),
+        get::<_, Page<ThreadSummary>, _, _>("/api/v1/issues", doc("lists", "Issues, the last changed first"), issues),
+        get::<_, Page<ThreadSummary>, _, _>(
+            "/api/v1/merge-requests",
+            doc("lists", "Merge requests, the last changed first"),
+            merge_requests,
+        ),
+        get::<_, Neighborhood, _, _>(
+            "/api/v1/graph/neighbors",
+            doc("graph", "The nodes around one, and the edges between them"),
+            neighbors,
+        ),
+        get::<_, PathAnswer, _, _>("/api/v1/graph/path", doc("graph", "The shortest way between two nodes"), path),
+    ]
+}
+
+/// A time as people write it: a day, a month, a year or an instant.
+fn instant(text: Option<String>) -> Result<Option<Timestamp>, Refusal> {
+    let parse = |text: String| parse_instant(&text).map_err(|wrong| Error::new(ErrorKind::Invalid, wrong));
+    Ok(text.map(parse).transpose()?)
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct WhyParameters {
+    /// `src/a.rs:42`, `src/a.rs:40-60`, `src/a.rs#login`, a commit, `#12`, `!7` or `acme/shop!7`.
+    target: String,
+    /// Full path of the project; the only one if absent.
+    project: Option<String>,
+    /// Branch, tag or commit; the indexed head if absent.
+    rev: Option<String>,
+    /// Most earlier versions.
+    earlier: Option<usize>,
+}
+
+async fn why(asked: Asked, parameters: WhyParameters) -> Result<Trace, Refusal> {
+    let WhyParameters { target, project, rev, earlier } = parameters;
+    let location = asked.answer(LocateRequest { text: target, project }).await?;
+    let earlier = earlier.unwrap_or(DEFAULT_EARLIER);
+    asked.answer(TraceRequest { project: location.project, target: location.target, rev, earlier }).await
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct SearchParameters {
+    /// Words or a question.
+    query: String,
+    /// Full path of the project that short references are of, and the only one that is searched; all if absent.
+    project: Option<String>,
+    /// Only these projects.
+    #[serde(default)]
+    projects: Vec<String>,
+    /// Only what is at most two edges from one of these nodes.
+    #[serde(default)]
+    near: Vec<NodeId>,
+    /// Only documents of these kinds.
+    #[serde(default)]
+    kinds: Vec<DocumentKind>,
+    /// Only by any of these.
+    #[serde(default)]
+    authors: Vec<String>,
+    /// Only with all of these labels.
+    #[serde(default)]
+    labels: Vec<String>,
+    /// Only files whose paths begin in one of these ways, and commits that change such.
+    #[serde(default)]
+    paths: Vec<String>,
+    /// Only files in any of these languages, and commits that change such: `rust`, `c++`.
+    #[serde(default)]
+    languages: Vec<String>,
+    /// Only documents of these types: `spec`, `contract` and `adr` are those that govern.
+    #[serde(default)]
+    document_types: Vec<DocumentType>,
+    /// Only in this state.
+    state: Option<State>,
+    /// Created at or after: `2024-03-15`, `2024-03`, `2024` or an instant.
+    after: Option<String>,
+    /// Created before.
+    before: Option<String>,
+    /// None of these documents.
+    #[serde(default)]
+    exclude: Vec<String>,
+    /// What the query is compared with.
+    mode: Option<Mode>,
+    /// Most hits; 10 if absent.
+    limit: Option<usize>,
+    /// `next` of the previous page.
+    cursor: Option<String>,
+    /// Whether to count the candidates by project, kind, author, label and path.
+    facets: Option<bool>,
+    /// Whether to tell every candidate with its ranks.
+    explain: Option<bool>,
+}
+
+async fn search(asked: Asked, parameters: SearchParameters) -> Result<SearchResponse<HitSummary>, Refusal> {
+    let filter = Filter {
+        kinds: parameters.kinds,
+        authors: parameters.authors,
+        labels: parameters.labels,
+        paths: parameters.paths,
+        languages: parameters.languages,
+        document_types: parameters.document_types,
+        after: instant(parameters.after)?,
+        before: instant(parameters.before)?,
+        project: parameters.project,
+        projects: parameters.projects,
+        nodes: Vec::new(),
+        state: parameters.state,
+        exclude: parameters.exclude,
+    };
+    let request = SearchRequest {
+        query: parameters.query,
+        filter,
+        near: parameters.near,
+        mode: parameters.mode.unwrap_or_default(),
+        limit: parameters.limit.unwrap_or(10),
+        after: parameters.cursor,
+        rerank: true,
+        facets: parameters.facets.unwrap_or_default(),
+        explain: parameters.explain.unwrap_or_default(),
+        ..SearchRequest::default()
+    };
+    asked.answer(request).await
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ContextParameters {
+    /// A question.
+    query: Option<String>,
+    /// Or a place, as in `/api/v1/why`.
+    target: Option<String>,
+    /// Full path of the project; all if absent.
+    project: Option<String>,
+    /// Only code and documents whose path starts with this.
+    path: Option<String>,
+    /// Most tokens; 4,000 if absent.
+    tokens: Option<usize>,
+    /// `all`, or `governing_docs_only` for specifications, contracts and recorded decisions.
+    mode: Option<PackMode>,
+    /// `json` or `markdown`.
+    format: Option<Format>,
+    /// Whether it shows changes; true if absent.
+    diffs: Option<bool>,
+    /// Whether it names tests; true if absent.
+    tests: Option<bool>,
+    /// Id of the state of the index that it must be made from; the current one if absent.
+    snapshot: Option<String>,
+}
+
+async fn context(asked: Asked, parameters: ContextParameters) -> Result<Reply, Refusal> {
+    let about = match (parameters.query, parameters.target) {
+        (Some(query), None) => About::Query(query),
+        (None, Some(text)) => {
+            let location = asked.answer(LocateRequest { text, project: parameters.project.clone() }).await?;
+            About::Target { target: location.target, rev: None }
+        }
+        _ => return Err(Error::new(ErrorKind::Invalid, "name either 'query' or 'target'").into()),
+    };
+    let format = parameters.format.unwrap_or_default();
+    let request = ContextRequest {
+        about,
+        filter: Filter { project: parameters.project, ..Filter::default() },
+        path: parameters.path,
+        near: Vec::new(),
+        ranking: None,
+        mode: parameters.mode.unwrap_or_default(),
+        format,
+        tokens: parameters.tokens.unwrap_or(DEFAULT_TOKENS),
+        diffs: parameters.diffs.unwrap_or(true),
+        tests: parameters.tests.unwrap_or(true),
+        snapshot: parameters.snapshot,
+    };
+    let pack = asked.answer(request).await?;
+    // The bytes whose tokens were counted.
+    Ok(match format {
+        Format::Json => Reply::Json(StatusCode::OK, pack.text),
+        Format::Markdown => {
+            Reply::Other(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], pack.text).into_response())
+        }
+    })
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct HistoryParameters {
+    /// A file or symbol: `src/a.rs`, `src/a.rs#login`, or with its project.
+    target: String,
+    /// Full path of the project; the only one if absent.
+    project: Option<String>,
+    /// Most changes, 1 to 100; 20 if absent.
+    #[schemars(range(min = 1, max = 100))]
+    limit: Option<usize>,
+    /// `next` of the previous page.
+    cursor: Option<String>,
+}
+
+async fn history(asked: Asked, parameters: HistoryParameters) -> Result<Page<Change>, Refusal> {
+    let location = asked.answer(LocateRequest { text: parameters.target, project: parameters.project }).await?;
+    let missing = || Error::new(ErrorKind::Invalid, "only files and symbols have a history").with_hint("name one");
+    let id = location.code_id().ok_or_else(missing)?;
+    let skip: usize = cursor::decode(parameters.cursor.as_deref())?.unwrap_or_default();
+    let limit = cursor::limit(parameters.limit)?;
+    let history = asked.answer(HistoryRequest { id, skip, limit }).await?;
+    let next = history.has_more.then(|| cursor::encode(&(skip + history.changes.len())));
+    Ok(Page { items: history.changes, next })
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct EntityParameters {
+    /// Its name, or a part of that.
+    name: String,
+    /// Full path of the project; all if absent.
+    project: Option<String>,
+    /// Most entities, 1 to 100; 20 if absent.
+    #[schemars(range(min = 1, max = 100))]
+    limit: Option<usize>,
+}
+
+async fn entities(asked: Asked, parameters: EntityParameters) -> Result<Page<EntityDetails>, Refusal> {
+    let EntityParameters { name, project, limit } = parameters;
+    let limit = cursor::limit(limit)?;
+    Ok(Page::whole(asked.answer(EntityRequest { name, project, limit }).await?))
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct NameParameter {
+    /// User name, or the address that commits name.
+    name: String,
+}
+
+async fn person(asked: Asked, parameters: NameParameter) -> Result<PersonDetails, Refusal> {
+    find_person(&asked, parameters.name).await
+}
+
+async fn find_person(asked: &Asked, name: String) -> Result<PersonDetails, Refusal> {
+    let (stale_days, limit) = (DEFAULT_STALE_DAYS, DEFAULT_LISTED);
+    asked.answer(PersonRequest { name, projects: Vec::new(), after: None, before: None, stale_days, limit }).await
+}
+
+/// What is known of a node.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Node {
+    /// An issue, a merge request, a discussion or a commit.
+    Item(Box<NodeDetails>),
+    /// A file at the indexed head.
+    File(Box<FileText>),
+    /// A code entity.
+    Entity(Box<EntityDetails>),
+    /// A person.
+    Person(Box<PersonDetails>),
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct NodeParameter {
+    /// `acme/shop#12`, `acme/shop!7`, `acme/shop@1a2b3c4`, `acme/shop:src/a.rs`, with `#` written as `%23`.
+    id: String,
+}
+
+async fn enrichments(asked: Asked, parameters: NodeParameter) -> Result<Enrichments, Refusal> {
+    asked.answer(GetEnrichments { id: node_id(&parameters.id)? }).await
+}
+
+fn node_id(text: &str) -> Result<NodeId, Refusal> {
+    Ok(text.parse::<NodeId>().map_err(|error| Error::new(ErrorKind::Invalid, error.to_string()))?)
+}
+
+async fn node(asked: Asked, parameters: NodeParameter) -> Result<Node, Refusal> {
+    match node_id(&parameters.id)? {
+        NodeId::File { project, path } => {
+            let request = FileRequest { project: Some(project), path, ..FileRequest::default() };
+            Ok(Node::File(Box::new(asked.answer(request).await?)))
+        }
+        id @ NodeId::Entity { .. } => {
+            let found = asked.answer(EntityRequest { name: id.to_string(), project: None, limit: 1 }).await?;
+            let missing = || Error::new(ErrorKind::NotFound, format!("there is no {}", echo(&parameters.id)));
+            Ok(Node::Entity(Box::new(found.into_iter().next().ok_or_else(missing)?)))
+        }
+        NodeId::Person(name) => Ok(Node::Person(Box::new(find_person(&asked, name).await?))),
+        id => Ok(Node::Item(Box::new(asked.answer(ShowRequest { id }).await?))),
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ThreadParameters {
+    /// Full path of the project; all if absent.
+    project: Option<String>,
+    /// Only in this state.
+    state: Option<State>,
+    /// Only by this user.
+    author: Option<String>,
+    /// Only with this label.
+    label: Option<String>,
+    /// Most items, 1 to 100; 20 if absent.
+    #[schemars(range(min = 1, max = 100))]
+    limit: Option<usize>,
+    /// `next` of the previous page.
+    cursor: Option<String>,
+}
+
+async fn issues(asked: Asked, parameters: ThreadParameters) -> Result<Page<ThreadSummary>, Refusal> {
+    threads(asked, ThreadKind::Issue, parameters).await
+}
+
+async fn merge_requests(asked: Asked, parameters: ThreadParameters) -> Result<Page<ThreadSummary>, Refusal> {
+    threads(asked, ThreadKind::MergeRequest, parameters).await
+}
+
+async fn threads(asked: Asked, kind: ThreadKind, parameters: ThreadParameters) -> Result<Page<ThreadSummary>, Refusal> {
+    let ThreadParameters { project, state, author, label, limit, cursor } = parameters;
+    let after: Option<PageCursor> = cursor::decode(cursor.as_deref())?;
+    let filter = ThreadFilter { project, state, author, label };
+    let limit = cursor::limit(limit)?;
+    let list = asked.answer(ListThreads { kind, filter, limit, after }).await?;
+    Ok(Page { next: list.next.as_ref().map(cursor::encode), items: list.threads })
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct NeighborParameters {
+    /// The node.
+    id: String,
+    /// Most edges between it and another, 1 to 3; 1 if absent.
+    depth: Option<usize>,
+    /// Which edges are followed; all if absent.
+    #[serde(default)]
+    edges: BTreeSet<Edge>,
+    /// Most nodes; 100 if absent.
+    limit: Option<usize>,
+}
+
+async fn neighbors(asked: Asked, parameters: NeighborParameters) -> Result<Neighborhood, Refusal> {
+    let request = NeighborhoodRequest {
+        id: node_id(&parameters.id)?,
+        depth: parameters.depth.unwrap_or(1),
+        edges: parameters.edges,
+        limit: parameters.limit.unwrap_or(DEFAULT_NEIGHBORS),
+    };
+    asked.answer(request).await
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct PathParameters {
+    /// Where it begins.
+    from: String,
+    /// Where it ends.
+    to: String,
+    /// Which edges are followed; all if absent.
+    #[serde(default)]
+    edges: BTreeSet<Edge>,
+    /// Most edges, 1 to 8; 6 if absent.
+    max_length: Option<usize>,
+}
+
+async fn path(asked: Asked, parameters: PathParameters) -> Result<PathAnswer, Refusal> {
+    let PathParameters { from, to, edges, max_length } = parameters;
+    let (from, to) = (node_id(&from)?, node_id(&to)?);
+    asked.answer(PathRequest { from, to, edges, max_length: max_length.unwrap_or(DEFAULT_LENGTH) }).await
+}

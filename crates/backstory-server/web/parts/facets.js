@@ -1,0 +1,88 @@
+// Filters of a search: what is set, as chips that can be taken off, and what could be set, with counts.
+
+import { html, classes } from "./html.js";
+import { Icon } from "./icons.js";
+import { kindName } from "./ref.js";
+import { place, setQuery } from "../router.js";
+
+/** Values of a facet that are shown. */
+const SHOWN = 8;
+/** States, and years since when, that can be chosen. */
+const STATES = ["opened", "merged", "closed"];
+const YEARS = 6;
+/** @type {Record<string, string>} */
+const TITLES = { kind: "Kind", project: "Project", author: "Author", label: "Label", path: "Path" };
+/** Filters that hold one value only. */
+const SINGLE = new Set(["project", "state", "year", "path"]);
+
+/**
+ * What could be set, with counts over the candidates of the search.
+ * @param {{counted: any}} props
+ */
+export function Facets({ counted }) {
+    const facets = (counted?.facets ?? []).filter((/** @type {any} */ facet) => facet.values.length > 1 || isSet(facet.name));
+    const thisYear = new Date().getFullYear();
+    return html`<div class="facets" role="group" aria-label="Filters">
+        ${facets.map((/** @type {any} */ facet) => html`<section><h2 class="side-title">${TITLES[facet.name] ?? facet.name}</h2><ul>${facet.values.slice(0, SHOWN).map((/** @type {any} */ one) => html`
+            <${Value} name=${facet.name} value=${one.value} label=${facet.name === "kind" ? kindName(one.value) : one.value} count=${one.count} />`)}</ul></section>`)}
+        <section><h2 class="side-title">State</h2><ul>${STATES.map((state) => html`<${Value} name="state" value=${state} label=${state === "opened" ? "open" : state} />`)}</ul></section>
+        <section><h2 class="side-title">Since</h2><ul>${Array.from({ length: YEARS }, (_, back) => String(thisYear - back)).map((year) => html`<${Value} name="year" value=${year} label=${year} />`)}</ul></section>
+        ${counted && html`<p class="muted small">Counts are of ${counted.is_lower_bound ? "the best " : "all "}${counted.documents.toLocaleString("en")} candidates.</p>`}
+    </div>`;
+}
+
+/** @param {{name: string, value: string, label: string, count?: number}} props */
+function Value({ name, value, label, count }) {
+    return html`<li><button type="button" class="facet" aria-pressed=${has(name, value)} onClick=${() => toggle(name, value)}><span class="cut">${label}</span>
+        ${count !== undefined && html`<span class="count">${count.toLocaleString("en")}</span>`}</button></li>`;
+}
+
+/** What is set, each to be taken off with a click. */
+export function Chips() {
+    const query = place.value.query;
+    const chips = [];
+    for (const name of ["kind", "project", "author", "state", "label", "path", "after", "before", "near", "exclude"]) {
+        for (const value of (query.get(name) ?? "").split(",").filter(Boolean)) chips.push({ name, value });
+    }
+    const mode = query.get("mode") ?? "hybrid";
+    return html`<div class="row chips no-print">
+        ${["hybrid", "lexical", "semantic"].map((value) => html`<button type="button" class="chip" aria-pressed=${mode === value}
+            onClick=${() => setQuery({ mode: value === "hybrid" ? null : value })}>${{ hybrid: "Words and meaning", lexical: "Words", semantic: "Meaning" }[value]}</button>`)}
+        <${PathField} />
+        ${chips.map(({ name, value }) => html`<button type="button" class=${classes("chip")} aria-pressed="true" title="Take this filter off" onClick=${() => toggle(name, value)}
+            ><span class="muted">${name}</span> ${name === "kind" ? kindName(value) : value} <${Icon} name="close" /></button>`)}
+    </div>`;
+}
+
+function PathField() {
+    return html`<form class="path-filter" onSubmit=${(/** @type {any} */ event) => {
+        event.preventDefault();
+        setQuery({ path: event.target.elements.path.value.trim() || null });
+        event.target.reset();
+    }}><input name="path" type="text" placeholder="below a path" aria-label="Only below a path" spellcheck=${false} /></form>`;
+}
+
+/** @param {string} name */
+function isSet(name) {
+    return Boolean(place.value.query.get(name === "year" ? "after" : name));
+}
+
+/**
+ * @param {string} name
+ * @param {string} value
+ */
+function has(name, value) {
+    if (name === "year") return place.value.query.get("after") === `${value}-01-01`;
+    return (place.value.query.get(name) ?? "").split(",").includes(value);
+}
+
+/**
+ * @param {string} name
+ * @param {string} value
+ */
+function toggle(name, value) {
+    if (name === "year") return setQuery({ after: has(name, value) ? null : `${value}-01-01` });
+    const now = (place.value.query.get(name) ?? "").split(",").filter(Boolean);
+    const next = now.includes(value) ? now.filter((other) => other !== value) : SINGLE.has(name) ? [value] : [...now, value];
+    setQuery({ [name]: next.join(",") || null });
+}

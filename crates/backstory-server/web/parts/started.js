@@ -1,0 +1,76 @@
+// Work that a button started: a job of the queue or a task, and where it stands until its end.
+
+import { html, useEffect, useState } from "./html.js";
+import { Change } from "./change.js";
+import { sentence } from "./state.js";
+import { took } from "./time.js";
+import { ask, changed, useAsk } from "../api.js";
+
+/** Milliseconds between two looks. */
+const LOOK = 1000;
+/** @type {Record<string, string>} */
+const TASKS = { sync: "Sync", embed: "Vectors", rebuild: "Rebuild", enrich: "Enrichment", forget: "Forgetting" };
+
+/**
+ * What a kind of task is called.
+ * @param {string} kind
+ */
+export function taskName(kind) {
+    return TASKS[kind] ?? kind;
+}
+
+/** What is not at its end. */
+const GOING = ["queued", "running"];
+
+/**
+ * Where a job or a task stands.
+ * @param {{kind: "job" | "task", id: number, then?: () => void}} props `then`: what is done at its end
+ */
+export function Started({ kind, id, then }) {
+    const [ended, setEnded] = useState(false);
+    const asked = useAsk(kind, { id }, { every: ended ? undefined : LOOK });
+    const work = asked.answer?.id === id ? asked.answer : null;
+    const isEnded = work !== null && !GOING.includes(work.status);
+    useEffect(() => {
+        if (!isEnded || ended) return;
+        setEnded(true);
+        changed();
+        then?.();
+    }, [isEnded]);
+    if (asked.error) return html`<p class="started small change-error" role="alert">${sentence(asked.error.message)}</p>`;
+    if (!work) return html`<p class="started small muted" role="status">Queued</p>`;
+    const progress = kind === "job" ? work.task : work;
+    const error = typeof work.error === "string" ? work.error : work.error?.message;
+    return html`<p class="started small" role="status"><span class=${`badge ${work.status}`}>${work.status}</span>
+        <a href="/ui/jobs">${kind} ${id}</a> <span class="muted">${work.kind}${isEnded ? "" : ` ${step(progress)}`}${isEnded && work.started_at && work.finished_at ? `, ${took(Date.parse(work.finished_at) - Date.parse(work.started_at))}` : ""}</span>
+        ${error && html`<span class="change-error">${sentence(error)} ${work.error?.hint ? sentence(work.error.hint) : ""}</span>`}</p>`;
+}
+
+/** @param {any} progress */
+function step(progress) {
+    if (!progress?.phase) return "";
+    const counts = progress.total ? ` ${progress.done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}` : "";
+    return `${progress.phase}${counts}`;
+}
+
+/**
+ * A button that queues a job for a project, and where that job stands.
+ * @param {{project: string, kind: "sync" | "full", label: string, icon?: string, confirm?: string, then?: () => void}} props
+ */
+export function QueueButton({ project, kind, label, icon, confirm, then }) {
+    const [job, setJob] = useState(/** @type {number | null} */ (null));
+    return html`<${Change} label=${label} icon=${icon} confirm=${confirm} done="The job is queued" run=${() => ask("queue-job", { kind, project })}
+            then=${(/** @type {any} */ queued) => setJob(queued.id)} />
+        ${job !== null && html`<${Started} key=${job} kind="job" id=${job} then=${then} />`}`;
+}
+
+/**
+ * A button that has a language model classify commits and note decisions of a project.
+ * @param {{project: string, then?: () => void}} props
+ */
+export function EnrichButton({ project, then }) {
+    const [task, setTask] = useState(/** @type {number | null} */ (null));
+    return html`<${Change} label="Enrich" icon="model" title="Have the language model note decisions of this project's discussions and classify its commits"
+            run=${() => ask("enrich", { projects: [project], what: null, limit: null })} then=${(/** @type {any} */ begun) => setTask(begun.id)} />
+        ${task !== null && html`<${Started} key=${task} kind="task" id=${task} then=${then} />`}`;
+}

@@ -1,0 +1,281 @@
+//! Index statistics: counts of documents and passages, which documents still need vectors, and how often words occur.
+//!
+//! They are loaded once and kept up to date by every write, because every search reports them. Everything is counted for
+//! each project, and there for confidential documents apart, and summed over what a request may see: so what is not
+//! visible changes no answer.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use backstory_model::{filter::DocumentKind, terms::TermId, visibility::Visibility};
+use futures::TryStreamExt as _;
+use lancedb::Table;
+
+use super::{
+    columns::Columns,
+    error::IndexError,
+    facts::Facts,
+    places::Places,
+    quantized::{QUANTIZED_COLUMNS, QuantizedPassages},
+    rows::{Filterable, filterables},
+    schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, IMPORTANCE, TERMS, WORD_TOTAL, WORDS},
+    tables::stream,
+    types::{Coverage, KindCoverage, PendingDocument, Projects},
+    words::{DocumentWords, WordStatistics, document_words},
+};
+
+/// Counts of documents, the documents that need vectors, and what searches must know of every one.
+#[derive(Debug, Default)]
+pub(super) struct IndexStats {
+    groups: BTreeMap<GroupKey, GroupStats>,
+    pending: BTreeMap<String, PendingDocument>,
+    pub(super) facts: Facts,
+    pub(super) quantized: QuantizedPassages,
+}
+
+/// Project of documents, and whether they are confidential.
+type GroupKey = (String, bool);
+
+/// What is counted of documents that are visible to the same callers.
+#[derive(Debug, Default)]
+struct GroupStats {
+    tallies: BTreeMap<DocumentKind, KindCounts>,
+    passages: u64,
+    /// In how many documents each term occurs.
+    frequencies: HashMap<TermId, u32>,
+    /// In how many documents each word of full-text search occurs.
+    word_frequencies: HashMap<TermId, u32>,
+    /// How many words the documents have together.
+    words: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct KindCounts {
+    documents: u64,
+    pending: u64,
+}
+
+/// Index statistics and what was found amiss while it was taken.
+pub(super) struct Found {
+    pub(super) stats: IndexStats,
+    /// Documents, there or not, with passages of a text that is not their current one: an interrupted write left them.
+    pub(super) stale: Vec<String>,
+}
+
+impl IndexStats {
+    /// Reads both tables. `passages` is `None` if its vectors are of another model.
+    pub(super) async fn take(
+        (documents, places): (&Table, &Places),
+        passages: Option<(&Table, &Places)>,
+    ) -> Result<Found, IndexError> {
+        let (mut hashes, mut stale) = (HashMap::new(), HashSet::new());
+        let mut stats = Self::default();
+        if let Some((passages, places)) = passages {
+            let selected: Vec<&str> = QUANTIZED_COLUMNS.into_iter().chain([CONTENT_HASH]).collect();
+            let mut batches = stream(passages, &selected).await?;
+            while let Some(batch) = batches.try_next().await.map_err(IndexError::store("read a table"))? {
+                places.learn(&batch)?;
+                stats.quantized.add(&batch)?;
+                let columns = Columns(&batch);
+                let of = columns.text(DOCUMENT)?.iter().flatten().zip(columns.text(CONTENT_HASH)?.iter().flatten());
+                for (document, hash) in of {
+                    let known = hashes.entry(document.to_owned()).or_insert_with(|| hash.to_owned());
+                    if known != hash {
+                        stale.insert(document.to_owned());
+                    }
+                }
+            }
+        }
+        let own = [ID, CONTENT_HASH, TERMS, WORDS, WORD_TOTAL, IMPORTANCE];
+        let selected: Vec<&str> = own.into_iter().chain(FILTER_COLUMNS).collect();
+        let mut batches = stream(documents, &selected).await?;
+        while let Some(batch) = batches.try_next().await.map_err(IndexError::store("read a table"))? {
+            places.learn(&batch)?;
+            let columns = Columns(&batch);
+            let [ids, contents] = [columns.text(ID)?, columns.text(CONTENT_HASH)?];
+            let importance = columns.float(IMPORTANCE)?;
+            for (row, (of, words)) in filterables(&batch)?.into_iter().zip(document_words(&batch)?).enumerate() {
+                stats.add(ids.value(row), &of, &words);
+                stats.facts.insert(ids.value(row), &of, importance.value(row), contents.value(row))?;
+                let document = PendingDocument {
+                    id: ids.value(row).to_owned(),
+                    kind: of.kind,
+                    project: of.project,
+                    thread: of.thread,
+                    content_hash: contents.value(row).to_owned(),
+                };
+                match hashes.remove(&document.id) {
+                    Some(hash) if hash == document.content_hash && !stale.contains(&document.id) => {}
+                    found => {
+                        stale.extend(found.map(|_| document.id.clone()));
+                        stats.add_pending(document);
+                    }
+                }
+            }
+        }
+        // What is left has passages, but is no document.
+        stale.extend(hashes.into_keys());
+        let mut stale: Vec<_> = stale.into_iter().collect();
+        stale.sort_unstable();
+        Ok(Found { stats, stale })
+    }
+
+    fn group(&mut self, project: &str, confidential: bool) -> &mut GroupStats {
+        self.groups.entry((project.to_owned(), confidential)).or_default()
+    }
+
+    /// The group of a document that is there.
+    fn group_of(&mut self, id: &str) -> Option<&mut GroupStats> {
+        let facts = self.facts.get(id)?;
+        self.groups.get_mut(&(facts.project.to_string(), facts.confidential))
+    }
+
+    fn visible<'a>(
+        &'a self,
+        projects: Projects<'a>,
+        visibility: &'a Visibility,
+    ) -> impl Iterator<Item = &'a GroupStats> {
+        let is_visible = move |(project, confidential): &GroupKey| {
+            visibility.allows(project, *confidential) && projects.contain(project)
+        };
+        self.groups.iter().filter(move |(key, _)| is_visible(key)).map(|(_, group)| group)
+    }
+
+    /// Counts a document that is new, or is there with other content. Its passages stay counted.
+    pub(super) fn add(&mut self, id: &str, of: &Filterable, words: &DocumentWords) {
+        let passages = self.quantized.count(id);
+        let is_pending = self.pending.contains_key(id);
+        let group = self.group(&of.project, of.confidential);
+        let tally = group.tallies.entry(of.kind).or_default();
+        tally.documents += 1;
+        tally.pending += u64::from(is_pending);
+        group.passages += passages;
+        group.words += words.total;
+        for (counts, found) in [(&mut group.frequencies, &words.terms), (&mut group.word_frequencies, &words.words)] {
+            for term in found {
+                *counts.entry(*term).or_default() += 1;
+            }
+        }
+    }
+
+    /// Takes a document out of the counts, which is gone or [added](Self::add) again as it is by now.
+    pub(super) fn remove(&mut self, id: &str, of: &Filterable, words: &DocumentWords) {
+        let passages = self.quantized.count(id);
+        let is_pending = self.pending.contains_key(id);
+        let key = (of.project.clone(), of.confidential);
+        let Some(group) = self.groups.get_mut(&key) else { return };
+        let tally = group.tallies.entry(of.kind).or_default();
+        tally.documents = tally.documents.saturating_sub(1);
+        tally.pending = tally.pending.saturating_sub(u64::from(is_pending));
+        group.passages = group.passages.saturating_sub(passages);
+        group.words = group.words.saturating_sub(words.total);
+        for (counts, found) in [(&mut group.frequencies, &words.terms), (&mut group.word_frequencies, &words.words)] {
+            for term in found {
+                if let Some(count) = counts.get_mut(term) {
+                    *count -= 1;
+                    if *count == 0 {
+                        counts.remove(term);
+                    }
+                }
+            }
+        }
+    }
+
+    /// In how many of the visible documents of projects a term occurs.
+    pub(super) fn frequency(&self, projects: Projects<'_>, visibility: &Visibility, term: TermId) -> u64 {
+        let counts = self.visible(projects, visibility).filter_map(|group| group.frequencies.get(&term));
+        counts.map(|count| u64::from(*count)).sum()
+    }
+
+    /// How often words of full-text search occur in all visible documents.
+    pub(super) fn word_statistics(&self, visibility: &Visibility, words: &[TermId]) -> WordStatistics {
+        let visible = || self.visible(Projects::All, visibility);
+        let frequency = |word: &TermId| {
+            let counts = visible().filter_map(|group| group.word_frequencies.get(word));
+            (*word, counts.map(|count| u64::from(*count)).sum())
+        };
+        let documents = visible().flat_map(|group| group.tallies.values()).map(|tally| tally.documents).sum();
+        WordStatistics {
+            documents,
+            total: visible().map(|group| group.words).sum(),
+            frequencies: words.iter().map(frequency).collect(),
+        }
+    }
+
+    /// A document that is counted needs vectors.
+    pub(super) fn add_pending(&mut self, document: PendingDocument) {
+        let (id, kind) = (document.id.clone(), document.kind);
+        if self.pending.insert(id.clone(), document).is_none()
+            && let Some(group) = self.group_of(&id)
+        {
+            group.tallies.entry(kind).or_default().pending += 1;
+        }
+    }
+
+    /// A document has its vectors, or is gone.
+    pub(super) fn remove_pending(&mut self, id: &str) {
+        if let Some(document) = self.pending.remove(id)
+            && let Some(group) = self.group_of(id)
+        {
+            let tally = group.tallies.entry(document.kind).or_default();
+            tally.pending = tally.pending.saturating_sub(1);
+        }
+    }
+
+    pub(super) fn is_pending(&self, id: &str) -> bool {
+        self.pending.contains_key(id)
+    }
+
+    /// A document has more passages.
+    pub(super) fn passages_added(&mut self, id: &str, count: u64) {
+        if let Some(group) = self.group_of(id) {
+            group.passages += count;
+        }
+    }
+
+    /// The passages of documents are gone.
+    pub(super) fn passages_removed(&mut self, documents: &[&str]) {
+        for id in documents {
+            let count = self.quantized.count(id);
+            if let Some(group) = self.group_of(id) {
+                group.passages = group.passages.saturating_sub(count);
+            }
+        }
+        self.quantized.remove(documents);
+    }
+
+    /// In the order of their ids, those after `after`.
+    pub(super) fn pending(&self, after: Option<&str>, limit: usize) -> Vec<PendingDocument> {
+        let from = after.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+        let range = self.pending.range::<str, _>((from, std::ops::Bound::Unbounded));
+        range.take(limit).map(|(_, document)| document.clone()).collect()
+    }
+
+    /// Of the visible documents of projects.
+    pub(super) fn coverage(&self, projects: Projects<'_>, visibility: &Visibility) -> Coverage {
+        let (mut tallies, mut passages) = (BTreeMap::<DocumentKind, KindCounts>::new(), 0);
+        for group in self.visible(projects, visibility) {
+            passages += group.passages;
+            for (kind, tally) in &group.tallies {
+                let sum = tallies.entry(*kind).or_default();
+                sum.documents += tally.documents;
+                sum.pending += tally.pending;
+            }
+        }
+        covered(&tallies, passages)
+    }
+}
+
+fn covered(tallies: &BTreeMap<DocumentKind, KindCounts>, passages: u64) -> Coverage {
+    let of_kind = tallies.iter().filter(|(_, tally)| tally.documents > 0).map(|(&kind, tally)| KindCoverage {
+        kind,
+        documents: tally.documents,
+        embedded: tally.documents - tally.pending,
+    });
+    let by_kind: Vec<_> = of_kind.collect();
+    Coverage {
+        documents: by_kind.iter().map(|of| of.documents).sum(),
+        embedded: by_kind.iter().map(|of| of.embedded).sum(),
+        passages,
+        by_kind,
+    }
+}

@@ -1,0 +1,169 @@
+//! `annotate`: writes something about a node, with tags, and shows what was written.
+
+use std::collections::BTreeMap;
+
+use backstory_engine::{
+    enrich::{AnnotateRequest, AnnotatedNode, Annotation, AnnotationChange, ChangeAnnotation, ListAnnotations},
+    locate::split_path,
+    model::id::NodeId,
+};
+
+use super::{
+    Session,
+    arguments::{Reference, parse_reference},
+    place::{self, Place},
+};
+use crate::{
+    client::Client,
+    failure::{Failure, Result},
+    output::{FAINT, STRONG, Terminal, minute, plain},
+};
+
+/// Write something about a file, a function, a commit, an issue or a merge request, with tags; or show what was written
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory annotate group/project:src/auth.rs 'Do not change the order: the cache depends on it' --tag fragile
+  backstory annotate 'group/project!7' 'Reviewed for the audit' --kind review --tag audit-2027 --approved
+  backstory annotate group/project:src/auth.rs
+  backstory annotate --tag fragile
+  backstory annotate group/project:src/auth.rs --remove 1
+  backstory search 'why the order' --tag fragile")]
+pub(super) struct Args {
+    /// group/project:PATH, group/project:PATH:10-20, group/project:PATH#SYMBOL, PATH, group/project@1a2b3c4, group/project#12 or group/project!7
+    #[arg(value_name = "REFERENCE")]
+    reference: Option<String>,
+    /// What to write about it; without it, what was written is shown
+    #[arg(value_name = "TEXT", requires = "reference")]
+    text: Option<String>,
+    /// A tag (repeatable)
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// What it is, in a word [default: note]
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// What made it [default: person]
+    #[arg(long, value_name = "NAME", requires = "text")]
+    source: Option<String>,
+    /// The same in a sentence
+    #[arg(long, value_name = "TEXT", requires = "text")]
+    summary: Option<String>,
+    /// It is approved
+    #[arg(long, requires = "text")]
+    approved: bool,
+    /// Take the annotation of this number away
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["text", "approve"], requires = "reference")]
+    remove: Option<u32>,
+    /// Approve the annotation of this number
+    #[arg(long, value_name = "NUMBER", conflicts_with = "text", requires = "reference")]
+    approve: Option<u32>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let client = Client::open(session, "annotate", || Ok(())).await?;
+    let terminal = &session.terminal;
+    let (id, lines) = match &args.reference {
+        Some(reference) => {
+            let (id, lines) = find(session, &client, reference).await?;
+            (Some(id), lines)
+        }
+        None => (None, None),
+    };
+    let change = args.remove.map(|number| (number, AnnotationChange::Remove));
+    let change = change.or(args.approve.map(|number| (number, AnnotationChange::Approve)));
+    let (kind, tags) = (args.kind.clone(), args.tags.clone());
+    match (id, &args.text, change) {
+        (Some(id), Some(text), _) => {
+            let request = AnnotateRequest {
+                id: id.clone(),
+                kind,
+                source: args.source.clone(),
+                content: text.clone(),
+                summary: args.summary.clone(),
+                tags,
+                lines,
+                metadata: BTreeMap::new(),
+                approved: args.approved,
+            };
+            let annotation = client.answer(request).await?;
+            if args.json {
+                return Ok(terminal.json(&annotation)?);
+            }
+            Ok(terminal.line(format_args!("Annotated {} ({})", plain(&id.to_string()), annotation.number))?)
+        }
+        (Some(id), None, Some((number, change))) => {
+            let annotations = client.answer(ChangeAnnotation { id: id.clone(), number, change }).await?;
+            if args.json {
+                return Ok(terminal.json(&annotations)?);
+            }
+            print_node(terminal, &AnnotatedNode { id, annotations })
+        }
+        (id, None, _) => {
+            let found = client.answer(ListAnnotations { id, tags, kinds: kind.into_iter().collect() }).await?;
+            if args.json {
+                return Ok(terminal.json(&found)?);
+            }
+            if found.is_empty() {
+                return Ok(terminal.line("Nothing was written that fits.")?);
+            }
+            found.iter().try_for_each(|node| print_node(terminal, node))
+        }
+        (None, Some(_), _) => Err(Failure::usage("say what the text is about")),
+    }
+}
+
+/// The node that a reference means, and which lines of it.
+async fn find(session: &Session, client: &Client, reference: &str) -> Result<(NodeId, Option<(u32, u32)>)> {
+    match reference.parse::<NodeId>() {
+        Ok(NodeId::File { project, path }) => return Ok(of_path(&project, &path)),
+        Ok(NodeId::Entity { project, path, name }) => return Ok(of_path(&project, &format!("{path}#{name}"))),
+        Ok(id) if id.project().is_some() => return Ok((id, None)),
+        _ => {}
+    }
+    if reference.starts_with(['#', '!']) {
+        let id = match parse_reference(&[reference.to_owned()], None)? {
+            Reference::Whole(id) => id,
+            Reference::Number(number) => place::find_thread(client, &number, session.config()?).await?,
+        };
+        return Ok((id, None));
+    }
+    match place::find(client, reference, None).await? {
+        Place::Reference(id) => Ok((id, None)),
+        Place::Code(code) => {
+            let unclear = || Failure::usage("say of which project the path is: group/project:PATH");
+            Ok((code.id().ok_or_else(unclear)?, code.lines))
+        }
+    }
+}
+
+fn of_path(project: &str, path: &str) -> (NodeId, Option<(u32, u32)>) {
+    let place = split_path(path);
+    match place.symbol {
+        Some(symbol) => (NodeId::entity(project, place.path, symbol), None),
+        None => (NodeId::file(project, place.path), place.lines),
+    }
+}
+
+fn print_node(terminal: &Terminal, node: &AnnotatedNode) -> Result<()> {
+    terminal.line(format_args!("{STRONG}{}{STRONG:#}", plain(&node.id.to_string())))?;
+    node.annotations.iter().try_for_each(|annotation| print(terminal, annotation))
+}
+
+fn print(terminal: &Terminal, annotation: &Annotation) -> Result<()> {
+    let Annotation { number, kind, source, content, tags, approved, created_at, lines, .. } = annotation;
+    let tags: String = tags.iter().map(|tag| format!(" [{tag}]")).collect();
+    let approved = if *approved { ", approved" } else { "" };
+    let lines = lines.map_or_else(String::new, |(first, last)| format!(", lines {first}-{last}"));
+    let (when, who) = (minute(*created_at), plain(&annotation.author));
+    terminal.line(format_args!(
+        "  {number} {}{} {FAINT}{}, {who}, {when}{lines}{approved}{FAINT:#}",
+        plain(kind),
+        plain(&tags),
+        plain(source),
+    ))?;
+    terminal.line(format_args!("    {}", plain(content)))?;
+    Ok(())
+}

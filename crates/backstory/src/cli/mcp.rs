@@ -1,0 +1,151 @@
+//! `mcp`: answers agents over standard input and output, or prints what they may call.
+
+use std::{path::PathBuf, sync::Arc};
+
+use backstory_engine::{
+    error::{Error, ErrorKind, Result as EngineResult},
+    map_lines::MapLinesRequest,
+    use_case::UseCase,
+};
+use backstory_server::mcp::{Backend, LegacyToolNames, build_function_definitions, serve_stdio};
+use clap::ValueEnum;
+use futures::{StreamExt as _, future::LocalBoxFuture, stream::FuturesUnordered};
+use tokio::sync::{OnceCell, mpsc, oneshot};
+
+use super::{Session, checkout, place};
+use crate::{
+    client::Client,
+    data_dir::MCP,
+    failure::{Failure, Result},
+};
+
+/// Calls that wait for their turn.
+const WAITING: usize = 64;
+
+/// Answer agents that speak the Model Context Protocol, over standard input and output
+///
+/// A running server answers the calls; without one, this command opens the stores and answers other commands too.
+/// 'backstory install' writes it into the configuration of Claude Code, Codex, Cursor and others.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory mcp
+  backstory mcp --print-tools
+  claude mcp add backstory -- backstory mcp
+
+A server answers the same protocol over HTTP, at /mcp.")]
+pub(super) struct Args {
+    /// Also give the tools the names that older designs have for them: gitmemory_query, atlas_search, retrieve_context …
+    #[arg(long, value_enum, value_name = "SPELLING", num_args = 0..=1, require_equals = true,
+        default_missing_value = "plain")]
+    seed_names: Option<Spelling>,
+    /// Print the tools as definitions of functions, in JSON, and end
+    #[arg(long)]
+    print_tools: bool,
+}
+
+/// How the other names of the tools are spelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Spelling {
+    /// atlas_search
+    Plain,
+    /// atlas.search, which several clients refuse together with all other tools
+    Dotted,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let names = match args.seed_names {
+        None => LegacyToolNames::None,
+        Some(Spelling::Plain) => LegacyToolNames::Plain,
+        Some(Spelling::Dotted) => {
+            session.terminal.warning(
+                "several clients refuse a whole server if the name of one tool has a dot; without =dotted it has none",
+            );
+            LegacyToolNames::Dotted
+        }
+    };
+    if args.print_tools {
+        return Ok(session.terminal.json(&build_function_definitions(names))?);
+    }
+    let client = Client::open(session, MCP, || Ok(())).await?;
+    let (calls, mut waiting) = mpsc::channel(WAITING);
+    let stop = backstory_server::stop_signal()?;
+    let served = serve_stdio(Asking { calls, here: Arc::default() }, names);
+    let mut served = std::pin::pin!(served);
+    let mut stop = std::pin::pin!(stop);
+    let mut running = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            done = &mut served => return Ok(done?),
+            () = &mut stop => return Ok(()),
+            Some(call) = waiting.recv() => running.push(answer(&client, call)),
+            Some(()) = running.next(), if !running.is_empty() => {}
+        }
+    }
+}
+
+/// A request on its way to the client, which belongs to one thread.
+type Call = Box<dyn for<'a> FnOnce(&'a Client) -> LocalBoxFuture<'a, ()> + Send>;
+
+fn boxed(call: impl for<'a> FnOnce(&'a Client) -> LocalBoxFuture<'a, ()> + Send + 'static) -> Call {
+    Box::new(call)
+}
+
+async fn answer(client: &Client, call: Call) {
+    call(client).await;
+}
+
+/// Has the client answer what tools ask.
+#[derive(Clone)]
+struct Asking {
+    calls: mpsc::Sender<Call>,
+    /// The project of the working directory and where its checkout begins, once it is indexed.
+    here: Arc<OnceCell<(String, PathBuf)>>,
+}
+
+impl Asking {
+    /// The project of the working directory and its checkout. It may be added while this command runs.
+    async fn here(&self) -> Option<(String, PathBuf)> {
+        let find = || async {
+            let (reply, answer) = oneshot::channel();
+            let call = boxed(move |client| {
+                Box::pin(async move {
+                    // The client may have given up.
+                    let _ = reply.send(place::project_here(client).await.ok().flatten());
+                })
+            });
+            self.calls.send(call).await.map_err(drop)?;
+            answer.await.ok().flatten().ok_or(())
+        };
+        self.here.get_or_try_init(find).await.ok().cloned()
+    }
+}
+
+impl Backend for Asking {
+    async fn answer<U: UseCase>(&self, request: U) -> EngineResult<U::Answer> {
+        let ending = || Error::new(ErrorKind::Unavailable, "the command is about to end");
+        let (reply, answer) = oneshot::channel();
+        let call = boxed(move |client| {
+            Box::pin(async move {
+                // The client may have given up.
+                let _ = reply.send(client.answer(request).await);
+            })
+        });
+        self.calls.send(call).await.map_err(|_| ending())?;
+        let answer = answer.await.map_err(|_| ending())?;
+        answer.map_err(Failure::into_error)
+    }
+
+    async fn usual_project(&self) -> Option<String> {
+        self.here().await.map(|(project, _)| project)
+    }
+
+    async fn checked_out(&self, project: Option<&str>, path: &str, lines: (u32, u32)) -> Option<MapLinesRequest> {
+        let (here, root) = self.here().await?;
+        if project != Some(here.as_str()) {
+            return None;
+        }
+        let path = path.to_owned();
+        tokio::task::spawn_blocking(move || checkout::request(&root, Some(here), &path, lines)).await.ok().flatten()
+    }
+}

@@ -1,0 +1,189 @@
+//! `person`: prints what waits for a person, and what they did.
+
+use backstory_engine::{
+    person::{
+        DEFAULT_LISTED, DEFAULT_STALE_DAYS, MAX_LISTED, MAX_STALE_DAYS, PersonDetails, PersonRequest, WaitingNote,
+        WorkCounts,
+    },
+    threads::ThreadSummary,
+};
+use jiff::Timestamp;
+
+use super::{
+    Session,
+    arguments::{parse_time, parse_user},
+};
+use crate::{
+    client::Client,
+    failure::Result,
+    output::{FAINT, STRONG, Terminal, day, plain, thousands},
+};
+
+/// Show a person: what they did over time, where, and what waits for them
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory person @johndoe
+  backstory person johndoe --project group/project --after 2026-01-01
+  backstory person john@example.com --json
+
+'tracking = false' under [people] switches this off.")]
+pub(super) struct Args {
+    /// User name at the forge, or an address of commits
+    #[arg(value_name = "NAME", value_parser = parse_user)]
+    name: String,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// What is shown of a person.
+#[derive(clap::Args)]
+pub(super) struct Shown {
+    /// Only of this project (repeatable)
+    #[arg(long = "project", value_name = "GROUP/PROJECT")]
+    projects: Vec<String>,
+    /// Count work from this time on [default: a year ago]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    after: Option<Timestamp>,
+    /// Count work until this time
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    before: Option<Timestamp>,
+    /// Days without a change after which something is stale
+    #[arg(long, value_name = "DAYS", default_value_t = DEFAULT_STALE_DAYS,
+        value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_STALE_DAYS)))]
+    stale_days: u32,
+    /// Most entries of each list
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LISTED as u32,
+        value_parser = clap::value_parser!(u32).range(0..=MAX_LISTED as i64))]
+    limit: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Shown {
+    pub(super) fn about(&self, name: String) -> Question {
+        Question {
+            name,
+            projects: self.projects.clone(),
+            after: self.after,
+            before: self.before,
+            stale_days: self.stale_days,
+            limit: self.limit as usize,
+            json: self.json,
+        }
+    }
+}
+
+/// What is asked of a person.
+pub(super) struct Question {
+    pub(super) name: String,
+    pub(super) projects: Vec<String>,
+    pub(super) after: Option<Timestamp>,
+    pub(super) before: Option<Timestamp>,
+    pub(super) stale_days: u32,
+    pub(super) limit: usize,
+    pub(super) json: bool,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    show(session, "person", args.shown.about(args.name.clone())).await
+}
+
+/// Prints a person.
+///
+/// # Errors
+/// Nobody has that name, it is switched off, or the stores cannot be read.
+pub(super) async fn show(session: &Session, command: &'static str, question: Question) -> Result<()> {
+    let client = Client::open(session, command, || Ok(())).await?;
+    let Question { name, projects, after, before, stale_days, limit, json } = question;
+    let request = PersonRequest { name, projects, after, before, stale_days, limit };
+    let person = client.answer(request).await?;
+    if json {
+        return Ok(session.terminal.json(&person)?);
+    }
+    print(&session.terminal, &person)
+}
+
+fn print(terminal: &Terminal, person: &PersonDetails) -> Result<()> {
+    let names: Vec<String> = person.names.iter().map(|name| plain(name)).collect();
+    let sigil = if person.person.contains('@') { "" } else { "@" };
+    let (name, names) = (plain(&person.person), names.join(", "));
+    terminal
+        .line(format_args!("{STRONG}{sigil}{name}{STRONG:#} {names} {FAINT}{}{FAINT:#}", sentence(person.totals)))?;
+    let waiting = &person.waiting;
+    threads(terminal, "Assigned", &waiting.assigned)?;
+    threads(terminal, "Waiting for a review", &waiting.to_review)?;
+    notes(terminal, "Mentioned, not answered", &waiting.mentioned)?;
+    notes(terminal, "Replies", &waiting.replies)?;
+    threads(terminal, "Stale", &waiting.stale)?;
+    let work = &person.work;
+    if !work.months.is_empty() {
+        terminal.line(format_args!("\n{STRONG}Work by month{STRONG:#}"))?;
+        let headings = ["month", "issues", "requests", "reviews", "discussions", "commits"];
+        let rows = work.months.iter().map(|month| {
+            let of = month.counts;
+            let counts = [of.issues, of.merge_requests, of.reviews, of.discussions, of.commits];
+            std::iter::once(month.start.strftime("%Y-%m").to_string()).chain(counts.map(thousands)).collect()
+        });
+        terminal.table(&headings, &headings[1..], rows.collect())?;
+    }
+    if !work.areas.is_empty() {
+        terminal.line(format_args!("\n{STRONG}Where{STRONG:#}"))?;
+        for area in &work.areas {
+            let path = if area.path.is_empty() { "(root)".to_owned() } else { plain(&area.path) };
+            terminal.line(format_args!("  {:>5}  {path} {FAINT}{}{FAINT:#}", area.commits, plain(&area.project)))?;
+        }
+    }
+    threads(terminal, "Opened", &work.opened)?;
+    threads(terminal, "Reviewed", &work.reviewed)?;
+    if !work.commits.is_empty() {
+        terminal.line(format_args!("\n{STRONG}Commits{STRONG:#}"))?;
+    }
+    for commit in &work.commits {
+        let (sha, title) = (commit.sha.short(), terminal.title(&commit.title));
+        terminal.line(format_args!("  {} {sha} {title}", day(commit.date)))?;
+    }
+    if !work.is_complete {
+        terminal.note("there is more work than is counted; narrow it down with --after or --project");
+    }
+    Ok(())
+}
+
+fn sentence(of: WorkCounts) -> String {
+    let counts = [
+        ("issues", of.issues),
+        ("merge requests", of.merge_requests),
+        ("reviews", of.reviews),
+        ("discussions", of.discussions),
+        ("commits", of.commits),
+    ];
+    let said = counts.iter().filter(|(_, count)| *count > 0);
+    said.map(|(what, count)| format!("{} {what}", thousands(*count))).collect::<Vec<_>>().join(", ")
+}
+
+fn threads(terminal: &Terminal, heading: &str, threads: &[ThreadSummary]) -> Result<()> {
+    if threads.is_empty() {
+        return Ok(());
+    }
+    terminal.line(format_args!("\n{STRONG}{heading}{STRONG:#}"))?;
+    for thread in threads {
+        let (id, title, state) = (&thread.id, terminal.title(&thread.title), thread.state.as_str());
+        terminal.line(format_args!("  {id} {title} {FAINT}{state} · {}{FAINT:#}", day(thread.updated_at)))?;
+    }
+    Ok(())
+}
+
+fn notes(terminal: &Terminal, heading: &str, notes: &[WaitingNote]) -> Result<()> {
+    if notes.is_empty() {
+        return Ok(());
+    }
+    terminal.line(format_args!("\n{STRONG}{heading}{STRONG:#}"))?;
+    for note in notes {
+        let author = plain(note.author.as_deref().unwrap_or("deleted"));
+        terminal.line(format_args!("  {} {}", note.thread, terminal.title(&note.title)))?;
+        let (text, at, url) = (plain(&note.text), day(note.at), plain(&note.url));
+        terminal.line(format_args!("    @{author} {at}: \"{text}\"\n    {FAINT}{url}{FAINT:#}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! `token`: makes, lists and revokes tokens of the server, and shows who asked for what.
+
+use backstory_engine::{
+    access::{CreateToken, ListOperations, ListTokens, MAX_OPERATIONS, RevokeToken},
+    ledger::{IssuedToken, Operation},
+    model::access::{Grant, ProjectPattern},
+};
+use clap::Subcommand;
+use jiff::{SignedDuration, Timestamp};
+
+use super::Session;
+use crate::{
+    client::Client,
+    failure::{Failure, Result},
+    output::{minute, plain},
+};
+
+/// Longest time after which a token can be told to expire, in days.
+const MAX_DAYS: i64 = 3_650;
+
+/// Make, list and revoke tokens: who may see which projects of the server, and do what
+///
+/// A token shows the projects that its patterns match, and nothing else. Once there is a token, everyone but
+/// commands of the data directory's owner must show one. What holders of tokens ask, and what anyone changes, is on record
+/// for 90 days.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory token create --name ci --projects 'group/*' --scopes read,sync --expires 90d
+  backstory token create --projects '**' --scopes read,confidential --expires never
+  backstory token list
+  backstory token revoke ci
+  backstory token log --actor ci")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Make one; it is shown once
+    Create {
+        /// What to call it [default: its id]
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+        /// The projects that it shows: group/project, group/*, group/** with subgroups, or ** for all (repeatable)
+        #[arg(long, required = true, value_name = "PATTERN", value_delimiter = ',')]
+        projects: Vec<ProjectPattern>,
+        /// What it permits: read, sync (starts syncs), admin (changes and deletes); confidential shows confidential items
+        #[arg(long, value_name = "SCOPE", value_delimiter = ',', default_value = "read")]
+        scopes: Vec<String>,
+        /// When it ends, in days or hours, or never
+        #[arg(long, value_name = "TIME", default_value = "90d", value_parser = parse_lifetime)]
+        expires: Lifetime,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List them
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End one at once
+    Revoke {
+        /// Its id or name
+        #[arg(value_name = "TOKEN")]
+        token: String,
+    },
+    /// Show who asked for what, newest first
+    Log {
+        /// Only of whose name has this in it
+        #[arg(long, value_name = "NAME")]
+        actor: Option<String>,
+        /// Only of this operation
+        #[arg(long, value_name = "NAME")]
+        operation: Option<String>,
+        /// How many
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        first: u16,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// How long a token opens anything; `None` for ever.
+#[derive(Clone, Copy, Debug)]
+struct Lifetime(Option<SignedDuration>);
+
+fn parse_lifetime(text: &str) -> std::result::Result<Lifetime, String> {
+    let wrong = || format!("'{text}' is no time; write 90d, 12h or never, at most {MAX_DAYS}d");
+    if text == "never" {
+        return Ok(Lifetime(None));
+    }
+    let (count, hours) = match (text.strip_suffix('d'), text.strip_suffix('h')) {
+        (Some(days), _) => (days, 24),
+        (None, Some(hours)) => (hours, 1),
+        (None, None) => return Err(wrong()),
+    };
+    let hours = count.parse::<i64>().ok().and_then(|count| count.checked_mul(hours));
+    let hours = hours.filter(|hours| (1..=MAX_DAYS * 24).contains(hours)).ok_or_else(wrong)?;
+    Ok(Lifetime(Some(SignedDuration::from_hours(hours))))
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let client = Client::open(session, "token", || Ok(())).await?;
+    let terminal = &session.terminal;
+    match &args.what {
+        What::Create { name, projects, scopes, expires, json } => {
+            let words = scopes.iter().map(String::as_str);
+            let (scopes, confidential) = Grant::parse_scopes(words).map_err(Failure::usage)?;
+            let expires = expires.0.map(|lifetime| Timestamp::now() + lifetime);
+            let (name, projects) = (name.clone(), projects.clone());
+            let made = client.answer(CreateToken { name, projects, confidential, scopes, expires }).await?;
+            if *json {
+                return Ok(terminal.json(&made)?);
+            }
+            terminal.note("this is shown once; anyone who has it sees what the token shows");
+            Ok(terminal.line(&made.secret)?)
+        }
+        What::List { json } => {
+            let tokens = client.answer(ListTokens {}).await?;
+            if *json { Ok(terminal.json(&tokens)?) } else { list(session, &tokens) }
+        }
+        What::Revoke { token } => {
+            let revoked = client.answer(RevokeToken { token: token.clone() }).await?;
+            Ok(terminal.line(format_args!("{} ({}) opens nothing any more", plain(&revoked.name), revoked.id))?)
+        }
+        What::Log { actor, operation, first, json } => {
+            let limit = usize::from(*first).min(MAX_OPERATIONS);
+            let request = ListOperations { actor: actor.clone(), name: operation.clone(), limit, ..Default::default() };
+            let operations = client.answer(request).await?;
+            if *json { Ok(terminal.json(&operations)?) } else { log(session, &operations) }
+        }
+    }
+}
+
+fn list(session: &Session, tokens: &[IssuedToken]) -> Result<()> {
+    if tokens.is_empty() {
+        return Ok(session.terminal.line("No tokens; 'backstory token create' makes one.")?);
+    }
+    let now = Timestamp::now();
+    let time = |at: Option<Timestamp>| at.map_or_else(|| "never".to_owned(), minute);
+    let row = |token: &IssuedToken| {
+        let patterns: Vec<String> = token.grant.projects.iter().map(ToString::to_string).collect();
+        let confidential = if token.grant.confidential { ",confidential" } else { "" };
+        let state = match token.revoked_at {
+            Some(at) => format!("revoked {}", minute(at)),
+            None if token.grant.is_expired(now) => "expired".to_owned(),
+            None => String::new(),
+        };
+        vec![
+            token.id.clone(),
+            plain(&token.name),
+            patterns.join(" "),
+            format!("{}{confidential}", token.grant.scopes),
+            minute(token.created_at),
+            time(token.grant.expires),
+            time(token.last_used_at),
+            state,
+        ]
+    };
+    let headings = ["id", "name", "projects", "scopes", "created", "expires", "last used", ""];
+    Ok(session.terminal.table(&headings, &[], tokens.iter().map(row).collect())?)
+}
+
+fn log(session: &Session, operations: &[Operation]) -> Result<()> {
+    if operations.is_empty() {
+        return Ok(session.terminal.line("Nothing is on record.")?);
+    }
+    let row = |operation: &Operation| {
+        vec![
+            minute(operation.at),
+            plain(&operation.actor),
+            operation.name.clone(),
+            operation.projects.join(" "),
+            operation.outcome.clone(),
+            session.terminal.title(operation.request.as_deref().unwrap_or_default()),
+        ]
+    };
+    let headings = ["at", "who", "operation", "projects", "outcome", "request"];
+    Ok(session.terminal.table(&headings, &[], operations.iter().map(row).collect())?)
+}

@@ -1,0 +1,71 @@
+//! What every command works with: the options that all of them take, the configuration, and the terminal.
+
+use std::{
+    cell::OnceCell,
+    path::{Path, PathBuf},
+};
+
+use clap::ArgAction;
+
+use crate::{
+    config::{Choice, Config},
+    failure::Result,
+    output::Terminal,
+    share::Share,
+};
+
+/// What every command takes.
+#[derive(clap::Args)]
+pub(crate) struct GlobalArgs {
+    /// Configuration file [default: ./backstory.toml, then $XDG_CONFIG_HOME/backstory/config.toml]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Directory of the stores [default: data_dir of the configuration, then $XDG_DATA_HOME/backstory]
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Log more: -v what happens, -vv how, -vvv everything
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// What a command works with.
+pub(crate) struct Session {
+    global: GlobalArgs,
+    config: OnceCell<Config>,
+    /// Where it writes to.
+    pub(crate) terminal: Terminal,
+    /// What other commands may ask it.
+    pub(crate) share: Share,
+}
+
+impl Session {
+    /// A session of a command line; nothing is read yet.
+    pub(crate) fn new(global: GlobalArgs) -> Self {
+        Self { global, config: OnceCell::new(), terminal: Terminal::new(), share: Share::default() }
+    }
+
+    /// The configuration, read when it is first needed.
+    ///
+    /// # Errors
+    /// There is none, or it is wrong.
+    pub(crate) fn config(&self) -> Result<&Config> {
+        if let Some(config) = self.config.get() {
+            return Ok(config);
+        }
+        let choice = Choice { config: self.global.config.as_deref(), data_dir: self.global.data_dir.as_deref() };
+        let config = Config::load(choice)?;
+        Ok(self.config.get_or_init(|| config))
+    }
+
+    /// The configuration file that was named, which need not exist.
+    pub(crate) fn config_file(&self) -> Option<&Path> {
+        self.global.config.as_deref()
+    }
+
+    /// The options that say where configuration and data are, as far as they were given.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let config = self.global.config.as_deref().map(|path| ("--config", path));
+        let data_dir = self.global.data_dir.as_deref().map(|path| ("--data-dir", path));
+        config.into_iter().chain(data_dir)
+    }
+}

@@ -1,0 +1,174 @@
+//! Lines of a working tree at the indexed commit: random edits and branches, compared with what `git blame` says of a
+//! commit of that state.
+
+use std::{collections::BTreeMap, fs};
+
+use backstory_engine::{
+    ledger::Branches,
+    map_lines::{MapLinesRequest, MappedLines},
+    sources::git::checkout::read_file,
+};
+use serde_json::json;
+
+use crate::support::{Fixture, Indexed, Sandbox};
+
+const FILE: &str = "src/session.rs";
+
+/// Lines that differ from each other, some of them only in their number.
+fn text(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A repository whose file has a history of a few commits, and its lines.
+fn world(random: &mut fastrand::Rng) -> (Fixture, Vec<String>) {
+    let mut origin = Fixture::new();
+    let mut lines: Vec<String> = (0..30).map(|at| format!("let value_{at} = compute({});", at % 7)).collect();
+    origin.write(FILE, text(&lines));
+    origin.commit("Begin");
+    for change in 0..4 {
+        edit(&mut lines, random, change);
+        origin.write(FILE, text(&lines));
+        origin.commit(format!("Change {change}"));
+    }
+    (origin, lines)
+}
+
+/// Inserts, deletes, moves or reformats some lines.
+fn edit(lines: &mut Vec<String>, random: &mut fastrand::Rng, tag: usize) {
+    for step in 0..random.usize(1..4) {
+        let at = random.usize(0..lines.len());
+        match random.u8(0..4) {
+            0 => {
+                let new = (0..random.usize(1..4)).map(|n| format!("let added_{tag}_{step}_{n} = {};", random.u32(..)));
+                let new: Vec<String> = new.collect();
+                drop(lines.splice(at..at, new));
+            }
+            1 => drop(lines.drain(at..(at + random.usize(1..4)).min(lines.len()))),
+            2 => {
+                let line = lines.remove(at);
+                let to = random.usize(0..=lines.len());
+                lines.insert(to, line);
+            }
+            _ => lines[at] = format!("    {}", lines[at].replace(" = ", "  =  ")),
+        }
+        if lines.len() < 8 {
+            lines.extend((0..8).map(|n| format!("let more_{tag}_{step}_{n} = 0;")));
+        }
+    }
+}
+
+/// Of each line of a file at a commit, the commit and line that it comes from.
+fn blame(repository: &Fixture, commit: &str) -> Vec<(String, u32)> {
+    let said = repository.say(["blame", "-w", "--line-porcelain", commit, "--", FILE]);
+    let heads = said.lines().filter(|line| {
+        let mut words = line.split(' ');
+        words.next().is_some_and(|sha| sha.len() == 40 && sha.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            && words.next().is_some_and(|number| number.parse::<u32>().is_ok())
+    });
+    heads
+        .map(|line| {
+            let mut words = line.split(' ');
+            (words.next().unwrap().to_owned(), words.next().unwrap().parse().unwrap())
+        })
+        .collect()
+}
+
+async fn map(indexed: &Indexed, origin: &Fixture, line: u32) -> MappedLines {
+    let file = read_file(origin.path(), FILE).unwrap();
+    let request = MapLinesRequest {
+        project: None,
+        path: FILE.to_owned(),
+        lines: (line, line),
+        text: file.text,
+        committed: file.committed,
+        commits: file.commits,
+    };
+    indexed.engine.answer(request).await.unwrap()
+}
+
+/// Compares every line of the working tree with the blame of a commit of that state.
+async fn compare(seed: u64, indexed: &Indexed, origin: &mut Fixture, head: &str) {
+    let count = fs::read_to_string(origin.path().join(FILE)).unwrap().lines().count() as u32;
+    let mut found = Vec::new();
+    for line in 1..=count {
+        found.push(map(indexed, origin, line).await);
+    }
+    let known: Vec<String> = origin.say(["rev-list", head]).lines().map(str::to_owned).collect();
+    let state = origin.commit("The state of the working tree").to_string();
+    let blamed = blame(origin, &state);
+    assert_eq!(blamed.len(), found.len(), "seed {seed}");
+    let mut at: BTreeMap<String, Vec<(String, u32)>> = BTreeMap::new();
+    for (line, (mapped, (commit, of))) in (1u32..).zip(found.iter().zip(&blamed)) {
+        let Some((first, last)) = mapped.lines else {
+            assert!(!known.contains(commit), "seed {seed}, line {line} is not new: {commit} {of}, {mapped:?}");
+            assert_eq!(mapped.new_lines, [(line, line)], "seed {seed}");
+            assert!(mapped.notes.iter().any(|note| note.starts_with(&format!("line {line} is new: "))), "{mapped:?}");
+            continue;
+        };
+        assert_eq!(first, last, "seed {seed}");
+        let rev = mapped.rev.clone().unwrap_or_else(|| head.to_owned());
+        let there = at.entry(rev.clone()).or_insert_with(|| blame(origin, &rev));
+        assert_eq!(there[first as usize - 1], (commit.clone(), *of), "seed {seed}, line {line}: {mapped:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn edited_lines_are_those_that_blame_names_once_they_are_committed() {
+    for seed in 0..12 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (mut origin, mut lines) = world(&mut random);
+        let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+        let head = origin.sha("HEAD").to_string();
+        edit(&mut lines, &mut random, 100);
+        edit(&mut lines, &mut random, 101);
+        origin.write(FILE, text(&lines));
+        compare(seed, &indexed, &mut origin, &head).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_of_commits_that_the_index_lacks_and_of_branches_are_found_too() {
+    for seed in 20..28 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (mut origin, mut lines) = world(&mut random);
+        // The branch begins before the indexed head.
+        origin.git(["branch", "feature", "HEAD~1"]);
+        let old = origin.say(["show", &format!("feature:{FILE}")]);
+        let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+        let head = origin.sha("HEAD").to_string();
+        if seed % 2 == 0 {
+            origin.git(["checkout", "--quiet", "feature"]);
+            lines = old.lines().map(str::to_owned).collect();
+        }
+        edit(&mut lines, &mut random, 200);
+        origin.write(FILE, text(&lines));
+        origin.commit("A commit that the index lacks");
+        edit(&mut lines, &mut random, 201);
+        origin.write(FILE, text(&lines));
+        compare(seed, &indexed, &mut origin, &head).await;
+    }
+}
+
+#[test]
+fn why_says_how_it_found_lines_of_an_edited_file() {
+    let mut shop = Fixture::new();
+    shop.write(FILE, "fn load() {}\nfn keep() {}\n");
+    shop.commit("Keep sessions\n\nBecause cookies get lost.");
+    let sandbox = Sandbox::indexed(&shop);
+    shop.write(FILE, "// A note.\nfn load() {}\nfn keep() {}\n");
+    let here = shop.path().to_owned();
+    let why = |what: &str| sandbox.output(&sandbox.command(&["why", what]).current_dir(&here).output().unwrap());
+    let moved = why(&format!("{FILE}:3")).ok();
+    assert!(moved.stdout.contains("Keep sessions") && moved.stdout.contains("fn keep() {}"), "{moved:?}");
+    assert!(moved.stderr.contains("note: line 3 of this checkout: line 2 at"), "{moved:?}");
+    let new = why(&format!("{FILE}:1")).ok();
+    assert_eq!(new.stdout, format!("{FILE}:1 is new; nothing is known of why it is so\n"));
+    assert!(new.stderr.contains("note: line 1 is new: not committed yet"), "{new:?}");
+    shop.commit("Note it");
+    let ahead = why(&format!("{FILE}:1")).ok();
+    assert!(ahead.stderr.contains("this checkout has a commit that the index lacks"), "{ahead:?}");
+    assert!(ahead.stderr.contains("line 1 is new: from a commit that the index lacks"), "{ahead:?}");
+    let output = sandbox.command(&["why", &format!("{FILE}:1"), "--json"]).current_dir(shop.path()).output().unwrap();
+    let json = sandbox.output(&output).ok().json();
+    assert_eq!((&json["line"], &json["chain"]), (&json!(1), &json!([])));
+}

@@ -1,0 +1,310 @@
+//! Lists: pages from both ends, orders, filters, totals and aggregates.
+
+use serde_json::{Value, json};
+
+use super::{Api, dashboards::whole_world, texts};
+
+/// The lists of a project, each with an order, and what identifies a node.
+const LISTS: [(&str, &str, &str); 11] = [
+    ("issues", "{ field: CREATED, direction: ASC }", "id"),
+    ("mergeRequests", "{ field: NOTES }", "id"),
+    ("discussions", "{ field: CREATED }", "id"),
+    ("commits", "{ field: AUTHORED }", "id"),
+    ("files", "{ field: PATH }", "id"),
+    ("entities", "{ field: NAME }", "id"),
+    ("people", "{ field: COMMITS }", "id"),
+    ("branches", "{ field: NAME, direction: DESC }", "id"),
+    ("tags", "{ field: NAME }", "id"),
+    ("labels", "{ field: NAME, direction: DESC }", "id"),
+    ("milestones", "{ field: NUMBER }", "id"),
+];
+
+#[tokio::test]
+async fn pages_from_both_ends_hold_every_item_once() {
+    let api = whole_world();
+    for (list, order, key) in LISTS {
+        let query = format!(
+            "query ($first: Int, $after: String, $last: Int, $before: String) {{ project(path: \"acme/shop\") {{
+               {list}(orderBy: {order}, first: $first, after: $after, last: $last, before: $before) {{ totalCount
+                 nodes {{ {key} }} edges {{ cursor }}
+                 pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }} }}"
+        );
+        let page = async |variables: Value| api.data_with(&query, variables).await["project"][list].take();
+        let whole = page(json!({ "first": 100 })).await;
+        let expected = texts(&whole["nodes"], "/id");
+        assert_eq!(whole["totalCount"], expected.len(), "{list}");
+        assert!(list == "tags" || !expected.is_empty(), "{list}");
+        for is_forward in [true, false] {
+            let (size, cursor) = if is_forward { ("first", "after") } else { ("last", "before") };
+            let (mut found, mut at) = (Vec::new(), Value::Null);
+            loop {
+                let page = page(json!({ size: 2, cursor: at })).await;
+                let nodes = texts(&page["nodes"], "/id");
+                let place = if is_forward { found.len() } else { 0 };
+                found.splice(place..place, nodes);
+                let info = &page["pageInfo"];
+                let (more, end, behind) = if is_forward {
+                    ("hasNextPage", "endCursor", "hasPreviousPage")
+                } else {
+                    ("hasPreviousPage", "startCursor", "hasNextPage")
+                };
+                assert_eq!(info[behind], !at.is_null(), "{list}: {page:#}");
+                if info[more] == false {
+                    break;
+                }
+                at = info[end].clone();
+                assert!(found.len() <= expected.len(), "{list} does not end: {found:?}");
+            }
+            assert_eq!(found, expected, "{list} {size}");
+        }
+        // A cursor is one of its list and order.
+        if let Some(cursor) = whole["edges"][0]["cursor"].as_str().filter(|cursor| cursor.starts_with('[')) {
+            let other = if list == "issues" { "mergeRequests" } else { "issues" };
+            let query = format!("query ($after: String) {{ {other}(after: $after) {{ nodes {{ id }} }} }}");
+            let answer = api.answer(&query, json!({ "after": cursor })).await;
+            assert_eq!(answer["errors"][0]["extensions"]["code"], "INVALID", "{list}: {answer}");
+        }
+    }
+}
+
+// Rows 139 and 141 of docs/requirements.md.
+#[tokio::test]
+async fn lists_are_filtered_by_each_condition() {
+    let api = Api::new();
+    for (list, filter, expected) in [
+        ("issues", "{ assignees: \"carol\" }", vec!["#2", "#5"]),
+        ("issues", "{ assigned: false }", vec!["#3", "#6"]),
+        ("issues", "{ labels: { any: [\"auth\", \"bug\"] } }", vec!["#1", "#5"]),
+        ("issues", "{ labels: { all: [\"performance\", \"security\"] } }", vec!["#4"]),
+        ("issues", "{ labels: { any: [\"performance\"], none: [\"security\"] } }", vec!["#3"]),
+        ("issues", "{ milestones: [1] }", vec!["#3"]),
+        ("issues", "{ created: { from: \"2024-03-01T00:00:00Z\", to: \"2024-05-01T00:00:00Z\" } }", vec!["#2", "#4"]),
+        ("issues", "{ states: OPENED, staleSince: \"2024-05-17T00:00:00Z\" }", vec!["#2", "#5"]),
+        ("issues", "{ closed: { from: \"2024-01-01T00:00:00Z\" } }", vec!["#1"]),
+        ("issues", "{ linked: false }", vec!["#6"]),
+        ("mergeRequests", "{ reviewers: [\"@BOB\", \"carol\"] }", vec!["!3", "!5"]),
+        ("mergeRequests", "{ approvedBy: \"alice\" }", vec!["!1"]),
+        ("mergeRequests", "{ reviewers: \"alice\", notApprovedBy: \"alice\" }", vec![]),
+        ("mergeRequests", "{ draft: true }", vec!["!3"]),
+        ("mergeRequests", "{ merged: { from: \"2024-01-01T00:00:00Z\" } }", vec!["!2"]),
+        ("mergeRequests", "{ linked: true, states: MERGED }", vec!["!1", "!2"]),
+    ] {
+        let query = format!("{{ {list}(filter: {filter}) {{ totalCount atLeast nodes {{ id }} }} }}");
+        let found = api.data(&query).await[list].take();
+        let mut ids = texts(&found["nodes"], "/id");
+        ids.sort();
+        let expected: Vec<String> = expected.into_iter().map(|id| format!("acme/shop{id}")).collect();
+        assert_eq!(ids, expected, "{filter}");
+        assert_eq!((&found["totalCount"], &found["atLeast"]), (&json!(expected.len()), &json!(false)), "{filter}");
+    }
+}
+
+// Row 71 of docs/requirements.md.
+#[tokio::test]
+async fn lists_are_ordered() {
+    let api = Api::new();
+    for (list, field, pointer) in [
+        ("issues", "CREATED", "/createdAt"),
+        ("issues", "CLOSED", "/closedAt"),
+        ("mergeRequests", "UPDATED", "/updatedAt"),
+        ("mergeRequests", "CREATED", "/createdAt"),
+    ] {
+        for direction in ["ASC", "DESC"] {
+            let query = format!(
+                "{{ {list}(orderBy: {{ field: {field}, direction: {direction} }}, first: 100) {{
+                   nodes {{ createdAt updatedAt closedAt }} }} }}"
+            );
+            let times = texts(&api.data(&query).await[list]["nodes"], pointer);
+            let is_ordered = |a: &String, b: &String| if direction == "ASC" { a <= b } else { a >= b };
+            assert!(times.len() >= 2 && times.is_sorted_by(is_ordered), "{list} {field} {direction}: {times:?}");
+        }
+    }
+    let merged = "{ mergeRequests(orderBy: { field: MERGED }) { totalCount nodes { id } } }";
+    let merged = api.data(merged).await["mergeRequests"].take();
+    assert_eq!(texts(&merged["nodes"], "/id"), ["acme/shop!2", "acme/shop!1"], "others were not merged");
+}
+
+#[tokio::test]
+async fn lists_are_grouped_and_counted_over_time() {
+    let api = Api::new();
+    let query = "{ project(path: \"acme/shop\") {
+        issues(first: 0) { groupBy(field: LABEL, first: 2) { groups { value count node { id ... on Label { color } } } complete } }
+        open: issues(filter: { states: OPENED }, first: 0) {
+          groupBy(field: ASSIGNEE) { groups { value count node { id ... on Person { name } } } complete }
+          activity(by: MONTH) { periods { start count } complete } }
+        mergeRequests(first: 0) { groupBy(field: MILESTONE) { groups { count node { ... on Milestone { title } } } } }
+        activity(by: MONTH, time: { from: \"2024-05-01T00:00:00Z\", to: \"2024-06-01T00:00:00Z\" }) {
+          start issuesOpened issuesClosed mergeRequestsOpened mergeRequestsMerged }
+      } issues { groupBy(field: STATE) { groups { value count } } } }";
+    let data = api.data(query).await;
+    let project = &data["project"];
+    let labels = &project["issues"]["groupBy"];
+    assert_eq!(labels["complete"], false, "{labels:#}");
+    assert_eq!(labels["groups"].as_array().unwrap().len(), 2);
+    let first = &labels["groups"][0];
+    assert_eq!((&first["count"], &first["node"]["id"]), (&json!(2), &json!("acme/shop~performance")), "{labels:#}");
+    let assignees = &project["open"]["groupBy"];
+    assert_eq!(assignees["complete"], true);
+    assert_eq!(
+        assignees["groups"][0],
+        json!({ "value": "carol", "count": 2, "node": { "id": "@carol", "name": "Carol Weiss" } })
+    );
+    assert_eq!(
+        project["open"]["activity"]["periods"],
+        json!([
+            { "start": "2024-03-01T00:00:00Z", "count": 1 },
+            { "start": "2024-04-01T00:00:00Z", "count": 1 },
+            { "start": "2024-05-01T00:00:00Z", "count": 2 },
+        ])
+    );
+    assert_eq!(project["mergeRequests"]["groupBy"]["groups"][0]["count"], 2, "{project:#}");
+    assert_eq!(
+        project["activity"],
+        json!([{ "start": "2024-05-01T00:00:00Z", "issuesOpened": 2, "issuesClosed": 0, "mergeRequestsOpened": 3,
+                 "mergeRequestsMerged": 0 }])
+    );
+    let states = json!([{ "value": "opened", "count": 4 }, { "value": "closed", "count": 2 }]);
+    assert_eq!(data["issues"]["groupBy"]["groups"], states);
+    let (code, message) = api.error("{ issues { groupBy(field: MILESTONE) { complete } } }").await;
+    assert!(code == "INVALID" && message.contains("restrict the list to one project"), "{message}");
+}
+
+#[tokio::test]
+async fn a_person_is_one_under_all_names() {
+    let api = whole_world();
+    let query = "query ($name: String!) { person(username: $name) { id accounts addresses names
+        contributions { issues mergeRequests reviews commits }
+        mergeRequests { nodes { id } } reviews { nodes { id } } commits(filter: { kinds: [COMMIT] }) { totalCount }
+        assignedIssues { nodes { id } } } }";
+    let john = api.data_with(query, json!({ "name": "JOHNDOE" })).await["person"].take();
+    assert_eq!(john["accounts"], json!(["johndoe"]), "{john:#}");
+    assert!(texts(&john["addresses"], "").contains(&"john@acme.example".to_owned()), "{john:#}");
+    assert_eq!(john["contributions"]["commits"], 3, "{john:#}");
+    assert_eq!(john["commits"]["totalCount"], 3, "{john:#}");
+    assert_eq!(texts(&john["mergeRequests"]["nodes"], "/id"), ["acme/shop!2"]);
+    assert_eq!(texts(&john["assignedIssues"]["nodes"], "/id"), ["acme/shop#1"]);
+
+    let people = "query ($text: String) { people(filter: { text: $text }, orderBy: { field: COMMITS }) { totalCount
+        nodes { id contributions { commits } } } }";
+    let all = api.data_with(people, Value::Null).await["people"].take();
+    assert_eq!(all["nodes"][0]["id"], "@johndoe", "{all:#}");
+    let ids = texts(&all["nodes"], "/id");
+    assert!(!ids.iter().any(|id| id.starts_with("@john@")), "his addresses are nobody else: {ids:?}");
+    let found = api.data_with(people, json!({ "text": "DOE" })).await["people"].take();
+    assert_eq!(found["totalCount"], 2, "{found:#}");
+}
+
+#[tokio::test]
+async fn nodes_have_lists_of_their_own() {
+    let api = Api::new();
+    let query = "query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Label { issues { nodes { id } } }
+        ... on Milestone { issues { nodes { id } } mergeRequests { nodes { id } } }
+        ... on MergeRequest { discussions(filter: { resolved: true }) { totalCount nodes { resolved } } } } }";
+    let ids = ["acme/shop~auth", "acme/shop%1", "acme/shop!2"];
+    let nodes = api.data_with(query, json!({ "ids": ids })).await["nodes"].take();
+    assert_eq!(nodes[0]["issues"]["nodes"], json!([{ "id": "acme/shop#1" }]));
+    assert_eq!(nodes[1]["issues"]["nodes"], json!([{ "id": "acme/shop#3" }]));
+    assert_eq!(nodes[1]["mergeRequests"]["nodes"], json!([{ "id": "acme/shop!1" }]));
+    assert_eq!(nodes[2]["discussions"], json!({ "totalCount": 1, "nodes": [{ "resolved": true }] }));
+    let mentioned =
+        "{ person(username: \"alice\") { mentionedInIssues { totalCount } reviewRequests { totalCount } } }";
+    assert!(api.data(mentioned).await["person"]["mentionedInIssues"]["totalCount"].is_u64());
+}
+
+#[tokio::test]
+async fn what_a_list_costs_follows_the_size_of_its_page_from_either_end() {
+    let api = Api::new();
+    let cost =
+        async |query: &str| api.answer(query, Value::Null).await["extensions"]["cost"]["value"].as_u64().unwrap();
+    let forward = cost("{ issues(first: 90) { nodes { id title } } }").await;
+    assert_eq!(cost("{ issues(last: 90) { nodes { id title } } }").await, forward);
+    assert!(forward >= 180, "{forward}");
+    let groups = cost("{ issues(first: 0) { groupBy(field: AUTHOR, first: 50) { groups { value count } } } }").await;
+    assert!(groups >= 100, "{groups}");
+    assert!(cost("{ activity(by: DAY) { start commits } }").await >= 200);
+}
+
+#[tokio::test]
+async fn labels_milestones_references_and_projects_are_filtered_and_ordered() {
+    let api = whole_world();
+    let numbers = |list: &Value, pointer: &str| -> Vec<u64> {
+        list["nodes"].as_array().unwrap().iter().map(|node| node.pointer(pointer).unwrap().as_u64().unwrap()).collect()
+    };
+    let query = "{ project(path: \"acme/shop\") {
+        issues: labels(orderBy: { field: ISSUES }) { nodes { name issues(first: 0) { totalCount } } }
+        ascending: labels(orderBy: { field: MERGE_REQUESTS, direction: ASC }) {
+          nodes { mergeRequests(first: 0) { totalCount } } }
+        signing: labels(filter: { text: \"SIGNING IN\" }) { totalCount nodes { name } }
+        titles: milestones(orderBy: { field: TITLE, direction: DESC }) { nodes { title } }
+        closed: milestones(filter: { states: CLOSED }) { totalCount nodes { state title } }
+        branches(orderBy: { field: DATE }) { nodes { name tip { committedAt } } }
+        main: branches(filter: { text: \"AI\" }) { totalCount nodes { name } }
+        none: tags(filter: { text: \"no such tag\" }) { totalCount nodes { name } }
+        releases(orderBy: { field: TAG }) { totalCount nodes { tag { name } } }
+      }
+      shop: projects(filter: { text: \"SHOP\" }, orderBy: { field: ISSUES }) { totalCount nodes { path } }
+      updated: projects(orderBy: { field: UPDATED }) { totalCount nodes { path } }
+      nothing: projects(filter: { text: \"no such project\" }) { totalCount nodes { path } }
+      viewer { projects(orderBy: { field: COMMITS }) { nodes { path } } } }";
+    let data = api.data(query).await;
+    let project = &data["project"];
+    let issues = numbers(&project["issues"], "/issues/totalCount");
+    assert!(issues[0] == 2 && issues.is_sorted_by(|a, b| a >= b), "{issues:?}");
+    assert!(numbers(&project["ascending"], "/mergeRequests/totalCount").is_sorted(), "{project:#}");
+    assert_eq!(project["signing"], json!({ "totalCount": 1, "nodes": [{ "name": "auth" }] }));
+    assert_eq!(texts(&project["titles"]["nodes"], "/title"), ["v2.0", "v1.9"]);
+    assert_eq!(project["closed"], json!({ "totalCount": 1, "nodes": [{ "state": "CLOSED", "title": "v1.9" }] }));
+    let times = texts(&project["branches"]["nodes"], "/tip/committedAt");
+    assert!(!times.is_empty() && times.is_sorted_by(|a, b| a >= b), "{times:?}");
+    assert_eq!(project["main"], json!({ "totalCount": 1, "nodes": [{ "name": "main" }] }));
+    assert_eq!(project["none"], json!({ "totalCount": 0, "nodes": [] }));
+    assert!(data["shop"]["totalCount"].as_u64() >= Some(1), "{data:#}");
+    assert!(texts(&data["shop"]["nodes"], "/path").iter().all(|path| path.contains("shop")), "{data:#}");
+    assert_eq!(data["updated"]["nodes"].as_array().unwrap().len() as u64, data["updated"]["totalCount"]);
+    assert_eq!(data["nothing"], json!({ "totalCount": 0, "nodes": [] }));
+    assert_eq!(texts(&data["viewer"]["projects"]["nodes"], "/path").len() as u64, data["updated"]["totalCount"]);
+    let query = "{ issue(ref: \"acme/shop#1\") { labels(orderBy: { field: ISSUES }) { nodes { name } } } }";
+    let (code, message) = api.error(query).await;
+    assert!(code == "INVALID" && message.contains("ordered by NAME"), "{message}");
+}
+
+/// Every issue has one edge to its project, so list and graph of one state differ by what else has.
+#[tokio::test]
+async fn lists_and_graph_of_one_answer_are_of_one_state() {
+    let api = Api::new();
+    let query = "{ project(path: \"acme/shop\") { issues(first: 0) { totalCount }
+        edges(names: PART_OF, direction: IN, first: 0) { totalCount } } }";
+    let counts = async || {
+        let data = api.data(query).await;
+        let count = |pointer| data.pointer(pointer).and_then(Value::as_u64).unwrap();
+        (count("/project/issues/totalCount"), count("/project/edges/totalCount"))
+    };
+    let (before, linked) = counts().await;
+    for round in 1..=4 {
+        api.forge.advance(3600);
+        (0..5).for_each(|number| drop(api.forge.new_issue("acme/shop", "bob", &format!("Gift card {number}"), "")));
+        let task = api.data("mutation { sync { id } }").await["sync"]["id"].as_str().unwrap().to_owned();
+        let status = format!("{{ task(id: \"{task}\") {{ status }} }}");
+        loop {
+            let is_running = api.data(&status).await["task"]["status"] == "RUNNING";
+            let (issues, edges) = counts().await;
+            assert_eq!(edges - linked, issues - before);
+            if !is_running {
+                assert_eq!(issues, before + 5 * round);
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn times_of_filters_may_be_dates() {
+    let api = Api::new();
+    let query = "{ day: issues(filter: { created: { from: \"2024-03-05\", to: \"2024-04\" } }) { nodes { id } }
+        year: search(query: \"redis\", mode: LEXICAL, filter: { after: \"2024\" }) { hits { createdAt } } }";
+    let data = api.data(query).await;
+    assert_eq!(texts(&data["day"]["nodes"], "/id"), ["acme/shop#2"]);
+    assert!(texts(&data["year"]["hits"], "/createdAt").iter().all(|at| at.as_str() >= "2024"), "{data:#}");
+    let (code, message) = api.error("{ issues(filter: { created: { from: \"yesterday\" } }) { totalCount } }").await;
+    assert!(code == "INVALID" && message.contains("'yesterday' is not a date"), "{message}");
+}

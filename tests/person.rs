@@ -1,0 +1,91 @@
+//! What waits for a person, and what they did.
+
+use serde_json::{Value, json};
+
+use crate::support::{Forge, Sandbox};
+
+/// The usual fixture with a merge request that waits for a review, and with mentions.
+fn fixture() -> String {
+    let mut fixture: Value = serde_json::from_str(include_str!("fixtures/acme.json")).unwrap();
+    let shop = &mut fixture["projects"][0];
+    let request = &mut shop["merge_requests"][2];
+    request["draft"] = json!(false);
+    request["title"] = json!("Limit requests per API key with a token bucket");
+    request["reviewers"] = json!(["bob", "janedoe"]);
+    let note = |author: &str, at: &str, body: &str| json!([{ "author": author, "at": at, "body": body }]);
+    let issues = &mut shop["issues"];
+    issues[5]["discussions"] = json!([note("carol", "2024-05-28T05:00:00.000Z", "@janedoe can you reproduce it?")]);
+    let answered = [
+        note("carol", "2024-05-01T05:00:00.000Z", "@janedoe is there an index on the orders?"),
+        note("janedoe", "2024-05-01T06:00:00.000Z", "There is one on the customer."),
+    ];
+    issues[1]["discussions"].as_array_mut().unwrap().extend(answered);
+    fixture.to_string()
+}
+
+/// The ids of a list of issues and merge requests, or of notes.
+fn ids(list: &Value, field: &str) -> Vec<String> {
+    list.as_array().unwrap().iter().map(|entry| entry[field].as_str().unwrap().to_owned()).collect()
+}
+
+// Rows 61 and 81 of docs/requirements.md.
+#[test]
+fn what_waits_for_somebody_is_told() {
+    let forge = Forge::start_with(&fixture());
+    let sandbox = Sandbox::synced(&forge);
+    let jane = sandbox.run(&["me", "--as", "@JaneDoe", "--json"]).ok().json();
+    assert_eq!(jane["person"], "janedoe");
+    let waiting = &jane["waiting"];
+    assert_eq!(ids(&waiting["to_review"], "id"), ["acme/shop!3"]);
+    // She has answered in #2.
+    assert_eq!(ids(&waiting["mentioned"], "thread"), ["acme/shop#6"]);
+    assert_eq!(waiting["mentioned"][0]["author"], "carol");
+    assert!(waiting["mentioned"][0]["text"].as_str().unwrap().contains("can you reproduce it"));
+
+    let alice = sandbox.run(&["person", "alice", "--json"]).ok().json();
+    let waiting = &alice["waiting"];
+    assert_eq!(ids(&waiting["assigned"], "id"), ["acme/shop!3", "acme/shop#4"]);
+    assert!(ids(&waiting["replies"], "thread").contains(&"acme/shop!3".to_owned()), "{waiting}");
+    // The one that waits longest comes first.
+    assert_eq!(ids(&waiting["stale"], "id"), ["acme/shop#4", "acme/shop!3"]);
+    let bob = sandbox.run(&["person", "bob", "--json"]).ok().json();
+    // He wrote the last note of the merge request that he reviews.
+    assert_eq!(ids(&bob["waiting"]["to_review"], "id"), Vec::<String>::new());
+}
+
+// Rows 62 and 82 of docs/requirements.md.
+#[test]
+fn the_work_of_somebody_is_told_over_time() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let bob = sandbox.run(&["person", "@bob", "--after", "2023-01-01", "--json"]).ok().json();
+    assert_eq!(bob["totals"]["merge_requests"], 3);
+    let months: Vec<&str> =
+        bob["work"]["months"].as_array().unwrap().iter().map(|month| month["start"].as_str().unwrap()).collect();
+    assert!(months.is_sorted_by(|later, earlier| later > earlier), "{months:?}");
+    assert!(months.contains(&"2023-11-01"), "{months:?}");
+    assert!(ids(&bob["work"]["opened"], "id").contains(&"acme/shop!1".to_owned()));
+    let late = sandbox.run(&["person", "bob", "--after", "2024-01-01", "--json"]).ok().json();
+    assert!(!ids(&late["work"]["opened"], "id").contains(&"acme/shop!1".to_owned()));
+    let printed = sandbox.run(&["person", "bob", "--after", "2023-01-01"]).ok().stdout;
+    for piece in ["@bob", "Work by month", "2023-11", "Opened", "acme/shop!1"] {
+        assert!(printed.contains(piece), "{piece}: {printed}");
+    }
+    let other = sandbox.run(&["person", "alice", "--project", "acme/none"]).error(2).to_owned();
+    assert!(other.starts_with("acme/none is not known"), "{other}");
+}
+
+#[test]
+fn it_is_switched_off_by_one_setting() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.configure("[people]\ntracking = false\n");
+    for command in [&["me", "--as", "bob"][..], &["person", "@bob"]] {
+        let error = sandbox.run(command).error(1).to_owned();
+        assert!(error.contains("what single people do is not shown by this server"), "{error}");
+    }
+    sandbox.configure("[people]\nme = \"@bob\"\n");
+    assert_eq!(sandbox.run(&["me", "--json"]).ok().json()["person"], "bob");
+    let unknown = sandbox.run(&["person", "nobody-of-that-name"]).error(1).to_owned();
+    assert!(unknown.contains("nobody is known as nobody-of-that-name"), "{unknown}");
+}

@@ -1,0 +1,111 @@
+//! Releases: in which a commit first shipped, and what lies between two of them.
+
+use backstory_engine::{
+    ledger::Branches,
+    model::{edge::Edge, id::NodeId},
+    releases::Release,
+    shipped::{ListReleases, Shipped, ShippedRequest},
+    trace::{Target, TraceRequest},
+};
+
+use crate::support::{Fixture, Indexed, PROJECT, Sandbox};
+
+/// A repository with two releases and a commit that has not shipped.
+fn repository() -> Fixture {
+    let mut repository = Fixture::new();
+    repository.author("Alice", "alice@acme.example");
+    repository.write("src/cart.rs", "pub fn total() -> u32 {\n    1\n}\n");
+    repository.commit("Add the cart");
+    repository.git(["tag", "v1.0"]);
+    repository.author("Bob", "bob@acme.example");
+    repository.write("src/cart.rs", "pub fn total() -> u32 {\n    2\n}\n");
+    repository.commit("Count every line of the cart");
+    repository.write("src/order.rs", "pub fn order() {}\n");
+    repository.commit("Add orders");
+    repository.git(["tag", "-a", "-m", "Second", "v2.0"]);
+    repository.write("src/later.rs", "pub fn later() {}\n");
+    repository.commit("Add what comes later");
+    repository
+}
+
+async fn releases(indexed: &Indexed) -> Vec<Release> {
+    indexed.engine.answer(ListReleases { project: PROJECT.to_owned(), limit: 10 }).await.unwrap()
+}
+
+async fn shipped(indexed: &Indexed, from: Option<&str>, to: &str) -> Shipped {
+    let request = ShippedRequest { project: None, from: from.map(str::to_owned), to: to.to_owned() };
+    indexed.engine.answer(request).await.unwrap()
+}
+
+async fn first_shipped(indexed: &Indexed, path: &str, line: u32) -> Option<String> {
+    let target = Target::Lines { path: path.to_owned(), lines: Some((line, line)) };
+    let request = TraceRequest { project: None, target, rev: None, earlier: 0 };
+    indexed.engine.answer(request).await.unwrap().first_release.map(|release| release.tag)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_says_in_which_release_it_first_shipped() {
+    let repository = repository();
+    let indexed = Indexed::cold(repository.path(), Branches::Default).await;
+    assert_eq!(first_shipped(&indexed, "src/cart.rs", 1).await.as_deref(), Some("v1.0"));
+    assert_eq!(first_shipped(&indexed, "src/cart.rs", 2).await.as_deref(), Some("v2.0"));
+    assert_eq!(first_shipped(&indexed, "src/later.rs", 1).await, None);
+    let listed = releases(&indexed).await;
+    assert_eq!(listed.iter().map(|release| release.tag.as_str()).collect::<Vec<_>>(), ["v2.0", "v1.0"]);
+    assert!(listed.iter().all(|release| release.at.is_some() && release.commit.is_some()), "{listed:#?}");
+    indexed.check().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_and_people_between_two_releases_are_told() {
+    let repository = repository();
+    let indexed = Indexed::cold(repository.path(), Branches::Default).await;
+    let between = shipped(&indexed, Some("v1.0"), "v2.0").await;
+    assert_eq!((between.count, between.commits.len(), between.missing.len()), (2, 2, 0), "{between:#?}");
+    assert_eq!(between.contributors.len(), 1);
+    assert_eq!(between.contributors[0].person, NodeId::person("bob@acme.example"));
+    let first = shipped(&indexed, None, "v2.0").await;
+    assert_eq!(first.count, 2);
+    assert_eq!(shipped(&indexed, Some("v2.0"), "main").await.count, 1);
+    assert_eq!(shipped(&indexed, None, "v1.0").await.count, 1);
+    let unknown = ShippedRequest { project: None, from: Some("v0".to_owned()), to: "v2.0".to_owned() };
+    assert!(indexed.engine.answer(unknown).await.unwrap_err().to_string().contains("'v0' is no branch, tag or commit"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tags_that_come_move_and_go_end_in_what_a_first_sync_says() {
+    let mut repository = repository();
+    let indexed = Indexed::cold(repository.path(), Branches::Default).await;
+    repository.git(["tag", "v3.0"]);
+    indexed.sync().await;
+    indexed.equals_cold(repository.path(), "a tag came").await;
+    assert_eq!(first_shipped(&indexed, "src/later.rs", 1).await.as_deref(), Some("v3.0"));
+    repository.write("src/last.rs", "pub fn last() {}\n");
+    repository.commit("Add the last");
+    repository.git(["tag", "-f", "v3.0"]);
+    indexed.sync().await;
+    indexed.equals_cold(repository.path(), "a tag moved").await;
+    assert_eq!(first_shipped(&indexed, "src/last.rs", 1).await.as_deref(), Some("v3.0"));
+    repository.git(["tag", "-d", "v2.0"]);
+    indexed.sync().await;
+    indexed.equals_cold(repository.path(), "a tag went").await;
+    assert_eq!(first_shipped(&indexed, "src/cart.rs", 2).await.as_deref(), Some("v3.0"));
+    let tag = NodeId::Tag { project: PROJECT.to_owned(), name: "v3.0".to_owned() };
+    let edges = indexed
+        .engine
+        .load_edges(vec![tag], backstory_engine::graph::Direction::In, Some(Edge::ShippedIn))
+        .await
+        .unwrap();
+    assert_eq!(edges[0].len(), 4);
+}
+
+#[test]
+fn a_command_tells_what_shipped() {
+    let sandbox = Sandbox::indexed(&repository());
+    let told = sandbox.run(&["shipped", "v1.0..v2.0"]).ok();
+    assert!(told.stdout.contains("2 commits, 0 merge requests, 0 issues, 1 contributor"), "{told:#?}");
+    assert!(told.stdout.contains("bob@acme.example"), "{told:#?}");
+    assert!(sandbox.run(&["shipped", "v1.0.."]).error(2).contains("name two revisions"));
+    let why = sandbox.run(&["why", "src/cart.rs:2"]).ok();
+    assert!(why.stdout.contains("First shipped in v2.0"), "{why:#?}");
+}

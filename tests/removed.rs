@@ -1,0 +1,185 @@
+//! What was removed: texts, symbols and files, with moves seen through.
+
+use backstory_engine::{
+    ledger::Branches,
+    model::id::NodeId,
+    removed::{Removal, Removals, RemovedRequest},
+};
+
+use crate::{
+    support::{Indexed, Origin, PROJECT, Sandbox},
+    trace::world::{SHOP, TOKEN, World},
+};
+
+fn about(text: &str, path: Option<&str>) -> RemovedRequest {
+    RemovedRequest { text: text.to_owned(), project: None, path: path.map(str::to_owned), limit: 1 }
+}
+
+async fn removed(indexed: &Indexed, text: &str, path: Option<&str>) -> Removals {
+    indexed.engine.answer(about(text, path)).await.unwrap()
+}
+
+/// The commit of each removal, and the path it was removed from.
+fn commits(found: &Removals) -> Vec<(&str, &str)> {
+    found.removals.iter().map(|removal| (removal.commit.title.as_str(), removal.path.as_str())).collect()
+}
+
+fn moves(found: &Removals) -> Vec<(&str, &str, &str)> {
+    found.moves.iter().map(|of| (of.commit.title.as_str(), of.from.as_str(), of.to.as_str())).collect()
+}
+
+fn present(found: &Removals) -> Vec<(&str, Option<u32>)> {
+    found.present.iter().map(|at| (at.path.as_str(), at.line)).collect()
+}
+
+const CLIENT: &str = "\
+def connect(host):
+    \"\"\"Connects.\"\"\"
+    retries = 3
+    timeout = 30
+    return open_socket(host, retries, timeout)
+
+
+def legacy_login(user):
+    return ask_password(user)
+";
+
+/// A line, a function and a file that move and then go away.
+fn moving() -> Origin {
+    let mut origin = Origin::new();
+    origin.write("src/client.py", CLIENT).write("docs/old.md", "# Old\n\nUse the telephone.\n").commit("Begin");
+    origin.git(["mv", "src/client.py", "src/net.py"]);
+    origin.commit("Call it net");
+    origin.write("src/net.py", CLIENT.replace("    timeout = 30\n", "    timeout = limit()\n"));
+    origin.write("src/limits.py", "def limit():\n    timeout = 30\n    return timeout\n");
+    origin.commit("Limits have a file of their own");
+    origin
+        .write("src/net.py", CLIENT.replace("    timeout = 30\n", "    timeout = limit()\n").replace("= 3\n", "= 5\n"));
+    origin.commit("Try more often\n\nThree attempts were not enough on trains.");
+    origin.write("src/limits.py", "def limit():\n    return 45\n").commit("Raise the limit");
+    let net = CLIENT.replace("    timeout = 30\n", "    timeout = limit()\n").replace("= 3\n", "= 5\n");
+    let (rest, _) = net.split_once("\n\ndef legacy_login").unwrap();
+    origin.write("src/net.py", rest).remove("docs/old.md");
+    origin.commit("Drop what nobody uses");
+    origin
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_commit_that_removed_a_line_is_found_with_what_took_its_place() {
+    let origin = moving();
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let found = removed(&indexed, "retries = 3", None).await;
+    assert_eq!(commits(&found), [("Try more often", "src/net.py")]);
+    let Removal { line, removed, replacement, .. } = &found.removals[0];
+    assert_eq!((*line, removed.as_deref()), (Some(3), Some("    retries = 3")));
+    assert_eq!(replacement.as_deref(), Some("    retries = 5"));
+    let quoted = found.removals[0].chain[0].evidence.text.as_deref().unwrap();
+    assert!(quoted.contains("not enough on trains"), "{quoted}");
+    assert_eq!((found.present.len(), found.missing.len()), (0, 0));
+
+    let head = removed_nothing(&indexed, "retries = 5").await;
+    assert_eq!(present(&head), [("src/net.py", Some(3))]);
+    let never = removed_nothing(&indexed, "retries = 7").await;
+    assert_eq!(never.missing.len(), 1, "{:?}", never.missing);
+    assert!(never.searched_commits >= 6);
+}
+
+async fn removed_nothing(indexed: &Indexed, text: &str) -> Removals {
+    let found = removed(indexed, text, None).await;
+    assert_eq!(commits(&found), []);
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_that_moved_are_followed_to_where_they_were_removed() {
+    let origin = moving();
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let everywhere = removed(&indexed, "timeout = 30", None).await;
+    assert_eq!(commits(&everywhere), [("Raise the limit", "src/limits.py")]);
+    // From the first name of the file over its rename and over the move of the line.
+    for path in ["src/client.py", "src/net.py"] {
+        let found = removed(&indexed, "timeout = 30", Some(path)).await;
+        assert_eq!(commits(&found), [("Raise the limit", "src/limits.py")], "{path}");
+        let passed = moves(&found);
+        assert!(passed.contains(&("Limits have a file of their own", "src/net.py", "src/limits.py")), "{passed:?}");
+    }
+    let directory = removed(&indexed, "retries = 3", Some("src")).await;
+    assert_eq!(commits(&directory), [("Try more often", "src/net.py")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn symbols_and_files_are_found_by_name() {
+    let origin = moving();
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let symbol = removed(&indexed, "legacy_login", None).await;
+    assert_eq!(commits(&symbol), [("Drop what nobody uses", "src/net.py")]);
+    assert_eq!(symbol.removals[0].node, Some(NodeId::entity(PROJECT, "src/net.py", "legacy_login")));
+    let file = removed(&indexed, "docs/old.md", None).await;
+    assert_eq!(commits(&file), [("Drop what nobody uses", "docs/old.md")]);
+    let renamed = removed_nothing(&indexed, "src/client.py").await;
+    assert_eq!(present(&renamed), [("src/net.py", None)]);
+    assert_eq!(moves(&renamed), [("Call it net", "src/client.py", "src/net.py")]);
+}
+
+/// The same name was removed in another project so often that this one's did not come up.
+#[tokio::test(flavor = "multi_thread")]
+async fn symbols_of_other_projects_hide_none() {
+    let methods = |count: usize| {
+        let class = |n: usize| format!("class C{n:03}:\n    def legacy_login(self):\n        return {n}\n\n\n");
+        (0..count).map(class).collect::<String>()
+    };
+    let (mut own, mut other) = (Origin::new(), Origin::new());
+    own.write("src/z.py", methods(1)).commit("Begin");
+    own.write("src/z.py", "LEFT = 1\n").commit("Drop the class");
+    other.write("src/a.py", methods(250)).commit("Begin");
+    other.write("src/a.py", "LEFT = 1\n").commit("Drop them all");
+    let indexed = Indexed::cold(own.path(), Branches::Default).await;
+    indexed.add(other.path(), "acme/all", Branches::Default).await.unwrap();
+    indexed.sync().await;
+    let request = RemovedRequest { project: Some(PROJECT.to_owned()), ..about("legacy_login", None) };
+    let found = indexed.engine.answer(request).await.unwrap();
+    assert_eq!(commits(&found), [("Drop the class", "src/z.py")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_has_its_merge_request_and_issue() {
+    let world = World::new().await;
+    let request = RemovedRequest { project: Some(SHOP.to_owned()), ..about("claims.expires_at > now", Some(TOKEN)) };
+    let found = world.engine.answer(request).await.unwrap();
+    assert_eq!(commits(&found), [("Accept a little clock skew when tokens expire", TOKEN)]);
+    let removal = &found.removals[0];
+    assert_eq!(removal.commit.sha.to_string(), world.skew);
+    assert_eq!(removal.merge_requests.iter().map(ToString::to_string).collect::<Vec<_>>(), ["acme/shop!2"]);
+    assert!(removal.issues.iter().any(|issue| issue.to_string() == "acme/shop#1"), "{:?}", removal.issues);
+    assert!(!removal.discussions.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_are_not_found_and_what_makes_no_sense_is_refused() {
+    let mut origin = Origin::new();
+    let token = format!("glpat-{}", "a1B2c3D4e5F6g7H8i9J0");
+    origin.write("conf.py", format!("token = '{token}'\nurl = 'x'\n")).commit("Begin");
+    origin.write("conf.py", "url = 'x'\n").commit("Without the token");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    removed_nothing(&indexed, &token).await;
+    removed_nothing(&indexed, &token[..12]).await;
+    for (text, limit) in [("a", 1), ("", 1), ("whole line", 0), ("whole line", 1000)] {
+        let refused = indexed.engine.answer(RemovedRequest { limit, ..about(text, None) }).await;
+        assert!(refused.is_err(), "{text:?} {limit}");
+    }
+}
+
+#[test]
+fn the_command_prints_removal_move_and_head() {
+    let origin = moving();
+    let sandbox = Sandbox::empty();
+    sandbox.run(&["add", &origin.path().display().to_string(), "--name", PROJECT]).ok();
+    let printed = sandbox.run(&["removed", "retries = 3"]).ok().stdout;
+    for piece in ["Removed from src/net.py:3 by ", "Try more often", "-     retries = 3", "+     retries = 5"] {
+        assert!(printed.contains(piece), "{piece}: {printed}");
+    }
+    let printed = sandbox.run(&["removed", "src/client.py"]).ok().stdout;
+    assert!(printed.contains("src/client.py -> src/net.py") && printed.contains("head has it at"), "{printed}");
+    let json = sandbox.run(&["removed", "timeout = 30", "src/net.py", "--json"]).ok().json();
+    assert_eq!(json["removals"][0]["path"], "src/limits.py");
+}

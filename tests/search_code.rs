@@ -1,0 +1,141 @@
+//! Searching for code alone: hits are files, in the order in which somebody who asks for code wants them.
+
+use serde_json::{Value, json};
+
+use crate::support::{Fixture, Sandbox};
+
+fn search(sandbox: &Sandbox, args: &[&str]) -> Value {
+    sandbox.run(&[&["search", "--json", "--mode", "lexical"], args].concat()).ok().json()
+}
+
+fn code(sandbox: &Sandbox, query: &str) -> Value {
+    search(sandbox, &[query, "--type", "code"])
+}
+
+fn paths(found: &Value) -> Vec<&str> {
+    found["hits"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect()
+}
+
+fn ids(found: &Value) -> Vec<&str> {
+    found["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap()).collect()
+}
+
+/// A shop whose sources, tests and examples say the same.
+fn shop() -> Sandbox {
+    let mut shop = Fixture::new();
+    let cart = "def add_voucher(cart, voucher):\n    cart.vouchers.append(voucher)\n\n\n\
+                def drop_voucher(cart, voucher):\n    cart.vouchers.remove(voucher)\n\n\n\
+                def count_vouchers(cart):\n    return len(cart.vouchers)\n";
+    shop.write("src/cart.py", cart);
+    shop.write("tests/test_cart.py", cart.replace("def ", "def test_").replace("cart.", "voucher cart."));
+    shop.write("examples/cart.py", cart.replace("add", "add_example"));
+    shop.write("src/invoice.py", "def print_invoice(order):\n    # a voucher is a line of its own\n    return order\n");
+    shop.write("src/currency.rs", "money! {\n    Euro, \"EUR\", cents;\n    Yen, \"JPY\", none;\n}\n");
+    shop.write("docs/vouchers.md", "# Vouchers\n\nA voucher of a cart lowers its total. Vouchers expire.\n");
+    shop.commit("Carts have vouchers");
+    Sandbox::indexed(&shop)
+}
+
+#[test]
+fn a_file_is_one_hit_and_shows_the_part_that_answers() {
+    let sandbox = shop();
+    let found = code(&sandbox, "drop a voucher of the cart");
+    let mut all = paths(&found);
+    assert_eq!(ids(&found)[0], "acme/shop:src/cart.py#drop_voucher", "{found:#}");
+    assert!(!all.contains(&"docs/vouchers.md"), "documents are no code: {found:#}");
+    let count = all.len();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), count, "{found:#}");
+}
+
+#[test]
+fn sources_stand_before_tests_and_examples_unless_the_query_asks_for_those() {
+    let sandbox = shop();
+    let first = |query: &str| paths(&code(&sandbox, query))[0].to_owned();
+    assert_eq!(paths(&code(&sandbox, "voucher cart"))[..1], ["src/cart.py"]);
+    assert_eq!(first("which test adds a voucher to the cart"), "tests/test_cart.py");
+    assert_eq!(first("an example that adds a voucher to the cart"), "examples/cart.py");
+}
+
+#[test]
+fn a_file_without_functions_is_found_too() {
+    let sandbox = shop();
+    assert_eq!(ids(&code(&sandbox, "Euro cents")), ["acme/shop:src/currency.rs"]);
+}
+
+#[test]
+fn a_file_with_several_parts_that_match_stands_before_one_with_a_single_part() {
+    let mut shop = Fixture::new();
+    let part = |name: &str| format!("def {name}(order):\n    # refund of the payment\n    return order.total\n\n\n");
+    shop.write("src/alpha.py", part("one"));
+    shop.write("src/beta.py", ["two", "three", "four", "five"].map(part).concat());
+    shop.commit("Give money back");
+    let sandbox = Sandbox::indexed(&shop);
+    assert_eq!(paths(&code(&sandbox, "refund payment")), ["src/beta.py", "src/alpha.py"]);
+}
+
+#[test]
+fn a_name_after_a_word_like_class_or_alone_is_that_of_a_definition() {
+    let mut shop = Fixture::new();
+    shop.write("src/models.py", "class Parcel:\n    def weigh(self):\n        return self.grams\n");
+    for number in 0..6 {
+        let uses = "    parcel = Parcel()\n    parcel.weigh()\n".repeat(4);
+        shop.write(format!("src/parcel_{number}.py"), format!("def send_parcel_{number}():\n    # Parcel\n{uses}"));
+    }
+    shop.commit("Send parcels");
+    let sandbox = Sandbox::indexed(&shop);
+    for query in ["where is the class Parcel", "Parcel", "which file has struct Parcel"] {
+        let found = code(&sandbox, query);
+        assert_eq!(paths(&found)[0], "src/models.py", "{query}: {found:#}");
+    }
+}
+
+#[test]
+fn what_nothing_says_has_no_hits() {
+    let sandbox = shop();
+    for query in ["qwertyuiop asdfghjkl", "qwertyuiop_asdfghjkl", "qwertyuiopAsdfghjkl()", "`Qwertyuiop::asdfghjkl`"] {
+        for kind in [&[][..], &["--type", "code"], &["--type", "commit"]] {
+            let found = search(&sandbox, &[&[query], kind].concat());
+            assert_eq!(ids(&found), [""; 0], "{query} {kind:?}");
+        }
+    }
+    // Of a name that nothing has, more than half must be known.
+    assert_eq!(ids(&code(&sandbox, "qwertyuiop_voucher")), [""; 0]);
+    assert_eq!(paths(&code(&sandbox, "add_voucher_again"))[0], "src/cart.py");
+    sandbox.run(&["embed"]).ok();
+    let found = sandbox.run(&["search", "--json", "qwertyuiop_asdfghjkl"]).ok().json();
+    assert_eq!(ids(&found), [""; 0], "meaning finds no name that does not exist: {found:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn language_and_path_narrow_a_search_on_every_face() {
+    let sandbox = shop();
+    let on_command_line = |args: &[&str]| {
+        let found = search(&sandbox, &[&["cart voucher euro cents"], args].concat());
+        paths(&found).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(on_command_line(&["--type", "code", "--language", "rust"]), ["src/currency.rs"]);
+    let python = on_command_line(&["--type", "code", "--language", "Python", "--path", "src/"]);
+    assert!(!python.is_empty() && python.iter().all(|path| path.starts_with("src/") && path.ends_with(".py")));
+    let refused = sandbox.run(&["search", "cart", "--language", "klingon"]);
+    assert!(refused.stderr.contains("there is no language 'klingon'"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("languages are Rust, Go,"), "{}", refused.stderr);
+
+    let server = sandbox.serve();
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let query = "query=cart+voucher+euro+cents&mode=lexical&kinds=code&languages=rust&paths=src/";
+    let found: Value =
+        http.get(format!("{}/api/v1/search?{query}", server.url)).send().await.unwrap().json().await.unwrap();
+    assert_eq!(ids(&found), ["acme/shop:src/currency.rs"], "{found:#}");
+    let filter = json!({ "kinds": ["code"], "languages": ["rs"] });
+    let request = json!({ "query": "cart voucher euro cents", "mode": "lexical", "limit": 10, "filter": filter, "rerank": false });
+    let url = format!("{}/api/v1/search", server.url);
+    let found: Value = http.post(url).json(&request).send().await.unwrap().json().await.unwrap();
+    assert_eq!(ids(&found), ["acme/shop:src/currency.rs"], "{found:#}");
+    let query = r#"{ search(query: "cart voucher euro cents", mode: LEXICAL, filter: { kinds: [CODE], languages: ["Rust"] })
+        { hits { id } } }"#;
+    let url = format!("{}/graphql", server.url);
+    let found: Value = http.post(url).json(&json!({ "query": query })).send().await.unwrap().json().await.unwrap();
+    assert!(found.to_string().contains("src/currency.rs") && !found.to_string().contains("cart.py"), "{found:#}");
+}

@@ -1,0 +1,260 @@
+//! Tokens that a command makes: what they show and permit, that only a hash of them is kept, that they end, and what the
+//! audit log has of their holders.
+
+use backstory_engine::ledger::{JobKind, Ledger, NewJob};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::{
+    graphql::access::Socket,
+    support::{Forge, Output, Sandbox, Server, check_answer, eventually},
+};
+
+/// A client of a server, with a token if it has one.
+struct Client {
+    http: reqwest::Client,
+    url: String,
+    token: Option<String>,
+}
+
+impl Client {
+    fn new(server: &Server, token: Option<&str>) -> Self {
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { http, url: server.url.clone(), token: token.map(str::to_owned) }
+    }
+
+    /// Status and body of the answer.
+    async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let request = self.http.post(format!("{}{path}", self.url)).json(body);
+        let request = self.token.iter().fold(request, reqwest::RequestBuilder::bearer_auth);
+        let response = request.send().await.unwrap();
+        let (status, answer) = (response.status().as_u16(), response.json().await.unwrap());
+        check_answer("post", path, status, &answer);
+        (status, answer)
+    }
+
+    async fn status(&self) -> u16 {
+        self.post("/api/v1/repositories", &json!({})).await.0
+    }
+}
+
+/// A token that is made with more arguments.
+fn create(sandbox: &Sandbox, more: &[&str]) -> Value {
+    sandbox.run(&[&["token", "create", "--json"], more].concat()).json()
+}
+
+fn secret(made: &Value) -> String {
+    made["secret"].as_str().unwrap().to_owned()
+}
+
+fn log(sandbox: &Sandbox) -> Vec<Value> {
+    sandbox.run(&["token", "log", "--json"]).json().as_array().unwrap().clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_shown_once_and_ends_when_it_is_revoked() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let made = create(&sandbox, &["--name", "ci", "--projects", "acme/*", "--scopes", "read,sync"]);
+    let secret = secret(&made);
+    assert!(secret.starts_with(&format!("bst_{}_", made["token"]["id"].as_str().unwrap())), "{made:#}");
+    let listed = sandbox.run(&["token", "list", "--json"]).json();
+    let token = &listed[0];
+    assert_eq!((&token["name"], &token["created_by"]), (&json!("ci"), &json!("owner")));
+    assert_eq!((&token["scopes"], &token["projects"]), (&json!(["read", "sync"]), &json!(["acme/*"])));
+    assert_eq!((&token["last_used_at"], &token["revoked_at"]), (&Value::Null, &Value::Null));
+    assert!(!listed.to_string().contains(&secret));
+    for file in std::fs::read_dir(sandbox.data()).unwrap().map(|entry| entry.unwrap().path()) {
+        let Ok(bytes) = std::fs::read(&file) else { continue };
+        let has = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+        assert!(!has, "{} has the token", file.display());
+    }
+
+    let server = sandbox.serve();
+    let (holder, nobody) = (Client::new(&server, Some(&secret)), Client::new(&server, None));
+    assert_eq!((holder.status().await, nobody.status().await), (200, 401), "once there is a token, it must be shown");
+    assert_eq!(Client::new(&server, Some(&secret[..secret.len() - 1])).status().await, 401);
+    eventually("its last use is known", || {
+        !sandbox.run(&["token", "list", "--json"]).json()[0]["last_used_at"].is_null()
+    });
+
+    sandbox.run(&["token", "create", "--name", "ci", "--projects", "acme/*"]).error(1);
+    sandbox.run(&["token", "create", "--name", "other", "--projects", "acme/*"]).ok();
+    sandbox.run(&["token", "revoke", "ci"]).ok();
+    assert_eq!(holder.status().await, 401);
+    sandbox.run(&["token", "revoke", "ci"]).error(1);
+    sandbox.run(&["token", "revoke", "other"]).ok();
+    assert_eq!(nobody.status().await, 200, "without any token this machine may use the server");
+}
+
+// Rows 152 and 156 of docs/requirements.md.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_shows_and_permits_what_it_grants() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let server = sandbox.serve();
+    let of = |more: &[&str]| Client::new(&server, Some(&secret(&create(&sandbox, more))));
+    let (reader, syncer) = (of(&["--projects", "acme/*"]), of(&["--projects", "acme/shop", "--scopes", "sync"]));
+    let (other, keeper) = (of(&["--projects", "tools/**"]), of(&["--projects", "**", "--scopes", "admin"]));
+    let group_keeper = of(&["--projects", "acme/*", "--scopes", "admin"]);
+
+    let search = json!({ "query": "{ issues(first: 50) { totalCount nodes { id } } projects { nodes { id } } }" });
+    let (_, seen) = reader.post("/graphql", &search).await;
+    assert_eq!(seen["data"]["projects"]["nodes"], json!([{ "id": "acme/shop" }]), "{seen:#}");
+    let (_, seen) = other.post("/graphql", &search).await;
+    assert_eq!(
+        seen["data"],
+        json!({ "issues": { "totalCount": 0, "nodes": [] }, "projects": { "nodes": [] } }),
+        "{seen:#}"
+    );
+
+    let forget = json!({ "reference": "acme/shop#1", "reason": null });
+    for client in [&reader, &syncer, &other] {
+        assert_eq!(client.post("/api/v1/forget", &forget).await.0, 403);
+    }
+    let (status, refused) = reader.post("/graphql", &json!({ "query": "mutation { backup { path } }" })).await;
+    assert_eq!((status, &refused["errors"][0]["extensions"]["code"]), (200, &json!("FORBIDDEN")), "{refused:#}");
+    let queue = json!({ "kind": "sync", "project": "acme/shop" });
+    assert_eq!(
+        (reader.post("/api/v1/queue-job", &queue).await.0, syncer.post("/api/v1/queue-job", &queue).await.0),
+        (403, 200)
+    );
+    assert_eq!(group_keeper.post("/api/v1/backup", &json!({})).await.0, 403, "it concerns all projects");
+    assert_eq!(keeper.post("/api/v1/backup", &json!({})).await.0, 200);
+    // Nobody grants more than they have.
+    let soon = Some(Timestamp::now() + SignedDuration::from_hours(1));
+    let grant = |confidential: bool, expires: Option<Timestamp>| json!({ "name": null, "projects": ["**"], "confidential": confidential, "scopes": ["read"], "expires": expires });
+    assert_eq!(keeper.post("/api/v1/create-token", &grant(true, soon)).await.0, 403);
+    assert_eq!(keeper.post("/api/v1/create-token", &grant(false, soon)).await.0, 200);
+    assert_eq!(group_keeper.post("/api/v1/create-token", &grant(false, soon)).await.0, 403);
+    // Nor for longer.
+    let later = Some(Timestamp::now() + SignedDuration::from_hours(24 * 365));
+    for expires in [None, later] {
+        let (status, refused) = keeper.post("/api/v1/create-token", &grant(false, expires)).await;
+        assert_eq!((status, &refused["code"]), (403, &json!("FORBIDDEN")), "{refused:#}");
+    }
+}
+
+// Rows 153 and 158 of docs/requirements.md.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_audit_log_has_what_holders_of_tokens_ask_and_what_anyone_changes() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let server = sandbox.serve();
+    let holder = Client::new(&server, Some(&secret(&create(&sandbox, &["--name", "ci", "--projects", "acme/*"]))));
+    let leak = format!("{}-{}", "glpat", "aB3dE5gH7jK9mN1pQ2sT");
+    let query = json!({ "project": "acme/shop", "status": null, "before": null, "limit": 5, "text": leak });
+    assert_eq!(holder.post("/api/v1/jobs", &query).await.0, 200);
+    let question = json!({ "query": format!("{{ issue(ref: \"acme/shop#1\") {{ title }} # {leak}\n}}") });
+    assert_eq!(holder.post("/graphql", &question).await.0, 200);
+    assert_eq!(holder.post("/api/v1/backup", &json!({})).await.0, 403);
+
+    let found = log(&sandbox);
+    let names: Vec<(&str, &str)> =
+        found.iter().map(|row| (row["name"].as_str().unwrap(), row["outcome"].as_str().unwrap())).collect();
+    // Listing the log is on record itself; it is the newest, or not yet there.
+    let names: Vec<_> = names.into_iter().filter(|(name, _)| *name != "operations").collect();
+    assert_eq!(
+        names,
+        [("backup", "FORBIDDEN"), ("graphql", "ok"), ("jobs", "ok"), ("create-token", "ok")],
+        "{found:#?}"
+    );
+    let graphql = found.iter().find(|row| row["name"] == "graphql").unwrap();
+    assert!(graphql["actor"].as_str().unwrap().starts_with("token ci ("), "{graphql:#}");
+    assert!(graphql["request"].as_str().unwrap().contains("acme/shop#1"), "{graphql:#}");
+    assert!(!format!("{found:?}").contains(&leak), "{found:#?}");
+
+    // What was forgotten is quoted by nobody any more, and who had it forgotten is known.
+    sandbox.run(&["forget", "acme/shop#1", "--reason", "a test"]).ok();
+    let found = log(&sandbox);
+    assert!(found.iter().filter(|row| row["name"] == "graphql").all(|row| row["request"].is_null()), "{found:#?}");
+    let audit = sandbox.run(&["forget", "--list", "--json"]).json();
+    assert_eq!(audit[0]["actor"], "owner", "{audit:#}");
+}
+
+// Row 154 of docs/requirements.md.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_sends_too_many_requests_has_to_wait() {
+    let mut sandbox = Sandbox::empty();
+    sandbox.set("API_TOKEN", "open-sesame-open-sesame");
+    sandbox.write_config("data_dir = \"data\"\n[server]\ntoken_env = \"API_TOKEN\"\nrequests_per_minute = 30\n");
+    let server = sandbox.serve();
+    let client = Client::new(&server, Some("open-sesame-open-sesame"));
+    let mut statuses = Vec::new();
+    for _ in 0..5 {
+        statuses.push(client.status().await);
+    }
+    assert!(statuses.starts_with(&[200, 200, 200]) && statuses.ends_with(&[429]), "{statuses:?}");
+    let request =
+        client.http.post(format!("{}/api/v1/repositories", client.url)).bearer_auth("open-sesame-open-sesame");
+    let refused = request.json(&json!({})).send().await.unwrap();
+    assert!(refused.headers()["retry-after"].to_str().unwrap().parse::<u64>().unwrap() <= 2);
+    // Commands of the data directory's owner are not counted.
+    let run = |_| -> Output { sandbox.run(&["repos"]) };
+    (0..5).map(run).for_each(|output| drop(output.ok()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_followed_ends_with_the_token() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let ledger = Ledger::open(&sandbox.data().join("ledger.sqlite")).unwrap();
+    let now = Timestamp::now();
+    let job = NewJob { kind: JobKind::Full, project: "acme/shop".to_owned(), subject: None };
+    let job = ledger.queue_job(&job, now + SignedDuration::from_hours(24), now).unwrap();
+    drop(ledger);
+    let server = sandbox.serve();
+    let token = secret(&create(&sandbox, &["--name", "ci", "--projects", "acme/*"]));
+    let bearer = format!("Bearer {token}");
+    let mut socket = Socket::connect(&server.url, &[("authorization", &bearer)]).await.ok().unwrap();
+    socket.send(json!({ "type": "connection_init" })).await;
+    assert_eq!(socket.next().await.unwrap()["type"], "connection_ack");
+    let query = format!("subscription {{ jobProgress(id: \"{job}\") {{ status }} }}");
+    socket.send(json!({ "type": "subscribe", "id": "1", "payload": { "query": query } })).await;
+    assert_eq!(socket.next().await.unwrap()["payload"]["data"]["jobProgress"]["status"], "QUEUED");
+    sandbox.run(&["token", "revoke", "ci"]).ok();
+    let told = socket.next().await.unwrap();
+    assert!(told["id"] == "1" && told.to_string().contains("UNAUTHENTICATED"), "{told:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_reads_no_place_of_the_server_and_changes_no_hidden_project() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let server = sandbox.serve();
+    let of = |more: &[&str]| Client::new(&server, Some(&secret(&create(&sandbox, more))));
+    let keeper = of(&["--projects", "tools/**", "--scopes", "admin"]);
+    let add =
+        |address: &str, name: Value| json!({ "address": address, "name": name, "branches": "default", "forge": null });
+    for (path, body) in [
+        ("add-repository", add("/etc", json!("tools/etc"))),
+        ("add-repository", add("https://example.com/acme/shop.git", Value::Null)),
+        ("remove-repository", json!({ "project": "acme/shop" })),
+        ("forget", json!({ "reference": "acme/shop", "reason": null })),
+        ("forget", json!({ "reference": "acme/shop#1", "reason": null })),
+        ("forget", json!({ "reference": "@alice", "reason": null })),
+        ("undo-forget", json!({ "reference": "@alice", "reason": null })),
+        ("queue-job", json!({ "kind": "full", "project": "acme/shop" })),
+        ("rebuild", json!({ "projection": "graph" })),
+        ("revoke-token", json!({ "token": "ci" })),
+        ("operations", json!({ "limit": 5 })),
+        ("backup", json!({})),
+    ] {
+        let (status, answer) = keeper.post(&format!("/api/v1/{path}"), &body).await;
+        assert!((400..500).contains(&status), "{path} {body}: {answer:#}");
+        assert!(!answer.to_string().contains("Redis"), "{answer:#}");
+    }
+    // What there is on the server's machine is not told by how a path is refused.
+    let mut refusals = std::collections::BTreeSet::new();
+    for path in ["/etc", "/etc/nothing", "/etc/passwd", &sandbox.path().display().to_string()] {
+        let (_, mut answer) = keeper.post("/api/v1/add-repository", &add(path, Value::Null)).await;
+        answer.as_object_mut().unwrap().remove("request_id");
+        refusals.insert(answer.to_string());
+    }
+    assert_eq!(refusals.len(), 1, "{refusals:#?}");
+    let shown = json!({ "query": "why Redis", "mode": "lexical", "limit": 5, "rerank": false });
+    let owner = of(&["--projects", "**", "--scopes", "read"]);
+    assert_eq!(owner.post("/api/v1/search", &shown).await.0, keeper.post("/api/v1/search", &shown).await.0);
+    let (_, found) = keeper.post("/api/v1/search", &shown).await;
+    assert!(found["hits"].as_array().is_none_or(Vec::is_empty), "{found:#}");
+}
