@@ -254,6 +254,28 @@ fn hostile_queries_end_within_their_limits() {
 }
 
 #[test]
+fn expressions_that_the_parser_reads_twice_end_in_time_however_deep() {
+    let (graph, limits) = (graph(), SparqlLimits::default());
+    for form in
+        ["!(X)", "REGEX(X, \"a\")", "REGEX(\"a\", X)", "SUBSTR(X, 1)", "replace(X, \"a\", \"b\")", "! # (\n (X)"]
+    {
+        for depth in [3, 6, 7, 12, 24, 60] {
+            let expression = (0..depth).fold("true".to_owned(), |inner, _| form.replace('X', &inner));
+            let query = SparqlQuery { text: format!("ASK {{ FILTER({expression}) }}"), ..SparqlQuery::default() };
+            let started = Instant::now();
+            let outcome = graph.answer_sparql(&query, limits, &Cancel::default());
+            assert!(started.elapsed() < Duration::from_secs(5), "{form} in itself {depth} times");
+            // One more parenthesis is that of FILTER.
+            assert_eq!(
+                matches!(outcome, Err(SparqlError::Refused(_))),
+                depth > 6,
+                "{form} in itself {depth} times: {outcome:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_query_that_nobody_waits_for_ends() {
     let (graph, cancel) = (graph(), Cancel::default());
     let other = cancel.clone();

@@ -229,6 +229,8 @@ async fn a_token_reads_no_place_of_the_server_and_changes_no_hidden_project() {
     for (path, body) in [
         ("add-repository", add("/etc", json!("tools/etc"))),
         ("add-repository", add("https://example.com/acme/shop.git", Value::Null)),
+        ("add-repository", add("https://example.com/acme/shop.git", json!("tools/shop"))),
+        ("add-repository", add("git@example.com:acme/shop.git", json!("tools/shop"))),
         ("remove-repository", json!({ "project": "acme/shop" })),
         ("forget", json!({ "reference": "acme/shop", "reason": null })),
         ("forget", json!({ "reference": "acme/shop#1", "reason": null })),
@@ -236,6 +238,7 @@ async fn a_token_reads_no_place_of_the_server_and_changes_no_hidden_project() {
         ("undo-forget", json!({ "reference": "@alice", "reason": null })),
         ("queue-job", json!({ "kind": "full", "project": "acme/shop" })),
         ("rebuild", json!({ "projection": "graph" })),
+        ("check", json!({})),
         ("revoke-token", json!({ "token": "ci" })),
         ("operations", json!({ "limit": 5 })),
         ("backup", json!({})),

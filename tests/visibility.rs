@@ -40,7 +40,7 @@ struct Readers(Vec<(&'static str, Reader)>);
 
 impl Visitor for Readers {
     fn visit<U: UseCase>(&mut self) {
-        if U::SCOPE == Scope::Read && !WRITING.contains(&U::NAME) {
+        if U::SCOPE == Scope::Read && !U::CONCERNS_ALL_PROJECTS && !WRITING.contains(&U::NAME) {
             self.0.push((U::NAME, |engine, request| -> Answer { Box::pin(answer::<U>(engine, request)) }));
         }
     }

@@ -82,6 +82,21 @@ async fn without_a_token_only_this_machine_is_answered() {
     ] {
         assert_eq!(status(&api, &headers).await, expected, "{headers:?}");
     }
+    // What such a page embeds comes without its origin; a link of it may lead to a page, which holds no data.
+    for (path, site, mode, expected) in [
+        ("/api/v1/stats", "cross-site", "no-cors", 403),
+        ("/api/v1/stats", "same-site", "navigate", 403),
+        ("/api/v1/stats", "same-origin", "cors", 200),
+        ("/api/v1/stats", "none", "navigate", 200),
+        ("/sparql?query=ASK%7B%7D", "cross-site", "no-cors", 403),
+        ("/graphql?query=%7B__typename%7D", "cross-site", "navigate", 403),
+        ("/graphql", "cross-site", "navigate", 200),
+        ("/", "cross-site", "navigate", 200),
+        ("/", "cross-site", "no-cors", 403),
+    ] {
+        let request = api.http.get(api.url(path)).header("sec-fetch-site", site).header("sec-fetch-mode", mode);
+        assert_eq!(request.send().await.unwrap().status(), expected, "{path} {site} {mode}");
+    }
     assert_eq!(Socket::connect(&own, &[("origin", "http://evil.example")]).await.err(), Some(403));
     assert!(Socket::connect(&own, &[("origin", &own)]).await.is_ok());
     let page = api.http.get(api.url("/graphql")).header("host", "evil.example").send().await.unwrap();

@@ -7,7 +7,7 @@ use backstory_engine::{
     ask::{AskRequest, VerifyRequest},
     changes::ChangesRequest,
     chat::{ListChats, ListMessages},
-    check::{CheckRequest, DigestRequest},
+    check::DigestRequest,
     code::{EntityRequest, FileMergeRequests, HistoryRequest},
     context::{About, ContextRequest, RetrieveRequest},
     enrich::{GetEnrichments, ListAnnotations},
@@ -80,7 +80,6 @@ impl Requests {
         self.add(StatsRequest {});
         self.add(CoverageRequest {});
         self.add(DigestRequest {});
-        self.add(CheckRequest {});
         self.add(SyncStatusRequest { runs: 10 });
         self.add(ListRepositories {});
         self.add(ListJobs { status: None, before: None, limit: 10 });

@@ -177,7 +177,6 @@ pub(super) fn roots(projects: &[&str]) -> Vec<String> {
         "audit",
         "chat(id: 1)",
         "chats",
-        "check",
         "commits(first: 3)",
         "compareSnapshots(from: \"abcd\", to: \"abce\")",
         // All that is found has room.

@@ -190,17 +190,24 @@ pub(crate) fn permit<U: UseCase>(resources: &Resources) -> Result<()> {
 
 /// Refuses what the caller may not do.
 fn check_scope<U: UseCase>(resources: &Resources) -> Result<()> {
-    let (who, scopes) = (resources.actor(), resources.scopes());
-    let forbidden = |what: String| Err(Error::new(ErrorKind::Forbidden, what));
-    if !scopes.permit(U::SCOPE) {
-        let has = if scopes.is_empty() { "none".to_owned() } else { scopes.to_string() };
-        return forbidden(format!("'{}' needs the scope {}; {who} has {has}", U::NAME, U::SCOPE.as_str()))
-            .map_err(|error| error.with_hint("'backstory token create --scopes' makes a token that may"));
-    }
+    require_scope(resources, U::NAME, U::SCOPE)?;
     if U::CONCERNS_ALL_PROJECTS && !resources.visibility().allows_all_projects() {
-        return forbidden(format!("'{}' concerns all projects; {who} sees only some", U::NAME));
+        let message = format!("'{}' concerns all projects; {} sees only some", U::NAME, resources.actor());
+        return Err(Error::new(ErrorKind::Forbidden, message));
     }
     Ok(())
+}
+
+/// Refuses what needs a scope that the caller has not.
+pub(crate) fn require_scope(resources: &Resources, what: &str, scope: Scope) -> Result<()> {
+    let (who, scopes) = (resources.actor(), resources.scopes());
+    if scopes.permit(scope) {
+        return Ok(());
+    }
+    let has = if scopes.is_empty() { "none".to_owned() } else { scopes.to_string() };
+    let message = format!("'{what}' needs the scope {}; {who} has {has}", scope.as_str());
+    Err(Error::new(ErrorKind::Forbidden, message)
+        .with_hint("'backstory token create --scopes' makes a token that may"))
 }
 
 /// Whether the audit log has what somebody does that needs a scope.
@@ -371,6 +378,9 @@ async fn create_token(resources: &Resources, request: CreateToken) -> Result<Cre
 fn check_grant(resources: &Resources, grant: &Grant, now: Timestamp) -> Result<()> {
     if grant.projects.len() > MAX_PATTERNS {
         return Err(Error::invalid(format!("a token has at most {MAX_PATTERNS} patterns of projects")));
+    }
+    if grant.scopes.is_empty() {
+        return Err(Error::invalid("a token without scopes permits nothing").with_hint("name one, such as 'read'"));
     }
     if grant.is_expired(now) {
         return Err(Error::invalid("the token would have expired already").with_hint("choose a later time"));

@@ -88,6 +88,8 @@ pub struct DigestRequest {}
 
 impl UseCase for CheckRequest {
     const NAME: &'static str = "check";
+    // It reads everything of all projects, and nothing is applied to the lists meanwhile.
+    const CONCERNS_ALL_PROJECTS: bool = true;
     const WEIGHT: Weight = Weight::Long;
     type Answer = CheckReport;
 

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, future::Future};
 
+use backstory_model::access::Scope;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,14 @@ impl TaskKind {
             Self::Rebuild => "rebuild",
             Self::Enrich => "enrich",
             Self::Forget => "forget",
+        }
+    }
+
+    /// The scope that it takes to start one.
+    pub(crate) fn scope(self) -> Scope {
+        match self {
+            Self::Sync | Self::Embed => Scope::Sync,
+            Self::Rebuild | Self::Enrich | Self::Forget => Scope::Admin,
         }
     }
 }

@@ -320,6 +320,7 @@ fn read_all(
     if !Ledger::is_plain(&directory.join(LEDGER)).unwrap_or(false) {
         return Err(BundleError::Damaged("its ledger is none of backstory".to_owned()));
     }
+    Ledger::remove_rows_of_owner(&directory.join(LEDGER))?;
     configure_clones(&directory.join(CLONES))?;
     let size = size_of(&header, &all);
     Ok((header, size))

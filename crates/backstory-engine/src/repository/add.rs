@@ -103,6 +103,7 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
             };
             let project = name_project(resources, request.name, &address, &checked, origin.as_deref())?;
             check_visible(resources, &project)?;
+            check_name(resources, &project, origin.as_deref())?;
             if resources.ledger().is_forgotten(&Subject::Project(project.clone()))? {
                 return Err(Error::new(ErrorKind::Conflict, format!("{project} was forgotten"))
                     .with_hint(format!("'backstory forget --undo {project}' lets it be read again")));
@@ -196,6 +197,17 @@ fn check_visible(resources: &Resources, project: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(ErrorKind::Forbidden, format!("{} may not add {project}", resources.actor())))
+}
+
+/// Refuses, to those who see only some projects, a name that is not that of the address: the server reads with credentials
+/// of its own, which may show it projects that they must not see.
+fn check_name(resources: &Resources, project: &str, origin: Option<&str>) -> Result<()> {
+    let is_own_name = origin.and_then(host_and_project).is_some_and(|(_, path)| path == project);
+    if resources.visibility().allows_all_projects() || is_own_name {
+        return Ok(());
+    }
+    let message = format!("{} may not add a repository under another name than its own", resources.actor());
+    Err(Error::new(ErrorKind::Forbidden, message))
 }
 
 /// Refuses a path that depends on where this process was started, and what is in the data directory.

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    access::require_scope,
     error::{Error, ErrorKind, Result},
     resources::Resources,
     task::{Task, TaskKind, TaskStatus},
@@ -71,6 +72,9 @@ async fn stop_task(resources: &Resources, id: u64) -> Result<Task> {
     let Some(mut watched) = resources.find_task(id) else {
         return Err(Error::new(ErrorKind::NotFound, format!("there is no task {id}; ended ones are forgotten")));
     };
+    let kind = watched.borrow().kind;
+    // Who may stop something is who may start it.
+    require_scope(resources, &format!("stop-task of {}", kind.as_str()), kind.scope())?;
     let owner = {
         let tasks = resources.shared.work.tasks.lock();
         tasks.iter().find(|(_, task)| **task == id).map(|(job, _)| *job)
@@ -79,7 +83,7 @@ async fn stop_task(resources: &Resources, id: u64) -> Result<Task> {
         return Err(Error::new(ErrorKind::Conflict, format!("task {id} does job {job}"))
             .with_hint(format!("'backstory jobs cancel {job}' stops it")));
     }
-    if watched.borrow().kind == TaskKind::Forget {
+    if kind == TaskKind::Forget {
         let message = "what is being forgotten is half gone, so that cannot be stopped";
         return Err(Error::new(ErrorKind::Conflict, message).with_hint("wait for it to end"));
     }
@@ -93,4 +97,26 @@ async fn stop_task(resources: &Resources, id: u64) -> Result<Task> {
         resources.with_ledger(move |ledger| ledger.fail_stale_runs(reason, Timestamp::now())).await?;
     }
     Ok(ended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        embedding::EmbedRequest, enrich::EnrichRequest, forget::ForgetRequest, rebuild::RebuildRequest, sync::SyncRequest,
+    };
+
+    #[test]
+    fn who_may_stop_a_task_is_who_may_start_it() {
+        let scopes = [
+            (TaskKind::Sync, SyncRequest::SCOPE),
+            (TaskKind::Embed, EmbedRequest::SCOPE),
+            (TaskKind::Rebuild, RebuildRequest::SCOPE),
+            (TaskKind::Enrich, EnrichRequest::SCOPE),
+            (TaskKind::Forget, ForgetRequest::SCOPE),
+        ];
+        for (kind, scope) in scopes {
+            assert_eq!(kind.scope(), scope, "{}", kind.as_str());
+        }
+    }
 }

@@ -315,7 +315,8 @@ impl Shown {
         }
         let (session, of_session) = session.unzip();
         let token = token.or_else(|| of_session.map(|token: SecretString| token.expose_secret().to_owned()));
-        Ok(Self { token, address: client(app, request), local: check_local(request), may_defer, session })
+        let local = check_local(request).and_then(|()| if is_page { check_page_site(request) } else { check_site(request) });
+        Ok(Self { token, address: client(app, request), local, may_defer, session })
     }
 }
 
@@ -442,6 +443,23 @@ fn check_local(request: &Request) -> std::result::Result<(), Refusal> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses what the page of another site makes a browser read, as a picture or a script, which comes without an `Origin`.
+fn check_site(request: &Request) -> std::result::Result<(), Refusal> {
+    let site = request.headers().get("sec-fetch-site").map(|value| value.to_str().unwrap_or_default());
+    let is_own = site.is_none_or(|site| matches!(site, "same-origin" | "none"));
+    if is_own || request.extensions().get::<FromAllowedOrigin>().is_some() {
+        return Ok(());
+    }
+    Err(Refusal::new(StatusCode::FORBIDDEN, "FORBIDDEN", "without a token the server answers no page of another site"))
+}
+
+/// Lets links of other sites lead to the pages, which hold no data; the address of a GraphQL operation is no page.
+fn check_page_site(request: &Request) -> std::result::Result<(), Refusal> {
+    let mode = request.headers().get("sec-fetch-mode").map(|value| value.to_str().unwrap_or_default());
+    let is_operation = request.uri().path() == "/graphql" && request.uri().query().is_some();
+    if mode == Some("navigate") && !is_operation { Ok(()) } else { check_site(request) }
 }
 
 /// Refuses a request of a page that is neither this server's nor of an allowed site, whatever token it shows.

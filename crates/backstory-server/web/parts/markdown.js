@@ -9,7 +9,7 @@ const MAX_TEXT = 60_000;
 /** Most lists and quotes within one another. */
 const MAX_DEPTH = 6;
 
-/** What begins an inline element; each alternative is bounded, so that no text makes it slow. */
+/** What begins an inline element; each alternative is bounded, so that no text makes it slow. So are all patterns here. */
 const INLINE = new RegExp(
     [
         "(`{1,3})([^`]{1,2000})\\1",
@@ -18,7 +18,7 @@ const INLINE = new RegExp(
         "(\\*\\*|__)(?=\\S)([^\\n]{1,1000}?)\\6",
         "(~~)(?=\\S)([^\\n]{1,1000}?)~~",
         "(\\*|_)(?=\\S)([^\\n*_]{1,500}?)\\10(?!\\w)",
-        "(?<![\\w/])((?:[\\w.-]+(?:\\/[\\w.-]+)+)?[#!]\\d{1,9})\\b",
+        "(?<![\\w/.-])((?:[\\w.-]{1,100}(?:\\/[\\w.-]{1,100}){1,20})?[#!]\\d{1,9})\\b",
         "(?<![\\w/@])([0-9a-f]{40})\\b",
     ].join("|"),
     "g",
@@ -30,8 +30,22 @@ const INLINE = new RegExp(
  */
 export function Markdown({ text, project = "" }) {
     const shown = text.slice(0, MAX_TEXT);
-    return html`<div class="prose" dir="auto">${blocks(shown.replaceAll("\r", "").replace(/<!--[\s\S]*?-->/g, "").split("\n"), project, 0)}
+    return html`<div class="prose" dir="auto">${blocks(withoutComments(shown.replaceAll("\r", "")).split("\n"), project, 0)}
         ${text.length > MAX_TEXT && html`<p class="muted">… ${(text.length - MAX_TEXT).toLocaleString("en")} more characters</p>`}</div>`;
+}
+
+/**
+ * @param {string} text
+ */
+function withoutComments(text) {
+    let [made, from] = ["", 0];
+    for (;;) {
+        const open = text.indexOf("<!--", from);
+        const close = open < 0 ? -1 : text.indexOf("-->", open + 4);
+        if (close < 0) return made + text.slice(from);
+        made += text.slice(from, open);
+        from = close + 3;
+    }
 }
 
 /**
@@ -85,8 +99,19 @@ function fence(lines, at) {
 function heading(lines, at, project) {
     const line = lines[at] ?? "";
     if (/^\s{0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) return [html`<hr />`, at + 1];
-    const match = /^\s{0,3}(#{1,6})\s+(.*?)\s*#*$/.exec(line);
-    return match && [html`<h4>${inline(match[2] ?? "", project)}</h4>`, at + 1];
+    const match = /^\s{0,3}#{1,6}\s+(\S.*)$/.exec(line);
+    return match && [html`<h4>${inline(withoutClosingMarks(match[1] ?? ""), project)}</h4>`, at + 1];
+}
+
+/**
+ * The text of a heading without the `#` that may close it.
+ * @param {string} text
+ */
+function withoutClosingMarks(text) {
+    const trimmed = text.trimEnd();
+    let end = trimmed.length;
+    while (trimmed[end - 1] === "#") end -= 1;
+    return /\s/.test(trimmed[end - 1] ?? " ") ? trimmed.slice(0, end).trimEnd() : trimmed;
 }
 
 /**
@@ -149,7 +174,7 @@ function task(text, project) {
  * @returns {Block | null}
  */
 function table(lines, at, project) {
-    if (!/\|/.test(lines[at] ?? "") || !/^\s*\|?\s*:?-{2,}[\s|:-]*$/.test(lines[at + 1] ?? "")) return null;
+    if (!/\|/.test(lines[at] ?? "") || !/^\|?\s*:?-[\s|:-]*$/.test((lines[at + 1] ?? "").trim())) return null;
     const cells = (/** @type {string} */ line) => line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => inline(cell.trim(), project));
     let end = at + 2;
     while (end < lines.length && /\|/.test(lines[end] ?? "")) end += 1;

@@ -55,6 +55,24 @@ fn bundle_brings_the_files_of_a_data_directory_and_nothing_else() {
 }
 
 #[test]
+fn tokens_in_the_ledger_of_a_bundle_are_not_taken_over() {
+    let source = data_dir();
+    let file = source.path().join("x.bundle");
+    let stage = Stage::prepare(source.path(), &source.path().join("stage"), &[]).expect("a stage");
+    let tokens = |ledger: &Path| {
+        let connection = rusqlite::Connection::open(ledger).expect("a ledger");
+        connection.query_row("SELECT COUNT(*) FROM tokens", [], |row| row.get::<_, i64>(0)).expect("a count")
+    };
+    let insert = "INSERT INTO tokens (id, name, hash, grants, created_at, created_by) VALUES ('a', 'b', x'00', '{}', 0, 'c')";
+    rusqlite::Connection::open(stage.ledger()).expect("a ledger").execute(insert, []).expect("a row");
+    assert_eq!(tokens(&stage.ledger()), 1);
+    write_bundle(&stage, &file, "1", "d").expect("a bundle");
+    let target = source.path().join("target");
+    read_bundle(&file, &target, FREE).expect("files");
+    assert_eq!(tokens(&target.join(LEDGER)), 0);
+}
+
+#[test]
 fn what_is_no_bundle_or_damaged_is_refused_and_leaves_nothing() {
     let source = data_dir();
     let (file, _) = bundle(&source);

@@ -41,6 +41,10 @@ pub const MAX_ANSWER_ROWS: u64 = 100_000;
 pub const MAX_ANSWER: usize = 32 << 20;
 /// Most brackets of a SPARQL query that are open at a time.
 pub const MAX_NESTING: usize = 64;
+/// Most constructs within one another that the parser may have to read twice, each of which doubles its time.
+pub const MAX_REREAD: usize = 6;
+/// How these constructs begin, besides `!`. The parser tries the form with another argument first.
+const REREAD: [&str; 4] = ["regex", "substr", "replace", "group_concat"];
 /// Most graphs that a request may name.
 pub const MAX_GRAPHS: usize = 100;
 /// What parser and evaluator recurse in; only what they use of it is ever taken.
@@ -227,8 +231,20 @@ fn check_text(query: &SparqlQuery) -> Result<(), SparqlError> {
     if query.default_graphs.len() + query.named_graphs.len() > MAX_GRAPHS {
         return Err(SparqlError::Refused(format!("the request names more than {MAX_GRAPHS} graphs")));
     }
-    let mut depth = 0_usize;
-    for byte in query.text.bytes() {
+    check_nesting(&query.text)
+}
+
+/// Refuses what the parser would recurse in too deeply or take exponential time for. Texts and comments count as the rest
+/// does, since what they are is up to the parser.
+fn check_nesting(text: &str) -> Result<(), SparqlError> {
+    let (mut depth, mut parentheses, mut deepest) = (0_usize, 0_usize, 0_usize);
+    for byte in text.bytes() {
+        match byte {
+            b'(' => parentheses += 1,
+            b')' => parentheses = parentheses.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(parentheses);
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
@@ -239,6 +255,15 @@ fn check_text(query: &SparqlQuery) -> Result<(), SparqlError> {
                 "more than {MAX_NESTING} brackets of the query are open at a time"
             )));
         }
+    }
+    let lower = text.to_ascii_lowercase();
+    let negations = lower.matches('!').count() - lower.matches("!=").count();
+    let reread = negations + REREAD.iter().map(|word| lower.matches(word).count()).sum::<usize>();
+    // Each has a parenthesis of its own.
+    if reread.min(deepest) > MAX_REREAD {
+        return Err(SparqlError::Refused(format!(
+            "more than {MAX_REREAD} of !, REGEX, SUBSTR, REPLACE and GROUP_CONCAT may be in one another"
+        )));
     }
     Ok(())
 }

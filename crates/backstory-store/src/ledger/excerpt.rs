@@ -48,9 +48,7 @@ impl Ledger {
         let mut copy = Connection::open(to)?;
         copy.pragma_update(None, "journal_mode", "DELETE")?;
         let tx = copy.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for table in OF_OWNER {
-            tx.execute(&format!("DELETE FROM {table}"), [])?;
-        }
+        delete_rows_of_owner(&tx)?;
         if !projects.is_empty() {
             keep_projects(&tx, projects)?;
         }
@@ -59,6 +57,30 @@ impl Ledger {
         copy.execute_batch("VACUUM")?;
         Ok(())
     }
+
+    /// Removes from a ledger that somebody else wrote what belongs to the owner of a ledger: a token in it would let that
+    /// somebody in.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub(crate) fn remove_rows_of_owner(path: &Path) -> Result<(), LedgerError> {
+        let mut connection = Connection::open(path)?;
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        delete_rows_of_owner(&tx)?;
+        tx.commit()?;
+        Ok(())
+    }
+}
+
+/// A ledger of an earlier version may not have all of these tables.
+fn delete_rows_of_owner(tx: &Transaction<'_>) -> Result<(), LedgerError> {
+    for table in OF_OWNER {
+        let exists = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1)";
+        if tx.query_row(exists, [table], |row| row.get(0))? {
+            tx.execute(&format!("DELETE FROM {table}"), [])?;
+        }
+    }
+    Ok(())
 }
 
 fn keep_projects(tx: &Transaction<'_>, projects: &[String]) -> Result<(), LedgerError> {
