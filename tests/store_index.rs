@@ -105,7 +105,7 @@ fn passages(document: &Document) -> NewPassages {
 }
 
 async fn embed(index: &Index, documents: &[Document]) {
-    let taken = index.add_passages(documents.iter().map(passages).collect()).await.unwrap();
+    let taken = index.replace_passages(documents.iter().map(passages).collect()).await.unwrap();
     assert_eq!(taken, documents.len());
 }
 
@@ -228,7 +228,7 @@ async fn changed_text_replaces_the_old_one_and_asks_for_new_vectors() {
     );
 
     // Vectors of the text it no longer has are refused.
-    assert_eq!(index.add_passages(vec![passages(&old)]).await.unwrap(), 0);
+    assert_eq!(index.replace_passages(vec![passages(&old)]).await.unwrap(), 0);
     assert_eq!(index.coverage().embedded, 1);
     embed(&index, &[new]).await;
     assert_eq!(index.coverage().embedded, 2);
@@ -311,7 +311,7 @@ async fn vectors_that_the_model_cannot_make_are_refused() {
         assert!(matches!(error, IndexError::Vector { .. }), "{error}");
         let mut given = passages(&document);
         given.passages[0].vector = bad;
-        let error = index.add_passages(vec![given]).await.unwrap_err();
+        let error = index.replace_passages(vec![given]).await.unwrap_err();
         assert!(error.to_string().contains("a/b#1") && error.to_string().contains("words"), "{error}");
     }
     assert_eq!(index.coverage().embedded, 1);

@@ -9,7 +9,7 @@ use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::Thr
 use backstory_store::ledger::{
     AuditAction, Branches, Cursor, Delivery, DeliveryCursor, JobKind, JobPriority, Ledger, LedgerError,
     MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined, Page, REMOVED_ANSWER_TEXT, RepositoryEntry,
-    RetriedItem, Role, RunStatus, Subject, Written,
+    RetriedItem, Role, RunStatus, ErasureTarget, Written,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -208,21 +208,21 @@ fn adding_and_indexing_a_repository_do_not_undo_each_other() {
     // Other branches are asked for while a sync is running.
     ledger.put_repository(&RepositoryEntry { branches: Branches::All, ..listed.clone() }).unwrap();
     ledger.record_indexed("acme/shop", &tips, at(2)).unwrap();
-    ledger.record_rewritten("acme/shop", &BTreeSet::from([tip])).unwrap();
+    ledger.set_unreachable("acme/shop", &BTreeSet::from([tip])).unwrap();
     let known = ledger.repository("acme/shop").unwrap().unwrap();
     assert_eq!((&known.branches, known.synced_at, &known.indexed), (&Branches::All, Some(at(2)), &tips));
     // What was known when the list was read is older than what the sync recorded.
     ledger.put_repository(&listed).unwrap();
     let known = ledger.repository("acme/shop").unwrap().unwrap();
-    assert_eq!((known.branches, known.indexed, known.rewritten.len()), (Branches::Default, tips.clone(), 1));
+    assert_eq!((known.branches, known.indexed, known.unreachable.len()), (Branches::Default, tips.clone(), 1));
     // A sync that ends late does not bring back what was removed.
-    ledger.remove_repository("acme/shop", at(3)).unwrap();
+    ledger.remove_repository_and_added_forge("acme/shop", at(3)).unwrap();
     ledger.record_indexed("acme/shop", &tips, at(4)).unwrap();
     assert_eq!(ledger.repositories().unwrap(), []);
 }
 
-fn first_issue() -> Subject {
-    Subject::Thread(ThreadId::issue("acme/shop", 1))
+fn first_issue() -> ErasureTarget {
+    ErasureTarget::Thread(ThreadId::issue("acme/shop", 1))
 }
 
 fn person(id: u64, username: &str) -> NewItem {
@@ -312,7 +312,7 @@ fn what_a_model_writes_late_is_not_kept() {
     assert!(text_of("acme/shop#2").is_some() && text_of("acme/shop#3").is_some());
 
     ledger.forget(&first_issue(), &[], None, at(2)).unwrap();
-    ledger.forget(&Subject::Project("acme/cart".into()), &[], None, at(2)).unwrap();
+    ledger.forget(&ErasureTarget::Project("acme/cart".into()), &[], None, at(2)).unwrap();
     for (subject, expected) in [
         ("acme/shop#1", None),
         ("acme/cart!3", None),

@@ -39,7 +39,7 @@ async fn another_model_keeps_the_vectors_until_it_brings_its_own() {
         let index = Index::open(dir.path(), other.clone()).await.unwrap();
         let mut renewed = passages(&added);
         renewed.passages[0].vector = query.clone();
-        index.add_passages(vec![renewed]).await.unwrap();
+        index.replace_passages(vec![renewed]).await.unwrap();
         assert_eq!(index.model_changed(), None);
         assert_eq!((index.coverage().embedded, index.coverage().passages), (1, 1));
         assert_eq!(index.semantic(&query, &everything(), 10).await.unwrap()[0].document, "a/b#2");

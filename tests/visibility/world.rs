@@ -116,7 +116,7 @@ fn repository(place: usize, texts: &mut Texts) -> (Fixture, Vec<String>) {
             .write(format!("src/part_{step}.rs"), format!("// {}\npub fn part_{step}() {{}}\n", texts.sentence()));
         repository.write("docs/design.md", format!("# The {}\n\n{}\n", texts.word(), texts.sentence()));
         let message = format!("{}\n\n{} Closes {}\n", texts.words(4), texts.sentence(), texts.reference(project));
-        commits.push(repository.commit(message).to_string());
+        commits.push(repository.commit_all(message).to_string());
     }
     (repository, commits)
 }

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Most tokens that are not revoked.
-pub const MAX_TOKENS: usize = 1_000;
+pub const MAX_SERVER_TOKENS: usize = 1_000;
 /// Longest name of a token, in characters.
 pub const MAX_NAME: usize = 100;
 /// Most operations of one list.
@@ -354,10 +354,10 @@ async fn create_token(resources: &Resources, request: CreateToken) -> Result<Cre
     check_name(&name)?;
     let hash = sha256(secret.as_bytes());
     let new = NewToken { id: id.clone(), name: name.clone(), hash, grant, created_at: now };
-    if !resources.with_ledger(move |ledger| ledger.add_token(&new, MAX_TOKENS)).await? {
+    if !resources.with_ledger(move |ledger| ledger.add_token(&new, MAX_SERVER_TOKENS)).await? {
         return Err(Error::new(
             ErrorKind::Conflict,
-            format!("there is a token '{name}' already, or there are {MAX_TOKENS} tokens"),
+            format!("there is a token '{name}' already, or there are {MAX_SERVER_TOKENS} tokens"),
         )
         .with_hint("choose another name, or revoke one that nobody uses: 'backstory token list'"));
     }

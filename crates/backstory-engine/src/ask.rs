@@ -17,7 +17,7 @@ pub(crate) mod written;
 use std::collections::BTreeMap;
 
 use backstory_model::{
-    answer::{Answer, Citation, Method, REFUSAL, Refusal, Statement},
+    answer::{Answer, Citation, Method, REFUSAL_SENTENCE, Refusal, Statement},
     filter::Filter,
     id::NodeId,
     question::Question,
@@ -367,7 +367,7 @@ fn refused(found: &Found) -> Answer {
         some => format!(", and read what fits best: {}", some.join(", ")),
     };
     let refusal = Refusal {
-        sentence: REFUSAL.to_owned(),
+        sentence: REFUSAL_SENTENCE.to_owned(),
         searched: format!("searched {documents} documents{read}"),
         missing: found.verdict.missing.clone(),
     };

@@ -1,7 +1,7 @@
 //! Context packs: what an agent must know about a question or a piece of code, from search, traces and the repository,
 //! within a token budget. Nothing is invented: every sentence is a template around words of the sources.
 //!
-//! `evidence` gathers, the other modules read commits and threads and offer the entries of each section, the best
+//! `gather` collects, the other modules read commits and threads and offer the entries of each section, the best
 //! first. `model::pack::fit` gives them places within the budget, with the same outcome each time. Passages are cut
 //! from the document's canonical text, or from the lines of the file at the indexed commit, so that `prove` can read
 //! them again.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use backstory_sources::forge::{self, Client, GroupProject};
-use backstory_store::ledger::{ForgeAddress, LedgerError, Subject};
+use backstory_store::ledger::{ForgeAddress, LedgerError, ErasureTarget};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -180,7 +180,7 @@ async fn projects_of_group(resources: &Resources, forge: &Forge, group: &str) ->
         .with_ledger(move |ledger| {
             let mut read = Vec::new();
             for project in projects {
-                if !ledger.is_forgotten(&Subject::Project(project.path.clone()))? {
+                if !ledger.is_forgotten(&ErasureTarget::Project(project.path.clone()))? {
                     read.push(project);
                 }
             }

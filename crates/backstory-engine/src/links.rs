@@ -32,7 +32,7 @@ const VERSION: u32 = 2;
 /// The same for a graph that is not read yet. The caller keeps others from projecting.
 pub(crate) async fn refresh_links_of(resources: &Resources, graph: Graph) -> Result<()> {
     let known = graph.clone();
-    let (applied, known_basis) = blocking(move || Ok((known.applied_seq()?, known.inferred_fingerprint()?))).await?;
+    let (applied, known_basis) = blocking(move || Ok((known.applied_seq()?, known.inferred_links_input_digest()?))).await?;
     let basis = links_basis(resources).await?;
     // A graph is loaded in bulk before anything else is written to it: RocksDB has crashed when what it had not
     // flushed yet lay where files came in.
@@ -42,7 +42,7 @@ pub(crate) async fn refresh_links_of(resources: &Resources, graph: Graph) -> Res
     let started = std::time::Instant::now();
     let links = infer_links(resources, &graph).await?;
     let found = links.len();
-    let changed = blocking(move || Ok(graph.replace_inferred(&links, &basis)?)).await?;
+    let changed = blocking(move || Ok(graph.replace_inferred_links(&links, &basis)?)).await?;
     tracing::debug!(found, changed, took = ?started.elapsed(), "inferred links");
     Ok(())
 }

@@ -29,7 +29,7 @@ mod work;
 
 pub use add::{AddRequest, RemoveRepository};
 pub use add_group::{AddGroup, GroupProjects};
-pub use backstory_sources::git::child::exec_git_if_requested;
+pub use backstory_sources::git::child::run_git_child_if_requested;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -270,7 +270,7 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
         added_at: entry.added_at,
         synced_at: entry.synced_at,
         indexed: entry.indexed.into_iter().map(|(branch, sha)| BranchTip { branch, sha }).collect(),
-        rewritten: entry.rewritten.len() as u64,
+        rewritten: entry.unreachable.len() as u64,
     })
 }
 

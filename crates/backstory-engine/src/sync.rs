@@ -18,7 +18,7 @@ use backstory_sources::{
     forge::{Client, List},
     git::Cancel,
 };
-use backstory_store::ledger::{Changes, Ledger, Source, Subject, SyncFailure};
+use backstory_store::ledger::{Changes, Ledger, Source, ErasureTarget, SyncFailure};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -434,7 +434,7 @@ async fn update_profiles(resources: &Resources) -> Result<()> {
 }
 
 async fn is_forgotten(resources: &Resources, project: &str) -> Result<bool> {
-    let subject = Subject::Project(project.to_owned());
+    let subject = ErasureTarget::Project(project.to_owned());
     resources.with_ledger(move |ledger| ledger.is_forgotten(&subject)).await
 }
 

@@ -56,7 +56,7 @@ pub(crate) async fn embed_pending(
             Some(_) => None,
             None => Some(resources.shared.projecting.lock().await),
         };
-        index().add_passages(passages).await?;
+        index().replace_passages(passages).await?;
         reporter.advance(pending.len() as u64);
         if known.is_none() {
             // Documents come and change meanwhile.

@@ -11,7 +11,7 @@ use crate::id::NodeId;
 /// Digits of the name of a commit that are shown.
 const SHORT_SHA: usize = 8;
 /// What is said where nothing answers.
-pub const REFUSAL: &str = "I could not find this information in the repository based on the indexed files.";
+pub const REFUSAL_SENTENCE: &str = "I could not find this information in the repository based on the indexed files.";
 
 /// How an answer came about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,7 +177,7 @@ impl fmt::Display for Source<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
-    /// [`REFUSAL`].
+    /// [`REFUSAL_SENTENCE`].
     pub sentence: String,
     /// What was searched, for a person.
     pub searched: String,

@@ -12,7 +12,7 @@ mod source;
 
 use serde::{Deserialize, Serialize};
 
-pub use bounds::{Bounds, REFUSAL};
+pub use bounds::{Bounds, REFUSAL_GROUP};
 pub use drift::{Drift, IndexState, MetricChange, Moved, RetrieverSnapshot, Snapshot, TOP};
 pub use file::{MAX_EXPECTED, MAX_FILE, MAX_IDENTIFIER_CHARS, MAX_QUESTION_CHARS, MAX_QUESTIONS, QuestionFile, read};
 pub use measure::{Estimate, Measure, RESAMPLES, estimate, percentile};

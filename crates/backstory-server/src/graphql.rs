@@ -12,7 +12,7 @@ mod code;
 mod context;
 mod conversation;
 mod cost;
-mod document;
+mod request_size;
 mod edge;
 mod explore;
 mod guard;

@@ -37,11 +37,11 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 pub use self::{
     calls::{EXPRESSION, MAX_QUALIFIER},
     comments::MAX_DOC,
-    define::MAX_NAME,
+    define::MAX_ENTITY_NAME_CHARS,
     detect::detect,
     explain::{MAX_EXPLANATION, MAX_EXPLANATIONS},
     facts::{FactsError, MAX_FACT_TEXT, SyntaxFact, SyntaxFacts, grammar_version, syntax_facts},
-    passages::{Limits as PassageLimits, Size as PassageSize, passages},
+    passages::{Limits as PassageLimits, PassageSize as PassageSize, passages},
     prose::MAX_SECTIONS,
     resolve::{Link, LinkKind, Resolved, resolve},
     select::{Limits, left_out_by_path, select},

@@ -43,7 +43,7 @@ pub use chats::{Chat, Message, NewMessage, REMOVED_ANSWER_TEXT, Role};
 pub use deliveries::{Delivery, DeliveryCursor, ReceivedDelivery};
 pub use erase::Erased;
 pub use failures::{Source, SyncFailure};
-pub use forgotten::{AuditAction, AuditEntry, ForgottenKind, Subject};
+pub use forgotten::{AuditAction, AuditEntry, ForgottenKind, ErasureTarget};
 pub use items::ItemKey;
 pub use jobs::{Job, JobKind, JobPriority, JobStatus, NewJob, Outcome};
 pub use operations::{NewOperation, Operation, OperationFilter};

@@ -99,7 +99,7 @@ impl Credential {
     }
 
     /// Name of the variable that should be set but is not.
-    pub(crate) fn missing(&self) -> Option<&str> {
+    pub(crate) fn missing_variable(&self) -> Option<&str> {
         self.variable.as_deref().filter(|_| self.secret.is_none())
     }
 }
@@ -209,7 +209,7 @@ impl Config {
         match self
             .forges()
             .filter(|(forge, _)| concerned(forge))
-            .find_map(|(forge, token)| Some((forge, token.missing()?)))
+            .find_map(|(forge, token)| Some((forge, token.missing_variable()?)))
         {
             Some((forge, variable)) => Err(Failure::configuration(unset(
                 variable,
@@ -224,7 +224,7 @@ impl Config {
     /// # Errors
     /// Its variable is not set.
     pub(crate) fn require_embedding_key(&self) -> Result<()> {
-        match self.embedding_key.missing() {
+        match self.embedding_key.missing_variable() {
             Some(variable) => Err(Failure::configuration(unset(variable, "the key of the embedding provider"))),
             None => Ok(()),
         }
@@ -235,7 +235,7 @@ impl Config {
     /// # Errors
     /// Its variable is not set.
     pub(crate) fn require_llm_key(&self) -> Result<()> {
-        match self.llm_key.missing() {
+        match self.llm_key.missing_variable() {
             Some(variable) => Err(Failure::configuration(unset(variable, "the key of the language model's provider"))),
             None => Ok(()),
         }

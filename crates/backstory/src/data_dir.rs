@@ -43,11 +43,11 @@ pub(crate) const SCHEME: &str = "http://";
 /// Random bytes of a secret.
 const SECRET_BYTES: usize = 32;
 /// How long a command waits for another to end.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long it waits before it says so.
 const NOTICE_AFTER: Duration = Duration::from_millis(500);
 /// Time between two looks at the lock, which cannot be waited for without blocking.
-pub(crate) const LOOK: Duration = Duration::from_millis(25);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// A data directory that exists and can be written to.
 #[derive(Clone, Debug)]
@@ -236,7 +236,7 @@ impl DataDir {
             {
                 return Ok(Claim::Server(server));
             }
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > LOCK_TIMEOUT {
                 let unknown = || LockOwner { pid: 0, command: "another command".to_owned() };
                 return Ok(Claim::Busy(holder.unwrap_or_else(unknown)));
             }
@@ -245,7 +245,7 @@ impl DataDir {
                 let who = holder.map_or_else(|| "another command".to_owned(), |holder| holder.to_string());
                 terminal.note(format_args!("waiting for {who} to end"));
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -438,5 +438,5 @@ fn holder(file: &mut File) -> Option<LockOwner> {
 
 async fn is_reachable(server: &Server) -> bool {
     let Some(address) = server.url.strip_prefix(SCHEME) else { return false };
-    matches!(tokio::time::timeout(PATIENCE, TcpStream::connect(address)).await, Ok(Ok(_)))
+    matches!(tokio::time::timeout(LOCK_TIMEOUT, TcpStream::connect(address)).await, Ok(Ok(_)))
 }

@@ -2,7 +2,7 @@
 //! model are in [`summary`](crate::summary).
 
 use backstory_model::{
-    answer::REFUSAL,
+    answer::REFUSAL_SENTENCE,
     edge::Edge,
     id::NodeKind,
     pack::{ContextPack, DesignNote, Mode},
@@ -26,7 +26,7 @@ pub(super) fn summary(mode: Mode, evidence: &Evidence, pack: &ContextPack) -> St
     let mut sentences = Vec::new();
     if evidence.missing.is_some() {
         // What follows is near the question, and no answer.
-        return format!("{REFUSAL} {}", closest(mode, evidence, pack));
+        return format!("{REFUSAL_SENTENCE} {}", closest(mode, evidence, pack));
     }
     match &evidence.trace {
         Some(trace) => sentences.push(traced(trace, evidence.lines_left_out)),

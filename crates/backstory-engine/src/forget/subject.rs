@@ -8,7 +8,7 @@ use backstory_model::{
     visibility::Visibility,
 };
 use backstory_store::{
-    ledger::{StoredItem, Subject},
+    ledger::{StoredItem, ErasureTarget},
     scan::Pieces,
 };
 use serde_json::Value;
@@ -54,7 +54,7 @@ pub(super) struct TextProbes {
 #[derive(Debug)]
 pub(super) enum Target {
     /// Something that is not kept.
-    Kept(Subject),
+    Kept(ErasureTarget),
     /// A person, by user name or address, whose names are replaced.
     Person(String),
 }
@@ -63,8 +63,8 @@ pub(super) enum Target {
 pub(super) fn parse(reference: &str) -> Result<Target> {
     let reference = reference.trim();
     match reference.parse() {
-        Ok(NodeId::Thread(id)) => Ok(Target::Kept(Subject::Thread(id))),
-        Ok(NodeId::Project(project)) => Ok(Target::Kept(Subject::Project(project))),
+        Ok(NodeId::Thread(id)) => Ok(Target::Kept(ErasureTarget::Thread(id))),
+        Ok(NodeId::Project(project)) => Ok(Target::Kept(ErasureTarget::Project(project))),
         Ok(NodeId::Person(name)) if is_username(&name) || is_address(&name) => Ok(Target::Person(name)),
         _ => Err(Error::invalid(format!(
             "'{}' cannot be forgotten",
@@ -78,7 +78,7 @@ pub(super) fn parse(reference: &str) -> Result<Target> {
 }
 
 /// The texts of something, as far as nothing else has them, and the people whom nothing else names.
-pub(super) fn texts_of(resources: &Resources, subject: &Subject) -> Result<TextProbes> {
+pub(super) fn texts_of(resources: &Resources, subject: &ErasureTarget) -> Result<TextProbes> {
     let mut windows = Vec::new();
     each_of(resources, subject, |item| {
         if let Some(json) = json_of(item) {
@@ -145,10 +145,10 @@ pub(crate) fn people_referenced_only_by(
 }
 
 /// Shows every object that belongs to something.
-fn each_of(resources: &Resources, subject: &Subject, mut show: impl FnMut(&StoredItem)) -> Result<()> {
+fn each_of(resources: &Resources, subject: &ErasureTarget, mut show: impl FnMut(&StoredItem)) -> Result<()> {
     match subject {
-        Subject::Thread(id) => resources.ledger().thread(&id.project, &id.short())?.iter().for_each(show),
-        Subject::Project(project) => each_stored(resources, |item| {
+        ErasureTarget::Thread(id) => resources.ledger().thread(&id.project, &id.short())?.iter().for_each(show),
+        ErasureTarget::Project(project) => each_stored(resources, |item| {
             if item.project == *project {
                 show(item);
             }
@@ -158,9 +158,9 @@ fn each_of(resources: &Resources, subject: &Subject, mut show: impl FnMut(&Store
 }
 
 /// Shows the texts of the files at the indexed heads, which the ledger has not.
-fn each_file(resources: &Resources, subject: &Subject, mut show: impl FnMut(&str, &str)) -> Result<()> {
+fn each_file(resources: &Resources, subject: &ErasureTarget, mut show: impl FnMut(&str, &str)) -> Result<()> {
     for entry in resources.ledger().repositories()? {
-        if matches!(subject, Subject::Project(project) if *project == entry.project) {
+        if matches!(subject, ErasureTarget::Project(project) if *project == entry.project) {
             continue;
         }
         for key in resources.ledger().keys(&entry.project, ItemKind::File)? {
@@ -197,11 +197,11 @@ pub(super) fn prepare_probes(pieces: &[String]) -> Result<Pieces> {
         .map_err(|error| Error::internal(format!("pieces of text cannot be looked for: {error}")))
 }
 
-fn is_of(item: &StoredItem, subject: &Subject) -> bool {
+fn is_of(item: &StoredItem, subject: &ErasureTarget) -> bool {
     item.project == subject.project()
         && match subject {
-            Subject::Thread(id) => item.thread.as_deref() == Some(&id.short()),
-            Subject::Project(_) => true,
+            ErasureTarget::Thread(id) => item.thread.as_deref() == Some(&id.short()),
+            ErasureTarget::Project(_) => true,
         }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use backstory_store::{
     graph::Graph,
-    ledger::Subject,
+    ledger::ErasureTarget,
     scan::{Pieces, ScanReport},
 };
 
@@ -39,7 +39,7 @@ pub(super) struct Verification {
 /// packed, in the graph's statements, and in every byte of every file but the objects of clones.
 pub(super) async fn verify_forgotten(
     resources: &Resources,
-    subject: &Subject,
+    subject: &ErasureTarget,
     texts: &TextProbes,
 ) -> Result<Verification> {
     let mut found = Verification::default();

@@ -11,7 +11,7 @@ use backstory_sources::{
         naming::{host_and_project, origin_url, project_from_directory},
     },
 };
-use backstory_store::ledger::{Branches, ForgeAddress, RepositoryEntry, Subject};
+use backstory_store::ledger::{Branches, ForgeAddress, RepositoryEntry, ErasureTarget};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +103,7 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
             };
             let project = name_project(resources, request.name, &address, &checked, origin.as_deref())?;
             check_visible(resources, &project)?;
-            if resources.ledger().is_forgotten(&Subject::Project(project.clone()))? {
+            if resources.ledger().is_forgotten(&ErasureTarget::Project(project.clone()))? {
                 return Err(Error::new(ErrorKind::Conflict, format!("{project} was forgotten"))
                     .with_hint(format!("'backstory forget --undo {project}' lets it be read again")));
             }
@@ -244,7 +244,7 @@ async fn remove_repository(resources: &Resources, project: &str) -> Result<u64> 
                 return Err(unknown_repository(resources, &project));
             }
             let resources = &resources.with_full_visibility();
-            let gone = resources.ledger().remove_repository(&project, Timestamp::now())?;
+            let gone = resources.ledger().remove_repository_and_added_forge(&project, Timestamp::now())?;
             drop_clone(resources, &project)?;
             rebuild_identities(resources)?;
             Ok(gone)
@@ -268,7 +268,7 @@ pub(crate) async fn unregister_if_empty(resources: &Resources, project: &str) ->
         .blocking(move |resources| {
             let is_empty = resources.ledger().keys(&failed, ItemKind::Commit)?.is_empty();
             if is_empty {
-                resources.ledger().remove_repository(&failed, Timestamp::now())?;
+                resources.ledger().remove_repository_and_added_forge(&failed, Timestamp::now())?;
                 drop_clone(resources, &failed)?;
             }
             Ok(is_empty)

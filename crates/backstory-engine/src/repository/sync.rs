@@ -13,13 +13,13 @@ use backstory_model::{
     repository::{CommitRecord, IndexedBranch, Merge, Repository},
 };
 use backstory_sources::git::{
-    clone::{CloneLimits, CloneRequest, CloneState, clone, fetch},
+    clone::{CloneLimits, CloneRequest, CloneSummary, clone, fetch},
     command::Cancel,
     graph::CommitGraph,
     history::{HistoryOptions, Wanted, history},
     refs::{self, Refs},
 };
-use backstory_store::ledger::{Branches, Page, RepositoryEntry, Subject};
+use backstory_store::ledger::{Branches, Page, RepositoryEntry, ErasureTarget};
 use jiff::Timestamp;
 
 use super::{
@@ -63,7 +63,7 @@ pub(crate) fn sync_repository(
 ) -> Result<Report> {
     let _one_at_a_time = lock_repositories(resources);
     // It may have been forgotten, removed or changed while another sync was at work.
-    if resources.ledger().is_forgotten(&Subject::Project(project.to_owned()))? {
+    if resources.ledger().is_forgotten(&ErasureTarget::Project(project.to_owned()))? {
         return Err(forgotten(project));
     }
     let entry = resources.ledger().repository(project)?.ok_or_else(|| unknown_repository(resources, project))?;
@@ -120,7 +120,7 @@ impl RepositorySync<'_> {
         refs
     }
 
-    fn fetch(&mut self, entry: &RepositoryEntry) -> Result<(CloneState, Repository)> {
+    fn fetch(&mut self, entry: &RepositoryEntry) -> Result<(CloneSummary, Repository)> {
         let address = check_address(self.resources, &entry.address)?;
         let directory = clone_path(self.resources, self.project);
         let credential = credential_for(self.resources, &address);
@@ -153,7 +153,7 @@ impl RepositorySync<'_> {
         Ok((state, repository))
     }
 
-    fn default_branch(&self, refs: &Refs, state: &CloneState) -> Result<String> {
+    fn default_branch(&self, refs: &Refs, state: &CloneSummary) -> Result<String> {
         if state.empty || refs.branches.is_empty() {
             return Err(Error::invalid(format!(
                 "{} has no commit on any branch yet; there is nothing to index before the first one",

@@ -294,8 +294,8 @@ impl<'a> ProjectSync<'a> {
     async fn project_level(&mut self) -> Result<()> {
         self.reporter.phase(format!("{} labels and milestones", self.project), None);
         let own = self.client.project(self.project).await.map_err(|error| self.explain(error))?;
-        let labels = self.client.labels(self.project).await?;
-        let milestones = self.client.milestones(self.project).await?;
+        let labels = self.client.fetch_labels_with_groups(self.project).await?;
+        let milestones = self.client.fetch_own_milestones(self.project).await?;
         let releases = self.client.releases(self.project).await?;
         let (project, kind) = (self.project.to_owned(), self.forge.kind);
         let parts = vec![labels, milestones, releases];

@@ -97,7 +97,7 @@ fn line_of(resources: &Resources, place: &Place, commit: Sha, path: &str, line: 
 fn raw_lines(place: &Place, commit: Sha, path: &str, line: u32, count: u32) -> String {
     let entry = place.objects.entry(commit, &RepoPath::from_printed(path));
     let first = line as usize;
-    let lines = entry.and_then(|entry| place.objects.lines(entry.id, first..first + count as usize, MAX_FILE));
+    let lines = entry.and_then(|entry| place.objects.read_lines(entry.id, first..first + count as usize, MAX_FILE));
     lines.map(|lines| lines.text).unwrap_or_default()
 }
 

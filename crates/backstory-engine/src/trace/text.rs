@@ -22,7 +22,7 @@ pub(crate) fn redacted_lines(
     wanted: Range<usize>,
 ) -> std::result::Result<String, ObjectError> {
     let around = wanted.start.saturating_sub(AROUND).max(1)..wanted.end + AROUND;
-    let lines = place.objects.lines(blob, around.clone(), MAX_FILE)?;
+    let lines = place.objects.read_lines(blob, around.clone(), MAX_FILE)?;
     let clean = clean_text(resources, lines.text.as_bytes());
     let own = clean.lines().skip(wanted.start.max(1) - around.start).take(wanted.len());
     Ok(own.collect::<Vec<_>>().join("\n").trim_end_matches('\n').to_owned())

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Measure, Refusal, Report, Retriever};
 
 /// What bounds of refusals stand under.
-pub const REFUSAL: &str = "refusal";
+pub const REFUSAL_GROUP: &str = "refusal";
 
 /// What the measures must reach.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,13 +53,13 @@ impl Bounds {
         let unknown = |kind: &str, known: Vec<&str>| {
             format!("the bound {group} {name} is of no {kind} that there is: {}", known.join(", "))
         };
-        if group == REFUSAL {
+        if group == REFUSAL_GROUP {
             let known = REFUSALS.map(|(name, ..)| name);
             let found = known.into_iter().find(|known| *known == name);
             self.refusal.insert(found.ok_or_else(|| unknown("measure", known.to_vec()))?, limit);
             return Ok(());
         }
-        let legs = Retriever::ALL.map(Retriever::as_str).into_iter().chain([REFUSAL]).collect();
+        let legs = Retriever::ALL.map(Retriever::as_str).into_iter().chain([REFUSAL_GROUP]).collect();
         let leg = Retriever::from_name(group).ok_or_else(|| unknown("leg", legs))?;
         let measures = Measure::ALL.map(Measure::as_str).to_vec();
         let measure = Measure::from_name(name).ok_or_else(|| unknown("measure", measures))?;
@@ -87,9 +87,9 @@ impl Bounds {
             let Some(limit) = self.refusal.get(name) else { continue };
             let wanted = if more { "least" } else { "most" };
             match report.refusal.as_ref().and_then(share) {
-                None => unmet.push(format!("{REFUSAL} {name} was not measured; at {wanted} {limit} is required")),
+                None => unmet.push(format!("{REFUSAL_GROUP} {name} was not measured; at {wanted} {limit} is required")),
                 Some(share) if (more && share < *limit) || (!more && share > *limit) => {
-                    unmet.push(format!("{REFUSAL} {name} is {share:.4}; at {wanted} {limit} is required"));
+                    unmet.push(format!("{REFUSAL_GROUP} {name} is {share:.4}; at {wanted} {limit} is required"));
                 }
                 Some(_) => {}
             }

@@ -30,7 +30,7 @@ use backstory_engine::{
 use parking_lot::{Mutex, MutexGuard};
 
 use super::{
-    cost, document,
+    cost, request_size,
     limits::Limits,
     loaders::{People, Reader, Reads},
     selection::Selections,
@@ -206,7 +206,7 @@ impl Extension for Guard {
         mut request: Request,
         next: NextPrepareRequest<'_>,
     ) -> ServerResult<Request> {
-        document::check_nesting(&request.query, &self.limits).map_err(server_error)?;
+        request_size::check_nesting(&request.query, &self.limits).map_err(server_error)?;
         let name = request.operation_name.clone();
         // A request without a handle of the engine sees what everyone sees.
         let engine = request.data.get(&TypeId::of::<Engine>()).and_then(|engine| engine.downcast_ref::<Engine>());
@@ -215,8 +215,8 @@ impl Extension for Guard {
         let course = course.and_then(|course| course.downcast_ref::<Arc<Course>>()).cloned();
         let variables = request.variables.clone();
         let document = request.parsed_query()?;
-        let weight = document::examine(document, &self.limits).map_err(server_error)?;
-        for role in document::required_roles(document, name.as_deref()) {
+        let weight = request_size::examine(document, &self.limits).map_err(server_error)?;
+        for role in request_size::required_roles(document, name.as_deref()) {
             self.engine.settings().require_role(role).map_err(server_error)?;
         }
         let selections = Selections::new(&ctx.schema_env.registry, document);

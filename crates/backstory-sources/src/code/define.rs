@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Longest name of an entity, in characters.
-pub const MAX_NAME: usize = 200;
+pub const MAX_ENTITY_NAME_CHARS: usize = 200;
 /// Deepest nesting of C declarators that is looked into.
 const MAX_DECLARATORS: usize = 16;
 
@@ -161,7 +161,7 @@ impl<'t> Walk<'_, 't> {
 
 /// The name itself if it can be one: white space collapsed, not empty, not too long.
 pub(super) fn usable_name(name: &str) -> Option<String> {
-    let name = collapse(name, MAX_NAME);
+    let name = collapse(name, MAX_ENTITY_NAME_CHARS);
     (!name.is_empty()).then_some(name)
 }
 
@@ -246,7 +246,7 @@ fn split_qualified(text: &str) -> (Option<String>, &str) {
         };
     }
     match plain.rsplit_once("::") {
-        Some((owner, name)) if !owner.is_empty() => (Some(collapse(owner, MAX_NAME)), name),
+        Some((owner, name)) if !owner.is_empty() => (Some(collapse(owner, MAX_ENTITY_NAME_CHARS)), name),
         Some((_, name)) => (None, name),
         None => (None, plain),
     }
@@ -268,7 +268,7 @@ pub(super) fn base_name(text: &str) -> String {
     let end = text.find(['<', '[', '(', '{', '\n']).unwrap_or(text.len());
     let name = text[..end].trim();
     let name = if name.starts_with('\'') { name.split_once(' ').map_or(name, |(_, name)| name) } else { name };
-    collapse(name.rsplit(' ').next().unwrap_or(name), MAX_NAME)
+    collapse(name.rsplit(' ').next().unwrap_or(name), MAX_ENTITY_NAME_CHARS)
 }
 
 /// `(Suite, Name)` as `Suite.Name`; `("some text")` as the text.

@@ -135,7 +135,7 @@ fn name(part: &str) -> Option<String> {
     let end = part.find(['<', '(', '[', '{', '\n']).filter(|at| *at > 0);
     let word = part[..end.unwrap_or(part.len())].split_ascii_whitespace().find(|word| !is_keyword(word))?;
     let word = word.trim_matches([':', ';', '<', '(', ')', '"', '*', '&']);
-    (!word.is_empty() && word.len() <= super::define::MAX_NAME).then(|| word.to_owned())
+    (!word.is_empty() && word.chars().count() <= super::define::MAX_ENTITY_NAME_CHARS).then(|| word.to_owned())
 }
 
 #[cfg(test)]

@@ -126,25 +126,25 @@ impl Client {
         }
     }
 
-    /// The labels that the project's items can have.
+    /// Reads the labels that the project's items can have: its own, and on GitLab those of its groups.
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn labels(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub async fn fetch_labels_with_groups(&self, project: &str) -> Result<Listed, ForgeError> {
         match self {
-            Self::GitLab(client) => client.labels(project).await,
-            Self::GitHub(client) => client.labels(project).await,
+            Self::GitLab(client) => client.fetch_labels_with_groups(project).await,
+            Self::GitHub(client) => client.fetch_labels_with_groups(project).await,
         }
     }
 
-    /// The milestones of the project itself.
+    /// Reads the milestones of the project itself, without those of its groups.
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn milestones(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub async fn fetch_own_milestones(&self, project: &str) -> Result<Listed, ForgeError> {
         match self {
-            Self::GitLab(client) => client.milestones(project).await,
-            Self::GitHub(client) => client.milestones(project).await,
+            Self::GitLab(client) => client.fetch_own_milestones(project).await,
+            Self::GitHub(client) => client.fetch_own_milestones(project).await,
         }
     }
 

@@ -183,17 +183,17 @@ mod tests {
     #[test]
     fn merges_bring_what_they_reach_first() {
         let mut origin = Fixture::new();
-        let root = origin.commit("root");
+        let root = origin.commit_all("root");
         origin.switch("feature");
-        let one = origin.commit("one");
+        let one = origin.commit_all("one");
         origin.switch("nested");
-        let nested = origin.commit("nested");
+        let nested = origin.commit_all("nested");
         origin.git(["checkout", "--quiet", "feature"]);
         let inner = origin.commit_index("merge nested", &[nested]);
-        let two = origin.commit("two");
+        let two = origin.commit_all("two");
         origin.git(["checkout", "--quiet", "main"]);
         let outer = origin.commit_index("merge feature", &[two]);
-        let last = origin.commit("last");
+        let last = origin.commit_all("last");
         let git = Git::find(GitSettings::default()).unwrap();
         let graph = CommitGraph::read(&git, &origin.git_dir(), &[last], &Cancel::default()).unwrap();
         assert_eq!(graph.order.first(), Some(&root));

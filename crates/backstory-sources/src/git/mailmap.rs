@@ -53,9 +53,9 @@ mod tests {
     #[test]
     fn the_file_of_a_commit_is_read() {
         let mut origin = Fixture::new();
-        let none = origin.commit("none");
+        let none = origin.commit_all("none");
         origin.write(".mailmap", "Ada <a@x> <b@x>\n");
-        let some = origin.commit("some");
+        let some = origin.commit_all("some");
         let objects = Objects::open(&origin.git_dir()).unwrap();
         assert_eq!(at(&objects, none).unwrap(), Mailmap::default());
         assert_eq!(resolve(&at(&objects, some).unwrap(), "x", "b@x"), "Ada <a@x>");

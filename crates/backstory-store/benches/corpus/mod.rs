@@ -193,7 +193,7 @@ pub(crate) async fn build(index: &Index, vocabulary: &Vocabulary) -> Outcome<()>
         index.apply(threads, 0).await?;
         applying += start.elapsed();
         let start = Instant::now();
-        index.add_passages(passages).await?;
+        index.replace_passages(passages).await?;
         embedding += start.elapsed();
     }
     row("apply all, 500 threads each", &[applying]);

@@ -211,15 +211,15 @@ impl Index {
         Ok(())
     }
 
-    /// Stores the passages of documents with their vectors, in place of those they have. A document that is gone, or
-    /// has another text by now, is left out. Returns how many documents were taken.
+    /// Replaces the passages of documents, with their vectors.
     ///
-    /// The first vectors of a new model make those of the old one go away.
+    /// Returns how many documents were stored: one that is gone, or that has another text meanwhile, is skipped. The first
+    /// vectors of a new model delete those of the old one.
     ///
     /// # Errors
     /// [`Vector`](IndexError::Vector) if a vector cannot be one of the model, then nothing is stored; or if the store
     /// fails.
-    pub async fn add_passages(&self, documents: Vec<NewPassages>) -> Result<usize, IndexError> {
+    pub async fn replace_passages(&self, documents: Vec<NewPassages>) -> Result<usize, IndexError> {
         self.guarded(async {
             for document in &documents {
                 for passage in &document.passages {

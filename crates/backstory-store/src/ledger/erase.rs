@@ -10,7 +10,7 @@ use rusqlite::{Transaction, TransactionBehavior, params};
 
 use super::{
     Ledger, LedgerError, chats,
-    forgotten::{AuditAction, Subject, list, record},
+    forgotten::{AuditAction, ErasureTarget, list, record},
     operations, quarantine,
     repositories::drop_repository,
     retired,
@@ -49,7 +49,7 @@ impl Ledger {
     /// Nothing is changed.
     pub fn forget(
         &self,
-        subject: &Subject,
+        subject: &ErasureTarget,
         people: &[String],
         reason: Option<&str>,
         at: Timestamp,
@@ -81,11 +81,11 @@ impl Ledger {
         operations::forget(&tx, Some(subject))?;
         erased.recorded = snapshots::leave_out(&tx, subject)?;
         match subject {
-            Subject::Thread(thread) => {
+            ErasureTarget::Thread(thread) => {
                 let of = params![thread.project, thread.short()];
                 erased.jobs = tx.execute("DELETE FROM jobs WHERE project = ?1 AND subject = ?2", of)? as u64;
             }
-            Subject::Project(project) => {
+            ErasureTarget::Project(project) => {
                 drop_repository(&tx, project)?;
                 tx.execute("DELETE FROM cursors WHERE project = ?1", [project])?;
                 tx.execute("DELETE FROM synced WHERE project = ?1", [project])?;
@@ -106,7 +106,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn delete_tombstones(&self, subject: Option<&Subject>, at: Timestamp) -> Result<(), LedgerError> {
+    pub fn delete_tombstones(&self, subject: Option<&ErasureTarget>, at: Timestamp) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // An object that never was takes the log's last number, so that no number is given twice.
@@ -210,7 +210,7 @@ const TEXTS: [(&str, &str); 32] = [
 ];
 
 /// Kind and key of everything that belongs to it.
-fn items(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(ItemKind, String)>, LedgerError> {
+fn items(tx: &Transaction<'_>, subject: &ErasureTarget) -> Result<Vec<(ItemKind, String)>, LedgerError> {
     let mut statement = tx.prepare(
         "SELECT kind, key FROM items WHERE project = ?1 AND (?2 IS NULL OR thread = ?2) AND payload IS NOT NULL",
     )?;
@@ -221,7 +221,7 @@ fn items(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(ItemKind, Strin
     Ok(rows.into_iter().filter_map(|(kind, key)| Some((ItemKind::from_name(&kind)?, key))).collect())
 }
 
-fn delete_written(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, LedgerError> {
+fn delete_written(tx: &Transaction<'_>, subject: &ErasureTarget) -> Result<u64, LedgerError> {
     let known: Vec<(String, String)> = tx
         .prepare("SELECT kind, subject FROM written")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?

@@ -45,14 +45,14 @@ impl ForgottenKind {
 
 /// What is taken out of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum ErasureTarget {
     /// An issue or merge request.
     Thread(ThreadId),
     /// A project, by its full path.
     Project(String),
 }
 
-impl Subject {
+impl ErasureTarget {
     /// Its kind.
     pub fn kind(&self) -> ForgottenKind {
         match self {
@@ -88,7 +88,7 @@ impl Subject {
     }
 }
 
-impl fmt::Display for Subject {
+impl fmt::Display for ErasureTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Thread(thread) => thread.fmt(f),
@@ -155,7 +155,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn is_forgotten(&self, subject: &Subject) -> Result<bool, LedgerError> {
+    pub fn is_forgotten(&self, subject: &ErasureTarget) -> Result<bool, LedgerError> {
         if !self.allows_project(subject.project()) {
             return Ok(false);
         }
@@ -183,7 +183,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn undo_forget(&self, subject: &Subject, reason: Option<&str>, at: Timestamp) -> Result<bool, LedgerError> {
+    pub fn undo_forget(&self, subject: &ErasureTarget, reason: Option<&str>, at: Timestamp) -> Result<bool, LedgerError> {
         if !self.allows_project(subject.project()) {
             return Ok(false);
         }
@@ -227,7 +227,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn completed_erasure(&self, subject: &Subject) -> Result<Option<AuditEntry>, LedgerError> {
+    pub fn completed_erasure(&self, subject: &ErasureTarget) -> Result<Option<AuditEntry>, LedgerError> {
         if !self.allows_project(subject.project()) {
             return Ok(None);
         }
@@ -246,7 +246,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn has(&self, subject: &Subject) -> Result<bool, LedgerError> {
+    pub fn has(&self, subject: &ErasureTarget) -> Result<bool, LedgerError> {
         if !self.allows_project(subject.project()) {
             return Ok(false);
         }
@@ -262,7 +262,7 @@ impl Ledger {
     /// SQLite refused.
     pub fn record_repeated_erasure(
         &self,
-        subject: &Subject,
+        subject: &ErasureTarget,
         reason: Option<&str>,
         at: Timestamp,
     ) -> Result<(), LedgerError> {
@@ -327,7 +327,7 @@ const ENTRY: &str = "id, at, action, kind, subject, reason, counts, verified, ac
 /// Puts something on the list; what was said first stays.
 pub(super) fn list(
     tx: &Transaction<'_>,
-    subject: &Subject,
+    subject: &ErasureTarget,
     reason: Option<&str>,
     at: Timestamp,
 ) -> Result<(), LedgerError> {
@@ -363,13 +363,13 @@ pub(super) fn record(
 }
 
 /// The issues, merge requests and projects that are on the list.
-pub(super) fn listed(connection: &Connection) -> Result<Vec<Subject>, LedgerError> {
+pub(super) fn listed(connection: &Connection) -> Result<Vec<ErasureTarget>, LedgerError> {
     let mut statement = connection.prepare_cached("SELECT kind, subject FROM forgotten WHERE kind <> 'person'")?;
     let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
     let rows: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
     let subject = |(kind, subject): (String, String)| match subject.parse() {
-        _ if kind == ForgottenKind::Project.as_str() => Some(Subject::Project(subject)),
-        Ok(NodeId::Thread(thread)) => Some(Subject::Thread(thread)),
+        _ if kind == ForgottenKind::Project.as_str() => Some(ErasureTarget::Project(subject)),
+        Ok(NodeId::Thread(thread)) => Some(ErasureTarget::Thread(thread)),
         _ => None,
     };
     Ok(rows.into_iter().filter_map(subject).collect())

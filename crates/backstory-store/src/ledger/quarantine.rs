@@ -7,7 +7,7 @@ use backstory_model::entity::ItemKind;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
-use super::{Ledger, LedgerError, Subject, time, to_i64};
+use super::{Ledger, LedgerError, ErasureTarget, time, to_i64};
 
 /// Most items of a project that are put aside.
 pub const MAX_QUARANTINED: u64 = 10_000;
@@ -224,7 +224,7 @@ pub(super) fn let_go(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &
 }
 
 /// Removes everything about something that is forgotten.
-pub(super) fn forget(tx: &Transaction<'_>, subject: &Subject) -> Result<(), LedgerError> {
+pub(super) fn forget(tx: &Transaction<'_>, subject: &ErasureTarget) -> Result<(), LedgerError> {
     tx.execute(
         "DELETE FROM quarantine WHERE project = ?1 AND (?2 IS NULL OR thread = ?2)",
         params![subject.project(), subject.thread()],

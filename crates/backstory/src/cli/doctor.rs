@@ -175,7 +175,7 @@ fn connection(forge: &Forge) -> forge::Settings {
 async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
     let url = config::address(forge);
     let variable = token.variable.as_deref().unwrap_or_default();
-    match token.missing() {
+    match token.missing_variable() {
         Some(variable) => {
             let what = format!("a token for {url} {}", required_token(forge.kind));
             return report.fail("token", Failure::configuration(config::unset(variable, &what)));
@@ -218,7 +218,7 @@ async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
 /// Nothing is asked of the provider: a search tells if it fails, and goes on without.
 fn check_reranking(config: &Config, report: &mut Report) {
     let Some(rerank) = &config.settings.rerank else { return };
-    match config.rerank_key.missing() {
+    match config.rerank_key.missing_variable() {
         Some(variable) => report.warn("reranking", config::unset(variable, "the key of the reranking provider")),
         None => report.ok("reranking", format_args!("{} at {}", rerank.model, rerank.base_url)),
     }

@@ -33,12 +33,12 @@ pub(super) struct Args {
     #[arg(value_name = "NAME", value_parser = parse_user)]
     name: String,
     #[command(flatten)]
-    shown: Shown,
+    shown: PersonOptions,
 }
 
 /// What is shown of a person.
 #[derive(clap::Args)]
-pub(super) struct Shown {
+pub(super) struct PersonOptions {
     /// Only of this project (repeatable)
     #[arg(long = "project", value_name = "GROUP/PROJECT")]
     projects: Vec<String>,
@@ -61,7 +61,7 @@ pub(super) struct Shown {
     json: bool,
 }
 
-impl Shown {
+impl PersonOptions {
     pub(super) fn about(&self, name: String) -> Question {
         Question {
             name,

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{Session, jobs, repos, task};
 use crate::{
     client::{Client, Remote, describe_in_use},
-    data_dir::{self, DataDir, PATIENCE},
+    data_dir::{self, DataDir, LOCK_TIMEOUT},
     failure::{Failure, Result},
     output::counted,
 };
@@ -136,7 +136,7 @@ async fn take_over(session: &Session) -> Result<()> {
     let directory = DataDir::open(&session.config()?.data_dir)?;
     let begun = Instant::now();
     let mut stopped = false;
-    while !directory.is_free()? && begun.elapsed() < if stopped { END } else { PATIENCE } {
+    while !directory.is_free()? && begun.elapsed() < if stopped { END } else { LOCK_TIMEOUT } {
         match directory.serving().await? {
             Some(server) if server.stays() => return Ok(()),
             Some(server) if !stopped => {
@@ -156,7 +156,7 @@ async fn take_over(session: &Session) -> Result<()> {
             }
             _ => {}
         }
-        tokio::time::sleep(data_dir::LOOK).await;
+        tokio::time::sleep(data_dir::POLL_INTERVAL).await;
     }
     Ok(())
 }

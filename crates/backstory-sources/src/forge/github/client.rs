@@ -71,12 +71,12 @@ impl Client {
         Ok(projects.iter().filter_map(|project| GroupProject::read(project, "full_name")).collect())
     }
 
-    pub(crate) async fn labels(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub(crate) async fn fetch_labels_with_groups(&self, project: &str) -> Result<Listed, ForgeError> {
         let labels = self.list(project, &["labels"], &[]).await?;
         Ok(Listed::of(labels.iter().map(payload::label)))
     }
 
-    pub(crate) async fn milestones(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub(crate) async fn fetch_own_milestones(&self, project: &str) -> Result<Listed, ForgeError> {
         let milestones = self.list(project, &["milestones"], &[("state", "all")]).await?;
         Ok(Listed::of(milestones.iter().map(payload::milestone)))
     }

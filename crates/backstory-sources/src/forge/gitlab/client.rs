@@ -93,7 +93,7 @@ impl Client {
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn labels(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub async fn fetch_labels_with_groups(&self, project: &str) -> Result<Listed, ForgeError> {
         let labels = self.list(&["projects", project, "labels"]).await?;
         Ok(Listed::of(labels.iter().map(payload::label)))
     }
@@ -102,7 +102,7 @@ impl Client {
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn milestones(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub async fn fetch_own_milestones(&self, project: &str) -> Result<Listed, ForgeError> {
         let milestones = self.list(&["projects", project, "milestones"]).await?;
         Ok(Listed::of(milestones.iter().filter_map(|milestone| payload::milestone(milestone).transpose())))
     }

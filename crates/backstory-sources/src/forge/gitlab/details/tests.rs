@@ -354,9 +354,9 @@ async fn fetches_project_user_labels_and_milestones() {
     let project = client.project(PROJECT).await.unwrap();
     assert_eq!((project.key.as_str(), project.json.get("runners_token"), project.updated_at), ("project", None, None));
     assert_eq!(crate::forge::origin_of_project(&project.json).unwrap().forge_url, "https://git.example.com");
-    let labels = client.labels(PROJECT).await.unwrap().payloads;
+    let labels = client.fetch_labels_with_groups(PROJECT).await.unwrap().payloads;
     assert_eq!(labels[0].json, json!({"id": 1, "name": "bug", "color": "#ff0000", "description": "Broken"}));
-    assert_eq!(keys(&client.milestones(PROJECT).await.unwrap().payloads), ["3"]);
+    assert_eq!(keys(&client.fetch_own_milestones(PROJECT).await.unwrap().payloads), ["3"]);
     assert_eq!(client.metrics().requests, 4);
     assert_eq!(client.metrics().to_string(), "4 requests");
 }
