@@ -10,7 +10,7 @@ use backstory_engine::{
         digest::sha256_hex,
         document_type::DocumentType,
         filter::{DocumentKind, Filter},
-        pack::{ContextPack, Format, Mode, Section, chunk::ChunkRef, in_order, render},
+        pack::{ContextPack, Format, Mode, Section, chunk::ChunkRef, compare_chunks, render},
     },
     tokens,
     trace::Target,
@@ -108,7 +108,7 @@ async fn the_manifest_says_what_was_read() {
         }
     }
     expect_file!["context/manifest.json"].assert_eq(&(serde_json::to_string_pretty(&manifest).unwrap() + "\n"));
-    assert!(pack.retrieved.is_sorted_by(|a, b| in_order(a, b).is_le()));
+    assert!(pack.retrieved.is_sorted_by(|a, b| compare_chunks(a, b).is_le()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,7 @@ use backstory_model::{
         Discussion, Issue, Item, ItemKind, Label, MergeRequest, Note, NoteKind, Person, Position, Project, State,
         SystemEvent, Thread,
     },
-    id::{NS, NodeId, ThreadId},
+    id::{NAMESPACE, NodeId, ThreadId},
     numbers::SharedNumbers,
     reference::Forge,
 };
@@ -169,7 +169,7 @@ fn names_in<'a>(source: &'a str, begin: &str) -> impl Iterator<Item = &'a str> {
 fn ontology_defines_every_term_that_is_written() {
     let defined = defined();
     for edge in Edge::ALL {
-        if let Some(name) = edge.iri().strip_prefix(NS) {
+        if let Some(name) = edge.iri().strip_prefix(NAMESPACE) {
             assert!(defined.contains(name), "{} is stored as bs:{name}", edge.name());
         }
     }
@@ -179,7 +179,7 @@ fn ontology_defines_every_term_that_is_written() {
     ];
     let mut seen = BTreeSet::new();
     for source in sources {
-        seen.extend(names_in(source, "{NS}").filter(|name| !name.contains('{')));
+        seen.extend(names_in(source, "{NAMESPACE}").filter(|name| !name.contains('{')));
         for writer in ["own", "flag", "number", "decimal"] {
             let call = format!("self.{writer}(");
             let calls = source.split(call.as_str()).skip(1);
@@ -189,7 +189,7 @@ fn ontology_defines_every_term_that_is_written() {
     }
     let written = include_str!("../crates/backstory-store/src/graph/written.rs");
     seen.extend(names_in(written, "property(\""));
-    seen.extend(names_in(written, "{NS}"));
+    seen.extend(names_in(written, "{NAMESPACE}"));
     for calls in ["self.text(&graph, \"", "self.text(&commit, \"", "self.text(&own, \""] {
         seen.extend(names_in(written, calls));
     }
@@ -381,7 +381,7 @@ fn cancelled_query_ends_with_an_error() {
 fn what_has_a_number_is_what_texts_call_by_it() {
     let numbers = |request: bool| {
         let mut numbers = SharedNumbers::default();
-        numbers.know("acme/shop");
+        numbers.add_project("acme/shop");
         numbers.set(&ThreadId::merge_request("acme/shop", 2), request);
         numbers
     };

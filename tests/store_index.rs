@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 
 use backstory_model::{
     digest::sha256_hex,
-    document::{Document, Part},
+    document::{Document, DocumentPart},
     entity::State,
     filter::{DocumentKind, Filter},
     text::words,
@@ -49,7 +49,7 @@ fn issue(id: &str, title: &str, body: &str) -> Document {
         created_at: at(0),
         updated_at: at(0),
         header: title.into(),
-        parts: vec![Part { attribution: String::new(), body: body.into() }],
+        parts: vec![DocumentPart { attribution: String::new(), body: body.into() }],
         whole_text: text,
         path: None,
         changed: vec![],
@@ -66,7 +66,7 @@ fn discussion(of: &Document, id: &str, body: &str) -> Document {
         kind: DocumentKind::Discussion,
         parent: Some(of.id.clone()),
         header: format!("[Issue: {}] Discussion", of.title),
-        parts: vec![Part { attribution: "@bob (2024-03-15):".into(), body: body.into() }],
+        parts: vec![DocumentPart { attribution: "@bob (2024-03-15):".into(), body: body.into() }],
         author: Some("bob".into()),
         whole_text: String::new(),
         ..of.clone()
@@ -282,7 +282,7 @@ async fn vanished_documents_and_threads_are_not_found_any_more() {
 #[tokio::test]
 async fn vectors_are_known_by_their_text_even_after_a_change() {
     let mut document = issue("a/b#1", "Title", "first");
-    document.parts.push(Part { attribution: String::new(), body: "second".into() });
+    document.parts.push(DocumentPart { attribution: String::new(), body: "second".into() });
     let (dir, index) = index_of(std::slice::from_ref(&document)).await;
     let hashes: Vec<_> = passages(&document).passages.into_iter().map(|passage| passage.text_hash).collect();
     let known = index.vectors_by_text_hash(&hashes).await.unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use backstory_model::{
-    document::{Document, Part},
+    document::{Document, DocumentPart},
     filter::{DocumentKind, Filter},
     text::words,
 };
@@ -239,7 +239,7 @@ fn some_thread(random: &mut Random) -> ThreadDocuments {
         let mut reply = discussion(&parent, &format!("d{n}"), &format!("note {}", random.below(3)));
         reply
             .parts
-            .extend((0..random.below(3)).map(|n| Part { attribution: String::new(), body: format!("more {n}") }));
+            .extend((0..random.below(3)).map(|n| DocumentPart { attribution: String::new(), body: format!("more {n}") }));
         documents.push(reply);
     }
     thread(&documents)

@@ -1,7 +1,7 @@
 //! Searching by words and by meaning, with filters.
 
 use backstory_model::{
-    document::{Document, Part},
+    document::{Document, DocumentPart},
     document_type::DocumentType,
     entity::State,
     filter::{DocumentKind, Filter},
@@ -179,7 +179,7 @@ async fn words_are_counted_in_each_project_apart() {
     assert_eq!(coverage(&index), alone.coverage());
 
     let changed = Document {
-        parts: vec![Part { attribution: String::new(), body: "cache".into() }],
+        parts: vec![DocumentPart { attribution: String::new(), body: "cache".into() }],
         whole_text: "Common\n\ncache".into(),
         ..shop[1].clone()
     };
@@ -348,7 +348,7 @@ async fn hits_with_equal_scores_are_ordered_by_id() {
 async fn best_passage_stands_for_its_document() {
     let mut long = issue("a/b#1", "Long", "");
     long.parts =
-        ["cats", "dogs", "birds and fish"].map(|body| Part { attribution: String::new(), body: body.into() }).into();
+        ["cats", "dogs", "birds and fish"].map(|body| DocumentPart { attribution: String::new(), body: body.into() }).into();
     let (_dir, index) = index_of(&[long, issue("a/b#2", "Short", "dogs and more of them")]).await;
     assert_eq!(index.coverage().passages, 4);
     let hits = index.semantic(&vector("Long dogs"), &everything(), 10).await.unwrap();
@@ -365,7 +365,7 @@ async fn best_passage_stands_for_its_document() {
 
     // As many documents as asked for, however many passages the first ones have.
     let mut many = issue("a/b#3", "Many", "");
-    many.parts = (0..400).map(|n| Part { attribution: String::new(), body: format!("elephant {n}") }).collect();
+    many.parts = (0..400).map(|n| DocumentPart { attribution: String::new(), body: format!("elephant {n}") }).collect();
     index.apply(threads(std::slice::from_ref(&many)), 2).await.unwrap();
     embed(&index, &[many]).await;
     let hits = index.semantic(&vector("Many elephant"), &everything(), 3).await.unwrap();

@@ -10,7 +10,7 @@ use backstory_model::{
     access::{Actor, Grant, MAX_PATTERNS, ProjectPattern, Scope, Scopes},
     digest::sha256,
     id::{NodeId, is_project_path},
-    text::echo,
+    text::truncate_echo,
     visibility::Visibility,
 };
 use backstory_store::ledger::{IssuedToken, NewOperation, NewToken, Operation, OperationFilter};
@@ -395,7 +395,7 @@ fn check_name(name: &str) -> Result<()> {
     if !name.trim().is_empty() && name.chars().count() <= MAX_NAME && name.chars().all(is_plain) {
         return Ok(());
     }
-    Err(Error::invalid(format!("'{}' is no name of a token", echo(name)))
+    Err(Error::invalid(format!("'{}' is no name of a token", truncate_echo(name)))
         .with_hint(format!("use at most {MAX_NAME} letters, digits, spaces, '-', '_', '.', '@' and '/'")))
 }
 
@@ -418,7 +418,7 @@ async fn revoke_token(resources: &Resources, named: &str) -> Result<IssuedToken>
     let valid = || known.iter().filter(|token| token.revoked_at.is_none());
     let token = valid().find(|token| token.id == named).or_else(|| valid().find(|token| token.name == named));
     let missing = || {
-        Error::new(ErrorKind::NotFound, format!("there is no token '{}'", echo(named)))
+        Error::new(ErrorKind::NotFound, format!("there is no token '{}'", truncate_echo(named)))
             .with_hint("'backstory token list' shows those that there are")
     };
     let (id, now) = (token.ok_or_else(missing)?.id.clone(), Timestamp::now());

@@ -202,7 +202,7 @@ async fn read_stories(resources: &Resources, request: &AskRequest) -> Result<Rea
     let question = resources.redactor().redact(question).0.into_owned();
     let before = request.before.as_deref().unwrap_or_default();
     let query: String = format!("{question} {before}").trim().chars().take(MAX_QUERY).collect();
-    let read = Question { kind: Question::read(&question).kind, ..Question::read(&query) };
+    let read = Question { kind: Question::parse(&question).kind, ..Question::parse(&query) };
     let search = SearchRequest {
         query: query.clone(),
         filter: request.filter.clone(),
@@ -291,7 +291,7 @@ async fn finish_answer(
 
 /// How many words of a question that goes on from one before are its own; 0 if there is nothing to tell them from.
 fn own_words(question: &str, before: &str) -> usize {
-    if before.is_empty() { 0 } else { Question::read(question).terms.len() }
+    if before.is_empty() { 0 } else { Question::parse(question).terms.len() }
 }
 
 /// What stands in quotation marks, is long enough to be a saying, and in none of the stories.

@@ -11,10 +11,10 @@ use backstory_model::{
     commit::Sha,
     edge::Edge,
     entity::{Item, ItemKind},
-    id::{NS, NodeId, ThreadId},
+    id::{NAMESPACE, NodeId, ThreadId},
     lineage::Lineage,
     repository::{CommitRecord, EntityChangeKind, Record, RepositoryRecord},
-    text::echo,
+    text::truncate_echo,
 };
 use backstory_store::graph::{AdjacentEdge, Direction, Value, queries};
 use jiff::Timestamp;
@@ -227,7 +227,7 @@ pub(crate) async fn code_history(resources: &Resources, request: HistoryRequest)
         NodeId::Entity { .. } => "code entity",
         other => {
             let id = other.to_string();
-            let message = format!("{} is not a file or code entity", echo(&id));
+            let message = format!("{} is not a file or code entity", truncate_echo(&id));
             return Err(Error::invalid(message).with_hint("write group/project:src/a.rs"));
         }
     };
@@ -326,7 +326,7 @@ pub(crate) async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec
             let (Some(NodeId::Commit { project, sha }), Some(at), Some(how)) = (
                 row.node("commit"),
                 row.text("at").and_then(|at| at.parse().ok()),
-                row.text("how").and_then(|how| how.strip_prefix(NS)),
+                row.text("how").and_then(|how| how.strip_prefix(NAMESPACE)),
             ) else {
                 continue;
             };

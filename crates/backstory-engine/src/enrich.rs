@@ -23,7 +23,7 @@ use std::{
 use backstory_model::{
     digest::sha256,
     id::NodeId,
-    written::{GeneratedKind, Outcome},
+    generated::{GeneratedKind, GenerationOutcome},
 };
 use backstory_store::ledger::Written;
 use futures::{StreamExt as _, future::ready, stream};
@@ -101,14 +101,14 @@ pub struct EnrichReport {
 }
 
 impl EnrichReport {
-    fn add(&mut self, outcome: &Outcome) {
+    fn add(&mut self, outcome: &GenerationOutcome) {
         match outcome {
-            Outcome::Classification(_) => self.commits += 1,
-            Outcome::DesignNotes(notes) => {
+            GenerationOutcome::Classification(_) => self.commits += 1,
+            GenerationOutcome::DesignNotes(notes) => {
                 self.threads += 1;
                 self.notes += notes.len() as u64;
             }
-            Outcome::Failed(_) => self.failed += 1,
+            GenerationOutcome::Failed(_) => self.failed += 1,
         }
     }
 
@@ -135,10 +135,10 @@ impl Input {
     ///
     /// # Errors
     /// What is wrong with it.
-    fn read(&self, answer: &str) -> std::result::Result<Outcome, String> {
+    fn read(&self, answer: &str) -> std::result::Result<GenerationOutcome, String> {
         match self {
-            Self::Commit(commit) => commit.read(answer).map(Outcome::Classification),
-            Self::Thread(thread) => thread.read(answer).map(Outcome::DesignNotes),
+            Self::Commit(commit) => commit.read(answer).map(GenerationOutcome::Classification),
+            Self::Thread(thread) => thread.read(answer).map(GenerationOutcome::DesignNotes),
         }
     }
 }
@@ -154,7 +154,7 @@ fn prompt_version(kind: GeneratedKind) -> u32 {
 /// How an item ended.
 enum Ended {
     /// It was written about.
-    Written(Outcome),
+    Written(GenerationOutcome),
     /// It is not there any more.
     Gone,
     /// The budget of the day is used up.
@@ -261,7 +261,7 @@ async fn enrich_one(resources: &Resources, model: &ChatModel, of: Pending) -> Re
             Err(reason) => refused = reason.chars().take(MAX_REFUSAL).collect(),
         }
     }
-    let outcome = outcome.unwrap_or_else(|| Outcome::Failed(format!("its answers were refused: {refused}")));
+    let outcome = outcome.unwrap_or_else(|| GenerationOutcome::Failed(format!("its answers were refused: {refused}")));
     let written = Written {
         kind: kind.as_str().to_owned(),
         subject: about.to_string(),

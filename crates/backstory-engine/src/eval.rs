@@ -179,7 +179,7 @@ fn check(request: &EvaluationRequest) -> Result<()> {
 
 fn answer(found: Vec<Found>, sources: &[Source], took_ms: f64) -> Answer {
     let rank = |source: &Source| {
-        let answers = |found: &Found| found.nodes.iter().any(|node| source.is(node));
+        let answers = |found: &Found| found.nodes.iter().any(|node| source.matches(node));
         found.iter().position(answers).and_then(|place| u32::try_from(place + 1).ok())
     };
     let ranks = sources.iter().map(rank).collect();

@@ -322,12 +322,12 @@ async fn resolve_target(resources: &Resources, reference: &str) -> Result<Target
     resources
         .blocking(move |resources| {
             let is_known = |id: &ThreadId| {
-                let is_there = resources.ledger().item(&id.project, id.kind.into(), &id.short())?.is_some();
+                let is_there = resources.ledger().item(&id.project, id.kind.into(), &id.local_reference())?.is_some();
                 Ok::<_, Error>(is_there || resources.ledger().is_forgotten(&ErasureTarget::Thread(id.clone()))?)
             };
             let shares = reference_syntax(resources, &id.project)?.0.shares_numbers();
-            let is_twin = shares && !is_known(&id)? && is_known(&id.twin())?;
-            Ok(Target::Kept(ErasureTarget::Thread(if is_twin { id.twin() } else { id })))
+            let is_twin = shares && !is_known(&id)? && is_known(&id.with_other_kind())?;
+            Ok(Target::Kept(ErasureTarget::Thread(if is_twin { id.with_other_kind() } else { id })))
         })
         .await
 }
@@ -362,7 +362,7 @@ async fn check_target(resources: &Resources, target: Target) -> Result<Validated
         .blocking(move |resources| {
             let ledger = resources.ledger();
             let is_there = match &of {
-                ErasureTarget::Thread(id) => ledger.item(&id.project, id.kind.into(), &id.short())?.is_some(),
+                ErasureTarget::Thread(id) => ledger.item(&id.project, id.kind.into(), &id.local_reference())?.is_some(),
                 ErasureTarget::Project(project) => {
                     ledger.repository(project)?.is_some()
                         || ledger.item(project, ItemKind::Project, "project")?.is_some()

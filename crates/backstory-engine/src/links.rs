@@ -11,7 +11,7 @@ mod measured;
 
 use backstory_model::{
     id::NodeId,
-    link::{Corpus, Link},
+    link::{LinkCorpus, LinkCandidate},
 };
 use backstory_store::graph::{Graph, InferredLink};
 
@@ -65,7 +65,7 @@ pub(crate) async fn infer_links(resources: &Resources, graph: &Graph) -> Result<
         }
         let least = resources.settings().links.confidence;
         let found = blocking(move || {
-            let corpus = Corpus::new(material.issues, material.changes);
+            let corpus = LinkCorpus::new(material.issues, material.changes);
             let stated = &material.stated;
             let unlinked = corpus.links(|change| !stated.is_linked(&change.id), least);
             Ok(unlinked.map(|(change, link)| told(&change.id, &link)).collect::<Vec<_>>())
@@ -84,7 +84,7 @@ pub(crate) async fn inferred_links(resources: &Resources, ids: Vec<NodeId>) -> R
     blocking(move || ids.iter().map(|id| Ok(graph.inferred(id)?)).collect()).await
 }
 
-fn told(change: &NodeId, link: &Link) -> InferredLink {
+fn told(change: &NodeId, link: &LinkCandidate) -> InferredLink {
     InferredLink {
         from: change.clone(),
         to: link.issue.clone().into(),

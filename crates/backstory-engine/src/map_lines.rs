@@ -138,7 +138,7 @@ fn find_base(place: &Place, commits: &[Sha]) -> Result<Option<(usize, Sha)>> {
 }
 
 fn file_at(place: &Place, commit: Sha, path: &str) -> Result<Option<Vec<u8>>> {
-    match place.objects.file(commit, &RepoPath::from_printed(path), MAX_TEXT) {
+    match place.objects.file(commit, &RepoPath::from_escaped(path), MAX_TEXT) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(ObjectError::NoSuchPath { .. } | ObjectError::OtherKind { .. } | ObjectError::TooLarge { .. }) => Ok(None),
         Err(error) => Err(error.into()),

@@ -4,7 +4,7 @@
 use backstory_model::{
     filter::{Filter, is_same_name},
     id::{NodeId, is_address},
-    text::echo,
+    text::truncate_echo,
 };
 use backstory_store::{
     index::{self, Projects},
@@ -122,7 +122,7 @@ async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> 
     for texts in query.texts() {
         check_count(texts, "values")?;
         if let Some(long) = texts.iter().find(|text| text.len() > MAX_TEXT) {
-            let shown = echo(long);
+            let shown = truncate_echo(long);
             return Err(Error::invalid(format!("'{shown}' in the filter is longer than {MAX_TEXT} bytes")));
         }
     }

@@ -245,7 +245,7 @@ async fn find_person(resources: &Resources, request: &PersonRequest) -> Result<P
     }
     let near = if named.is_empty() { alike } else { named };
     let error = |what: &str| {
-        let message = format!("{what} as {}", backstory_model::text::echo(&request.name));
+        let message = format!("{what} as {}", backstory_model::text::truncate_echo(&request.name));
         Error::new(ErrorKind::NotFound, message)
     };
     if near.is_empty() {

@@ -218,7 +218,7 @@ fn shared_numbers(resources: &Resources) -> Result<SharedNumbers> {
         if !shares_numbers(resources, &item.project) {
             continue;
         }
-        numbers.know(&item.project);
+        numbers.add_project(&item.project);
         for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
             for key in resources.ledger().keys(&item.project, kind.into())? {
                 if let Some(thread) = thread_of(&item.project, kind, &key) {
@@ -241,7 +241,7 @@ fn update_numbers(resources: &Resources, stored: &[StoredItem], numbers: &mut Sh
     for item in stored {
         let is_there = item.payload.is_some();
         if item.kind == ItemKind::Project && is_there && shares_numbers(resources, &item.project) {
-            numbers.know(&item.project);
+            numbers.add_project(&item.project);
         }
         if let Some(id) = thread(item) {
             numbers.set(&id, is_there);
@@ -258,7 +258,7 @@ fn items_mentioning_renumbered(
     numbers: &SharedNumbers,
 ) -> Result<Vec<StoredItem>> {
     let mut concerned: BTreeSet<(String, ItemKind, String)> = BTreeSet::new();
-    for thread in stored.iter().filter_map(thread).filter(|thread| numbers.knows(&thread.project)) {
+    for thread in stored.iter().filter_map(thread).filter(|thread| numbers.contains_project(&thread.project)) {
         let id = NodeId::Thread(thread);
         if *numbers.resolve(&id) == id {
             concerned.extend(graph.mentioning(&id.with_other_thread_kind())?);
@@ -391,8 +391,8 @@ pub(crate) fn thread_documents(resources: &Resources, items: &[StoredItem]) -> V
         let Some(own) = own else { return Ok(vec![]) };
         let discussions = parse_discussions(resources, items);
         Ok(match parse_item(resources, own)? {
-            Item::Issue(issue) => document::of_issue(&issue, &discussions),
-            Item::MergeRequest(mr) => document::of_merge_request(&mr, &discussions),
+            Item::Issue(issue) => document::issue_documents(&issue, &discussions),
+            Item::MergeRequest(mr) => document::merge_request_documents(&mr, &discussions),
             Item::Repository(of) => code_documents(resources, &of)?,
             _ => vec![],
         })
@@ -406,7 +406,7 @@ pub(crate) fn thread_documents(resources: &Resources, items: &[StoredItem]) -> V
 /// The documents of a commit or file.
 fn code_documents(resources: &Resources, of: &RepositoryRecord) -> Result<Vec<document::Document>> {
     match &of.record {
-        Record::Commit(record) => Ok(document::of_commit(record, of.context()).into_iter().collect()),
+        Record::Commit(record) => Ok(document::commit_document(record, of.context()).into_iter().collect()),
         Record::File(file) => {
             let Some(analysis) = &file.analysis else { return Ok(vec![]) };
             if !has_clone(resources, &of.project) && !lacks_file_documents(resources, &of.project)? {
@@ -417,7 +417,7 @@ fn code_documents(resources: &Resources, of: &RepositoryRecord) -> Result<Vec<do
             let text = clean_text(resources, &bytes);
             let passages = passages(analysis, &text, resources.settings().chunks);
             let revision = of.repository.default_branch.as_ref().map_or("HEAD", |branch| branch.as_str());
-            Ok(document::of_file(file, &text, &passages, of.context(), revision))
+            Ok(document::file_documents(file, &text, &passages, of.context(), revision))
         }
         _ => Ok(vec![]),
     }

@@ -26,7 +26,7 @@ mod understand;
 
 use std::{collections::HashMap, time::Instant};
 
-use backstory_model::{edge::Edge, filter::Filter, id::NodeId, score::Parts, terms::Weights, text::snippet};
+use backstory_model::{edge::Edge, filter::Filter, id::NodeId, score::Parts, terms::TermWeights, text::snippet};
 use backstory_store::index::{Coverage, DocumentFacts, Index, Projects, StoredDocument};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -225,13 +225,13 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
     let coverage = index.coverage_of(projects);
     let terms = || understood.terms.terms.iter().map(|term| term.id);
     let (documents, frequencies) = index.frequencies(projects, terms());
-    let words = understood.terms.telling(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
+    let words = understood.terms.discriminating_words(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
     let within = scope.as_ref().map(|scope| &scope.filter);
     let mut found = retrieve_candidates(resources, &request, &words, within).await?;
-    let weights = Weights::new(documents, &frequencies);
+    let weights = TermWeights::new(documents, &frequencies);
     // Text search weighs words by how rare they are in all that is visible.
     let (documents, frequencies) = index.frequencies(Projects::All, terms());
-    let bound = Weights::new(documents, &frequencies).total();
+    let bound = TermWeights::new(documents, &frequencies).total();
     if scope.is_none() {
         drop_unknown(&mut found, &understood, &frequencies);
     }
@@ -400,7 +400,7 @@ async fn rerank(
 async fn build_hits(
     resources: &Resources,
     query: &str,
-    weights: &Weights,
+    weights: &TermWeights,
     order: &Order<'_>,
     stories: Vec<Story>,
 ) -> Result<Vec<Hit>> {

@@ -4,7 +4,7 @@
 
 mod input;
 
-use backstory_model::{answer::Provenance, digest::sha256, id::NodeId, text::echo};
+use backstory_model::{answer::Provenance, digest::sha256, id::NodeId, text::truncate_echo};
 use backstory_store::ledger::Written;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ impl UseCase for SummarizeRequest {
                 summarize(resources, self.id.clone()).await
             }
             id => {
-                Err(Error::invalid(format!("'{}' is no issue, merge request, commit or file", echo(&id.to_string())))
+                Err(Error::invalid(format!("'{}' is no issue, merge request, commit or file", truncate_echo(&id.to_string())))
                     .with_hint(
                         "write group/project#12, group/project!7, group/project@1a2b3c4 or group/project:src/a.rs",
                     ))

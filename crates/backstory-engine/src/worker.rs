@@ -134,7 +134,7 @@ pub(crate) async fn receive_webhook(
     let sender = senders.first().map(|sender| sender.web_url()).unwrap_or_default();
     // Nothing is recorded under the name of a forgotten person.
     let aliases = resources.ledger().aliases();
-    let caused_by = caused_by.map(|name| aliases.of(&name).map_or_else(|| name.clone(), str::to_owned));
+    let caused_by = caused_by.map(|name| aliases.for_username(&name).map_or_else(|| name.clone(), str::to_owned));
     let delivery = Delivery { forge: sender, id: delivery, event, project, sender: caused_by };
     let received = if job.is_some() { Received::Queued } else { Received::Ignored };
     let new = resources.with_ledger(move |ledger| ledger.receive(&delivery, job.as_slice(), now)).await?;

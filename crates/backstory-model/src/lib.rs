@@ -46,4 +46,4 @@ pub mod text;
 pub mod time;
 pub mod tracker;
 pub mod visibility;
-pub mod written;
+pub mod generated;

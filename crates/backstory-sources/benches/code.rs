@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use backstory_model::code::{FileAnalysis, FileKind, Selection};
+use backstory_model::code::{FileAnalysis, FileKind, FileSelection};
 use backstory_sources::code::{History, Limits, PassageLimits, analyze, detect, passages, resolve, select};
 
 struct Arguments {
@@ -75,7 +75,7 @@ fn main() {
     read(&arguments.directory, &arguments.directory, &mut files);
     let all = files.len();
     let begun = Instant::now();
-    files.retain(|(path, bytes)| select(path, bytes, arguments.limits) == Selection::Include);
+    files.retain(|(path, bytes)| select(path, bytes, arguments.limits) == FileSelection::Include);
     println!("{all} files, {} left after {:?}", files.len(), begun.elapsed());
 
     if arguments.versions {

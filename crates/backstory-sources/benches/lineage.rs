@@ -19,7 +19,7 @@ use std::{
 
 use backstory_model::{
     commit::Sha,
-    lineage::{Lineage, Seen},
+    lineage::{Lineage, OriginFlags},
 };
 use backstory_sources::git::lineage::{BlameResult, FileOutcome, Mode, Options, Previous, TipBlame, at, fresh, update};
 use parking_lot::Mutex;
@@ -101,7 +101,7 @@ fn traced(file: Option<&FileOutcome>) -> Option<&Lineage> {
     }
 }
 
-fn by_line(lineage: &Lineage) -> Vec<(Blamed, Seen)> {
+fn by_line(lineage: &Lineage) -> Vec<(Blamed, OriginFlags)> {
     let origins = lineage.origins(1, lineage.lines());
     let lines = origins.flat_map(|origin| {
         (0..origin.lines)

@@ -68,7 +68,7 @@ fn merge_request(iid: u64, of: u64) -> Change {
         confidential: false,
     };
     let id = ThreadId::merge_request(PROJECT, iid);
-    let key = id.short();
+    let key = id.local_reference();
     let item = Item::MergeRequest(MergeRequest {
         id,
         thread,

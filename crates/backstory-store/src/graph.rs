@@ -23,7 +23,7 @@ use std::{
 use backstory_model::{
     digest::SetDigest,
     entity::{Item, ItemKind},
-    id::{META_GRAPH, NS, NodeId, confidential_graph_iri, is_item_graph, item_graph_iri, parse_item_graph_iri},
+    id::{META_GRAPH, NAMESPACE, NodeId, confidential_graph_iri, is_item_graph, item_graph_iri, parse_item_graph_iri},
     numbers::SharedNumbers,
     tracker::Trackers,
     visibility::Visibility,
@@ -466,7 +466,7 @@ fn meta_node() -> NamedNode {
 
 /// One of backstory's own properties.
 fn property(name: &str) -> NamedNode {
-    NamedNode::new_unchecked(format!("{NS}{name}"))
+    NamedNode::new_unchecked(format!("{NAMESPACE}{name}"))
 }
 
 fn meta_quad(name: &str, value: u64) -> Quad {

@@ -11,7 +11,7 @@ use std::{
 use anstyle::{AnsiColor, Style};
 use backstory_engine::{
     guard,
-    model::text::{is_hidden, one_line, visible},
+    model::text::{is_control_character, one_line, escape_control_characters},
     sources::redact::redact,
 };
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
@@ -80,13 +80,13 @@ impl Terminal {
     /// Writes the result for programs.
     pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value)?;
-        if !text.contains(is_hidden) {
+        if !text.contains(is_control_character) {
             return self.line(text);
         }
         // JSON escapes some control characters by itself; all others stand in strings too.
         let mut shown = String::with_capacity(text.len() + 64);
         for c in text.chars() {
-            if is_hidden(c) { shown.push_str(&format!("\\u{:04x}", u32::from(c))) } else { shown.push(c) }
+            if is_control_character(c) { shown.push_str(&format!("\\u{:04x}", u32::from(c))) } else { shown.push(c) }
         }
         self.line(shown)
     }
@@ -159,7 +159,7 @@ fn aside(text: impl Display) {
 
 /// A message of a kind, which may quote anything.
 fn labeled(what: &str, style: Style, text: impl Display) {
-    aside(format_args!("{style}{what}:{style:#} {}", visible(&text.to_string())));
+    aside(format_args!("{style}{what}:{style:#} {}", escape_control_characters(&text.to_string())));
 }
 
 /// The bars on the terminal; hidden where there is none.
@@ -385,7 +385,7 @@ pub(crate) fn day(at: Timestamp) -> String {
 
 /// A text of somebody else, in which what would command the terminal is shown instead.
 pub(crate) fn plain(text: &str) -> String {
-    visible(text).into_owned()
+    escape_control_characters(text).into_owned()
 }
 
 /// Text whose lines have at most so many characters, broken between words; a longer word stays whole.

@@ -11,7 +11,7 @@ use std::{
 
 use backstory_model::{
     question::{Question, QuestionKind},
-    sentence::{PieceKind, overlap, stems},
+    sentence::{PieceKind, word_overlap, stems},
     text::words,
 };
 use regex::Regex;
@@ -191,7 +191,7 @@ pub(super) fn choose(scored: &[Scored], stories: &[Story], most: usize) -> Vec<Q
         }
         let joins = |at: usize| !taken(at) && scores.get(&(one.story, at)).is_some_and(|s| *s >= JOINS * one.score);
         let quote = extend_quote(one, &stories[one.story].passages, joins);
-        let said = |known: &Quote| overlap(&known.stems, &passage(one).stems) > SAME;
+        let said = |known: &Quote| word_overlap(&known.stems, &passage(one).stems) > SAME;
         // Parts of a file lie in one another.
         if let Some(known) = chosen.iter_mut().find(|known| known.overlaps(&quote)) {
             known.merge(quote);

@@ -4,7 +4,7 @@
 use backstory_model::{
     answer::{Answer, Citation, Method, Provenance, Statement},
     sentence::PieceKind,
-    time::day,
+    time::utc_date,
 };
 use backstory_sources::redact::redact;
 
@@ -153,7 +153,7 @@ fn passages(found: &Found) -> Vec<NumberedPassage> {
         }
         let citation = document.cite(0, range);
         let by = citation.author.as_deref().map(|author| format!("{author}, ")).unwrap_or_default();
-        let head = format!("{by}{}, {}, {}", day(citation.at), citation.id, citation.title);
+        let head = format!("{by}{}, {}, {}", utc_date(citation.at), citation.id, citation.title);
         passages.push(NumberedPassage { text: format!("{head}\n{}", citation.text), citation });
         if passages.len() == MAX_PASSAGES {
             break;

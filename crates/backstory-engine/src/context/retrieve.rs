@@ -3,7 +3,7 @@
 use backstory_model::{
     document_type::DocumentType,
     filter::Filter,
-    pack::{Chunk, Format, MIN_TOKENS, Mode, in_order},
+    pack::{Chunk, Format, MIN_TOKENS, Mode, compare_chunks},
 };
 use serde::{Deserialize, Serialize};
 
@@ -142,7 +142,7 @@ async fn retrieve(resources: &Resources, request: RetrieveRequest) -> Result<Ret
     chunks.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.chunk_id.cmp(&b.chunk_id)));
     let found = chunks.len();
     let (mut kept, tokens) = fit_chunks(chunks, &request);
-    kept.sort_by(|a, b| in_order(&a.0, &b.0));
+    kept.sort_by(|a, b| compare_chunks(&a.0, &b.0));
     let threshold = request.approval_threshold.filter(|most| tokens > *most && tokens > request.approved_tokens);
     let left_out = found - kept.len();
     let chunks = if threshold.is_some() { Vec::new() } else { kept.into_iter().map(RetrievedChunk::from).collect() };

@@ -7,7 +7,7 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::NodeId,
     repository::Record,
-    written::GeneratedKind,
+    generated::GeneratedKind,
 };
 use jiff::Timestamp;
 

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use backstory_model::{
-    code::{FileAnalysis, FileKind, LeftOutReason, Selection},
+    code::{FileAnalysis, FileKind, LeftOutReason, FileSelection},
     commit::{RepoPath, Sha},
     digest::sha256_hex,
     document::{self, Document},
@@ -12,8 +12,8 @@ use backstory_model::{
     filter::DocumentKind,
     id::NodeId,
     mime::mime_type,
-    pack::chunk::{ChunkRef, Piece, pieces},
-    reference::Context,
+    pack::chunk::{ChunkRef, TextPiece, split_text},
+    reference::ReferenceContext,
     repository::HeadFile,
     terms::QueryTerms,
 };
@@ -278,8 +278,8 @@ fn excluded_because(
     }
     let limits = Limits { bytes: usize::try_from(most).unwrap_or(usize::MAX) };
     left_out_by_path(path).or_else(|| match select(path, bytes, limits) {
-        Selection::Include => None,
-        Selection::LeftOut(reason) => Some(reason),
+        FileSelection::Include => None,
+        FileSelection::LeftOut(reason) => Some(reason),
     })
 }
 
@@ -294,7 +294,7 @@ fn documents_at(
     let analysis = clean_analysis(resources, &file.path, bytes)?;
     let cut = passages(&analysis, text, resources.settings().chunks);
     let head = HeadFile {
-        path: RepoPath::from_printed(&file.path),
+        path: RepoPath::from_escaped(&file.path),
         blob: file.blob,
         bytes: file.bytes,
         changed_at: Timestamp::UNIX_EPOCH,
@@ -302,8 +302,8 @@ fn documents_at(
         analysis: Some(analysis),
     };
     let repository = place.repository();
-    let context = Context { forge: repository.forge, project: place.project(), forge_url: &repository.forge_url };
-    Ok(document::of_file(&head, text, &cut, context, &place.commit.to_string()))
+    let context = ReferenceContext { forge: repository.forge, project: place.project(), forge_url: &repository.forge_url };
+    Ok(document::file_documents(&head, text, &cut, context, &place.commit.to_string()))
 }
 
 /// What a file contains, without the secrets in names and headings: as it is stored.
@@ -331,18 +331,18 @@ fn embedded_documents(resources: &Resources, place: &Place, documents: &[Documen
 }
 
 /// The pieces of a document with lines as they are in the file.
-fn pieces_of(document: &Document, lines: &[&str]) -> Vec<Piece> {
+fn pieces_of(document: &Document, lines: &[&str]) -> Vec<TextPiece> {
     let Some((first, last)) = document.lines else { return Vec::new() };
     let before = first.saturating_sub(1);
     let end = (last as usize).min(lines.len());
-    let mut cut = pieces(&lines[(before as usize).min(end)..end].join("\n"));
+    let mut cut = split_text(&lines[(before as usize).min(end)..end].join("\n"));
     for piece in &mut cut {
         piece.lines = (piece.lines.0 + before, piece.lines.1 + before);
     }
     cut
 }
 
-fn chunk(place: &Place, document: &Document, piece: Piece, embedding_model: Option<String>) -> FileChunk {
+fn chunk(place: &Place, document: &Document, piece: TextPiece, embedding_model: Option<String>) -> FileChunk {
     let reference = ChunkRef {
         document: document.id.clone(),
         repository: place.project().to_owned(),
@@ -385,7 +385,7 @@ fn version_of(resources: &Resources, place: &Place, file: &FileText, bytes: &[u8
         tokens: file.text.as_deref().map(tokens::count),
         language: file.language.clone(),
         mime_type: mime_type(&file.path, kind, file.text.is_some()).to_owned(),
-        document_type: DocumentType::of(DocumentKind::File, Some(&file.path)),
+        document_type: DocumentType::classify(DocumentKind::File, Some(&file.path)),
         grammar,
         last_commit: last_commit(resources, place, file)?,
     })

@@ -6,7 +6,7 @@ use backstory_model::{
     commit::RepoPath,
     entity::Item,
     id::{NodeId, ThreadId},
-    lineage::{Lineage, Seen},
+    lineage::{Lineage, OriginFlags},
     repository::identity_key,
 };
 use backstory_sources::git::objects::ObjectError;
@@ -107,7 +107,7 @@ fn find_contributors(resources: &Resources, request: &ContributorsRequest) -> Re
     let mut paths = BTreeSet::from([path.to_owned()]);
     if let Some(lineage) = &lineage {
         let spans = lineage.spans().as_slice().iter();
-        let own = spans.filter(|span| !span.seen.has(Seen::MOVED) && !span.seen.has(Seen::COPIED));
+        let own = spans.filter(|span| !span.seen.contains(OriginFlags::MOVED) && !span.seen.contains(OriginFlags::COPIED));
         paths.extend(own.map(|span| lineage.sources()[span.source as usize].path.to_string()));
     }
     paths.retain(|path| !path.is_empty());
@@ -143,7 +143,7 @@ fn lineage_of_file(resources: &Resources, place: &Place, path: &str) -> Result<O
     if path.is_empty() {
         return Ok(None);
     }
-    match place.objects.entry(place.commit, &RepoPath::from_printed(path)) {
+    match place.objects.entry(place.commit, &RepoPath::from_escaped(path)) {
         // What cannot be blamed, such as an image, still has commits.
         Ok(entry) if entry.mode.is_file() => Ok(lineage_at(resources, place, path).ok()),
         Ok(_) => Ok(None),

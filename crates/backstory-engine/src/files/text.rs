@@ -205,7 +205,7 @@ fn describe_file(resources: &Resources, place: &Place, path: &str) -> Result<Fil
         return Err(Error::invalid(format!("{path} is left out, as its path holds what looks like a secret"))
             .with_hint("rename it, or allow that text under [redact]"));
     }
-    let entry = match place.objects.entry(place.commit, &RepoPath::from_printed(path)) {
+    let entry = match place.objects.entry(place.commit, &RepoPath::from_escaped(path)) {
         Ok(entry) => entry,
         Err(ObjectError::NoSuchPath { .. }) => return Err(no_such_path(resources, place, path)?),
         Err(error) => return Err(error.into()),

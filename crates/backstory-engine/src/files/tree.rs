@@ -141,7 +141,7 @@ async fn list_directory(resources: &Resources, request: TreeRequest) -> Result<D
         .blocking(move |resources| {
             let place = resolve_place(resources, request.project.as_deref(), request.rev.as_deref())?;
             let path = request.path.trim_end_matches('/');
-            let listing = match place.objects.directory(place.commit, &RepoPath::from_printed(path), MAX_ENTRIES) {
+            let listing = match place.objects.directory(place.commit, &RepoPath::from_escaped(path), MAX_ENTRIES) {
                 Ok(listing) => listing,
                 Err(ObjectError::OtherKind { .. }) => {
                     return Err(Error::invalid(format!("{path} is not a directory"))

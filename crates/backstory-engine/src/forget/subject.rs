@@ -147,7 +147,7 @@ pub(crate) fn people_referenced_only_by(
 /// Shows every object that belongs to something.
 fn each_of(resources: &Resources, subject: &ErasureTarget, mut show: impl FnMut(&StoredItem)) -> Result<()> {
     match subject {
-        ErasureTarget::Thread(id) => resources.ledger().thread(&id.project, &id.short())?.iter().for_each(show),
+        ErasureTarget::Thread(id) => resources.ledger().thread(&id.project, &id.local_reference())?.iter().for_each(show),
         ErasureTarget::Project(project) => each_stored(resources, |item| {
             if item.project == *project {
                 show(item);
@@ -200,7 +200,7 @@ pub(super) fn prepare_probes(pieces: &[String]) -> Result<Pieces> {
 fn is_of(item: &StoredItem, subject: &ErasureTarget) -> bool {
     item.project == subject.project()
         && match subject {
-            ErasureTarget::Thread(id) => item.thread.as_deref() == Some(&id.short()),
+            ErasureTarget::Thread(id) => item.thread.as_deref() == Some(&id.local_reference()),
             ErasureTarget::Project(_) => true,
         }
 }

@@ -1,7 +1,7 @@
 //! Puts generated texts from the ledger into the graph, as a function of the ledger, with which `check` compares them.
 //! Texts about an older state of an issue or merge request are left out.
 
-use backstory_model::{digest::sha256_hex, written::GeneratedKind};
+use backstory_model::{digest::sha256_hex, generated::GeneratedKind};
 use backstory_store::graph::{GeneratedFact, Graph};
 
 use super::results::{for_each_generated, is_current, outcome, provenance};

@@ -4,7 +4,7 @@ use backstory_model::{
     answer::Provenance,
     digest::sha256,
     id::{NodeId, ThreadId},
-    written::{GeneratedKind, GeneratedNote, ModelClassification, Outcome},
+    generated::{GeneratedKind, GeneratedNote, ModelClassification, GenerationOutcome},
 };
 use backstory_store::ledger::Written;
 use jiff::Timestamp;
@@ -56,7 +56,7 @@ pub(crate) async fn classification_by_model(
     let subject = commit.to_string();
     let kept = resources.with_ledger(move |ledger| ledger.written(GeneratedKind::Classification.as_str(), &subject));
     let Some(written) = kept.await? else { return Ok(None) };
-    let Some(Outcome::Classification(found)) = outcome(&written) else { return Ok(None) };
+    let Some(GenerationOutcome::Classification(found)) = outcome(&written) else { return Ok(None) };
     Ok(Some(CommitClassification { found, model: provenance(&written), written_at: written.written_at }))
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn generated_notes(resources: &Resources, id: &ThreadId) -> Result<Op
     let kept = resources.ledger().written(GeneratedKind::DesignNotes.as_str(), &id.to_string())?;
     let Some(written) = kept else { return Ok(None) };
     match outcome(&written) {
-        Some(Outcome::DesignNotes(notes)) if !notes.is_empty() => Ok(Some(ThreadNotes {
+        Some(GenerationOutcome::DesignNotes(notes)) if !notes.is_empty() => Ok(Some(ThreadNotes {
             about: id.clone(),
             notes,
             model: provenance(&written),
@@ -96,7 +96,7 @@ pub(super) fn is_current(resources: &Resources, written: &Written, about: &NodeI
 }
 
 /// What a row says; `None` if another version of the program wrote it in another shape.
-pub(super) fn outcome(written: &Written) -> Option<Outcome> {
+pub(super) fn outcome(written: &Written) -> Option<GenerationOutcome> {
     serde_json::from_str(&written.text).ok()
 }
 

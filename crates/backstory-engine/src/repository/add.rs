@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backstory_model::{entity::ItemKind, id::is_project_path, reference::Forge, text::echo};
+use backstory_model::{entity::ItemKind, id::is_project_path, reference::Forge, text::truncate_echo};
 use backstory_sources::{
     forge,
     git::{
@@ -165,7 +165,7 @@ fn name_project(
     match name {
         Some(name) if is_project_path(&name) => return Ok(name),
         Some(name) => {
-            return Err(Error::invalid(format!("'{}' is no path of a project", echo(&name)))
+            return Err(Error::invalid(format!("'{}' is no path of a project", truncate_echo(&name)))
                 .with_hint("write group/project or a single name"));
         }
         None => {}
@@ -208,7 +208,7 @@ fn check_place(resources: &Resources, address: &str, checked: &Address) -> Resul
     } else {
         return Ok(());
     };
-    Err(Error::invalid(format!("'{}' {what}", echo(address))))
+    Err(Error::invalid(format!("'{}' {what}", truncate_echo(address))))
 }
 
 /// AbbreviatedShas of branches as they are kept: without secrets.
@@ -361,7 +361,7 @@ fn forge_to_read(
         Error::invalid(format!(
             "{project} has an origin without the address of a {}, '{}': {error}",
             kind.as_str(),
-            echo(&base_url)
+            truncate_echo(&base_url)
         ))
         .with_hint("add it by its address there")
     })?;

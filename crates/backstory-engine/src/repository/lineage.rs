@@ -8,7 +8,7 @@ use std::{
 
 use backstory_model::{
     commit::Sha,
-    lineage::{Lineage, ReplacedHunks, Source},
+    lineage::{Lineage, ReplacedHunks, FileRevision},
 };
 use backstory_sources::git::{
     command::Cancel,
@@ -155,7 +155,7 @@ impl<'a> Paths<'a> {
             return None;
         }
         Some(Lineage::new(lineage.spans(), |id| {
-            let mut source: Source = lineage.sources()[id as usize].clone();
+            let mut source: FileRevision = lineage.sources()[id as usize].clone();
             self.clean(&mut source.path);
             source
         }))

@@ -9,7 +9,7 @@ use std::{
 use backstory_model::{
     commit::{Commit, RepoPath, Sha},
     entity::ItemKind,
-    reference::Context,
+    reference::ReferenceContext,
     repository::{CommitRecord, IndexedBranch, Merge, Repository},
 };
 use backstory_sources::git::{
@@ -88,7 +88,7 @@ impl RepositorySync<'_> {
         let refs = self.redact_refs(refs::read(&clone)?);
         let default = self.default_branch(&refs, &state)?;
         let tips = wanted(&refs, entry, &default)?;
-        repository.default_branch = Some(RepoPath::from_printed(&default));
+        repository.default_branch = Some(RepoPath::from_escaped(&default));
         let window = self.resources.settings().retention.commits;
         repository.shallow |= window.is_some();
         let selection = self.resources.settings().repositories.selection(self.project);
@@ -110,7 +110,7 @@ impl RepositorySync<'_> {
         let redactor = self.resources.redactor();
         let clean = |name: &mut RepoPath| {
             if let (Cow::Owned(clean), _) = redactor.redact(name.as_str()) {
-                *name = RepoPath::from_printed(&clean);
+                *name = RepoPath::from_escaped(&clean);
             }
         };
         refs.branches.iter_mut().for_each(|branch| clean(&mut branch.name));
@@ -288,7 +288,7 @@ impl RepositorySync<'_> {
     ) -> Result<()> {
         let objects = open_objects(self.resources, self.project)?;
         let repository = self.repository()?;
-        let context = Context { forge: repository.forge, project: self.project, forge_url: &repository.forge_url };
+        let context = ReferenceContext { forge: repository.forge, project: self.project, forge_url: &repository.forge_url };
         let count = commits.len() as u64;
         let entities = outlines.changes(&objects, &commits, self.threads)?;
         let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
@@ -347,7 +347,7 @@ impl RepositorySync<'_> {
     fn branches(&mut self, tips: &Tips, default: &str) -> Result<()> {
         let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
         for (name, tip) in tips {
-            let branch = backstory_model::commit::Branch { name: RepoPath::from_printed(name), tip: *tip };
+            let branch = backstory_model::commit::Branch { name: RepoPath::from_escaped(name), tip: *tip };
             let branch = IndexedBranch { branch, default: name == default };
             page.items.push(self.item(ItemKind::Branch, name.clone(), None, None, &branch));
         }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use backstory_model::{
     document_type::DocumentType,
     filter::{DocumentKind, Filter, is_same_name},
-    terms::Terms,
+    terms::TermExtractor,
 };
 use backstory_store::index::{self, DocumentFacts, Index, IndexError, MAX_HITS, PassageId, VectorHit};
 use futures::future::try_join_all;
@@ -121,7 +121,7 @@ pub(super) async fn score_passages(
     let embedded: BTreeSet<&str> = measured.iter().map(|passage| passage.document.as_str()).collect();
     let others: Vec<String> = ids.iter().filter(|id| !embedded.contains(id.as_str())).cloned().collect();
     if !others.is_empty() {
-        let mut cutter = Terms::default();
+        let mut cutter = TermExtractor::default();
         let near = NearnessRange::of(&measured);
         let texts = index.documents(&others).await?.into_iter();
         measured.extend(texts.map(|document| scale.document(document, near, &mut cutter)));

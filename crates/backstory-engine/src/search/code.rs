@@ -10,7 +10,7 @@ use backstory_model::{
     file_role::{FileRole, file_role},
     filter::{DocumentKind, Filter},
     id::NodeId,
-    terms::{QueryTerms, Terms},
+    terms::{QueryTerms, TermExtractor},
 };
 use backstory_store::index::DocumentFacts;
 
@@ -75,7 +75,7 @@ pub(super) fn score_files(
     if let Some(frequencies) = of_name {
         drop_unrelated(scale.terms, frequencies, candidates);
     }
-    let mut cutter = Terms::default();
+    let mut cutter = TermExtractor::default();
     let mut summed: HashMap<String, f32> = HashMap::new();
     for (id, candidate) in &*candidates {
         let mut parts: BTreeSet<&str> = candidate.passages.iter().map(|passage| passage.document.as_str()).collect();

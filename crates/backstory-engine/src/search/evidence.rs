@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use backstory_model::{
     filter::DocumentKind,
     score::Parts,
-    terms::{QueryTerms, Terms, Weights},
+    terms::{QueryTerms, TermExtractor, TermWeights},
 };
 use backstory_store::index::{self, DocumentFacts, PassageId, StoredDocument, StoredPassage};
 use jiff::Timestamp;
@@ -68,7 +68,7 @@ impl ScoredPassage {
 /// What a search has to go by.
 pub(super) struct Scale<'a> {
     pub(super) terms: &'a QueryTerms,
-    pub(super) weights: &'a Weights,
+    pub(super) weights: &'a TermWeights,
     /// What its terms weigh together in text search.
     pub(super) bound: f32,
     /// The newest document there is.
@@ -89,7 +89,7 @@ impl Scale<'_> {
     }
 
     /// Measures a document that has no vectors yet.
-    pub(super) fn document(&self, document: StoredDocument, near: NearnessRange, cutter: &mut Terms) -> ScoredPassage {
+    pub(super) fn document(&self, document: StoredDocument, near: NearnessRange, cutter: &mut TermExtractor) -> ScoredPassage {
         let found = self.terms.found_in(&document.text, cutter);
         let coverage = self.weights.share(found);
         ScoredPassage {

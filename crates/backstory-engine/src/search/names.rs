@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use backstory_model::{
     filter::{Filter, is_same_name},
-    text::echo,
+    text::truncate_echo,
 };
 use backstory_store::index::{Named, Projects};
 
@@ -57,7 +57,7 @@ fn resolve_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>,
         filter.labels.iter().filter(|label| !has(label)).map(|label| ("nothing has the label", label, &labels)),
     );
     let told = |(what, name, known): (&str, &String, &BTreeSet<Arc<str>>)| {
-        message(&format!("{what} '{}'{}", echo(name), nearest(name, known)))
+        message(&format!("{what} '{}'{}", truncate_echo(name), nearest(name, known)))
     };
     Ok((authors, absent.into_iter().take(MAX_ABSENT).map(told).collect()))
 }
@@ -98,5 +98,5 @@ fn nearest(name: &str, known: &BTreeSet<Arc<str>>) -> String {
     };
     let rated = known.iter().map(|other| (rate(other), other));
     let nearest = rated.max_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    nearest.map_or_else(String::new, |(_, nearest)| format!("; the nearest name is '{}'", echo(nearest)))
+    nearest.map_or_else(String::new, |(_, nearest)| format!("; the nearest name is '{}'", truncate_echo(nearest)))
 }

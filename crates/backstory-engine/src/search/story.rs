@@ -10,7 +10,7 @@ use backstory_model::{
     edge::Edge,
     filter::{DocumentKind, Filter},
     id::{NodeId, ThreadId, ThreadKind},
-    terms::Weights,
+    terms::TermWeights,
 };
 use backstory_store::{graph::Direction, index::DocumentFacts};
 
@@ -67,7 +67,7 @@ impl Story {
     }
 
     /// Why it is here, in words.
-    pub(super) fn why(&self, order: &Order<'_>, weights: &Weights) -> Vec<String> {
+    pub(super) fn why(&self, order: &Order<'_>, weights: &TermWeights) -> Vec<String> {
         let parts = self.candidate.parts;
         let mut why = Vec::new();
         if parts.semantic > 0.0 {

@@ -63,7 +63,7 @@ pub(super) fn trace_symbol(
 }
 
 fn begin_trace(resources: &Resources, place: &Place, path: &str, (first, last): (u32, u32)) -> Trace {
-    let text = place.objects.entry(place.commit, &RepoPath::from_printed(path)).and_then(|entry| {
+    let text = place.objects.entry(place.commit, &RepoPath::from_escaped(path)).and_then(|entry| {
         let until = (last as usize).min(first as usize + SHOWN - 1);
         redacted_lines(resources, place, entry.id, first as usize..until + 1)
     });

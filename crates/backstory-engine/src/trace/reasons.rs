@@ -8,7 +8,7 @@ use backstory_model::{
     entity::{Discussion, Item, MergeRequest, Note, Position},
     id::{NodeId, ThreadId, ThreadKind},
     text::snippet,
-    time::day,
+    time::utc_date,
 };
 use backstory_store::graph::Direction;
 
@@ -191,7 +191,7 @@ fn relevance(
     Relevance {
         on_lines: if on_lines >= 2 { on_lines } else { 0 },
         names_symbol: words.names_symbol(&note.body),
-        shared_words: words.shared(&note.body),
+        shared_words: words.count_matches(&note.body),
         same_file: position.is_some_and(|position| origins.iter().any(|origin| is_file(position, &origin.path))),
         length: if long_enough { note.body.len().min(2_000) } else { 0 },
     }
@@ -214,7 +214,7 @@ fn discussion_step(
         from: Some(mr.id.clone().into()),
         node: TraceNode::new(
             discussion.node_id(),
-            format!("@{author}, {}: {beginning}", day(note.created_at)),
+            format!("@{author}, {}: {beginning}", utc_date(note.created_at)),
             Some(discussion.web_url.clone()),
         ),
         evidence: Evidence {

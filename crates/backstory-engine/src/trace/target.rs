@@ -10,7 +10,7 @@ use backstory_model::{
     id::NodeId,
     lineage::Lineage,
     repository::{HeadFile, Repository},
-    text::echo,
+    text::truncate_echo,
 };
 use backstory_sources::git::{
     lineage::{self, FileOutcome, Mode, Options, Untraced},
@@ -147,7 +147,7 @@ fn resolve_revision(
         return Ok((*tip, Some(rev.to_owned())));
     }
     let unknown = || {
-        let message = format!("'{}' is no branch, tag or commit of {}", echo(rev), entry.project);
+        let message = format!("'{}' is no branch, tag or commit of {}", truncate_echo(rev), entry.project);
         Error::new(ErrorKind::NotFound, message).with_hint("check it, or run 'backstory sync'")
     };
     if let Some(sha) = Sha::from_hex(rev.to_ascii_lowercase().as_bytes()) {
@@ -236,14 +236,14 @@ fn compute_lineage(
 pub(crate) fn no_such_path(resources: &Resources, place: &Place, path: &str) -> Result<Error> {
     let project = place.project();
     if path.split('/').any(|part| part == "..") || path.starts_with('/') {
-        return Ok(Error::invalid(format!("'{}' is outside of the repository", echo(path)))
+        return Ok(Error::invalid(format!("'{}' is outside of the repository", truncate_echo(path)))
             .with_hint("write the path from its root, like src/main.rs"));
     }
     let plain = path.trim_end_matches('/');
     if plain.is_empty() {
         return Ok(Error::invalid("the path is empty").with_hint("write the path of a file, like src/main.rs"));
     }
-    match place.objects.entry(place.commit, &RepoPath::from_printed(plain)) {
+    match place.objects.entry(place.commit, &RepoPath::from_escaped(plain)) {
         Ok(entry) if entry.mode.is_symlink() => {
             return Ok(
                 Error::invalid(format!("{path} is a symbolic link")).with_hint("ask about the file it points at")
@@ -259,7 +259,7 @@ pub(crate) fn no_such_path(resources: &Resources, place: &Place, path: &str) -> 
     let short = &place.commit.to_string()[..12];
     let absent = format!("there is no file {path} in {project} at {short}");
     if let Some(removal) = find_removal(resources, place, plain)? {
-        let (sha, title) = (removal.sha.short(), echo(removal.title()));
+        let (sha, title) = (removal.sha.short(), truncate_echo(removal.title()));
         let day = removal.committer.at.strftime("%Y-%m-%d");
         return Ok(Error::new(ErrorKind::NotFound, format!("{absent}; it was removed by {sha} ({title}, {day})"))
             .with_hint(format!("'backstory why {project}@{sha}' explains that commit")));
@@ -341,7 +341,7 @@ fn analyze_file(resources: &Resources, place: &Place, path: &str) -> Result<Opti
         }
         return Err(no_such_path(resources, place, path)?);
     }
-    let path_of = RepoPath::from_printed(path);
+    let path_of = RepoPath::from_escaped(path);
     match place.objects.file(place.commit, &path_of, 4 << 20) {
         Ok(bytes) => Ok(backstory_sources::code::analyze(path, &bytes).code().cloned()),
         Err(ObjectError::NoSuchPath { .. }) => Err(no_such_path(resources, place, path)?),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use backstory_model::{role::ServerRole, text::echo};
+use backstory_model::{role::ServerRole, text::truncate_echo};
 use backstory_store::ledger::{Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -141,7 +141,7 @@ async fn queue_job(resources: &Resources, kind: JobKind, project: &str) -> Resul
         );
     }
     if !known_projects(resources).await?.contains(project) {
-        return Err(Error::invalid(format!("{} is not known", echo(project)))
+        return Err(Error::invalid(format!("{} is not known", truncate_echo(project)))
             .with_hint("'backstory repos' and the configuration name those that are"));
     }
     queue(resources, NewJob { kind, project: project.to_owned(), subject: None }).await

@@ -24,7 +24,7 @@ use async_graphql::{
 use backstory_engine::{
     Engine,
     error::{Error, ErrorKind, message},
-    model::text::echo,
+    model::text::truncate_echo,
     use_case::Weight,
 };
 use parking_lot::{Mutex, MutexGuard};
@@ -327,7 +327,7 @@ fn finish(response: &mut Response) {
             }
             None => {
                 // What the library says of a document or variable quotes it, a line of it at a time.
-                let lines: Vec<Cow<'_, str>> = error.message.lines().take(MAX_LINES).map(echo).collect();
+                let lines: Vec<Cow<'_, str>> = error.message.lines().take(MAX_LINES).map(truncate_echo).collect();
                 error.message = message(&lines.join("\n"));
                 ErrorKind::Invalid
             }

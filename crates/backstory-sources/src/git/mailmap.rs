@@ -24,7 +24,7 @@ pub fn at(objects: &Objects, commit: Sha) -> Result<Mailmap, ObjectError> {
 /// # Errors
 /// As [`at`].
 pub fn text_at(objects: &Objects, commit: Sha) -> Result<String, ObjectError> {
-    match objects.entry(commit, &RepoPath::from_printed(PATH)) {
+    match objects.entry(commit, &RepoPath::from_escaped(PATH)) {
         Ok(entry) if entry.mode.is_file() => {
             let content = objects.blob(entry.id, MAX_MAILMAP as u64)?;
             Ok(String::from_utf8_lossy(&content).into_owned())

@@ -230,8 +230,8 @@ mod tests {
         std::fs::write(origin.git_dir().join("refs/heads/gone"), "1234567890123456789012345678901234567890\n").unwrap();
         let refs = read(&origin.git_dir()).unwrap();
         assert_eq!(refs.default_branch, None);
-        assert_eq!(refs.branches, [Branch { name: RepoPath::from_printed("main"), tip: one }]);
-        assert_eq!(refs.broken, [RepoPath::from_printed("refs/heads/gone")]);
+        assert_eq!(refs.branches, [Branch { name: RepoPath::from_escaped("main"), tip: one }]);
+        assert_eq!(refs.broken, [RepoPath::from_escaped("refs/heads/gone")]);
         assert!(matches!(read(std::path::Path::new("/nonexistent")), Err(RefsError::Unreadable { .. })));
     }
 }

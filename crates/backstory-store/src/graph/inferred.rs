@@ -165,7 +165,7 @@ impl Graph {
                     continue;
                 }
                 let (Some(subject), Some(object)) = (subject(&quad.subject), object(&quad.object)) else { continue };
-                found.push(if edge.reversed() { (object, subject) } else { (subject, object) });
+                found.push(if edge.is_reversed() { (object, subject) } else { (subject, object) });
             }
             Ok(found)
         })

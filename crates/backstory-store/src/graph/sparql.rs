@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use backstory_model::id::NS;
+use backstory_model::id::NAMESPACE;
 use oxigraph::{
     io::{JsonLdProfileSet, RdfFormat, RdfSerializer},
     model::{GraphName, NamedNode, NamedOrBlankNode, Triple},
@@ -48,7 +48,7 @@ const STACK: usize = 256 << 20;
 
 /// The prefixes that queries need not declare, and that answers use.
 pub(super) const PREFIXES: [(&str, &str); 9] = [
-    ("bs", NS),
+    ("bs", NAMESPACE),
     ("dcterms", DCTERMS),
     ("foaf", FOAF),
     ("owl", "http://www.w3.org/2002/07/owl#"),

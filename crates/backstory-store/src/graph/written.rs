@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use backstory_model::{
     answer::Provenance,
-    id::{META_GRAPH, NS, NodeId, generated_graph_iri, generated_note_iri, is_generated_graph},
-    written::{GeneratedKind, GeneratedNote, ModelClassification, Outcome},
+    id::{META_GRAPH, NAMESPACE, NodeId, generated_graph_iri, generated_note_iri, is_generated_graph},
+    generated::{GeneratedKind, GeneratedNote, ModelClassification, GenerationOutcome},
 };
 use jiff::Timestamp;
 use oxigraph::model::{
@@ -35,7 +35,7 @@ pub struct GeneratedFact {
     /// When.
     pub written_at: Timestamp,
     /// What it wrote.
-    pub outcome: Outcome,
+    pub outcome: GenerationOutcome,
 }
 
 impl GeneratedFact {
@@ -47,13 +47,13 @@ impl GeneratedFact {
     fn statements(&self) -> Vec<Quad> {
         let mut facts = Facts { name: NamedNode::new_unchecked(self.graph()), quads: Vec::new() };
         match &self.outcome {
-            Outcome::Classification(found) => facts.classification(&self.about, found),
-            Outcome::DesignNotes(notes) => {
+            GenerationOutcome::Classification(found) => facts.classification(&self.about, found),
+            GenerationOutcome::DesignNotes(notes) => {
                 for (number, note) in (1..).zip(notes) {
                     facts.note(&self.about, number, note);
                 }
             }
-            Outcome::Failed(_) => {}
+            GenerationOutcome::Failed(_) => {}
         }
         if !facts.quads.is_empty() {
             facts.provenance(self);
@@ -103,7 +103,7 @@ impl Facts {
 
     fn note(&mut self, thread: &NodeId, number: usize, note: &GeneratedNote) {
         let own = NamedNode::new_unchecked(generated_note_iri(self.name.as_str(), number));
-        self.add(&own, rdf::TYPE.into_owned(), NamedNode::new_unchecked(format!("{NS}WrittenNote")));
+        self.add(&own, rdf::TYPE.into_owned(), NamedNode::new_unchecked(format!("{NAMESPACE}WrittenNote")));
         self.text(&own, "noteKind", note.aspect.as_str());
         self.confidence(&own, note.confidence);
         let dcterms = |name: &str| NamedNode::new_unchecked(format!("{}{name}", quads::DCTERMS));

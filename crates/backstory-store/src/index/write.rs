@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use arrow::array::{RecordBatch, RecordBatchIterator};
-use backstory_model::terms::Terms;
+use backstory_model::terms::TermExtractor;
 use lancedb::{
     Table,
     expr::DfExpr as Expr,
@@ -43,7 +43,7 @@ struct Stored {
 
 /// The rows of the documents of threads, by id.
 fn rows_of(threads: &[ThreadDocuments]) -> Result<BTreeMap<String, DocumentRow>, IndexError> {
-    let (mut cutter, mut count_words) = (Terms::default(), word_counter()?);
+    let (mut cutter, mut count_words) = (TermExtractor::default(), word_counter()?);
     let mut rows = BTreeMap::new();
     for of in threads {
         for document in &of.documents {

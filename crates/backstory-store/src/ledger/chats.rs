@@ -117,12 +117,12 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn hide_answers(&self, issue: &ThreadId) -> Result<(), LedgerError> {
-        if self.item(&issue.project, ItemKind::Issue, &issue.short())?.is_none() {
+        if self.item(&issue.project, ItemKind::Issue, &issue.local_reference())?.is_none() {
             return Ok(());
         }
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        hide_answers(&tx, &issue.project, &issue.short())?;
+        hide_answers(&tx, &issue.project, &issue.local_reference())?;
         Ok(tx.commit()?)
     }
 

@@ -82,7 +82,7 @@ impl Ledger {
         erased.recorded = snapshots::leave_out(&tx, subject)?;
         match subject {
             ErasureTarget::Thread(thread) => {
-                let of = params![thread.project, thread.short()];
+                let of = params![thread.project, thread.local_reference()];
                 erased.jobs = tx.execute("DELETE FROM jobs WHERE project = ?1 AND subject = ?2", of)? as u64;
             }
             ErasureTarget::Project(project) => {

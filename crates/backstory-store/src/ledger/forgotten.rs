@@ -72,7 +72,7 @@ impl ErasureTarget {
     /// Key of the issue or merge request in the ledger.
     pub fn thread(&self) -> Option<String> {
         match self {
-            Self::Thread(thread) => Some(thread.short()),
+            Self::Thread(thread) => Some(thread.local_reference()),
             Self::Project(_) => None,
         }
     }
@@ -348,7 +348,7 @@ pub(super) fn record(
     at: Timestamp,
 ) -> Result<i64, LedgerError> {
     let (project, key) = match subject.parse() {
-        Ok(NodeId::Thread(id)) => (id.project.clone(), id.short()),
+        Ok(NodeId::Thread(id)) => (id.project.clone(), id.local_reference()),
         _ => (String::new(), String::new()),
     };
     // What is recorded of something confidential is so too, also once it is gone.

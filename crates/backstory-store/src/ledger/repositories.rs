@@ -212,7 +212,7 @@ impl Ledger {
         let came_with_forge = forge.optional()?.and_then(|forge: Option<String>| forge).is_some();
         let mut gone = 0;
         for (kind, key) in items {
-            let is_of_clone = |kind: &ItemKind| kind.is_of_repository() || *kind == ItemKind::Identity;
+            let is_of_clone = |kind: &ItemKind| kind.comes_from_git() || *kind == ItemKind::Identity;
             let kind = ItemKind::from_name(&kind).filter(|kind| came_with_forge || is_of_clone(kind));
             if let Some(kind) = kind {
                 let count = u64::from(tombstone(&tx, project, kind, &key, at)?);

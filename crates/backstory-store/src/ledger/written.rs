@@ -1,6 +1,6 @@
 //! Texts about items: generated ones other than answers, and annotations; and the tokens that were used each day.
 
-use backstory_model::{alias::Aliases, entity::ItemKind, id::NodeId, written::GeneratedKind};
+use backstory_model::{alias::Aliases, entity::ItemKind, id::NodeId, generated::GeneratedKind};
 use jiff::{Timestamp, civil::Date};
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde_json::{Map, Value, json};

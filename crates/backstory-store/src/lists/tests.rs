@@ -12,7 +12,7 @@ use backstory_model::{
     id::{NodeId, ThreadId, ThreadKind},
     reference::Forge,
     repository::{
-        CommitIdentity, CommitRecord, HeadFile, Importance, IndexedBranch, Merge, Record, Repository, RepositoryRecord,
+        CommitIdentity, CommitRecord, HeadFile, CodeRanks, IndexedBranch, Merge, Record, Repository, RepositoryRecord,
         code_key,
     },
     visibility::Visibility,
@@ -93,7 +93,7 @@ fn issue(random: &mut Random) -> Change {
         links: vec![],
     };
     let confidential = random.is_one_in(4);
-    Change { confidential, ..change(&id.project, ItemKind::Issue, &id.short(), Item::Issue(item)) }
+    Change { confidential, ..change(&id.project, ItemKind::Issue, &id.local_reference(), Item::Issue(item)) }
 }
 
 fn merge_request_id(random: &mut Random) -> ThreadId {
@@ -120,7 +120,7 @@ fn merge_request(random: &mut Random) -> Change {
         squash_commit_sha: None,
         files: vec![],
     };
-    change(&id.project, ItemKind::MergeRequest, &id.short(), Item::MergeRequest(item))
+    change(&id.project, ItemKind::MergeRequest, &id.local_reference(), Item::MergeRequest(item))
 }
 
 fn discussion(random: &mut Random) -> Change {
@@ -158,7 +158,7 @@ fn discussion(random: &mut Random) -> Change {
         _ => vec![],
     };
     let id = format!("{:x}", random.below(6));
-    let key = format!("{}~{id}", thread.short());
+    let key = format!("{}~{id}", thread.local_reference());
     let confidential = random.is_one_in(4);
     let discussion = Discussion {
         id,
@@ -198,7 +198,7 @@ fn commit(random: &mut Random) -> Change {
     };
     let paths = random.some(&["src/a.rs", "src/net/b.rs", "docs/c.md", "README.md"], 3);
     let changes = paths.iter().map(|path| FileChange {
-        path: RepoPath::from_printed(path.as_str()),
+        path: RepoPath::from_escaped(path.as_str()),
         old_path: None,
         status: ChangeStatus::Modified,
         similarity: None,
@@ -260,7 +260,7 @@ fn file(random: &mut Random) -> Change {
         truncated: false,
     };
     let file = HeadFile {
-        path: RepoPath::from_printed(path),
+        path: RepoPath::from_escaped(path),
         blob: Sha::ZERO,
         bytes: random.below(1000) as u64,
         changed_at: random.time(),
@@ -273,11 +273,11 @@ fn file(random: &mut Random) -> Change {
 fn reference(random: &mut Random) -> Change {
     let (project, name) = (random.pick(&PROJECTS), random.pick(&["main", "v1", "v2"]));
     if name == "main" {
-        let branch = Branch { name: RepoPath::from_printed(name), tip: sha(random.below(10)) };
+        let branch = Branch { name: RepoPath::from_escaped(name), tip: sha(random.below(10)) };
         let item = record(project, Record::Branch(IndexedBranch { branch, default: true }));
         return change(project, ItemKind::Branch, name, item);
     }
-    let name_of_tag = RepoPath::from_printed(name);
+    let name_of_tag = RepoPath::from_escaped(name);
     let tag = Tag { name: name_of_tag, target: sha(random.below(10)), kind: ObjectKind::Commit, annotation: None };
     change(project, ItemKind::Tag, name, record(project, Record::Tag(tag)))
 }
@@ -327,7 +327,7 @@ fn importance(random: &mut Random) -> Change {
     let code =
         [("src/a.rs", None), ("src/net/b.rs", None), ("odd#name.rs", None), ("odd#name.rs", Some("Store::open"))];
     let ranks = code.map(|(path, name)| (code_key(path, name), random.below(9) as u64));
-    let item = record(project, Record::Importance(Importance { ranks: ranks.into() }));
+    let item = record(project, Record::Importance(CodeRanks { ranks: ranks.into() }));
     change(project, ItemKind::Importance, "code", item)
 }
 

@@ -128,13 +128,13 @@ fn numbers(citations: &[u32]) -> String {
 
 /// `@alice · 2024-03-01 · in acme/shop!7 Use Redis`
 fn said(citation: &Citation) -> String {
-    let (when, place) = (day(citation.at), citation.place());
+    let (when, place) = (day(citation.at), citation.location());
     let text = match citation.id.parse() {
         Ok(NodeId::Note { .. } | NodeId::Thread(_)) => {
-            format!("{} · {when} · in {place}", citation.writer().unwrap_or_else(|| "@deleted".to_owned()))
+            format!("{} · {when} · in {place}", citation.display_author().unwrap_or_else(|| "@deleted".to_owned()))
         }
         Ok(NodeId::Commit { .. }) => {
-            format!("{} · {when} · in {place}", citation.writer().unwrap_or_else(|| "somebody".to_owned()))
+            format!("{} · {when} · in {place}", citation.display_author().unwrap_or_else(|| "somebody".to_owned()))
         }
         _ => {
             let commit = citation.commit.as_deref().and_then(|commit| commit.get(..8)).unwrap_or_default();

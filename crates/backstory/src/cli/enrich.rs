@@ -1,6 +1,6 @@
 //! `enrich`: has a language model classify commits and write design notes.
 
-use backstory_engine::{enrich::EnrichRequest, model::written::GeneratedKind, task::TaskKind};
+use backstory_engine::{enrich::EnrichRequest, model::generated::GeneratedKind, task::TaskKind};
 use clap::ValueEnum;
 
 use super::{Session, task};

@@ -79,7 +79,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             change.commit.sha.short(),
             what.to_owned(),
             lines,
-            change.merge_requests.first().map(|id| id.short()).unwrap_or_default(),
+            change.merge_requests.first().map(|id| id.local_reference()).unwrap_or_default(),
             change.commit.author.clone(),
             session.terminal.title(&change.commit.title),
             name,
@@ -100,7 +100,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 fn print_discussed(session: &Session, history: &History) -> Result<()> {
     let terminal = &session.terminal;
     for DiscussedMergeRequest { merge_request, discussions } in &history.discussed {
-        let (id, title) = (merge_request.id.short(), terminal.title(&merge_request.title));
+        let (id, title) = (merge_request.id.local_reference(), terminal.title(&merge_request.title));
         let state = merge_request.state.as_str();
         terminal.line(format_args!("\n{STRONG}{id}{STRONG:#} {title} {FAINT}{state}{FAINT:#}"))?;
         for discussion in discussions {

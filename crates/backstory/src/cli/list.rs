@@ -90,7 +90,7 @@ fn print(session: &Session, kind: ThreadKind, threads: &[ThreadSummary]) -> Resu
     headings.push("updated");
     let row = |thread: &ThreadSummary| {
         let mut row = vec![
-            if several { thread.id.to_string() } else { thread.id.short() },
+            if several { thread.id.to_string() } else { thread.id.local_reference() },
             session.terminal.title(&thread.title),
             thread.state.as_str().to_owned(),
             format!("@{}", thread.author.as_deref().unwrap_or("deleted")),

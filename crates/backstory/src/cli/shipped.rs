@@ -77,7 +77,7 @@ fn print_thread(session: &Session, thread: &ShippedThread) -> Result<()> {
     let author = thread.author.as_deref().unwrap_or("deleted");
     Ok(session.terminal.line(format_args!(
         "  {} {} {FAINT}@{}{ended}{FAINT:#}",
-        thread.id.short(),
+        thread.id.local_reference(),
         plain(&thread.title),
         plain(author),
     ))?)

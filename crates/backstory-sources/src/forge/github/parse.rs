@@ -9,7 +9,7 @@ use backstory_model::{
     },
     id::{ThreadId, is_sha},
     message::closed_by_description,
-    reference::{Context, Forge},
+    reference::{ReferenceContext, Forge},
 };
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -292,7 +292,7 @@ impl BundleJson {
     fn into_merge_request(self, origin: &Origin) -> Result<MergeRequest, Reason> {
         let Self { issue, pull, reviews, files } = self;
         let sha = |sha: Option<String>| sha.filter(|sha| is_sha(sha));
-        let context = Context { forge: Forge::GitHub, project: &origin.project, forge_url: &origin.forge_url };
+        let context = ReferenceContext { forge: Forge::GitHub, project: &origin.project, forge_url: &origin.forge_url };
         let author = issue.user.as_ref().map(|user| user.login.clone());
         Ok(MergeRequest {
             id: ThreadId::merge_request(origin.project.as_str(), issue.number),

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use backstory_model::{
     commit::{self, Sha},
-    lineage::{Lineage, Origin, Replaced, ReplacedHunks, Source, Span, Spans},
+    lineage::{Lineage, BlameOrigin, ReplacedHunk, ReplacedHunks, FileRevision, BlameSpan, BlameSpans},
 };
 use git2::Oid;
 
@@ -22,7 +22,7 @@ const MAX_PLACES: usize = 5000;
 /// What is known of a file at a commit.
 #[derive(Clone, Debug)]
 pub(super) enum Leaf {
-    Traced(Arc<Spans>),
+    Traced(Arc<BlameSpans>),
     Untraced(Untraced),
     /// There is no regular file.
     Gone,
@@ -72,9 +72,9 @@ impl Names {
         self.sources.len() as u32 - 1
     }
 
-    fn named(&self, source: u32) -> Source {
+    fn named(&self, source: u32) -> FileRevision {
         let (commit, path) = self.sources[source as usize];
-        Source { commit: hash(commit), path: Arc::clone(self.text(path)) }
+        FileRevision { commit: hash(commit), path: Arc::clone(self.text(path)) }
     }
 
     pub(super) fn to_public(&self, leaf: &Leaf) -> Option<FileOutcome> {
@@ -107,7 +107,7 @@ impl Names {
 
 /// The path that was printed so.
 pub(super) fn bytes_of(printed: &str) -> RepoPath {
-    commit::RepoPath::from_printed(printed).to_bytes().into_owned().into()
+    commit::RepoPath::from_escaped(printed).to_bytes().into_owned().into()
 }
 
 pub(super) fn hash(id: Oid) -> Sha {
@@ -122,9 +122,9 @@ pub(super) fn spans(
     (commit, path): (Oid, u32),
     plan: &Plan,
     mut parent_file: impl FnMut(&mut Names, usize, &RepoPath) -> Result<Leaf, Error>,
-) -> Result<Spans, Error> {
+) -> Result<BlameSpans, Error> {
     let own = names.source(commit, path);
-    let mut spans = Spans::default();
+    let mut spans = BlameSpans::default();
     let mut last: Option<(usize, &RepoPath, Leaf)> = None;
     for piece in &plan.pieces {
         if let Some(from) = &piece.from {
@@ -137,7 +137,7 @@ pub(super) fn spans(
                 continue;
             }
         }
-        spans.push(piece.lines, own, piece.start + 1, backstory_model::lineage::Seen::NOTHING);
+        spans.push(piece.lines, own, piece.start + 1, backstory_model::lineage::OriginFlags::NONE);
     }
     Ok(spans)
 }
@@ -147,25 +147,25 @@ pub(super) fn replaced(
     names: &mut Names,
     path: u32,
     compared: &Compared,
-    old: &Spans,
-    mut resolved: impl FnMut(&mut Names, Span) -> Result<Vec<Span>, Error>,
+    old: &BlameSpans,
+    mut resolved: impl FnMut(&mut Names, BlameSpan) -> Result<Vec<BlameSpan>, Error>,
 ) -> Result<ReplacedHunks, Error> {
     let mut places = Vec::new();
     for hunk in compared.hunks.iter().take(MAX_PLACES) {
-        let mut told = Spans::default();
+        let mut told = BlameSpans::default();
         for span in old.slice(hunk.old_start + 1, hunk.old_lines) {
             for part in resolved(names, span)? {
                 told.push(part.lines, part.source, part.line, part.seen);
             }
         }
-        let origin = |span: &Span| Origin {
+        let origin = |span: &BlameSpan| BlameOrigin {
             start: span.start + hunk.old_start,
             lines: span.lines,
             source: names.named(span.source),
             line: span.line,
             seen: span.seen,
         };
-        places.push(Replaced {
+        places.push(ReplacedHunk {
             start: hunk.new_start + 1,
             lines: hunk.new_lines,
             old: told.as_slice().iter().take(MAX_ORIGINS).map(origin).collect(),

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use backstory_model::lineage::Seen;
+use backstory_model::lineage::OriginFlags;
 use git2::Oid;
 
 use super::{
@@ -65,7 +65,7 @@ pub(super) struct ParentLines {
     pub(super) path: RepoPath,
     /// First line there, from 0.
     pub(super) line: u32,
-    pub(super) seen: Seen,
+    pub(super) seen: OriginFlags,
 }
 
 #[derive(Debug)]
@@ -150,7 +150,7 @@ impl Planner {
             let Text::Lines(old_text) = self.objects.text(old)? else { continue };
             let hunks = self.hunks(commit, (old, &old_text), (content, &text))?;
             cover
-                .take_unchanged(&hunks, &ParentLines { parent, path: Arc::clone(&path), line: 0, seen: Seen::NOTHING });
+                .take_unchanged(&hunks, &ParentLines { parent, path: Arc::clone(&path), line: 0, seen: OriginFlags::NONE });
             ancestors.push(Ancestor { parent, path, text: old_text, hunks });
         }
         let compared = ancestors.first().map(|first| Compared {
@@ -165,7 +165,7 @@ impl Planner {
                     parent: ancestor.parent,
                     path: Arc::clone(&ancestor.path),
                     line: 0,
-                    seen: Seen::IGNORED,
+                    seen: OriginFlags::IGNORED,
                 };
                 for (line, old_line) in ignored::same_lines(&ancestor.text, &text, &ancestor.hunks) {
                     cover.take(line, 1, ParentLines { line: old_line, ..taken.clone() });
@@ -353,7 +353,7 @@ impl Planner {
         let found = index.find(&Wanted { lines: &lines, path, same_file }, &cover.free);
         for block in found {
             let path = Arc::clone(index.path(block.file));
-            let seen = if block.moved { Seen::MOVED } else { Seen::COPIED };
+            let seen = if block.moved { OriginFlags::MOVED } else { OriginFlags::COPIED };
             cover.take(block.new_start, block.lines, ParentLines { parent: 0, path, line: block.old_start, seen });
         }
         Ok(())

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use backstory_model::lineage::{ReplacedHunks, Spans};
+use backstory_model::lineage::{ReplacedHunks, BlameSpans};
 use git2::Oid;
 use rpds::HashTrieMapSync;
 
@@ -74,7 +74,7 @@ pub(super) struct HistoryPass<'a> {
     maps: HashMap<Oid, CommitFiles>,
     /// How many commits to come, or wanted tips, need the map of a commit.
     uses: HashMap<Oid, usize>,
-    made: HashMap<*const Spans, (Arc<Spans>, FileOutcome)>,
+    made: HashMap<*const BlameSpans, (Arc<BlameSpans>, FileOutcome)>,
     /// Whether there are commits that were not looked into whole.
     is_partial: bool,
 }

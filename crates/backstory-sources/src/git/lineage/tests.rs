@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, process::Command, sync::Arc};
 
 use backstory_model::{
     commit::Sha,
-    lineage::{Lineage, Seen},
+    lineage::{Lineage, OriginFlags},
 };
 use fastrand::Rng;
 use git2::{FileMode, Oid, Repository, Signature, Time, build::TreeUpdateBuilder};
@@ -291,7 +291,7 @@ fn a_moved_block_is_from_where_it_was() {
     assert_eq!(history.lineage(1, "b.rs", Mode::Plain).origin(6).unwrap().source.commit, history.hash(1));
     let origin = history.lineage(1, "b.rs", Mode::SeeThrough).origin(6).unwrap();
     assert_eq!((origin.source.commit, &*origin.source.path, origin.line), (history.hash(0), "a.rs", 1));
-    assert_eq!((origin.lines, origin.seen), (1, Seen::MOVED));
+    assert_eq!((origin.lines, origin.seen), (1, OriginFlags::MOVED));
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn a_copied_block_says_so_and_a_short_one_is_new() {
     history.commit(&[0], tree(&[("a.rs", &copied)]));
     let lineage = history.lineage(1, "a.rs", Mode::SeeThrough);
     let origin = lineage.origin(8).unwrap();
-    assert_eq!((origin.source.commit, origin.line, origin.seen), (history.hash(0), 2, Seen::COPIED));
+    assert_eq!((origin.source.commit, origin.line, origin.seen), (history.hash(0), 2, OriginFlags::COPIED));
     assert_eq!(lineage.origin(10).unwrap().source.commit, history.hash(1));
 }
 
@@ -319,7 +319,7 @@ fn an_ignored_commit_passes_its_lines_on() {
     history.commit(&[1], listed);
     let lineage = history.lineage(2, "a.js", Mode::SeeThrough);
     let origin = lineage.origin(4).unwrap();
-    assert_eq!((origin.source.commit, origin.line, origin.seen), (history.hash(0), 3, Seen::IGNORED));
+    assert_eq!((origin.source.commit, origin.line, origin.seen), (history.hash(0), 3, OriginFlags::IGNORED));
     assert_eq!(lineage.origin(3).unwrap().source.commit, history.hash(1), "an added line stays with its commit");
     assert_eq!(history.lineage(2, "a.js", Mode::Plain).origin(1).unwrap().source.commit, history.hash(1));
 }

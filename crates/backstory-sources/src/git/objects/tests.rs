@@ -4,7 +4,7 @@ use super::*;
 use crate::git::fixture::Fixture;
 
 fn path(text: &str) -> RepoPath {
-    RepoPath::from_printed(text)
+    RepoPath::from_escaped(text)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backstory_engine::model::eval::{Drift, Measure, Refusal, Report, Retriever, RetrieverScore};
+use backstory_engine::model::eval::{Drift, Metric, Refusal, Report, Retriever, RetrieverScore};
 
 use super::{asked::Found, compared::SnapshotComparison};
 use crate::{
@@ -59,7 +59,7 @@ fn table<'a>(
             counted = true;
             line.push(questions.to_string());
         }
-        line.extend(Measure::ALL.into_iter().map(|measure| measured(scored, measure)));
+        line.extend(Metric::ALL.into_iter().map(|measure| measured(scored, measure)));
         if questions.is_none() {
             line.push(format!("{:.0}/{:.0} ms", scored.latency_ms.p50, scored.latency_ms.p95));
         }
@@ -69,7 +69,7 @@ fn table<'a>(
     if counted {
         headings.push("questions");
     }
-    headings.extend(Measure::ALL.map(Measure::as_str));
+    headings.extend(Metric::ALL.map(Metric::as_str));
     if !counted {
         headings.push("p50/p95");
     }
@@ -78,7 +78,7 @@ fn table<'a>(
 }
 
 /// `0.673 (.54-.80)`
-fn measured(scored: &RetrieverScore, measure: Measure) -> String {
+fn measured(scored: &RetrieverScore, measure: Metric) -> String {
     scored.measures.get(&measure).map_or_else(String::new, |estimate| {
         let end = |value: f64| format!("{value:.2}").trim_start_matches('0').to_owned();
         format!("{:.3} ({}-{})", estimate.mean, end(estimate.low), end(estimate.high))

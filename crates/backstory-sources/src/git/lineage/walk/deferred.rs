@@ -4,7 +4,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use backstory_model::lineage::{Seen, Span, Spans};
+use backstory_model::lineage::{OriginFlags, BlameSpan, BlameSpans};
 use git2::Oid;
 
 use super::{
@@ -25,7 +25,7 @@ pub(super) struct Deferred {
     pub(super) commit: Oid,
     pub(super) path: RepoPath,
     /// The lines whose origin a known tip tells, in order.
-    pub(super) told: Option<Vec<Span>>,
+    pub(super) told: Option<Vec<BlameSpan>>,
     pub(super) all: Option<Leaf>,
 }
 
@@ -61,7 +61,7 @@ impl Walk<'_> {
         if spans.as_slice().iter().all(|span| !self.deferred.contains_key(&span.source)) {
             return Ok(leaf.clone());
         }
-        let mut resolved = Spans::default();
+        let mut resolved = BlameSpans::default();
         for span in spans.as_slice() {
             for part in self.resolved_span(names, *span)? {
                 resolved.push(part.lines, part.source, part.line, part.seen);
@@ -71,7 +71,7 @@ impl Walk<'_> {
     }
 
     /// The span, or the parts of the same lines that say where they truly come from.
-    pub(in super::super) fn resolved_span(&mut self, names: &mut Names, span: Span) -> Result<Vec<Span>, Error> {
+    pub(in super::super) fn resolved_span(&mut self, names: &mut Names, span: BlameSpan) -> Result<Vec<BlameSpan>, Error> {
         let Some(deferred) = self.deferred.get(&span.source) else { return Ok(vec![span]) };
         let (commit, path) = (deferred.commit, Arc::clone(&deferred.path));
         if deferred.all.is_none() && deferred.told.is_none() {
@@ -81,9 +81,9 @@ impl Walk<'_> {
             }
         }
         let part =
-            |part: Span| Span { start: span.start + (part.start - span.line), seen: part.seen.with(span.seen), ..part };
+            |part: BlameSpan| BlameSpan { start: span.start + (part.start - span.line), seen: part.seen.union(span.seen), ..part };
         if let Some(Deferred { told: Some(told), all: None, .. }) = self.deferred.get(&span.source) {
-            let parts: Vec<Span> = cut(told, span.line, span.lines).map(part).collect();
+            let parts: Vec<BlameSpan> = cut(told, span.line, span.lines).map(part).collect();
             if parts.iter().map(|part| part.lines).sum::<u32>() == span.lines {
                 return Ok(parts);
             }
@@ -131,8 +131,8 @@ impl Walk<'_> {
         commit: Oid,
         path: &RepoPath,
         source: u32,
-    ) -> Result<Vec<Span>, Error> {
-        let mut told: Vec<Span> = Vec::new();
+    ) -> Result<Vec<BlameSpan>, Error> {
+        let mut told: Vec<BlameSpan> = Vec::new();
         let mut tips: Vec<Oid> = self.tips.iter().copied().collect();
         tips.sort_unstable();
         for tip in tips.into_iter().take(MAX_LIFTING_TIPS) {
@@ -147,10 +147,10 @@ impl Walk<'_> {
             self.boundary = None;
             let Leaf::Traced(came_through) = came_through? else { continue };
             let untouched =
-                came_through.as_slice().iter().filter(|span| (span.source, span.seen) == (source, Seen::NOTHING));
+                came_through.as_slice().iter().filter(|span| (span.source, span.seen) == (source, OriginFlags::NONE));
             told.extend(untouched.flat_map(|span| {
                 let parts = known.slice(span.start, span.lines);
-                parts.map(|part| Span { start: span.line + (part.start - span.start), ..part })
+                parts.map(|part| BlameSpan { start: span.line + (part.start - span.start), ..part })
             }));
         }
         told.sort_by_key(|span| (span.start, std::cmp::Reverse(span.lines)));
@@ -181,18 +181,18 @@ impl Walk<'_> {
 
 /// All lines of a text, from one source.
 fn whole(text: &[u8], source: u32) -> Leaf {
-    let mut spans = Spans::default();
-    spans.push(line_count(text), source, 1, Seen::NOTHING);
+    let mut spans = BlameSpans::default();
+    spans.push(line_count(text), source, 1, OriginFlags::NONE);
     Leaf::Traced(Arc::new(spans))
 }
 
 /// The parts of spans, in order but with gaps, that cover these lines.
-fn cut(spans: &[Span], start: u32, lines: u32) -> impl Iterator<Item = Span> + '_ {
+fn cut(spans: &[BlameSpan], start: u32, lines: u32) -> impl Iterator<Item = BlameSpan> + '_ {
     let end = start + lines;
     let first = spans.partition_point(|span| span.start + span.lines <= start);
     spans[first..].iter().take_while(move |span| span.start < end).map(move |span| {
         let from = span.start.max(start);
-        Span {
+        BlameSpan {
             start: from,
             lines: (span.start + span.lines).min(end) - from,
             line: span.line + (from - span.start),
