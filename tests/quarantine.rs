@@ -360,7 +360,7 @@ struct Reader {
 
 impl Reader {
     fn new(kind: ForgeKind, url: &str, project: &str) -> Self {
-        let mut connection = forge::Settings::new(url.parse().unwrap(), Some(TOKEN.into()));
+        let mut connection = forge::ForgeSettings::new(url.parse().unwrap(), Some(TOKEN.into()));
         (connection.requests_per_second, connection.retries) = (0, 0);
         let projects = vec![project.to_owned()];
         let settings = settings_with(vec![ForgeSettings { kind, connection, projects, webhook_secret: None }]);

@@ -222,10 +222,10 @@ impl World {
     /// A data directory that holds some of the projects, with all vectors.
     pub(super) async fn directory(&self, projects: &[&str]) -> Indexed {
         let url = self.forge.url.parse().unwrap();
-        let connection = forge::Settings {
+        let connection = forge::ForgeSettings {
             requests_per_second: 0,
             confidential: true,
-            ..forge::Settings::new(url, Some(FORGE_TOKEN.into()))
+            ..forge::ForgeSettings::new(url, Some(FORGE_TOKEN.into()))
         };
         let forge = settings::Forge {
             kind: ForgeKind::GitLab,

@@ -68,9 +68,9 @@ pub(crate) async fn all_forges(resources: &Resources) -> Result<Forges> {
             Some(forge) => forge.projects.push(entry.project),
             None => forges.push(Forge {
                 kind: added.kind,
-                connection: forge::Settings {
+                connection: forge::ForgeSettings {
                     network: resources.settings().repositories.network_of_added_forges(),
-                    ..forge::Settings::new(base_url, None)
+                    ..forge::ForgeSettings::new(base_url, None)
                 },
                 projects: vec![entry.project],
                 webhook_secret: None,

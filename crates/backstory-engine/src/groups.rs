@@ -55,7 +55,7 @@ async fn added_groups(resources: &Resources) -> Result<Vec<AddedGroup>> {
 fn forge_of(resources: &Resources, added: &AddedGroup) -> Option<Forge> {
     let base_url = added.forge.base_url.parse().ok()?;
     let network = resources.settings().repositories.network_of_added_forges();
-    let connection = forge::Settings { network, ..forge::Settings::new(base_url, None) };
+    let connection = forge::ForgeSettings { network, ..forge::ForgeSettings::new(base_url, None) };
     let projects = vec![format!("{}/*", added.group)];
     Some(Forge { kind: added.forge.kind, connection, projects, webhook_secret: None })
 }

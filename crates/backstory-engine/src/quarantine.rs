@@ -9,7 +9,7 @@
 //! engine computes nothing whose failure would keep it from opening.
 
 use backstory_model::entity::ItemKind;
-use backstory_sources::forge::{self, PARSERS};
+use backstory_sources::forge::{self, PARSER_VERSION};
 use backstory_store::ledger::{NewQuarantined, Quarantined, StoredItem};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -130,7 +130,7 @@ pub(crate) async fn recheck_stored(resources: &Resources) -> Result<()> {
 
 fn look_at_all_stored(resources: &Resources) -> Result<u64> {
     let ledger = resources.ledger();
-    if ledger.parsers()? >= PARSERS {
+    if ledger.parsers()? >= PARSER_VERSION {
         return Ok(0);
     }
     let mut found = 0;
@@ -143,6 +143,6 @@ fn look_at_all_stored(resources: &Resources) -> Result<u64> {
             found += quarantine_unreadable(resources, &items)?;
         }
     }
-    ledger.set_parser_version(PARSERS)?;
+    ledger.set_parser_version(PARSER_VERSION)?;
     Ok(found)
 }

@@ -30,7 +30,7 @@ pub struct Forge {
     /// Which forge.
     pub kind: ForgeKind,
     /// How to reach it.
-    pub connection: forge::Settings,
+    pub connection: forge::ForgeSettings,
     /// Full paths of the projects to read; `group/*` stands for all projects of a group and the groups in it.
     pub projects: Vec<String>,
     /// What its webhooks must show or be signed with; without it there are none.
@@ -201,8 +201,8 @@ impl RepositorySettings {
     }
 
     /// Where a forge may be that is not configured: any user of the API can name one.
-    pub fn network_of_added_forges(&self) -> forge::Network {
-        forge::Network::Public(AllowedHosts::new(&self.allowed_hosts))
+    pub fn network_of_added_forges(&self) -> forge::AllowedNetwork {
+        forge::AllowedNetwork::Public(AllowedHosts::new(&self.allowed_hosts))
     }
 
     /// Largest file of a project that is looked into, in bytes.

@@ -4,7 +4,7 @@ use backstory_model::{
     entity::ItemKind,
     role::{Roles, ServerRole},
 };
-use backstory_sources::forge::List;
+use backstory_sources::forge::ThreadList;
 use backstory_store::{
     index::{Coverage, Projects},
     ledger::{Cursor, LedgerError, Run, Source, SyncFailure},
@@ -153,8 +153,8 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
     resources
         .with_ledger(move |ledger| {
             let status = |(kind, project): (ForgeKind, String)| -> std::result::Result<_, LedgerError> {
-                let cursor = |list: &List| ledger.cursor(&project, list.cursor());
-                let lists = List::of(kind);
+                let cursor = |list: &ThreadList| ledger.cursor(&project, list.cursor());
+                let lists = ThreadList::of(kind);
                 let (issues_cursor, merge_requests_cursor) = (cursor(&lists[0])?, cursor(&lists[lists.len() - 1])?);
                 Ok(ProjectStatus { issues_cursor, merge_requests_cursor, path: project })
             };

@@ -15,7 +15,7 @@ use std::{
 
 use backstory_model::{entity::ItemKind, id::ThreadKind};
 use backstory_sources::{
-    forge::{Client, List},
+    forge::{Client, ThreadList},
     git::Cancel,
 };
 use backstory_store::ledger::{Changes, Ledger, Source, ErasureTarget, SyncFailure};
@@ -99,7 +99,7 @@ impl Part {
 
     /// Whether a list of a forge is among what is read. Where issues and merge requests are one list, it is read for
     /// either.
-    fn has_list(only: &[Self], list: List) -> bool {
+    fn has_list(only: &[Self], list: ThreadList) -> bool {
         let part = |kind: &ThreadKind| if *kind == ThreadKind::Issue { Self::Issues } else { Self::MergeRequests };
         only.is_empty() || list.kinds().iter().any(|kind| only.contains(&part(kind)))
     }

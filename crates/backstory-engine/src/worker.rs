@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use backstory_model::id::{NodeId, ThreadId, ThreadKind};
-use backstory_sources::forge::webhook::{self, Announcement, Changed};
+use backstory_sources::forge::webhook::{self, WebhookEvent, WebhookChange};
 use backstory_store::ledger::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::Timestamp;
 use reqwest::header::HeaderMap;
@@ -121,10 +121,10 @@ pub(crate) async fn receive_webhook(
 ) -> Result<Received> {
     let now = Timestamp::now();
     let senders = find_senders(resources, kind, |secret| webhook::verify_signature(kind, secret, headers, body, now))?;
-    let Announcement { delivery, event, changed, sender: caused_by } = webhook::read(kind, headers, body)
+    let WebhookEvent { delivery, event, changed, sender: caused_by } = webhook::parse_event(kind, headers, body)
         .map_err(|error| Error::invalid(format!("the webhook's payload is not JSON: {error}")))?;
     let forges = list_forges(resources).await?;
-    let is_read = |changed: &Changed| {
+    let is_read = |changed: &WebhookChange| {
         let has = |forge: &Forge| forge.projects.iter().any(|project| project == changed.project());
         senders.iter().any(|sender| forges.iter().any(|forge| forge.web_url() == sender.web_url() && has(forge)))
     };
@@ -143,10 +143,10 @@ pub(crate) async fn receive_webhook(
 }
 
 /// What must be done about a change.
-fn job_for(changed: Changed) -> NewJob {
+fn job_for(changed: WebhookChange) -> NewJob {
     match changed {
-        Changed::Repository { project } => NewJob { kind: JobKind::Sync, project, subject: None },
-        Changed::Thread { project, kind, iid } => {
+        WebhookChange::Repository { project } => NewJob { kind: JobKind::Sync, project, subject: None },
+        WebhookChange::Thread { project, kind, iid } => {
             NewJob { kind: JobKind::Refetch, project, subject: Some(format!("{}{iid}", kind.sigil())) }
         }
     }

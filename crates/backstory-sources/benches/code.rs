@@ -18,7 +18,7 @@ use std::{
 };
 
 use backstory_model::code::{FileAnalysis, FileKind, FileSelection};
-use backstory_sources::code::{History, Limits, PassageLimits, analyze, detect, passages, resolve, select};
+use backstory_sources::code::{IncrementalAnalyzer, Limits, PassageLimits, analyze, detect, passages, resolve, select};
 
 struct Arguments {
     directory: PathBuf,
@@ -121,7 +121,7 @@ fn main() {
 fn versions(files: &[(String, Vec<u8>)]) {
     let bytes: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
     let (mut history, mut alone, mut different, mut flawed) = (Duration::ZERO, Duration::ZERO, 0, 0);
-    let mut reader = History::new();
+    let mut reader = IncrementalAnalyzer::new();
     for (path, bytes) in files {
         let begun = Instant::now();
         let one = black_box(reader.analyze(path, bytes));

@@ -16,7 +16,7 @@ pub mod fixture;
 pub mod graph;
 pub mod history;
 pub mod lineage;
-mod load;
+mod diff_cost;
 pub mod mailmap;
 pub mod naming;
 pub mod objects;

@@ -136,10 +136,10 @@ impl Config {
         let credentials = forge_tokens.iter().zip(&webhook_secrets);
         let forges = file.forges.into_iter().zip(credentials).map(|(forge, (token, webhook_secret))| Forge {
             kind: forge.kind,
-            connection: forge::Settings {
+            connection: forge::ForgeSettings {
                 requests_per_second: forge.requests_per_second,
                 confidential: forge.confidential,
-                ..forge::Settings::new(forge.base_url, token.secret.clone())
+                ..forge::ForgeSettings::new(forge.base_url, token.secret.clone())
             },
             projects: forge.projects,
             webhook_secret: webhook_secret.secret.clone(),

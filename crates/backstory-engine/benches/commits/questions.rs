@@ -22,7 +22,7 @@ use backstory_engine::{
         Cancel, Git,
         command::GitSettings,
         graph::CommitGraph,
-        history::{HistoryOptions, Wanted, history},
+        history::{HistoryOptions, CommitSelection, history},
         objects::Objects,
     },
 };
@@ -63,8 +63,8 @@ pub(super) struct Repository {
 impl Repository {
     pub(super) fn read(project: &str, clone: &Path, head: Sha) -> Result<Self> {
         let (git, cancel) = (Git::find(GitSettings::default())?, Cancel::default());
-        let brought = CommitGraph::read(&git, clone, &[head], &cancel)?.brought(head);
-        let wanted = Wanted { tips: &[head], except: &[], known: None };
+        let brought = CommitGraph::read(&git, clone, &[head], &cancel)?.commits_by_merge(head);
+        let wanted = CommitSelection { tips: &[head], except: &[], known: None };
         let options = HistoryOptions { identifiers: 0, ..HistoryOptions::default() };
         let commits = history(&git, clone, wanted, options, &cancel)?.collect::<std::result::Result<Vec<_>, _>>()?;
         let at = commits.iter().enumerate().map(|(at, commit)| (commit.sha, at)).collect();

@@ -398,7 +398,7 @@ pub(super) fn credential_for(resources: &Resources, address: &Address) -> Option
     if !remote.may_receive_token() {
         return None;
     }
-    let is_at = |forge: &&settings::Forge| remote.is_at(&forge.web_url());
+    let is_at = |forge: &&settings::Forge| remote.has_origin(&forge.web_url());
     let forge = resources.settings().forges.iter().find(is_at)?;
     let username = match forge.kind {
         Forge::GitLab => "oauth2",

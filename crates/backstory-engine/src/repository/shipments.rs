@@ -42,7 +42,7 @@ pub(super) fn update_shipments(sync: &mut RepositorySync<'_>, basis: &Checkpoint
     let graph = CommitGraph::read(&sync.git, &clone_path(sync.resources, project), &all, sync.cancel)?;
     let mut shipments = first_releases(&graph, &tags);
     // What no indexed branch reaches, or is older than what is kept, is no commit of the ledger.
-    let indexed = graph.reach(&tips);
+    let indexed = graph.reachable_from(&tips);
     for commits in shipments.values_mut() {
         commits.retain(|commit| indexed.contains(commit) && stored.contains(&commit.to_string()));
         commits.sort_unstable();

@@ -16,7 +16,7 @@ use backstory_sources::git::{
     clone::{CloneLimits, CloneRequest, CloneSummary, clone, fetch},
     command::Cancel,
     graph::CommitGraph,
-    history::{HistoryOptions, Wanted, history},
+    history::{HistoryOptions, CommitSelection, history},
     refs::{self, Refs},
 };
 use backstory_store::ledger::{Branches, Page, RepositoryEntry, ErasureTarget};
@@ -184,8 +184,8 @@ impl RepositorySync<'_> {
         let before: BTreeSet<Sha> = done.tips.values().copied().collect();
         let stored = self.stored_commits()?;
         let (kept, comes_back) = self.window(basis, &mut graph, &before, &stored)?;
-        let forward = extent == SyncPlan::Forward && before.iter().all(|tip| graph.has(*tip));
-        let indexed = if forward { graph.reach(&before) } else { HashSet::new() };
+        let forward = extent == SyncPlan::Forward && before.iter().all(|tip| graph.contains(*tip));
+        let indexed = if forward { graph.reachable_from(&before) } else { HashSet::new() };
 
         if extent == SyncPlan::Again {
             note_possible_orphans(self.resources)?;
@@ -237,10 +237,10 @@ impl RepositorySync<'_> {
         let tips: Vec<Sha> = basis.tips.values().copied().collect();
         let clone = clone_path(self.resources, self.project);
         let kept = CommitGraph::newest(&self.git, &clone, &tips, count, self.cancel)?;
-        let seen = graph.reach(before);
-        let comes_back = before.iter().any(|tip| !graph.has(*tip))
+        let seen = graph.reachable_from(before);
+        let comes_back = before.iter().any(|tip| !graph.contains(*tip))
             || kept.iter().any(|commit| seen.contains(commit) && !stored.contains(commit));
-        graph.keep(&kept);
+        graph.retain(&kept);
         Ok((Some(kept), comes_back))
     }
 
@@ -265,7 +265,7 @@ impl RepositorySync<'_> {
         self.reporter.phase(format!("{} commits", self.project), Some(count as u64));
         let is_known =
             move |sha| known.contains(&sha) || kept.as_ref().is_some_and(|kept: &HashSet<Sha>| !kept.contains(&sha));
-        let wanted = Wanted { tips, except: &[], known: Some(Box::new(is_known)) };
+        let wanted = CommitSelection { tips, except: &[], known: Some(Box::new(is_known)) };
         let clone = clone_path(self.resources, self.project);
         let mut commits = history(&self.git, &clone, wanted, HistoryOptions::default(), self.cancel)?;
         let mut outlines = Outlines::default();
@@ -311,8 +311,8 @@ impl RepositorySync<'_> {
 
     /// What each merge brought to the default branch.
     fn merges(&mut self, graph: &CommitGraph, tip: Option<Sha>, old: Option<Sha>) -> Result<()> {
-        let before = old.map(|old| graph.brought(old)).unwrap_or_default();
-        let now = tip.map(|tip| graph.brought(tip)).unwrap_or_default();
+        let before = old.map(|old| graph.commits_by_merge(old)).unwrap_or_default();
+        let now = tip.map(|tip| graph.commits_by_merge(tip)).unwrap_or_default();
         let mut changed: Vec<Merge> = now
             .iter()
             .filter(|(merge, brought)| before.get(*merge) != Some(*brought))

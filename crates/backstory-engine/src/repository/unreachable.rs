@@ -40,7 +40,7 @@ pub(super) fn mark_unreachable(
     stored: &HashSet<Sha>,
     boundary: &[Sha],
 ) -> Result<()> {
-    let mut left: BTreeSet<Sha> = stored.iter().copied().filter(|commit| !graph.has(*commit)).collect();
+    let mut left: BTreeSet<Sha> = stored.iter().copied().filter(|commit| !graph.contains(*commit)).collect();
     let mut reached = boundary.to_vec();
     while let Some(commit) = reached.pop() {
         if left.is_empty() {

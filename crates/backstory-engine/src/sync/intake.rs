@@ -2,7 +2,7 @@
 
 use backstory_model::entity::ItemKind;
 use backstory_sources::{
-    forge::{self, Details, Origin, Payload, Unreadable},
+    forge::{self, ThreadDetails, Origin, Payload, UnreadableItem},
     redact::Redactor,
 };
 use backstory_store::ledger::{MAX_PAYLOAD, NewItem, NewQuarantined, Page, RetriedItem};
@@ -24,7 +24,7 @@ impl<'a> BatchBuilder<'a> {
 
     /// Takes in an issue or merge request with all that came with it; `is_known` says whether it is stored as it was before.
     /// If it is not and cannot be read, nothing of it is taken in: there is nothing that its discussions are about.
-    pub(super) fn thread(&mut self, details: Details, is_known: impl Fn(ItemKind, &str) -> Result<bool>) -> Result<()> {
+    pub(super) fn thread(&mut self, details: ThreadDetails, is_known: impl Fn(ItemKind, &str) -> Result<bool>) -> Result<()> {
         let kind = details.thread.kind;
         let key = details.thread.key.clone();
         let project = self.origin.project.clone();
@@ -84,8 +84,8 @@ impl<'a> BatchBuilder<'a> {
     }
 
     /// Puts aside what cannot even be told apart.
-    pub(super) fn unreadable(&mut self, wrong: Unreadable) {
-        let Unreadable { kind, key, field, reason, confidential, .. } = wrong;
+    pub(super) fn unreadable(&mut self, wrong: UnreadableItem) {
+        let UnreadableItem { kind, key, field, reason, confidential, .. } = wrong;
         let thread = number(&key).map(|(kind, iid)| format!("{}{iid}", kind.sigil()));
         self.put_aside(kind, &key, thread.as_deref(), &field, &reason, confidential);
     }

@@ -11,8 +11,8 @@ use std::{
 
 use backstory_model::{alias::Aliases, entity::ItemKind, id::ThreadKind};
 use backstory_sources::forge::{
-    Client, Details, ForgeError, List, MAX_CONCURRENT_THREAD, MAX_LIST, PageStart, ThreadListing, ThreadsPage,
-    Unreadable,
+    Client, ThreadDetails, ForgeError, ThreadList, MAX_CONCURRENT_THREAD, MAX_LIST, PageStart, ThreadListing, ThreadsPage,
+    UnreadableItem,
 };
 use backstory_store::ledger::{Cursor, Ledger, NewQuarantined, Page, Retired, StoredItem};
 use futures::{
@@ -89,8 +89,8 @@ pub(super) struct ProjectSync<'a> {
 /// What is written at once.
 #[derive(Default)]
 struct Step {
-    details: Vec<Details>,
-    unreadable: Vec<Unreadable>,
+    details: Vec<ThreadDetails>,
+    unreadable: Vec<UnreadableItem>,
 }
 
 impl<'a> ProjectSync<'a> {
@@ -127,8 +127,8 @@ impl<'a> ProjectSync<'a> {
         self.client.reset_downloaded();
         self.load_forgotten().await?;
         let scope = self.widen_scope_for_visibility(scope).await?;
-        let all = List::of(self.forge.kind);
-        let lists: Vec<List> = all.iter().copied().filter(|list| Part::has_list(only, *list)).collect();
+        let all = ThreadList::of(self.forge.kind);
+        let lists: Vec<ThreadList> = all.iter().copied().filter(|list| Part::has_list(only, *list)).collect();
         let read = self.read(scope, &lists).await;
         let read = read.and(self.reread_stale_referrers().await);
         let committed = self.committed().await;
@@ -172,7 +172,7 @@ impl<'a> ProjectSync<'a> {
 
     async fn read_again(&mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
         for (kind, iid) in threads {
-            let list = if *kind == ThreadKind::Issue { List::Issues } else { List::MergeRequests };
+            let list = if *kind == ThreadKind::Issue { ThreadList::Issues } else { ThreadList::MergeRequests };
             let key = format!("{}{iid}", kind.sigil());
             if self.forgotten.contains(&key) {
                 continue;
@@ -204,7 +204,7 @@ impl<'a> ProjectSync<'a> {
     }
 
     /// Reads what belongs to one item, however much it is.
-    async fn read_oversized(&mut self, list: List, listing: &ThreadListing, forge_time: Timestamp) -> Result<()> {
+    async fn read_oversized(&mut self, list: ThreadList, listing: &ThreadListing, forge_time: Timestamp) -> Result<()> {
         match self.client.details(self.project, listing, MAX_LIST).await {
             Ok(details) => {
                 let step = Step { details: vec![details], ..Step::default() };
@@ -222,12 +222,12 @@ impl<'a> ProjectSync<'a> {
     }
 
     /// An item about which an answer makes no sense, or is too large: that is no fault of the others.
-    fn aside(&mut self, listing: &ThreadListing, error: ForgeError) -> Result<Unreadable> {
+    fn aside(&mut self, listing: &ThreadListing, error: ForgeError) -> Result<UnreadableItem> {
         self.senseless += usize::from(matches!(error, ForgeError::Malformed { .. }));
         if !error.is_limited_to_item() || self.senseless > MAX_MALFORMED {
             return Err(self.explain(error));
         }
-        Ok(Unreadable {
+        Ok(UnreadableItem {
             kind: listing.kind.into(),
             key: key(listing),
             has_key: true,
@@ -237,7 +237,7 @@ impl<'a> ProjectSync<'a> {
         })
     }
 
-    async fn read(&mut self, scope: Scope, lists: &[List]) -> Result<()> {
+    async fn read(&mut self, scope: Scope, lists: &[ThreadList]) -> Result<()> {
         let project = self.project.to_owned();
         let (known, is_aside) = self
             .resources
@@ -307,7 +307,7 @@ impl<'a> ProjectSync<'a> {
     }
 
     /// What changed in one list since its cursor, or all of it.
-    async fn threads(&mut self, list: List, scope: Scope) -> Result<()> {
+    async fn threads(&mut self, list: ThreadList, scope: Scope) -> Result<()> {
         let project = self.project.to_owned();
         let (cursor, etag) = self
             .resources
@@ -363,7 +363,7 @@ impl<'a> ProjectSync<'a> {
     }
 
     /// Reads what belongs to those of a page that changed; how many they are.
-    async fn page(&mut self, list: List, page: ThreadsPage, scope: Scope, latest: &mut Option<Cursor>) -> Result<u64> {
+    async fn page(&mut self, list: ThreadList, page: ThreadsPage, scope: Scope, latest: &mut Option<Cursor>) -> Result<u64> {
         let forge_time = page.forge_time;
         let margin = TOUCH_INTERVAL + CLOCK_SKEW;
         let cap = *self.cap.get_or_insert(forge_time.checked_sub(margin).unwrap_or(forge_time));
@@ -397,7 +397,7 @@ impl<'a> ProjectSync<'a> {
     }
 
     /// What to write of what was fetched. What was too much to be read beside others is read and written before.
-    async fn step(&mut self, list: List, fetched: Vec<Fetched>, forge_time: Timestamp) -> Result<Step> {
+    async fn step(&mut self, list: ThreadList, fetched: Vec<Fetched>, forge_time: Timestamp) -> Result<Step> {
         let mut step = Step::default();
         let mut gone = HashSet::new();
         for (listing, details) in fetched {
@@ -531,7 +531,7 @@ impl<'a> ProjectSync<'a> {
 }
 
 /// What was fetched of a listed item.
-type Fetched = (ThreadListing, std::result::Result<Details, ForgeError>);
+type Fetched = (ThreadListing, std::result::Result<ThreadDetails, ForgeError>);
 
 /// The keys that an issue or merge request may have: which of the two it is may be what cannot be told.
 fn candidate_keys(key: &str) -> Vec<String> {
@@ -552,5 +552,5 @@ fn is_current(stored: &StoredItem, client: &Client, listing: &ThreadListing) -> 
     let is_old_enough = stored.fetched_at.duration_since(listing.updated_at)
         > jiff::SignedDuration::try_from(TOUCH_INTERVAL + CLOCK_SKEW).unwrap_or(jiff::SignedDuration::MAX);
     let payload = stored.payload.as_deref().and_then(|json| serde_json::from_slice::<Value>(json).ok());
-    is_old_enough && payload.is_some_and(|payload| client.has_listed(&payload, listing))
+    is_old_enough && payload.is_some_and(|payload| client.matches_listing(&payload, listing))
 }

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use backstory_model::entity::ItemKind;
-use backstory_sources::forge::{self, Listed, Payload, Unreadable};
+use backstory_sources::forge::{self, ParsedList, Payload, UnreadableItem};
 use backstory_store::ledger::{Changes, Page, RetriedItem};
 use jiff::Timestamp;
 
@@ -32,7 +32,7 @@ pub(super) fn ingest_project(
     kind: ForgeKind,
     project: &str,
     own: Payload,
-    parts: Vec<Listed>,
+    parts: Vec<ParsedList>,
 ) -> Result<Committed> {
     let now = Timestamp::now();
     let ledger = resources.ledger();
@@ -52,7 +52,7 @@ pub(super) fn ingest_project(
             })?;
             let (field, reason) = (wrong.field, wrong.reason);
             let (kind, key) = (ItemKind::Project, "project".to_owned());
-            (origin, Err(Unreadable { kind, key, has_key: true, field, reason, confidential: false }))
+            (origin, Err(UnreadableItem { kind, key, has_key: true, field, reason, confidential: false }))
         }
     };
     let retried = OF_PROJECT.map(|kind| RetriedItem::Kind(project.to_owned(), kind)).to_vec();

@@ -81,7 +81,7 @@ fn begin_trace(resources: &Resources, place: &Place, path: &str, (first, last): 
 
 /// What git says of a commit that is not kept, without secrets and with aliases for people who were forgotten.
 pub(crate) fn signature_and_subject(resources: &Resources, place: &Place, commit: Sha) -> Result<(Signature, String)> {
-    let Ok((mut author, title)) = place.objects.written(commit) else {
+    let Ok((mut author, title)) = place.objects.author_and_subject(commit) else {
         let nobody =
             Signature { name: String::new(), email: String::new(), at: Timestamp::default(), offset_minutes: 0 };
         return Ok((nobody, String::new()));

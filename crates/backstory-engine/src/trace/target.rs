@@ -225,7 +225,7 @@ fn compute_lineage(
     mode: Mode,
 ) -> Result<Arc<Lineage>> {
     let options = Options { mode, ..Options::default() };
-    match lineage::at(&clone_path(resources, place.project()), place.commit, path, ignored, &options)? {
+    match lineage::blame_file_at(&clone_path(resources, place.project()), place.commit, path, ignored, &options)? {
         Some(FileOutcome::Traced(lineage)) => Ok(clean_lineage(resources, lineage)),
         Some(FileOutcome::Untraced(why)) => Err(not_blamed_error(path, why)),
         None => Err(no_such_path(resources, place, path)?),

@@ -11,7 +11,7 @@ use backstory_model::code::{ExplanatoryComment, Lines, ExplanationKind};
 use regex::Regex;
 
 use super::{
-    comments::{Comment, runs, text_of},
+    comments::{Comment, group_adjacent, comment_text},
     rows::line,
     walk::Walk,
 };
@@ -152,7 +152,7 @@ impl Walk<'_, '_> {
         let comments = std::mem::take(&mut self.comments);
         let mut open: Vec<u32> = Vec::new();
         let mut next = 0usize;
-        for run in runs(&comments) {
+        for run in group_adjacent(&comments) {
             let Some((lines, rows)) = extent(&comments[run.clone()]) else { continue };
             // Entities are in the order in which they begin, so those around a line make a stack.
             while let Some(entity) = self.out.entities.get(next).filter(|entity| entity.lines.first <= lines.first) {
@@ -169,7 +169,7 @@ impl Walk<'_, '_> {
                 self.out.truncated = true;
                 break;
             }
-            let text = text_of(&comments[run], self.source, MAX_EXPLANATION);
+            let text = comment_text(&comments[run], self.source, MAX_EXPLANATION);
             if let Some(kind) = kind_of(&text, before.is_some()) {
                 self.out.explanations.push(ExplanatoryComment { kind, text, lines, entity });
             }

@@ -7,7 +7,7 @@ use super::{
     define::base_name,
     languages::base_field,
     rows::line,
-    walk::{Place, Walk},
+    walk::{BindingScope, Walk},
 };
 
 /// Most bases of one type.
@@ -15,9 +15,9 @@ const MAX_BASES: usize = 64;
 
 impl<'t> Walk<'_, 't> {
     /// Names in a clause such as `extends A, B`.
-    pub(super) fn bases(&mut self, node: Node<'t>, kind: SupertypeKind) {
+    pub(super) fn add_supertypes(&mut self, node: Node<'t>, kind: SupertypeKind) {
         let Some(entity) = self.entity() else { return };
-        if self.place() != Place::Type {
+        if self.place() != BindingScope::Type {
             return;
         }
         let row = node.start_position().row;
@@ -47,7 +47,7 @@ impl<'t> Walk<'_, 't> {
 
     /// A type that the enclosing type embeds.
     pub(super) fn embed(&mut self, node: Node<'t>) {
-        if self.place() != Place::Type || node.child_by_field_name("name").is_some() {
+        if self.place() != BindingScope::Type || node.child_by_field_name("name").is_some() {
             return;
         }
         let text = self.text(node);
@@ -63,7 +63,7 @@ impl<'t> Walk<'_, 't> {
     pub(super) fn include_mixin(&mut self, node: Node<'t>) {
         let Some(arguments) = node.child_by_field_name("arguments") else { return };
         let (entity, row) = (self.entity(), node.start_position().row);
-        if self.place() == Place::Local || entity.is_none() {
+        if self.place() == BindingScope::Local || entity.is_none() {
             return;
         }
         for name in names(self.text(arguments)) {

@@ -33,7 +33,7 @@ const FLAG: &str = "--git-child";
 const WATCH_FLAG: &str = "--git-watch";
 
 /// A command that becomes the given one with at most that many bytes of data.
-pub(super) fn bounded(child: &Path, git: &Command, memory: u64) -> Command {
+pub(super) fn with_memory_limit(child: &Path, git: &Command, memory: u64) -> Command {
     let mut command = Command::new(child);
     command.arg(FLAG).arg(std::process::id().to_string()).arg(memory.to_string());
     command.arg(git.get_program()).args(git.get_args()).env_clear();

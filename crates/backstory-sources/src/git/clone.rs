@@ -339,7 +339,7 @@ fn transfer(
     request: CloneRequest<'_>,
     name: &str,
 ) -> Result<GitCommand, CloneError> {
-    let reach = request.address.reach();
+    let reach = request.address.network_access();
     let mut command = git.command(repository, reach, name);
     let Address::Remote(remote) = request.address else { return Ok(command) };
     if remote.scheme() == Scheme::Ssh {

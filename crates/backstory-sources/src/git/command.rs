@@ -473,7 +473,7 @@ impl GitCommand {
     pub fn spawn(self) -> Result<Process, GitError> {
         let program = self.command.get_program().to_string_lossy().into_owned();
         let mut command = match &self.child {
-            Some(child) => child::bounded(child, &self.command, self.memory),
+            Some(child) => child::with_memory_limit(child, &self.command, self.memory),
             None => self.command,
         };
         command.process_group(0).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -15,15 +15,15 @@ pub const PATH: &str = ".mailmap";
 ///
 /// # Errors
 /// If the commit is not there, or the file is larger than [`MAX_MAILMAP`].
-pub fn at(objects: &Objects, commit: Sha) -> Result<Mailmap, ObjectError> {
-    Ok(Mailmap::parse(&text_at(objects, commit)?))
+pub fn read_mailmap_at(objects: &Objects, commit: Sha) -> Result<Mailmap, ObjectError> {
+    Ok(Mailmap::parse(&read_mailmap_text_at(objects, commit)?))
 }
 
-/// The text of the `.mailmap` of a commit, as [`at`] reads it.
+/// The text of the `.mailmap` of a commit, as [`read_mailmap_at`] reads it.
 ///
 /// # Errors
-/// As [`at`].
-pub fn text_at(objects: &Objects, commit: Sha) -> Result<String, ObjectError> {
+/// As [`read_mailmap_at`].
+pub fn read_mailmap_text_at(objects: &Objects, commit: Sha) -> Result<String, ObjectError> {
     match objects.entry(commit, &RepoPath::from_escaped(PATH)) {
         Ok(entry) if entry.mode.is_file() => {
             let content = objects.blob(entry.id, MAX_MAILMAP as u64)?;
@@ -57,8 +57,8 @@ mod tests {
         origin.write(".mailmap", "Ada <a@x> <b@x>\n");
         let some = origin.commit_all("some");
         let objects = Objects::open(&origin.git_dir()).unwrap();
-        assert_eq!(at(&objects, none).unwrap(), Mailmap::default());
-        assert_eq!(resolve(&at(&objects, some).unwrap(), "x", "b@x"), "Ada <a@x>");
+        assert_eq!(read_mailmap_at(&objects, none).unwrap(), Mailmap::default());
+        assert_eq!(resolve(&read_mailmap_at(&objects, some).unwrap(), "x", "b@x"), "Ada <a@x>");
     }
 
     proptest! {

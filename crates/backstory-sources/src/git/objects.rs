@@ -195,7 +195,7 @@ impl Objects {
     ///
     /// # Errors
     /// If it is not there or no commit.
-    pub fn written(&self, commit: Sha) -> Result<(Signature, String), ObjectError> {
+    pub fn author_and_subject(&self, commit: Sha) -> Result<(Signature, String), ObjectError> {
         self.with(|repository| {
             let odb = repository.odb().map_err(|error| self.unreadable(&error))?;
             let object = odb.read(oid(commit)).map_err(self.error(commit))?;

@@ -46,7 +46,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             )));
         };
         // Somebody waits for the answer.
-        let connection = forge::Settings { retries: RETRIES, ..forge.connection.clone() };
+        let connection = forge::ForgeSettings { retries: RETRIES, ..forge.connection.clone() };
         let client = Client::new(forge.kind, &connection).map_err(Error::from)?;
         let account = client.current_user().await.map_err(|error| refusal(error, forge.kind, url, variable))?;
         found.push(Authenticated { forge: url.to_owned(), username: account.username, name: account.name });

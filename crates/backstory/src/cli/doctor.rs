@@ -168,8 +168,8 @@ async fn check_clones(engine: &Engine, report: &mut Report) {
 }
 
 /// How to reach a forge while somebody waits for the answer.
-fn connection(forge: &Forge) -> forge::Settings {
-    forge::Settings { retries: RETRIES, ..forge.connection.clone() }
+fn connection(forge: &Forge) -> forge::ForgeSettings {
+    forge::ForgeSettings { retries: RETRIES, ..forge.connection.clone() }
 }
 
 async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {

@@ -15,13 +15,13 @@ fn options() -> HistoryOptions {
     HistoryOptions { quiet: Duration::from_secs(60), ..HistoryOptions::default() }
 }
 
-fn read_with(origin: &Fixture, wanted: Wanted<'_>, options: HistoryOptions) -> Result<Vec<Commit>, HistoryError> {
+fn read_with(origin: &Fixture, wanted: CommitSelection<'_>, options: HistoryOptions) -> Result<Vec<Commit>, HistoryError> {
     history(&git(), &origin.git_dir(), wanted, options, &Cancel::default())?.collect()
 }
 
 fn read(origin: &Fixture) -> Vec<Commit> {
     let tips = refs::read(&origin.git_dir()).unwrap().tips();
-    read_with(origin, Wanted { tips: &tips, except: &[], known: None }, options()).unwrap()
+    read_with(origin, CommitSelection { tips: &tips, except: &[], known: None }, options()).unwrap()
 }
 
 /// `R086 old -> new +1 -2` for every change.
@@ -215,19 +215,19 @@ fn known_commits_and_what_they_come_from_are_left_out() {
     let tips = [all[199]];
     let names = |commits: Vec<Commit>| commits.into_iter().map(|commit| commit.sha).collect::<Vec<_>>();
     let gone = Sha::from_bytes([7; 20]);
-    let wanted = Wanted { tips: &tips, except: &[all[149], gone], known: None };
+    let wanted = CommitSelection { tips: &tips, except: &[all[149], gone], known: None };
     assert_eq!(names(read_with(&origin, wanted, options()).unwrap()), all[150..]);
     let skip = all[10];
-    let wanted = Wanted { tips: &tips, except: &[], known: Some(Box::new(move |sha| sha == skip)) };
+    let wanted = CommitSelection { tips: &tips, except: &[], known: Some(Box::new(move |sha| sha == skip)) };
     let found = names(read_with(&origin, wanted, options()).unwrap());
     assert!(found.len() == 199 && !found.contains(&skip));
     for jobs in [1, 3] {
         let options = HistoryOptions { jobs: NonZeroUsize::new(jobs).unwrap(), ..options() };
-        let wanted = Wanted { tips: &tips, except: &[], known: None };
+        let wanted = CommitSelection { tips: &tips, except: &[], known: None };
         assert_eq!(names(read_with(&origin, wanted, options).unwrap()), all);
     }
-    assert!(read_with(&origin, Wanted { tips: &[], except: &[], known: None }, options()).unwrap().is_empty());
-    let error = read_with(&origin, Wanted { tips: &[gone], except: &[], known: None }, options()).unwrap_err();
+    assert!(read_with(&origin, CommitSelection { tips: &[], except: &[], known: None }, options()).unwrap().is_empty());
+    let error = read_with(&origin, CommitSelection { tips: &[gone], except: &[], known: None }, options()).unwrap_err();
     assert!(error.to_string().contains(&gone.to_string()), "{error}");
 }
 
@@ -239,7 +239,7 @@ fn a_history_can_be_left_and_cancelled() {
     }
     let tips = [origin.sha("HEAD")];
     let cancel = Cancel::default();
-    let wanted = || Wanted { tips: &tips, except: &[], known: None };
+    let wanted = || CommitSelection { tips: &tips, except: &[], known: None };
     let mut left = history(&git(), &origin.git_dir(), wanted(), options(), &cancel).unwrap();
     assert_eq!(left.next().unwrap().unwrap().message, "0");
     drop(left);
@@ -272,7 +272,7 @@ fn a_damaged_blob_costs_its_own_commits_only_and_a_damaged_commit_is_named() {
     assert_eq!(commits.iter().filter(|commit| commit.incomplete.is_some()).count(), 4);
     let damaged = origin.sha("HEAD~10");
     origin.corrupt(damaged);
-    let error = read_with(&origin, Wanted { tips: &[tip], except: &[], known: None }, options()).unwrap_err();
+    let error = read_with(&origin, CommitSelection { tips: &[tip], except: &[], known: None }, options()).unwrap_err();
     assert!(error.to_string().contains(&damaged.to_string()), "{error}");
 }
 
@@ -312,7 +312,7 @@ fn large_files_shallow_clones_and_mailmaps() {
     assert_eq!(summary(&commits[1]), ["M large +1 -1"]);
     let mailmap = Mailmap::parse("Ada Lovelace <ada@new> <ada@old>\n");
     let tips = [origin.sha("HEAD")];
-    let wanted = Wanted { tips: &tips, except: &[], known: None };
+    let wanted = CommitSelection { tips: &tips, except: &[], known: None };
     let mapped = read_with(&origin, wanted, HistoryOptions { mailmap: Some(mailmap), ..options() }).unwrap();
     assert_eq!((mapped[1].author.name.as_str(), mapped[1].author.email.as_str()), ("Ada Lovelace", "ada@new"));
 
@@ -341,7 +341,7 @@ fn a_commit_that_git_works_on_for_too_long_comes_without_lines() {
     origin.write("a", "4\n");
     origin.commit_all("3");
     let tips = [origin.sha("HEAD")];
-    let wanted = Wanted { tips: &tips, except: &[], known: None };
+    let wanted = CommitSelection { tips: &tips, except: &[], known: None };
     let options = HistoryOptions { commit_time: Duration::from_secs(1), ..options() };
     let commits = read_with(&origin, wanted, options).unwrap();
     let reasons: Vec<_> = commits.iter().map(|commit| commit.incomplete.clone()).collect();
@@ -362,7 +362,7 @@ fn slow_commits_of_one_batch_are_not_taken_for_silence() {
         origin.commit_all(format!("{commit}"));
     }
     let tips = [origin.sha("HEAD")];
-    let wanted = Wanted { tips: &tips, except: &[], known: None };
+    let wanted = CommitSelection { tips: &tips, except: &[], known: None };
     let (quiet, commit_time) = (Duration::from_secs(3), Duration::from_secs(1));
     let options = HistoryOptions { quiet, commit_time, jobs: NonZeroUsize::MIN, ..options() };
     let begun = Instant::now();

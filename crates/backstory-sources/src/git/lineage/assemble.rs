@@ -21,7 +21,7 @@ const MAX_PLACES: usize = 5000;
 
 /// What is known of a file at a commit.
 #[derive(Clone, Debug)]
-pub(super) enum Leaf {
+pub(super) enum BlameEntry {
     Traced(Arc<BlameSpans>),
     Untraced(Untraced),
     /// There is no regular file.
@@ -30,14 +30,14 @@ pub(super) enum Leaf {
 
 /// Paths and sources by number.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct Interner {
     path_ids: HashMap<RepoPath, u32>,
     paths: Vec<(RepoPath, Arc<str>)>,
     source_ids: HashMap<(Oid, u32), u32>,
     sources: Vec<(Oid, u32)>,
 }
 
-impl Names {
+impl Interner {
     pub(super) fn path(&mut self, path: &RepoPath) -> u32 {
         if let Some(id) = self.path_ids.get(path) {
             return *id;
@@ -77,19 +77,19 @@ impl Names {
         FileRevision { commit: hash(commit), path: Arc::clone(self.text(path)) }
     }
 
-    pub(super) fn to_public(&self, leaf: &Leaf) -> Option<FileOutcome> {
+    pub(super) fn to_public(&self, leaf: &BlameEntry) -> Option<FileOutcome> {
         match leaf {
-            Leaf::Traced(spans) => {
+            BlameEntry::Traced(spans) => {
                 Some(FileOutcome::Traced(Arc::new(Lineage::new(spans, |source| self.named(source)))))
             }
-            Leaf::Untraced(why) => Some(FileOutcome::Untraced(*why)),
-            Leaf::Gone => None,
+            BlameEntry::Untraced(why) => Some(FileOutcome::Untraced(*why)),
+            BlameEntry::Gone => None,
         }
     }
 
-    pub(super) fn take_entry(&mut self, file: &FileOutcome) -> Leaf {
+    pub(super) fn take_entry(&mut self, file: &FileOutcome) -> BlameEntry {
         match file {
-            FileOutcome::Untraced(why) => Leaf::Untraced(*why),
+            FileOutcome::Untraced(why) => BlameEntry::Untraced(*why),
             FileOutcome::Traced(lineage) => {
                 let ids: Vec<u32> = lineage
                     .sources()
@@ -99,7 +99,7 @@ impl Names {
                         self.source(oid(source.commit), path)
                     })
                     .collect();
-                Leaf::Traced(Arc::new(lineage.spans().with_sources(|id| ids[id as usize])))
+                BlameEntry::Traced(Arc::new(lineage.spans().with_sources(|id| ids[id as usize])))
             }
         }
     }
@@ -118,21 +118,21 @@ pub(super) fn hash(id: Oid) -> Sha {
 
 /// The spans of a file from its plan; `parent_file` gives what a parent, by its place, has at a path.
 pub(super) fn spans(
-    names: &mut Names,
+    names: &mut Interner,
     (commit, path): (Oid, u32),
     plan: &Plan,
-    mut parent_file: impl FnMut(&mut Names, usize, &RepoPath) -> Result<Leaf, Error>,
+    mut parent_file: impl FnMut(&mut Interner, usize, &RepoPath) -> Result<BlameEntry, Error>,
 ) -> Result<BlameSpans, Error> {
     let own = names.source(commit, path);
     let mut spans = BlameSpans::default();
-    let mut last: Option<(usize, &RepoPath, Leaf)> = None;
+    let mut last: Option<(usize, &RepoPath, BlameEntry)> = None;
     for piece in &plan.pieces {
         if let Some(from) = &piece.from {
             let known = last.as_ref().is_some_and(|(parent, path, _)| (*parent, *path) == (from.parent, &from.path));
             if !known {
                 last = Some((from.parent, &from.path, parent_file(names, from.parent, &from.path)?));
             }
-            if let Some((_, _, Leaf::Traced(parent))) = &last {
+            if let Some((_, _, BlameEntry::Traced(parent))) = &last {
                 spans.push_slice(parent, from.line + 1, piece.lines, from.seen);
                 continue;
             }
@@ -144,11 +144,11 @@ pub(super) fn spans(
 
 /// What a commit replaced in a file whose old version had these spans; `resolved` says where they truly come from.
 pub(super) fn replaced(
-    names: &mut Names,
+    names: &mut Interner,
     path: u32,
     compared: &Compared,
     old: &BlameSpans,
-    mut resolved: impl FnMut(&mut Names, BlameSpan) -> Result<Vec<BlameSpan>, Error>,
+    mut resolved: impl FnMut(&mut Interner, BlameSpan) -> Result<Vec<BlameSpan>, Error>,
 ) -> Result<ReplacedHunks, Error> {
     let mut places = Vec::new();
     for hunk in compared.hunks.iter().take(MAX_PLACES) {

@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{
-    BlameResult, CommitReplaced, FileOutcome, Mode, Options, Previous, TipBlame, Untraced, assemble::hash, at, fresh,
-    update,
+    BlameResult, CommitReplaced, FileOutcome, Mode, Options, Previous, TipBlame, Untraced, assemble::hash, blame_file_at, compute_all,
+    update_incrementally,
 };
 
 type Tree = BTreeMap<String, Vec<u8>>;
@@ -60,7 +60,7 @@ impl History {
     fn fresh(&self, tips: &[usize], options: &Options) -> (BlameResult, Vec<CommitReplaced>) {
         let tips: Vec<_> = tips.iter().map(|at| self.hash(*at)).collect();
         let mut told = Vec::new();
-        let found = fresh(self.directory.path(), &tips, options, &mut |replaced| told.push(replaced)).unwrap();
+        let found = compute_all(self.directory.path(), &tips, options, &mut |replaced| told.push(replaced)).unwrap();
         (found, told)
     }
 
@@ -256,7 +256,7 @@ proptest! {
         let wanted: Vec<_> = new_tips.iter().map(|at| history.hash(*at)).collect();
         let mut told = Vec::new();
         let updated =
-            update(history.directory.path(), &mut previous, &wanted, &options, &mut |it| told.push(it)).unwrap();
+            update_incrementally(history.directory.path(), &mut previous, &wanted, &options, &mut |it| told.push(it)).unwrap();
         let (whole, all_told) = history.fresh(&new_tips, &options);
         for (updated, whole) in updated.tips.iter().zip(&whole.tips) {
             prop_assert_eq!(apply(updated, &known), whole.files.clone());
@@ -273,7 +273,7 @@ proptest! {
         for tip in [23, 12] {
             let found = history.fresh(&[tip], &options).0;
             for (path, file) in &found.tips[0].files {
-                let alone = at(history.directory.path(), history.hash(tip), path, &found.ignored, &options).unwrap();
+                let alone = blame_file_at(history.directory.path(), history.hash(tip), path, &found.ignored, &options).unwrap();
                 prop_assert_eq!(&alone, file);
             }
         }
@@ -357,6 +357,6 @@ fn what_is_not_text_is_named_but_not_traced() {
 #[test]
 fn a_clone_that_is_not_there_is_an_error() {
     let directory = TempDir::new().unwrap();
-    let nothing = fresh(directory.path(), &[], &Options::default(), &mut |_| {});
+    let nothing = compute_all(directory.path(), &[], &Options::default(), &mut |_| {});
     assert!(nothing.unwrap_err().to_string().contains("clone the repository again"));
 }

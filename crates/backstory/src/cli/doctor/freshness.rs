@@ -3,7 +3,7 @@
 
 use backstory_engine::{
     settings::{Forge, ForgeKind},
-    sources::forge::{Client as ForgeClient, List, PageStart},
+    sources::forge::{Client as ForgeClient, ThreadList, PageStart},
     status::{Freshness, SyncStatus, SyncStatusRequest},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -15,11 +15,11 @@ use crate::{cli::status::quarantine_lines, client::Client, config::Config, outpu
 const LATE: i32 = 3;
 
 /// How many of what a list has are known.
-fn known(of: &Freshness, list: List) -> u64 {
+fn known(of: &Freshness, list: ThreadList) -> u64 {
     match list {
-        List::Issues => of.issues,
-        List::MergeRequests => of.merge_requests,
-        List::Both => of.issues + of.merge_requests,
+        ThreadList::Issues => of.issues,
+        ThreadList::MergeRequests => of.merge_requests,
+        ThreadList::Both => of.issues + of.merge_requests,
     }
 }
 
@@ -81,7 +81,7 @@ fn confidential(forge: &Forge, of: &Freshness) -> String {
 async fn differences(forge: &Forge, of: &Freshness) -> Vec<String> {
     let Ok(client) = ForgeClient::new(forge.kind, &connection(forge)) else { return Vec::new() };
     let mut found = Vec::new();
-    for list in List::of(forge.kind) {
+    for list in ThreadList::of(forge.kind) {
         let first = PageStart::Since { since: None, etag: None };
         let Ok(page) = client.threads_page(&of.project, *list, &first).await else { continue };
         let known = known(of, *list);

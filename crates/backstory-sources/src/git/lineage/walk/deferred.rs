@@ -10,11 +10,11 @@ use git2::Oid;
 use super::{
     super::{
         Error,
-        assemble::{Leaf, Names, hash},
+        assemble::{BlameEntry, Interner, hash},
         hunks::line_count,
         objects::{Kind, RepoPath, Text},
     },
-    MAX_LIFTING_TIPS, Walk,
+    MAX_LIFTING_TIPS, BackwardWalk,
 };
 
 /// Most files of old commits whose history is walked; if more are needed, one pass over all files is quicker.
@@ -26,7 +26,7 @@ pub(super) struct Deferred {
     pub(super) path: RepoPath,
     /// The lines whose origin a known tip tells, in order.
     pub(super) told: Option<Vec<BlameSpan>>,
-    pub(super) all: Option<Leaf>,
+    pub(super) all: Option<BlameEntry>,
 }
 
 /// Where a walk ends that only asks which lines of a commit's file came through to a tip.
@@ -40,14 +40,14 @@ pub(super) struct Boundary {
 }
 
 /// Files of old commits whose lineage is needed in part at most.
-impl Walk<'_> {
+impl BackwardWalk<'_> {
     /// Stands for the file of an old commit until it is known which of its lines matter.
-    pub(super) fn deferred(&mut self, names: &mut Names, commit: Oid, path: &RepoPath) -> Result<Leaf, Error> {
+    pub(super) fn deferred(&mut self, names: &mut Interner, commit: Oid, path: &RepoPath) -> Result<BlameEntry, Error> {
         let tree = self.planner.objects.commit(commit)?.tree;
-        let Some((Kind::File, content)) = self.planner.objects.entry(tree, path)? else { return Ok(Leaf::Gone) };
+        let Some((Kind::File, content)) = self.planner.objects.entry(tree, path)? else { return Ok(BlameEntry::Gone) };
         let text = match self.planner.objects.text(content)? {
             Text::Lines(text) => text,
-            Text::Untraced(why) => return Ok(Leaf::Untraced(why)),
+            Text::Untraced(why) => return Ok(BlameEntry::Untraced(why)),
         };
         let source = names.add_placeholder(commit, path);
         let deferred = Deferred { commit, path: Arc::clone(path), told: None, all: None };
@@ -56,8 +56,8 @@ impl Walk<'_> {
     }
 
     /// The spans without what is deferred in them.
-    pub(in super::super) fn resolved(&mut self, names: &mut Names, leaf: &Leaf) -> Result<Leaf, Error> {
-        let Leaf::Traced(spans) = leaf else { return Ok(leaf.clone()) };
+    pub(in super::super) fn resolved(&mut self, names: &mut Interner, leaf: &BlameEntry) -> Result<BlameEntry, Error> {
+        let BlameEntry::Traced(spans) = leaf else { return Ok(leaf.clone()) };
         if spans.as_slice().iter().all(|span| !self.deferred.contains_key(&span.source)) {
             return Ok(leaf.clone());
         }
@@ -67,11 +67,11 @@ impl Walk<'_> {
                 resolved.push(part.lines, part.source, part.line, part.seen);
             }
         }
-        Ok(Leaf::Traced(Arc::new(resolved)))
+        Ok(BlameEntry::Traced(Arc::new(resolved)))
     }
 
     /// The span, or the parts of the same lines that say where they truly come from.
-    pub(in super::super) fn resolved_span(&mut self, names: &mut Names, span: BlameSpan) -> Result<Vec<BlameSpan>, Error> {
+    pub(in super::super) fn resolved_span(&mut self, names: &mut Interner, span: BlameSpan) -> Result<Vec<BlameSpan>, Error> {
         let Some(deferred) = self.deferred.get(&span.source) else { return Ok(vec![span]) };
         let (commit, path) = (deferred.commit, Arc::clone(&deferred.path));
         if deferred.all.is_none() && deferred.told.is_none() {
@@ -95,13 +95,13 @@ impl Walk<'_> {
             }
         }
         match self.deferred.get(&span.source).and_then(|deferred| deferred.all.as_ref()) {
-            Some(Leaf::Traced(all)) => Ok(all.slice(span.line, span.lines).map(part).collect()),
+            Some(BlameEntry::Traced(all)) => Ok(all.slice(span.line, span.lines).map(part).collect()),
             _ => Ok(vec![span]),
         }
     }
 
     /// All lines of a file of an old commit.
-    fn all(&mut self, names: &mut Names, commit: Oid, path: &RepoPath) -> Result<Leaf, Error> {
+    fn all(&mut self, names: &mut Interner, commit: Oid, path: &RepoPath) -> Result<BlameEntry, Error> {
         self.walks += 1;
         if self.walks > MAX_WALKS
             && self.fork_files.is_none()
@@ -127,7 +127,7 @@ impl Walk<'_> {
     /// What known tips say about the lines of a commit's file that came through to them untouched.
     fn told_by_tips(
         &mut self,
-        names: &mut Names,
+        names: &mut Interner,
         commit: Oid,
         path: &RepoPath,
         source: u32,
@@ -137,7 +137,7 @@ impl Walk<'_> {
         tips.sort_unstable();
         for tip in tips.into_iter().take(MAX_LIFTING_TIPS) {
             let Some(between) = self.between(commit, tip)? else { continue };
-            let Some(Leaf::Traced(known)) = self.at_tip(names, tip, path) else { continue };
+            let Some(BlameEntry::Traced(known)) = self.at_tip(names, tip, path) else { continue };
             let elsewhere = names.add_placeholder(tip, path);
             let between = between.iter().copied().collect();
             self.boundary = Some(Boundary { commit, path: Arc::clone(path), between, source, elsewhere });
@@ -145,7 +145,7 @@ impl Walk<'_> {
             let came_through = self.walked(names, tip, path);
             self.found = found;
             self.boundary = None;
-            let Leaf::Traced(came_through) = came_through? else { continue };
+            let BlameEntry::Traced(came_through) = came_through? else { continue };
             let untouched =
                 came_through.as_slice().iter().filter(|span| (span.source, span.seen) == (source, OriginFlags::NONE));
             told.extend(untouched.flat_map(|span| {
@@ -166,7 +166,7 @@ impl Walk<'_> {
     }
 
     /// What stands for a file where a bounded walk ends; none if it goes on.
-    pub(super) fn at_boundary(&mut self, commit: Oid, path: &RepoPath, content: Oid) -> Result<Option<Leaf>, Error> {
+    pub(super) fn at_boundary(&mut self, commit: Oid, path: &RepoPath, content: Oid) -> Result<Option<BlameEntry>, Error> {
         let Some(boundary) = self.boundary.as_ref().filter(|boundary| !boundary.between.contains(&commit)) else {
             return Ok(None);
         };
@@ -174,16 +174,16 @@ impl Walk<'_> {
         let source = if is_asked { boundary.source } else { boundary.elsewhere };
         Ok(Some(match self.planner.objects.text(content)? {
             Text::Lines(text) => whole(&text, source),
-            Text::Untraced(why) => Leaf::Untraced(why),
+            Text::Untraced(why) => BlameEntry::Untraced(why),
         }))
     }
 }
 
 /// All lines of a text, from one source.
-fn whole(text: &[u8], source: u32) -> Leaf {
+fn whole(text: &[u8], source: u32) -> BlameEntry {
     let mut spans = BlameSpans::default();
     spans.push(line_count(text), source, 1, OriginFlags::NONE);
-    Leaf::Traced(Arc::new(spans))
+    BlameEntry::Traced(Arc::new(spans))
 }
 
 /// The parts of spans, in order but with gaps, that cover these lines.
