@@ -14,7 +14,7 @@ use backstory_engine::{
     Engine, Scope, SyncRequest,
     check::DigestRequest,
     error::Error,
-    ledger::{Ledger, NewItem, Page},
+    ledger::{Ledger, NewItem, IngestBatch},
     model::entity::ItemKind,
     settings::{Forge as ForgeSettings, ForgeKind, Settings},
     sources::forge,
@@ -234,7 +234,7 @@ fn left_by_an_older_version(forge: &Forge) -> Sandbox {
         bad(ItemKind::Project, "project", None, |json| json["web_url"] = json!("")),
         bad(ItemKind::Issue, "#3", Some("#3"), |json| json["issue"]["author"] = json!([])),
     ];
-    ledger.ingest(&Page { items, fetched_at: Timestamp::now(), ..Page::default() }).unwrap();
+    ledger.ingest(&IngestBatch { items, fetched_at: Timestamp::now(), ..IngestBatch::default() }).unwrap();
     drop(ledger);
     // No older version looked whether what it stored can be read.
     let looked = rusqlite::Connection::open(&path).unwrap();

@@ -119,12 +119,12 @@ async fn index_of(documents: &[Document]) -> (TempDir, Index) {
 }
 
 async fn lexical(index: &Index, query: &str, filter: &Filter) -> Vec<String> {
-    let hits = index.lexical(query, filter, 50).await.unwrap();
+    let hits = index.search_text(query, filter, 50).await.unwrap();
     hits.into_iter().map(|hit| hit.document).collect()
 }
 
 async fn semantic(index: &Index, query: &str, filter: &Filter) -> Vec<String> {
-    let hits = index.semantic(&vector(query), filter, 50).await.unwrap();
+    let hits = index.search_vectors(&vector(query), filter, 50).await.unwrap();
     hits.into_iter().map(|hit| hit.document).collect()
 }
 
@@ -147,7 +147,7 @@ async fn text_is_found_before_it_has_vectors() {
     let reply = discussion(&parent, "d1", "We moved to JWT tokens.");
     index.apply(vec![thread(&[parent.clone(), reply.clone()])], 7).await.unwrap();
 
-    let hits = index.lexical("why JWT?", &everything(), 10).await.unwrap();
+    let hits = index.search_text("why JWT?", &everything(), 10).await.unwrap();
     assert_eq!(hits.len(), 1);
     assert_eq!(hits[0].document, "acme/shop#1~d1");
     assert_eq!(&*index.facts(["acme/shop#1~d1"])["acme/shop#1~d1"].thread, "acme/shop#1");
@@ -307,7 +307,7 @@ async fn vectors_that_the_model_cannot_make_are_refused() {
     let document = issue("a/b#1", "Title", "body");
     let (_dir, index) = index_of(std::slice::from_ref(&document)).await;
     for bad in [vec![1.0; DIMENSION - 1], vec![f32::NAN; DIMENSION], vec![0.0; DIMENSION]] {
-        let error = index.semantic(&bad, &everything(), 10).await.unwrap_err();
+        let error = index.search_vectors(&bad, &everything(), 10).await.unwrap_err();
         assert!(matches!(error, IndexError::Vector { .. }), "{error}");
         let mut given = passages(&document);
         given.passages[0].vector = bad;
@@ -333,8 +333,8 @@ async fn searches_go_on_while_it_is_written() {
         }
     });
     while !writer.is_finished() {
-        assert_eq!(index.lexical("common", &everything(), 1000).await.unwrap().len(), 200);
-        index.semantic(&vector("common"), &everything(), 10).await.unwrap();
+        assert_eq!(index.search_text("common", &everything(), 1000).await.unwrap().len(), 200);
+        index.search_vectors(&vector("common"), &everything(), 10).await.unwrap();
         tokio::task::yield_now().await;
     }
     writer.await.unwrap();

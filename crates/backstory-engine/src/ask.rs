@@ -23,7 +23,7 @@ use backstory_model::{
     question::Question,
     terms::term_of,
 };
-use backstory_store::index::Projects;
+use backstory_store::index::ProjectScope;
 use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -240,9 +240,9 @@ async fn question_weights(resources: &Resources, question: &Question, filter: &F
     let index = resources.index();
     let (project, projects) = (filter.project.clone(), filter.projects.clone());
     let within = Filter { project, projects, ..Filter::default() };
-    let projects = Projects::of(filter);
+    let projects = ProjectScope::of(filter);
     let terms = question.terms.iter().map(|term| term_of(&term.word).unwrap_or(0));
-    let (_, frequencies) = index.frequencies(projects, terms);
+    let (_, frequencies) = index.document_frequencies(projects, terms);
     let counts = question.terms.iter().zip(frequencies).map(|(term, frequency)| {
         let (index, within) = (index.clone(), within.clone());
         async move {
@@ -250,7 +250,7 @@ async fn question_weights(resources: &Resources, question: &Question, filter: &F
                 return Ok::<_, Error>(frequency);
             }
             // Parts of a name are found too, and what is left out is counted; the texts tell.
-            let hits = index.lexical(&term.word, &within, NAME_HITS).await?;
+            let hits = index.search_text(&term.word, &within, NAME_HITS).await?;
             let ids: Vec<String> = hits.into_iter().map(|hit| hit.document).collect();
             let documents = index.documents(&ids).await?.into_iter();
             let documents = documents.filter(|document| !is_excluded(filter, &document.id, &document.facts));

@@ -25,7 +25,7 @@ use backstory_model::{
     id::NodeId,
     generated::{GeneratedKind, GenerationOutcome},
 };
-use backstory_store::ledger::Written;
+use backstory_store::ledger::GeneratedText;
 use futures::{StreamExt as _, future::ready, stream};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -154,7 +154,7 @@ fn prompt_version(kind: GeneratedKind) -> u32 {
 /// How an item ended.
 enum Ended {
     /// It was written about.
-    Written(GenerationOutcome),
+    GeneratedText(GenerationOutcome),
     /// It is not there any more.
     Gone,
     /// The budget of the day is used up.
@@ -262,7 +262,7 @@ async fn enrich_one(resources: &Resources, model: &ChatModel, of: Pending) -> Re
         }
     }
     let outcome = outcome.unwrap_or_else(|| GenerationOutcome::Failed(format!("its answers were refused: {refused}")));
-    let written = Written {
+    let written = GeneratedText {
         kind: kind.as_str().to_owned(),
         subject: about.to_string(),
         model: model.name(),

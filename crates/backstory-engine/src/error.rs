@@ -13,7 +13,7 @@ use backstory_sources::{
     },
     redact::redact,
 };
-use backstory_store::{graph::GraphError, index::IndexError, lack::MissingResource, ledger::LedgerError};
+use backstory_store::{graph::GraphError, index::IndexError, missing_resource::MissingResource, ledger::LedgerError};
 
 use serde::{Deserialize, Serialize};
 
@@ -129,7 +129,7 @@ impl Error {
 
     /// Files that cannot be read or written: the machine may lack something.
     pub(crate) fn of_files(what: &str, error: &std::io::Error) -> Self {
-        match MissingResource::in_message(&error.to_string()) {
+        match MissingResource::from_message(&error.to_string()) {
             Some(MissingResource::Permission) | None => Self::internal(format!("{what}: {error}")),
             Some(lack) => Self::new(ErrorKind::Lacking, format!("{what}: {lack}, and repeat the command ({error})")),
         }

@@ -263,7 +263,7 @@ async fn end_forget(
 ) -> Result<()> {
     let is_gone = found.left.is_empty();
     let verified = Some(is_gone).filter(|_| is_telling || !is_gone);
-    resources.with_ledger(move |ledger| ledger.end_forget(audit, &removed, verified)).await?;
+    resources.with_ledger(move |ledger| ledger.finish_erasure(audit, &removed, verified)).await?;
     if is_gone {
         return Ok(());
     }

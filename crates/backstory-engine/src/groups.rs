@@ -48,7 +48,7 @@ pub(crate) struct AddedGroup {
 }
 
 async fn added_groups(resources: &Resources) -> Result<Vec<AddedGroup>> {
-    Ok(read(resources.with_full_visibility().with_ledger(|ledger| ledger.derived("", ADDED)).await?))
+    Ok(read(resources.with_full_visibility().with_ledger(|ledger| ledger.aggregate("", ADDED)).await?))
 }
 
 /// A forge with that group alone; `None` if it has no address that can be read.
@@ -131,7 +131,7 @@ fn key(forge: &Forge, group: &str) -> String {
 
 /// What is known of all groups, as everybody may use it who may see their projects.
 pub(crate) async fn known_groups(resources: &Resources) -> Result<KnownGroups> {
-    Ok(read(resources.with_full_visibility().with_ledger(|ledger| ledger.derived("", NAME)).await?))
+    Ok(read(resources.with_full_visibility().with_ledger(|ledger| ledger.aggregate("", NAME)).await?))
 }
 
 /// Asks forges for the projects of their groups. A group that cannot be asked for keeps those that were known: the first

@@ -194,7 +194,7 @@ fn open_stores(directory: &Path, trackers: &Arc<Trackers>) -> Result<Opened> {
     if path.exists() && !path.is_file() {
         return Err(Error::new(ErrorKind::Configuration, format!("{} is no file; remove it", path.display())));
     }
-    if has_projections && !restored && Ledger::is_blank(&path).map_err(unreadable)? {
+    if has_projections && !restored && Ledger::is_empty_database(&path).map_err(unreadable)? {
         return Err(empty_ledger(directory));
     }
     let ledger = Ledger::open(&path)?;
@@ -261,7 +261,7 @@ fn generations(directory: PathBuf) -> Result<Generations> {
 /// Makes an empty generation current and returns its directory.
 fn fresh_generation(generations: &Generations) -> Result<PathBuf> {
     let fresh = || {
-        let fresh = generations.prepare()?;
+        let fresh = generations.create_next()?;
         generations.activate(&fresh)?;
         Ok::<_, std::io::Error>(fresh)
     };

@@ -19,7 +19,7 @@ use backstory_model::{
 };
 use backstory_sources::code::passages;
 use backstory_store::{
-    graph::{Change, Graph},
+    graph::{GraphChange, Graph},
     index::{Index, ThreadDocuments},
     ledger::StoredItem,
     lists::{Lists, TableDigest},
@@ -84,7 +84,7 @@ fn projects_with_returned_clone(resources: &Resources) -> Result<Vec<String>> {
 
 /// Whether documents of a project's files were left out because its clone was missing.
 fn lacks_file_documents(resources: &Resources, project: &str) -> Result<bool> {
-    Ok(resources.ledger().derived(project, FILES_WITHOUT_CLONE)?.is_some_and(|noted| noted == b"true"))
+    Ok(resources.ledger().aggregate(project, FILES_WITHOUT_CLONE)?.is_some_and(|noted| noted == b"true"))
 }
 
 /// Brings the graph and the lists up to the ledger. The caller keeps others from projecting.
@@ -173,7 +173,7 @@ fn load(resources: &Resources, graph: Option<&Graph>, lists: Option<&Lists>, num
     if end == 0 {
         return Ok(end);
     }
-    let mut graph_load = graph.map(Graph::load);
+    let mut graph_load = graph.map(Graph::begin_bulk_load);
     let mut lists_load = lists.map(Lists::load).transpose()?;
     let mut seq = 0;
     while seq < end {
@@ -261,10 +261,10 @@ fn items_mentioning_renumbered(
     for thread in stored.iter().filter_map(thread).filter(|thread| numbers.contains_project(&thread.project)) {
         let id = NodeId::Thread(thread);
         if *numbers.resolve(&id) == id {
-            concerned.extend(graph.mentioning(&id.with_other_thread_kind())?);
+            concerned.extend(graph.items_mentioning(&id.with_other_thread_kind())?);
         }
         if *numbers.resolve(&id.with_other_thread_kind()) == id.with_other_thread_kind() {
-            concerned.extend(graph.mentioning(&id)?);
+            concerned.extend(graph.items_mentioning(&id)?);
         }
     }
     let is_changed = |item: &StoredItem| stored.iter().any(|changed| changed.seq == item.seq);
@@ -275,12 +275,12 @@ fn items_mentioning_renumbered(
     Ok(found)
 }
 
-fn item_changes(resources: &Resources, stored: &[StoredItem]) -> Vec<Change> {
+fn item_changes(resources: &Resources, stored: &[StoredItem]) -> Vec<GraphChange> {
     stored.iter().map(|stored| item_change(resources, stored)).collect()
 }
 
 /// An item that cannot be read is in neither graph nor lists; it is put aside, so that it is asked for again.
-fn item_change(resources: &Resources, stored: &StoredItem) -> Change {
+fn item_change(resources: &Resources, stored: &StoredItem) -> GraphChange {
     let item = stored.payload.as_ref().and_then(|_| match parse_item(resources, stored) {
         Ok(item) => Some(item),
         Err(error) => {
@@ -292,7 +292,7 @@ fn item_change(resources: &Resources, stored: &StoredItem) -> Change {
         }
     });
     let (project, kind, key) = (stored.project.clone(), stored.kind, stored.key.clone());
-    Change { project, kind, key, confidential: stored.confidential, item }
+    GraphChange { project, kind, key, confidential: stored.confidential, item }
 }
 
 /// Brings an index up to the ledger.

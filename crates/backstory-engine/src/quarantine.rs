@@ -110,7 +110,7 @@ fn parse_failure(resources: &Resources, stored: &StoredItem) -> Option<NewQuaran
 pub(crate) fn quarantine_unreadable(resources: &Resources, stored: &[StoredItem]) -> Result<u64> {
     let faults: Vec<NewQuarantined> = stored.iter().filter_map(|stored| parse_failure(resources, stored)).collect();
     if !faults.is_empty() {
-        resources.ledger().put_aside(&faults, Timestamp::now())?;
+        resources.ledger().quarantine_items(&faults, Timestamp::now())?;
     }
     Ok(faults.len() as u64)
 }
@@ -130,7 +130,7 @@ pub(crate) async fn recheck_stored(resources: &Resources) -> Result<()> {
 
 fn look_at_all_stored(resources: &Resources) -> Result<u64> {
     let ledger = resources.ledger();
-    if ledger.parsers()? >= PARSER_VERSION {
+    if ledger.parser_version()? >= PARSER_VERSION {
         return Ok(0);
     }
     let mut found = 0;

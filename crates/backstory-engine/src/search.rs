@@ -27,7 +27,7 @@ mod understand;
 use std::{collections::HashMap, time::Instant};
 
 use backstory_model::{edge::Edge, filter::Filter, id::NodeId, score::Parts, terms::TermWeights, text::snippet};
-use backstory_store::index::{Coverage, DocumentFacts, Index, Projects, StoredDocument};
+use backstory_store::index::{Coverage, DocumentFacts, Index, ProjectScope, StoredDocument};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -221,21 +221,21 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
     let scope = load_scope(resources, &request).await?;
     warnings.extend(scope.iter().flat_map(|scope| scope.left_out.iter().cloned()));
     let index = resources.index();
-    let projects = Projects::of(&request.filter);
+    let projects = ProjectScope::of(&request.filter);
     let coverage = index.coverage_of(projects);
     let terms = || understood.terms.terms.iter().map(|term| term.id);
-    let (documents, frequencies) = index.frequencies(projects, terms());
+    let (documents, frequencies) = index.document_frequencies(projects, terms());
     let words = understood.terms.discriminating_words(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
     let within = scope.as_ref().map(|scope| &scope.filter);
     let mut found = retrieve_candidates(resources, &request, &words, within).await?;
     let weights = TermWeights::new(documents, &frequencies);
     // Text search weighs words by how rare they are in all that is visible.
-    let (documents, frequencies) = index.frequencies(Projects::All, terms());
+    let (documents, frequencies) = index.document_frequencies(ProjectScope::All, terms());
     let bound = TermWeights::new(documents, &frequencies).total();
     if scope.is_none() {
         drop_unknown(&mut found, &understood, &frequencies);
     }
-    let newest = index.newest().unwrap_or(Timestamp::UNIX_EPOCH);
+    let newest = index.newest_created_at().unwrap_or(Timestamp::UNIX_EPOCH);
     let scale = Scale { terms: &understood.terms, weights: &weights, bound, newest };
 
     let ids = match &scope {

@@ -6,7 +6,7 @@ use backstory_model::{
 };
 use backstory_sources::forge::ThreadList;
 use backstory_store::{
-    index::{Coverage, Projects},
+    index::{Coverage, ProjectScope},
     ledger::{Cursor, LedgerError, Run, Source, SyncFailure},
     lists::ListKind,
 };
@@ -169,7 +169,7 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
                 let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
                 let stored = ledger.item(&project, ItemKind::Project, "project")?.and_then(|item| item.payload);
                 let stored = stored.and_then(|json| serde_json::from_slice::<serde_json::Value>(&json).ok());
-                let coverage = index.coverage_of(Projects::Only(std::slice::from_ref(&project)));
+                let coverage = index.coverage_of(ProjectScope::Only(std::slice::from_ref(&project)));
                 Ok(Freshness {
                     documents: coverage.documents,
                     passages: coverage.passages,

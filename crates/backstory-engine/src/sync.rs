@@ -18,7 +18,7 @@ use backstory_sources::{
     forge::{Client, ThreadList},
     git::Cancel,
 };
-use backstory_store::ledger::{Changes, Ledger, Source, ErasureTarget, SyncFailure};
+use backstory_store::ledger::{IngestCounts, Ledger, Source, ErasureTarget, SyncFailure};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -159,7 +159,7 @@ impl SyncRequest {
 /// What a sync did.
 #[derive(Clone, Debug, Default)]
 struct Report {
-    changes: Changes,
+    changes: IngestCounts,
     refetched: u64,
     confidential: u64,
     gone: u64,

@@ -137,7 +137,7 @@ pub(crate) async fn receive_webhook(
     let caused_by = caused_by.map(|name| aliases.for_username(&name).map_or_else(|| name.clone(), str::to_owned));
     let delivery = Delivery { forge: sender, id: delivery, event, project, sender: caused_by };
     let received = if job.is_some() { Received::Queued } else { Received::Ignored };
-    let new = resources.with_ledger(move |ledger| ledger.receive(&delivery, job.as_slice(), now)).await?;
+    let new = resources.with_ledger(move |ledger| ledger.record_delivery(&delivery, job.as_slice(), now)).await?;
     resources.shared.work.waiting.notify_waiters();
     Ok(if new { received } else { Received::Known })
 }

@@ -24,7 +24,7 @@ mod snapshots;
 mod tokens;
 mod visibility;
 mod write;
-mod written;
+mod generated;
 
 use std::{
     fs::File,
@@ -50,15 +50,15 @@ pub use operations::{NewOperation, Operation, OperationFilter};
 pub use quarantine::{MAX_QUARANTINED, NewQuarantined, Quarantined, RetriedItem};
 pub use repositories::{BlameHead, BlameUpdate, Branches, ForgeAddress, RepositoryEntry, StoredBlame};
 pub use retired::Retired;
-pub use row::{Changes, Cursor, MAX_PAYLOAD, NewItem, Page, StoredItem};
+pub use row::{IngestCounts, Cursor, MAX_PAYLOAD, NewItem, IngestBatch, StoredItem};
 pub use runs::{Run, RunStatus};
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
 pub use tokens::{IssuedToken, NewToken, TokenHash};
 pub use visibility::ConfidentialCounts;
-pub use written::Written;
+pub use generated::GeneratedText;
 
 use crate::{
-    lack::MissingResource,
+    missing_resource::MissingResource,
     lists::{self, Lists},
 };
 
@@ -113,7 +113,7 @@ impl Ledger {
             // SQLite does not say why it could not open a file; the system does.
             LedgerError::Sqlite(error) => {
                 let why = File::open(path).err().map(|error| error.to_string()).unwrap_or_default();
-                match MissingResource::in_message(&why) {
+                match MissingResource::from_message(&why) {
                     Some(lack) => LedgerError::Lacking { lack, reason: format!("{error}: {why}") },
                     None => LedgerError::Sqlite(error),
                 }
@@ -126,7 +126,7 @@ impl Ledger {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn is_blank(path: &Path) -> io::Result<bool> {
+    pub fn is_empty_database(path: &Path) -> io::Result<bool> {
         let mut head = Vec::new();
         match File::open(path) {
             Ok(file) => file.take(HEADER).read_to_end(&mut head)?,
@@ -165,7 +165,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn id(&self) -> Result<String, LedgerError> {
-        if let Some(id) = self.derived("", ID)? {
+        if let Some(id) = self.aggregate("", ID)? {
             return Ok(String::from_utf8_lossy(&id).into_owned());
         }
         let id: String = self.lock().query_row("SELECT lower(hex(randomblob(16)))", [], |row| row.get(0))?;

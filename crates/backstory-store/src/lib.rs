@@ -7,7 +7,7 @@ pub mod generations;
 pub mod graph;
 pub mod guard;
 pub mod index;
-pub mod lack;
+pub mod missing_resource;
 pub mod ledger;
 mod ledger_error;
 pub mod lists;

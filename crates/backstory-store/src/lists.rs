@@ -95,7 +95,7 @@ pub use refs::{RefKind, RefOrder, RefQuery, RefKey};
 pub use select::{Cursor, Direction, End, MAX_COUNTED, MAX_PAGE, Page, PageRequest, TimeRange, Total};
 pub use threads::{ThreadFilter, ThreadOrder, ThreadQuery, ThreadRow};
 
-use crate::{graph::Change, ledger_error::LedgerError};
+use crate::{graph::GraphChange, ledger_error::LedgerError};
 use columns::to_i64;
 use select::{Reader, Selection};
 
@@ -128,7 +128,7 @@ impl Lists {
     ///
     /// # Errors
     /// The database cannot be written; nothing is applied.
-    pub fn apply(&self, changes: &[Change], seq: u64) -> Result<(), LedgerError> {
+    pub fn apply(&self, changes: &[GraphChange], seq: u64) -> Result<(), LedgerError> {
         let mut connection = self.connection.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut batch = batch::Batch::new(&tx);

@@ -326,7 +326,7 @@ fn embedded_documents(resources: &Resources, place: &Place, documents: &[Documen
         return HashSet::new();
     }
     let ids: Vec<&str> = documents.iter().map(|document| document.id.as_str()).collect();
-    let passages = resources.index().compare(&[], &QueryTerms::of(""), &ids);
+    let passages = resources.index().score_passages(&[], &QueryTerms::of(""), &ids);
     passages.into_iter().map(|passage| passage.document).collect()
 }
 

@@ -9,7 +9,7 @@ use backstory_model::{
 };
 use backstory_store::{
     ledger::{StoredItem, ErasureTarget},
-    scan::Pieces,
+    scan::Needles,
 };
 use serde_json::Value;
 
@@ -131,7 +131,7 @@ pub(crate) fn people_referenced_only_by(
         if item.kind == ItemKind::Person || is_gone(item) {
             return;
         }
-        let found = pieces.within(item.payload.as_deref().unwrap_or_default());
+        let found = pieces.matching_needles(item.payload.as_deref().unwrap_or_default());
         // Only a whole string is a name.
         if found.iter().any(|place| !kept.contains(named[*place].as_str())) {
             let known = |text: &str| named.binary_search_by(|name| name.as_str().cmp(text)).ok();
@@ -176,14 +176,14 @@ fn each_file(resources: &Resources, subject: &ErasureTarget, mut show: impl FnMu
 /// Where else pieces are.
 #[derive(Default)]
 struct Found {
-    pieces: Pieces,
+    pieces: Needles,
     elsewhere: BTreeSet<usize>,
     items: BTreeSet<String>,
 }
 
 impl Found {
     fn look(&mut self, item: impl FnOnce() -> String, bytes: &[u8]) {
-        let places = self.pieces.within(bytes);
+        let places = self.pieces.matching_needles(bytes);
         if !places.is_empty() {
             self.items.insert(item());
             self.elsewhere.extend(places);
@@ -192,8 +192,8 @@ impl Found {
 }
 
 /// Pieces, made ready to be looked for.
-pub(super) fn prepare_probes(pieces: &[String]) -> Result<Pieces> {
-    Pieces::new(pieces.iter().map(String::as_str))
+pub(super) fn prepare_probes(pieces: &[String]) -> Result<Needles> {
+    Needles::new(pieces.iter().map(String::as_str))
         .map_err(|error| Error::internal(format!("pieces of text cannot be looked for: {error}")))
 }
 

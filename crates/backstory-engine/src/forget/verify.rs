@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use backstory_store::{
     graph::Graph,
     ledger::ErasureTarget,
-    scan::{Pieces, ScanReport},
+    scan::{Needles, ScanReport},
 };
 
 use super::subject::{TextProbes, prepare_probes};
@@ -61,7 +61,7 @@ pub(super) async fn verify_forgotten(
 }
 
 /// Looks for pieces in the ledger, the graph and the files.
-pub(super) fn scan_all_stores(resources: &Resources, pieces: &Pieces, mut found: Verification) -> Result<Verification> {
+pub(super) fn scan_all_stores(resources: &Resources, pieces: &Needles, mut found: Verification) -> Result<Verification> {
     let mut holder = None;
     resources.ledger().for_each_text(|table, text| {
         holder = pieces.is_in(text).then_some(table);
@@ -93,7 +93,7 @@ fn is_of_clone(resources: &Resources, directory: &Path) -> bool {
 }
 
 /// How many statements of a graph were looked at, and whether the last one has a piece.
-fn statements_without(pieces: &Pieces, graph: &Graph) -> Result<(u64, bool)> {
+fn statements_without(pieces: &Needles, graph: &Graph) -> Result<(u64, bool)> {
     let mut count = 0;
     for statement in graph.statements() {
         count += 1;

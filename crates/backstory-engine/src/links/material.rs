@@ -224,7 +224,7 @@ fn stated_pairs(
     let own = issue_ids(resources, project)?;
     let mut stated = StatedLinks::default();
     for edge in [Edge::Closes, Edge::Fixes, Edge::RelatesTo, Edge::References] {
-        for (from, to) in graph.stated(edge)? {
+        for (from, to) in graph.stated_edges(edge)? {
             let (from, to) = (whole(from), whole(to));
             let (change, issue) = if is_change(&from) { (from, to) } else { (to, from) };
             let NodeId::Thread(issue) = issue else { continue };

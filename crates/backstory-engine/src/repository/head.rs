@@ -18,7 +18,7 @@ use backstory_sources::{
     code::{Limits, LinkKind, analyze, left_out_by_path, resolve, select},
     git::objects::{Listing, ObjectError, Objects, TreeFile},
 };
-use backstory_store::ledger::Page;
+use backstory_store::ledger::IngestBatch;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -69,7 +69,7 @@ pub(super) fn update_head_files(
     sync.reporter.phase(format!("{} files", sync.project), Some(changed.len() as u64));
     for batch in changed.chunks(BATCH) {
         let read = read_files(sync, &objects, batch, times)?;
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
         for file in read {
             let thread = thread_key(sync.project, &NodeId::file(sync.project, file.path.as_str()));
             page.items.push(sync.item(ItemKind::File, file.path.as_str().to_owned(), Some(thread), None, &file));
@@ -161,7 +161,7 @@ pub(super) fn update_head_links(sync: &mut RepositorySync<'_>) -> Result<()> {
                 .collect();
         }
     }
-    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
     for (path, links) in &found {
         page.items.push(sync.item(ItemKind::FileLinks, path.clone(), None, None, links));
     }

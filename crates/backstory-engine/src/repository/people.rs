@@ -12,7 +12,7 @@ use backstory_model::{
     visibility::Visibility,
 };
 use backstory_sources::git::mailmap;
-use backstory_store::ledger::{NewItem, Page, RepositoryEntry, StoredItem};
+use backstory_store::ledger::{NewItem, IngestBatch, RepositoryEntry, StoredItem};
 use jiff::Timestamp;
 
 use super::lock_repositories;
@@ -42,7 +42,7 @@ pub(super) fn add_identities(resources: &Resources, project: &str, found: BTreeS
         };
         names.entry(identity_key(&name, &email)).or_default().insert(name);
     }
-    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
     for (key, mut names) in names {
         let known = resources.ledger().item(project, ItemKind::Identity, &key)?.as_ref().and_then(identity);
         if let Some(known) = &known {
@@ -62,7 +62,7 @@ pub(super) fn note_possible_orphans(resources: &Resources) -> Result<()> {
 
 /// Forgets those that were noted, once every repository was read.
 pub(crate) fn delete_noted_identities(resources: &Resources) -> Result<()> {
-    if resources.ledger().derived("", LEFT)?.is_none_or(|noted| noted != b"true") {
+    if resources.ledger().aggregate("", LEFT)?.is_none_or(|noted| noted != b"true") {
         return Ok(());
     }
     let _nobody_reads = lock_repositories(resources);
@@ -82,7 +82,7 @@ pub(crate) fn rebuild_identities(resources: &Resources) -> Result<()> {
             }
         }
     }
-    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
     let mut gone = Vec::new();
     for stored in resources.ledger().items_of_kind(ItemKind::Identity)? {
         let known = identity(&stored);
@@ -204,7 +204,7 @@ fn link_people_of(resources: &Resources, project: &str) -> Result<()> {
             smallest.entry(&person.id).and_modify(|key| *key = (*key).min(&of.key)).or_insert(&of.key);
         }
     }
-    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
     for of in &known {
         let person = identities_of(of).first().and_then(|identity| people.find(identity));
         let same_as = person.and_then(|person| match &person.username {
@@ -279,7 +279,7 @@ pub(crate) fn move_people_to_projects(resources: &Resources) -> Result<()> {
             });
         }
     })?;
-    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
     for ((project, username), is_public) in mentions {
         let profile = &profiles[&username];
         page.items.push(NewItem {

@@ -19,7 +19,7 @@ use backstory_sources::git::{
     history::{HistoryOptions, CommitSelection, history},
     refs::{self, Refs},
 };
-use backstory_store::ledger::{Branches, Page, RepositoryEntry, ErasureTarget};
+use backstory_store::ledger::{Branches, IngestBatch, RepositoryEntry, ErasureTarget};
 use jiff::Timestamp;
 
 use super::{
@@ -171,7 +171,7 @@ impl RepositorySync<'_> {
 
     fn put_repository(&mut self, repository: &Repository) -> Result<()> {
         let item = self.item(ItemKind::Repository, REPOSITORY.to_owned(), None, None, repository);
-        self.ingest(&Page { items: vec![item], fetched_at: Timestamp::now(), ..Page::default() })?;
+        self.ingest(&IngestBatch { items: vec![item], fetched_at: Timestamp::now(), ..IngestBatch::default() })?;
         evict_repository_record(self.resources, self.project);
         Ok(())
     }
@@ -291,7 +291,7 @@ impl RepositorySync<'_> {
         let context = ReferenceContext { forge: repository.forge, project: self.project, forge_url: &repository.forge_url };
         let count = commits.len() as u64;
         let entities = outlines.changes(&objects, &commits, self.threads)?;
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
         for (commit, entities) in commits.into_iter().zip(entities) {
             let texts = abbreviated(&commit.message, context).into_iter();
             let named: AbbreviatedShas = texts.map(|text| (text.clone(), resolve(&text, names))).collect();
@@ -320,7 +320,7 @@ impl RepositorySync<'_> {
             .collect();
         changed.sort_by_key(|merge| merge.sha);
         for batch in changed.chunks(SMALL_BATCH) {
-            let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+            let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
             for merge in batch {
                 page.items.push(self.item(ItemKind::Merge, merge.sha.to_string(), None, None, merge));
             }
@@ -336,7 +336,7 @@ impl RepositorySync<'_> {
         counted: &CommitRange<'_>,
         all: &mut dyn FnMut() -> Result<Vec<CommitSummary>>,
     ) -> Result<()> {
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
         for name in [co_change::FILES, co_change::ENTITIES] {
             let pairs = co_changes(self.resources, self.project, name, counted, all)?;
             page.items.push(self.item(ItemKind::CoChange, name.to_owned(), None, None, &pairs));
@@ -345,7 +345,7 @@ impl RepositorySync<'_> {
     }
 
     fn branches(&mut self, tips: &Tips, default: &str) -> Result<()> {
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
         for (name, tip) in tips {
             let branch = backstory_model::commit::Branch { name: RepoPath::from_escaped(name), tip: *tip };
             let branch = IndexedBranch { branch, default: name == default };
@@ -358,7 +358,7 @@ impl RepositorySync<'_> {
 
     fn tags(&mut self, refs: &Refs) -> Result<()> {
         for batch in refs.tags.chunks(SMALL_BATCH) {
-            let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+            let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
             for tag in batch {
                 page.items.push(self.item(ItemKind::Tag, tag.name.as_str().to_owned(), None, None, tag));
             }

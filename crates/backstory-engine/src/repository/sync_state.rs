@@ -101,7 +101,7 @@ pub(super) fn finish_sync(resources: &Resources, project: &str, basis: Checkpoin
 }
 
 fn load_standing(resources: &Resources, project: &str) -> Result<Standing> {
-    let stored = resources.ledger().derived(project, NAME)?;
+    let stored = resources.ledger().aggregate(project, NAME)?;
     // What cannot be read is as if nothing had been done.
     Ok(stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
 }

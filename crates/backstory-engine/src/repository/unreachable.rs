@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use backstory_model::{commit::Sha, entity::ItemKind};
 use backstory_sources::git::graph::CommitGraph;
-use backstory_store::ledger::Page;
+use backstory_store::ledger::IngestBatch;
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -57,7 +57,7 @@ pub(super) fn mark_unreachable(
     }
     let looked_at: Vec<Sha> = looked_at.into_iter().collect();
     for batch in looked_at.chunks(BATCH) {
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
         for commit in batch {
             let Some(mut record) = commit_record(sync.resources, sync.project, &commit.to_string())? else {
                 continue;

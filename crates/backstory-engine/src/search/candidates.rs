@@ -39,7 +39,7 @@ const CODE_ALONE: usize = 120;
 /// What the legs found, the best first.
 pub(super) struct Found {
     pub(super) mode: Mode,
-    pub(super) words: Vec<index::Hit>,
+    pub(super) words: Vec<index::TextHit>,
     pub(super) passages: Vec<VectorHit>,
     /// Vector of the query; empty if it was not asked for or could not be had.
     pub(super) vector: Vec<f32>,
@@ -70,7 +70,7 @@ pub(super) async fn retrieve_candidates(
             None => lexical_filters(&request.filter),
         };
         async move {
-            let searches = filters.iter().map(|(filter, limit)| index.lexical(&words, filter, *limit));
+            let searches = filters.iter().map(|(filter, limit)| index.search_text(&words, filter, *limit));
             let found = try_join_all(searches).await?;
             let is_cut = found.iter().zip(&filters).any(|(hits, (_, limit))| hits.len() >= *limit);
             Ok::<_, IndexError>((found.concat(), is_cut))
@@ -83,7 +83,7 @@ pub(super) async fn retrieve_candidates(
         match resources.embedder().embed_query(&request.query).await {
             Ok(vector) if within.is_some() => Ok(Ok((vector, vec![]))),
             Ok(vector) => {
-                let hits = index.semantic(&vector, &candidate_filter(&request.filter), SEMANTIC_CANDIDATES).await;
+                let hits = index.search_vectors(&vector, &candidate_filter(&request.filter), SEMANTIC_CANDIDATES).await;
                 hits.map(|hits| Ok((vector, hits)))
             }
             Err(error) => Ok(Err(error)),
@@ -116,7 +116,7 @@ pub(super) async fn score_passages(
 ) -> Result<Vec<ScoredPassage>> {
     let index = resources.index();
     let asked: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let passages = index.compare(vector, scale.terms, &asked);
+    let passages = index.score_passages(vector, scale.terms, &asked);
     let mut measured: Vec<ScoredPassage> = passages.into_iter().map(|passage| scale.passage(passage)).collect();
     let embedded: BTreeSet<&str> = measured.iter().map(|passage| passage.document.as_str()).collect();
     let others: Vec<String> = ids.iter().filter(|id| !embedded.contains(id.as_str())).cloned().collect();

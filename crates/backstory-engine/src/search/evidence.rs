@@ -103,7 +103,7 @@ impl Scale<'_> {
     }
 
     /// BM25 scores as shares of the largest that there could be.
-    pub(super) fn lexical(&self, hits: &[index::Hit]) -> HashMap<String, f32> {
+    pub(super) fn lexical(&self, hits: &[index::TextHit]) -> HashMap<String, f32> {
         let bound = (self.bound * BM25_BOUND).max(f32::MIN_POSITIVE);
         hits.iter().map(|hit| (hit.document.clone(), (hit.score / bound).clamp(0.0, 1.0))).collect()
     }

@@ -7,7 +7,7 @@ use backstory_model::{
     filter::{Filter, is_same_name},
     text::truncate_echo,
 };
-use backstory_store::index::{Named, Projects};
+use backstory_store::index::{Named, ProjectScope};
 
 use crate::{
     error::{Error, Result, message},
@@ -41,7 +41,7 @@ pub(crate) async fn expand_author_names(resources: &Resources, filter: &mut Filt
 fn resolve_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>, Vec<String>)> {
     let index = resources.index();
     let known = |what: Named, names: &[String]| {
-        if names.is_empty() { BTreeSet::new() } else { index.known(what, Projects::of(filter)) }
+        if names.is_empty() { BTreeSet::new() } else { index.known_names(what, ProjectScope::of(filter)) }
     };
     let (people, labels) = (known(Named::Author, &filter.authors), known(Named::Label, &filter.labels));
     let (mut authors, mut absent) = (Vec::new(), Vec::new());

@@ -52,7 +52,7 @@ pub(super) async fn chunks_of(resources: &Resources, query: &str, hits: &[Hit]) 
         .blocking(move |resources| {
             let index = resources.index();
             let ids: Vec<&str> = documents.iter().map(|document| document.id.as_str()).collect();
-            let passages = index.compare(&[], &QueryTerms::of(""), &ids);
+            let passages = index.score_passages(&[], &QueryTerms::of(""), &ids);
             let embedded: HashSet<String> = passages.into_iter().map(|passage| passage.document).collect();
             let mut heads: HashMap<String, Option<Sha>> = HashMap::new();
             let mut chunks = Vec::with_capacity(documents.len());

@@ -1,7 +1,7 @@
 //! Deletes what a forge does not list any more.
 //!
 //! An unlisted item is gone unless it was fetched after the reading of the list started. The items that mention it
-//! (`Graph::mentioning`) are fetched again, since a forge does not say that they changed.
+//! (`Graph::items_mentioning`) are fetched again, since a forge does not say that they changed.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -74,7 +74,7 @@ impl ProjectSync<'_> {
                     gone.extend(items.into_iter().map(|item| (item.project, item.kind, item.key)));
                     let Some((kind, iid)) = number(&key) else { continue };
                     let id = ThreadId { project: project.clone(), kind, iid };
-                    stale_referrers.extend(graph.mentioning(&NodeId::Thread(id))?);
+                    stale_referrers.extend(graph.items_mentioning(&NodeId::Thread(id))?);
                 }
             }
             let count = ledger.tombstone(&gone, Timestamp::now())?;

@@ -5,7 +5,7 @@ use backstory_sources::{
     forge::{self, ThreadDetails, Origin, Payload, UnreadableItem},
     redact::Redactor,
 };
-use backstory_store::ledger::{MAX_PAYLOAD, NewItem, NewQuarantined, Page, RetriedItem};
+use backstory_store::ledger::{MAX_PAYLOAD, NewItem, NewQuarantined, IngestBatch, RetriedItem};
 
 use super::number;
 use crate::error::Result;
@@ -14,11 +14,11 @@ use crate::error::Result;
 pub(super) struct BatchBuilder<'a> {
     redactor: &'a Redactor,
     origin: &'a Origin,
-    pub(super) page: Page,
+    pub(super) page: IngestBatch,
 }
 
 impl<'a> BatchBuilder<'a> {
-    pub(super) fn new(redactor: &'a Redactor, origin: &'a Origin, page: Page) -> Self {
+    pub(super) fn new(redactor: &'a Redactor, origin: &'a Origin, page: IngestBatch) -> Self {
         Self { redactor, origin, page }
     }
 

@@ -14,7 +14,7 @@ use backstory_sources::forge::{
     Client, ThreadDetails, ForgeError, ThreadList, MAX_CONCURRENT_THREAD, MAX_LIST, PageStart, ThreadListing, ThreadsPage,
     UnreadableItem,
 };
-use backstory_store::ledger::{Cursor, Ledger, NewQuarantined, Page, Retired, StoredItem};
+use backstory_store::ledger::{Cursor, Ledger, NewQuarantined, IngestBatch, Retired, StoredItem};
 use futures::{
     FutureExt, StreamExt,
     stream::{self, BoxStream},
@@ -453,7 +453,7 @@ impl<'a> ProjectSync<'a> {
         let write = move |resources: &Resources| {
             let origin = load_origin(resources, &project)?;
             let ledger = resources.ledger();
-            let page = Page { fetched_at, cursor, ..Page::default() };
+            let page = IngestBatch { fetched_at, cursor, ..IngestBatch::default() };
             let mut intake = BatchBuilder::new(resources.redactor(), &origin, page);
             for details in step.details {
                 intake.thread(details, |kind, key| Ok(ledger.item(&project, kind, key)?.is_some()))?;

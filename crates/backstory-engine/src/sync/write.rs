@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use backstory_model::entity::ItemKind;
 use backstory_sources::forge::{self, ParsedList, Payload, UnreadableItem};
-use backstory_store::ledger::{Changes, Page, RetriedItem};
+use backstory_store::ledger::{IngestCounts, IngestBatch, RetriedItem};
 use jiff::Timestamp;
 
 use super::intake::BatchBuilder;
@@ -21,7 +21,7 @@ pub(super) const OF_PROJECT: [ItemKind; 4] =
 
 /// What a step wrote.
 pub(super) struct Committed {
-    pub(super) changes: Changes,
+    pub(super) changes: IngestCounts,
     pub(super) put_aside: Vec<(ItemKind, String)>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn ingest_project(
         }
     };
     let retried = OF_PROJECT.map(|kind| RetriedItem::Kind(project.to_owned(), kind)).to_vec();
-    let page = Page { fetched_at: now, retried, ..Page::default() };
+    let page = IngestBatch { fetched_at: now, retried, ..IngestBatch::default() };
     let mut intake = BatchBuilder::new(resources.redactor(), &origin, page);
     match own {
         Ok(own) => {

@@ -155,7 +155,7 @@ impl Graph {
     ///
     /// # Errors
     /// The store refused.
-    pub fn stated(&self, edge: Edge) -> Result<Vec<(NodeId, NodeId)>, GraphError> {
+    pub fn stated_edges(&self, edge: Edge) -> Result<Vec<(NodeId, NodeId)>, GraphError> {
         self.guarded(|| {
             let predicate = NamedNode::new_unchecked(edge.iri());
             let (mut found, is_restricted) = (Vec::new(), self.hides_anything()?);

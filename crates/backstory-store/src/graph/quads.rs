@@ -43,7 +43,7 @@ pub(super) struct TextSyntax<'a> {
 /// call by number is what has that number. Of a confidential one each node that is its own says so.
 pub(super) fn item_quads(item: &Item, graph: &str, texts: TextSyntax<'_>, confidential: bool) -> Vec<Quad> {
     let TextSyntax { numbers, trackers } = texts;
-    let mut facts = Facts { graph: NamedNode::new_unchecked(graph).into(), quads: Vec::new(), numbers, trackers };
+    let mut facts = QuadBuilder { graph: NamedNode::new_unchecked(graph).into(), quads: Vec::new(), numbers, trackers };
     match item {
         Item::Project(project) => facts.project(project),
         Item::Person(person) => facts.person(person),
@@ -70,14 +70,14 @@ pub(super) fn node(id: &NodeId) -> NamedNode {
     NamedNode::new_unchecked(id.iri())
 }
 
-struct Facts<'a> {
+struct QuadBuilder<'a> {
     graph: GraphName,
     quads: Vec<Quad>,
     numbers: &'a SharedNumbers,
     trackers: &'a Trackers,
 }
 
-impl Facts<'_> {
+impl QuadBuilder<'_> {
     fn add(&mut self, subject: &NodeId, predicate: String, object: impl Into<Term>) {
         let predicate = NamedNode::new_unchecked(predicate);
         self.quads.push(Quad::new(node(subject), predicate, object, self.graph.clone()));

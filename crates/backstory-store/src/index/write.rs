@@ -106,7 +106,7 @@ impl Index {
 
         let without_text = gone.iter().copied().chain(other_text.iter().map(|row| row.id.as_str()));
         self.delete_passages(&without_text.collect::<Vec<_>>()).await?;
-        self.follow(&same_text).await?;
+        self.update_filter_columns(&same_text).await?;
         delete_where(&self.shared.documents, ID, &gone).await?;
         if !changed.is_empty() {
             upsert(&self.shared.documents, documents_batch(&changed)?).await?;
@@ -194,7 +194,7 @@ impl Index {
     }
 
     /// Gives the passages of documents the columns that filters look at.
-    async fn follow(&self, rows: &[&DocumentRow]) -> Result<(), IndexError> {
+    async fn update_filter_columns(&self, rows: &[&DocumentRow]) -> Result<(), IndexError> {
         let table = self.passages().table;
         for rows in rows.chunks(VALUES_PER_QUERY) {
             let filterable: HashMap<&str, &Filterable> =

@@ -255,7 +255,7 @@ fn without_forgotten(
     messages: &[NewMessage],
     aliases: &Aliases,
 ) -> Result<Vec<NewMessage>, LedgerError> {
-    let (subjects, mut kept) = (forgotten::listed(tx)?, messages.to_vec());
+    let (subjects, mut kept) = (forgotten::forgotten_targets(tx)?, messages.to_vec());
     for at in 0..kept.len() {
         let Some(json) = &kept[at].answer else { continue };
         let mut answer: Value = serde_json::from_slice(json).unwrap_or_default();

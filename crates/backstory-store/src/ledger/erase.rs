@@ -10,7 +10,7 @@ use rusqlite::{Transaction, TransactionBehavior, params};
 
 use super::{
     Ledger, LedgerError, chats,
-    forgotten::{AuditAction, ErasureTarget, list, record},
+    forgotten::{AuditAction, ErasureTarget, add_to_list, record},
     operations, quarantine,
     repositories::drop_repository,
     retired,
@@ -58,7 +58,7 @@ impl Ledger {
         // What is deleted is overwritten; `compact` ends that.
         connection.pragma_update(None, "secure_delete", "ON")?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        list(&tx, subject, reason, at)?;
+        add_to_list(&tx, subject, reason, at)?;
         let name = subject.to_string();
         let audit = record(&tx, &self.actor, AuditAction::Forget, (subject.kind(), &name), reason, at)?;
         let mut erased = Erased { audit, ..Erased::default() };
@@ -74,12 +74,12 @@ impl Ledger {
         for key in people {
             erased.people += u64::from(tombstone(&tx, subject.project(), ItemKind::Person, key, at)?);
         }
-        retired::forget(&tx, subject.project(), subject.thread().as_deref())?;
-        quarantine::forget(&tx, subject)?;
+        retired::clear_retired(&tx, subject.project(), subject.thread().as_deref())?;
+        quarantine::delete_for_subject(&tx, subject)?;
         erased.written = delete_written(&tx, subject)?;
         erased.messages = chats::remove_answers(&tx, subject)?;
         operations::forget(&tx, Some(subject))?;
-        erased.recorded = snapshots::leave_out(&tx, subject)?;
+        erased.recorded = snapshots::erase_from_snapshots(&tx, subject)?;
         match subject {
             ErasureTarget::Thread(thread) => {
                 let of = params![thread.project, thread.local_reference()];

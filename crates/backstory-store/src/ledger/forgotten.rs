@@ -159,7 +159,7 @@ impl Ledger {
         if !self.allows_project(subject.project()) {
             return Ok(false);
         }
-        is_listed(&self.lock(), subject.kind(), &subject.to_string())
+        is_on_list(&self.lock(), subject.kind(), &subject.to_string())
     }
 
     /// Keys of a project's issues and merge requests that are not to be taken in, as `#12` and `!7`.
@@ -209,7 +209,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn end_forget(&self, audit: i64, counts: &Value, verified: Option<bool>) -> Result<(), LedgerError> {
+    pub fn finish_erasure(&self, audit: i64, counts: &Value, verified: Option<bool>) -> Result<(), LedgerError> {
         self.lock().execute(
             "UPDATE audit SET counts = ?2, verified = COALESCE(?3, (
                 SELECT NULLIF(earlier.verified, 1) FROM audit AS earlier
@@ -233,7 +233,7 @@ impl Ledger {
         }
         let connection = self.lock();
         let name = subject.to_string();
-        if !is_listed(&connection, subject.kind(), &name)? {
+        if !is_on_list(&connection, subject.kind(), &name)? {
             return Ok(None);
         }
         let mut statement = connection
@@ -325,7 +325,7 @@ const IS_OF_VISIBLE_PROJECT: &str = "(?4 IS NULL OR EXISTS (SELECT 1 FROM json_e
 const ENTRY: &str = "id, at, action, kind, subject, reason, counts, verified, actor";
 
 /// Puts something on the list; what was said first stays.
-pub(super) fn list(
+pub(super) fn add_to_list(
     tx: &Transaction<'_>,
     subject: &ErasureTarget,
     reason: Option<&str>,
@@ -363,7 +363,7 @@ pub(super) fn record(
 }
 
 /// The issues, merge requests and projects that are on the list.
-pub(super) fn listed(connection: &Connection) -> Result<Vec<ErasureTarget>, LedgerError> {
+pub(super) fn forgotten_targets(connection: &Connection) -> Result<Vec<ErasureTarget>, LedgerError> {
     let mut statement = connection.prepare_cached("SELECT kind, subject FROM forgotten WHERE kind <> 'person'")?;
     let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
     let rows: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
@@ -375,7 +375,7 @@ pub(super) fn listed(connection: &Connection) -> Result<Vec<ErasureTarget>, Ledg
     Ok(rows.into_iter().filter_map(subject).collect())
 }
 
-pub(super) fn is_listed(connection: &Connection, kind: ForgottenKind, subject: &str) -> Result<bool, LedgerError> {
+pub(super) fn is_on_list(connection: &Connection, kind: ForgottenKind, subject: &str) -> Result<bool, LedgerError> {
     let mut statement = connection.prepare_cached("SELECT 1 FROM forgotten WHERE kind = ?1 AND subject = ?2")?;
     Ok(statement.query_row(params![kind.as_str(), subject], |_| Ok(())).optional()?.is_some())
 }
@@ -383,11 +383,11 @@ pub(super) fn is_listed(connection: &Connection, kind: ForgottenKind, subject: &
 // The schema lets no other names in.
 /// Whether an item must not be ingested: its issue or merge request, or its project, was forgotten.
 pub(super) fn is_blocked(connection: &Connection, project: &str, thread: Option<&str>) -> Result<bool, LedgerError> {
-    if is_listed(connection, ForgottenKind::Project, project)? {
+    if is_on_list(connection, ForgottenKind::Project, project)? {
         return Ok(true);
     }
     match thread {
-        Some(thread) => is_listed(connection, ForgottenKind::Thread, &format!("{project}{thread}")),
+        Some(thread) => is_on_list(connection, ForgottenKind::Thread, &format!("{project}{thread}")),
         None => Ok(false),
     }
 }

@@ -350,7 +350,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn derived(&self, project: &str, name: &str) -> Result<Option<Vec<u8>>, LedgerError> {
+    pub fn aggregate(&self, project: &str, name: &str) -> Result<Option<Vec<u8>>, LedgerError> {
         if !self.allows_project(project) {
             return Ok(None);
         }

@@ -12,7 +12,7 @@ use backstory_model::{
 use rusqlite::{Row, params};
 
 use super::{batch::Batch, commits, threads};
-use crate::{graph::Change, ledger_error::LedgerError};
+use crate::{graph::GraphChange, ledger_error::LedgerError};
 
 /// What closes what within a project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ impl Batch<'_> {
     /// Replaces what an item states to close or to be closed.
     pub(super) fn replace_closings(
         &mut self,
-        change: &Change,
+        change: &GraphChange,
         closings: &BTreeSet<Closing>,
     ) -> Result<(), LedgerError> {
         let item = [change.project.as_str(), change.kind.as_str(), &change.key];

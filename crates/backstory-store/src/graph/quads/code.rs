@@ -14,9 +14,9 @@ use backstory_model::{
 };
 use oxigraph::model::{Literal, NamedNode, NamedOrBlankNode, Quad, vocab::xsd};
 
-use super::{DCTERMS, Facts};
+use super::{DCTERMS, QuadBuilder};
 
-impl Facts<'_> {
+impl QuadBuilder<'_> {
     pub(super) fn repository(&mut self, of: &RepositoryRecord) {
         let project = &of.project;
         match &of.record {
@@ -89,7 +89,7 @@ impl Facts<'_> {
             self.flag(&id, "rewritten", true);
         }
         self.secrets(&id, &commit.secret_counts());
-        self.said(of, record, &id);
+        self.add_message_facts(of, record, &id);
         // What a merge changes against its first parent are the commits that it brought.
         if commit.is_merge() {
             return;
@@ -113,7 +113,7 @@ impl Facts<'_> {
     }
 
     /// What the message says.
-    fn said(&mut self, of: &RepositoryRecord, record: &CommitRecord, id: &NodeId) {
+    fn add_message_facts(&mut self, of: &RepositoryRecord, record: &CommitRecord, id: &NodeId) {
         let project = &of.project;
         let findings = message::parse_facts(&record.commit.message, of.context());
         let whole = |project: &str, sha: &str| {

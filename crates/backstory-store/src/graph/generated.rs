@@ -123,7 +123,7 @@ impl Graph {
     /// Nothing is replaced.
     pub fn replace_generated(&self, facts: &[GeneratedFact], basis: &str) -> Result<u64, GraphError> {
         self.guarded(|| {
-            let wrong = self.wrong_written(facts)?;
+            let wrong = self.mismatched_generated(facts)?;
             self.writable()?;
             let mut tx = self.store.start_transaction()?;
             for graph in &wrong {
@@ -132,7 +132,7 @@ impl Graph {
             for fact in facts.iter().filter(|fact| wrong.contains(&fact.graph())) {
                 tx.extend(fact.statements().iter());
             }
-            if let Some(old) = self.written_basis()? {
+            if let Some(old) = self.generated_input_digest()? {
                 tx.remove(&basis_quad(&old));
             }
             tx.insert(&basis_quad(basis));
@@ -145,7 +145,7 @@ impl Graph {
     ///
     /// # Errors
     /// The store refused.
-    pub fn wrong_written(&self, facts: &[GeneratedFact]) -> Result<BTreeSet<String>, GraphError> {
+    pub fn mismatched_generated(&self, facts: &[GeneratedFact]) -> Result<BTreeSet<String>, GraphError> {
         self.guarded(|| {
             // Those that are wanted by no fact are wrong too.
             let mut wrong = self.written_graphs()?;
@@ -170,7 +170,7 @@ impl Graph {
     ///
     /// # Errors
     /// The store refused.
-    pub fn written_basis(&self) -> Result<Option<String>, GraphError> {
+    pub fn generated_input_digest(&self) -> Result<Option<String>, GraphError> {
         self.guarded(|| {
             let (meta, predicate) = (NamedNode::new_unchecked(META_GRAPH), property("writtenFrom"));
             let found = self.store.quads_for_pattern(Some(meta.as_ref().into()), Some(predicate.as_ref()), None, None);
