@@ -263,7 +263,7 @@ pub(crate) async fn send_message(
                 ranking: None,
             };
             let answer = ask_streaming(resources, request, telling).await?;
-            let shown = shown(&answer);
+            let shown = format_answer(&answer);
             (answer, shown)
         }
     };
@@ -365,7 +365,7 @@ fn full(chat: i64) -> Error {
 }
 
 /// An answer as plain text, with its sources.
-pub fn shown(answer: &Answer) -> String {
+pub fn format_answer(answer: &Answer) -> String {
     let mut text = String::new();
     if let Some(refusal) = &answer.refusal {
         text.push_str(&refusal.sentence);

@@ -3,9 +3,9 @@
 //! Questions are asked some at a time. Metrics, intervals, bounds and drift are arithmetic over the ranks and belong to
 //! `model::eval`.
 
-mod linked;
+mod by_links;
 mod pairs;
-mod ranked;
+mod by_search;
 mod sources;
 
 use std::{
@@ -29,8 +29,8 @@ use crate::{
     status::index_coverage,
     use_case::{UseCase, Weight},
 };
-use linked::retrieve_by_links;
-use ranked::{Found, retrieve_by_search};
+use by_links::retrieve_by_links;
+use by_search::{Found, retrieve_by_search};
 use sources::{find_sources, missing_sources};
 
 pub use self::pairs::PairRequest;

@@ -122,7 +122,7 @@ impl UseCase for AuditRequest {
 /// # Errors
 /// The reference names nothing that is known, or a project that the configuration names; or something is at work.
 async fn start_forget(resources: &Resources, reference: &str, reason: Option<String>) -> Result<Task> {
-    let reason = checked(reason)?;
+    let reason = validate_reason(reason)?;
     let target = resolve_target(resources, reference).await?;
     check_reach(resources, &target)?;
     let target = check_target(resources, target).await?;
@@ -140,7 +140,7 @@ async fn start_forget(resources: &Resources, reference: &str, reason: Option<Str
 /// # Errors
 /// It is not on the list.
 async fn undo_forget(resources: &Resources, reference: &str, reason: Option<String>) -> Result<AuditEntry> {
-    let reason = checked(reason)?;
+    let reason = validate_reason(reason)?;
     let target = resolve_target(resources, reference).await?;
     check_reach(resources, &target)?;
     let is_person = matches!(target, Target::Person(_));
@@ -196,7 +196,7 @@ async fn forget_subject(
     let removed = describe_removed(resources, &erased, before).await?;
     reporter.phase("looking whether anything is left", None);
     let found = verify_forgotten(resources, &subject, &texts).await?;
-    let told = told(&subject, &removed, &texts, &found);
+    let told = erasure_report(&subject, &removed, &texts, &found);
     let is_telling = !texts.pieces.is_empty();
     end_forget(resources, &subject.to_string(), erased.audit, removed, &found, is_telling).await?;
     Ok(told)
@@ -388,7 +388,7 @@ enum ValidatedTarget {
     Person(PersonNames),
 }
 
-fn checked(reason: Option<String>) -> Result<Option<String>> {
+fn validate_reason(reason: Option<String>) -> Result<Option<String>> {
     let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
     match reason {
         Some(reason) if reason.chars().count() > MAX_REASON => {
@@ -398,7 +398,7 @@ fn checked(reason: Option<String>) -> Result<Option<String>> {
     }
 }
 
-fn told(subject: &ErasureTarget, removed: &Value, texts: &TextProbes, found: &Verification) -> Value {
+fn erasure_report(subject: &ErasureTarget, removed: &Value, texts: &TextProbes, found: &Verification) -> Value {
     json!({
         "subject": subject.to_string(), "kind": subject.kind().as_str(), "removed": removed,
         "verified": {

@@ -68,7 +68,7 @@ pub(crate) async fn infer_links(resources: &Resources, graph: &Graph) -> Result<
             let corpus = LinkCorpus::new(material.issues, material.changes);
             let stated = &material.stated;
             let unlinked = corpus.links(|change| !stated.is_linked(&change.id), least);
-            Ok(unlinked.map(|(change, link)| told(&change.id, &link)).collect::<Vec<_>>())
+            Ok(unlinked.map(|(change, link)| to_inferred_link(&change.id, &link)).collect::<Vec<_>>())
         });
         links.extend(found.await?);
     }
@@ -84,7 +84,7 @@ pub(crate) async fn inferred_links(resources: &Resources, ids: Vec<NodeId>) -> R
     blocking(move || ids.iter().map(|id| Ok(graph.inferred(id)?)).collect()).await
 }
 
-fn told(change: &NodeId, link: &LinkCandidate) -> InferredLink {
+fn to_inferred_link(change: &NodeId, link: &LinkCandidate) -> InferredLink {
     InferredLink {
         from: change.clone(),
         to: link.issue.clone().into(),

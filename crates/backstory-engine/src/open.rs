@@ -129,7 +129,7 @@ async fn refresh_derived(resources: &Resources, known: Option<Vectors>) {
     notice_failure(resources, "not all stored items were looked at", recheck_stored(resources).await);
     if let Some(known) = known {
         let reuse = async {
-            embed_pending(resources, None, Some(&known), &Reporter::silent()).await?;
+            embed_pending(resources, None, Some(&known), &Reporter::without_listener()).await?;
             resources.index().optimize().await?;
             Ok::<_, Error>(())
         };

@@ -1,7 +1,7 @@
 //! Quarantine: items that a forge sent and that cannot be parsed. Nothing else waits for them, and the next sync asks
 //! for them again.
 //!
-//! A sync quarantines an item before it is stored (`sync::intake`), with reference, field and reason, in the
+//! A sync quarantines an item before it is stored (`sync::batch`), with reference, field and reason, in the
 //! transaction of its batch; the last good version stays in use. An item without a number cannot be identified and
 //! holds the cursor of its list. What an older version stored and this one cannot parse is quarantined when a
 //! projection meets it, and once for each version of the parsers when the data directory is opened. Readers of the

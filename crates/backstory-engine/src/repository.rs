@@ -68,7 +68,7 @@ pub enum RepositoryState {
     /// Added, and not read yet.
     New,
     /// Being read.
-    Indexing,
+    IndexingGuard,
     /// Read to the end when that was last tried.
     Ready,
     /// It could not be read when that was last tried.
@@ -329,9 +329,9 @@ pub(crate) async fn check_clones(resources: &Resources) -> Result<Vec<(String, O
 }
 
 /// Shows that the repository of a project is being read, until that is dropped.
-pub(crate) fn mark_indexing(resources: &Resources, project: &str) -> Indexing {
+pub(crate) fn mark_indexing(resources: &Resources, project: &str) -> IndexingGuard {
     *resources.shared.indexing.lock() = Some(project.to_owned());
-    Indexing { resources: resources.clone(), project: project.to_owned() }
+    IndexingGuard { resources: resources.clone(), project: project.to_owned() }
 }
 
 /// Held by the thread that reads or removes a repository.
@@ -340,12 +340,12 @@ pub(crate) fn lock_repositories(resources: &Resources) -> MutexGuard<'_, ()> {
 }
 
 /// The repository of a project is being read.
-pub(crate) struct Indexing {
+pub(crate) struct IndexingGuard {
     resources: Resources,
     project: String,
 }
 
-impl Drop for Indexing {
+impl Drop for IndexingGuard {
     fn drop(&mut self) {
         let mut indexing = self.resources.shared.indexing.lock();
         indexing.take_if(|project| *project == self.project);

@@ -2,7 +2,7 @@
 //! is the use case `sync`; what is read from one source is in `project` and in `repository::sync`.
 
 mod gone;
-mod intake;
+mod batch;
 mod project;
 mod retention;
 mod visibility;
@@ -418,7 +418,7 @@ pub(crate) async fn refetch(resources: &Resources, project: &str, threads: &[(Th
         return Ok(report.json());
     }
     let client = Client::new(forge.kind, &forge.connection)?;
-    let reporter = Reporter::silent();
+    let reporter = Reporter::without_listener();
     let read = ProjectSync::new(resources, forge, &client, project, &reporter, &mut report).refetch(threads).await;
     update_profiles(resources).await?;
     catch_up(resources, None).await?;

@@ -60,7 +60,7 @@ pub(crate) async fn embed_pending(
         reporter.advance(pending.len() as u64);
         if known.is_none() {
             // Documents come and change meanwhile.
-            reporter.left(waiting());
+            reporter.set_remaining(waiting());
         }
     }
     if done.truncated > 0 {

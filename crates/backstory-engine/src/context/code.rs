@@ -23,9 +23,9 @@ use crate::{
     introduction::merge_requests_introducing,
     records::commit_record,
     resources::Resources,
-    snapshot::State,
+    snapshot::IndexState,
     trace::{
-        Place,
+        Revision,
         target::{lineage_at, resolve_place},
     },
 };
@@ -44,13 +44,13 @@ const REASON: usize = 60;
 /// Files of repositories at a commit, each read once.
 pub(super) struct Files<'a> {
     resources: &'a Resources,
-    state: &'a State,
+    state: &'a IndexState,
     texts: HashMap<(Sha, String), Option<Arc<str>>>,
-    places: HashMap<String, Option<Place>>,
+    places: HashMap<String, Option<Revision>>,
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn new(resources: &'a Resources, state: &'a State) -> Self {
+    pub(super) fn new(resources: &'a Resources, state: &'a IndexState) -> Self {
         Self { resources, state, texts: HashMap::new(), places: HashMap::new() }
     }
 
@@ -67,7 +67,7 @@ impl<'a> Files<'a> {
         Some(lines_of(&text, lines))
     }
 
-    fn place(&mut self, project: &str) -> Option<&Place> {
+    fn place(&mut self, project: &str) -> Option<&Revision> {
         let resources = self.resources;
         self.places
             .entry(project.to_owned())

@@ -23,7 +23,7 @@ use crate::{
     records::commit_record,
     resources::Resources,
     search::{Expansion, Hit, MAX_QUERY, SearchRequest, search_documents},
-    snapshot::State,
+    snapshot::IndexState,
     trace::{LineOrigin, Step, Target, Trace, TraceRequest, trace_origin},
 };
 
@@ -57,7 +57,7 @@ const PART: f32 = 0.95;
 pub(super) async fn gather_evidence(
     resources: &Resources,
     request: &ContextRequest,
-    state: &State,
+    state: &IndexState,
 ) -> Result<Evidence> {
     let trace = match &request.about {
         About::Query(_) => None,
@@ -229,7 +229,7 @@ async fn add_linked(resources: &Resources, evidence: &mut Evidence) -> Result<()
         }
         for found in &mut evidence.found {
             let (other, said) = match &found.document.id {
-                id if *id == link.from => (&link.to, Some(link.said())),
+                id if *id == link.from => (&link.to, Some(link.forward_label())),
                 id if *id == link.to => (&link.from, link.backward_label()),
                 _ => continue,
             };
@@ -287,7 +287,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// What it says of where it starts.
-    fn said(&self) -> String {
+    fn forward_label(&self) -> String {
         let to = short_reference(&self.to);
         match (self.edge, self.direction) {
             (Edge::Closes | Edge::Fixes, Direction::In) => format!("closed by {to}"),

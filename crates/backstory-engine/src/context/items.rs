@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use super::{
     conditions::accepts_commit,
     evidence::{Evidence, Found, short_reference},
-    told,
+    round_score,
 };
 use crate::{error::Result, read::item_of_node, records::commit_record, resources::Resources, trace::EarlierVersion};
 
@@ -124,7 +124,7 @@ pub(super) fn timeline(evidence: &Evidence, records: &Records) -> Vec<TimelineEn
         }
         told.push(thread);
         if evidence.narrowing.within(found.document.facts.created_at) {
-            dated.push(begun(found, records));
+            dated.push(creation_entry(found, records));
         }
         if let Some((at, how)) = records.ended.get(thread) {
             dated.push(TimelineEntry {
@@ -163,7 +163,7 @@ fn earlier(evidence: &Evidence) -> Vec<TimelineEntry> {
 }
 
 /// That something began.
-fn begun(found: &Found, records: &Records) -> TimelineEntry {
+fn creation_entry(found: &Found, records: &Records) -> TimelineEntry {
     let document = &found.document;
     let author = author_of(found, records).map(|author| format!(" by {author}")).unwrap_or_default();
     // A discussion has the title of what it is of, but not its date.
@@ -216,7 +216,7 @@ fn key_item(evidence: &Evidence, found: &Found, records: &Records) -> KeyItem {
         date: utc_date(document.facts.created_at).to_string(),
         author: author_of(found, records),
         classification: classification.map(|of| of.main.kind.as_str().to_owned()),
-        relevance: told(found.relevance),
+        relevance: round_score(found.relevance),
         links: found.links.clone(),
         excerpt: excerpt(found.body(), evidence),
         url: Some(document.url.clone()).filter(|url| !url.is_empty()),

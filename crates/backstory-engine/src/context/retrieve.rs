@@ -15,7 +15,7 @@ use crate::{
     embed::Provider,
     error::{Error, ErrorKind, Result},
     resources::Resources,
-    snapshot::{State, load_state},
+    snapshot::{IndexState, load_state},
     tokens,
     use_case::{UseCase, Weight},
 };
@@ -200,7 +200,7 @@ fn pack_request(resources: &Resources, request: &RetrieveRequest) -> Result<Cont
     })
 }
 
-async fn find_chunks(resources: &Resources, request: &ContextRequest, state: &State) -> Result<Vec<Chunk>> {
+async fn find_chunks(resources: &Resources, request: &ContextRequest, state: &IndexState) -> Result<Vec<Chunk>> {
     let evidence = gather_evidence(resources, request, state).await?;
     let state = state.clone();
     resources

@@ -17,7 +17,7 @@ use super::{
     code::Files,
     evidence::{Evidence, Found},
     items::sources_of,
-    told,
+    round_score,
 };
 use crate::{error::Result, resources::Resources};
 
@@ -74,7 +74,7 @@ fn chunk(resources: &Resources, found: &Found, piece: &TextPiece, commit: Option
         path: reference.path,
         lines: reference.lines,
         index: reference.index,
-        score: told(score),
+        score: round_score(score),
         embedding_model: found.by_meaning.then(|| resources.embedder().model().to_owned()),
         confidential: document.facts.confidential,
         content_hash: document.content_hash.clone(),

@@ -31,7 +31,7 @@ use crate::{
     records::commit_record,
     resources::Resources,
     tokens,
-    trace::{Indexed, Place, target::resolve_place},
+    trace::{Indexed, Revision, target::resolve_place},
     use_case::{UseCase, Weight},
 };
 
@@ -263,7 +263,7 @@ pub(crate) async fn find_version(resources: &Resources, request: ChunksRequest) 
 /// Why search does not read a file.
 fn excluded_because(
     resources: &Resources,
-    place: &Place,
+    place: &Revision,
     path: &str,
     file: &FileText,
     bytes: &[u8],
@@ -286,7 +286,7 @@ fn excluded_because(
 /// The documents that search has of a file, as they are at a revision.
 fn documents_at(
     resources: &Resources,
-    place: &Place,
+    place: &Revision,
     file: &FileText,
     bytes: &[u8],
     text: &str,
@@ -315,13 +315,13 @@ fn clean_analysis(resources: &Resources, path: &str, bytes: &[u8]) -> Result<Fil
 }
 
 /// Whether a place is the head of the default branch, whose files the index has; of other branches it has commits only.
-fn is_indexed_head(place: &Place) -> bool {
+fn is_indexed_head(place: &Revision) -> bool {
     let default = place.repository().default_branch.as_ref().map(RepoPath::as_str);
     default.is_some() && place.branch.as_deref() == default
 }
 
 /// Those of the documents that have vectors. Only the head of the default branch has any.
-fn embedded_documents(resources: &Resources, place: &Place, documents: &[Document]) -> HashSet<String> {
+fn embedded_documents(resources: &Resources, place: &Revision, documents: &[Document]) -> HashSet<String> {
     if !is_indexed_head(place) {
         return HashSet::new();
     }
@@ -342,7 +342,7 @@ fn pieces_of(document: &Document, lines: &[&str]) -> Vec<TextPiece> {
     cut
 }
 
-fn chunk(place: &Place, document: &Document, piece: TextPiece, embedding_model: Option<String>) -> FileChunk {
+fn chunk(place: &Revision, document: &Document, piece: TextPiece, embedding_model: Option<String>) -> FileChunk {
     let reference = ChunkRef {
         document: document.id.clone(),
         repository: place.project().to_owned(),
@@ -366,7 +366,7 @@ fn chunk(place: &Place, document: &Document, piece: TextPiece, embedding_model: 
     }
 }
 
-fn version_of(resources: &Resources, place: &Place, file: &FileText, bytes: &[u8]) -> Result<FileVersion> {
+fn version_of(resources: &Resources, place: &Revision, file: &FileText, bytes: &[u8]) -> Result<FileVersion> {
     let kind = detect(&file.path, bytes);
     let grammar = match kind {
         FileKind::Code(language) => Some(grammar_version(language)),
@@ -392,7 +392,7 @@ fn version_of(resources: &Resources, place: &Place, file: &FileText, bytes: &[u8
 }
 
 /// The commit that left a file as it is at the head of the default branch.
-fn last_commit(resources: &Resources, place: &Place, file: &FileText) -> Result<Option<CommitSummary>> {
+fn last_commit(resources: &Resources, place: &Revision, file: &FileText) -> Result<Option<CommitSummary>> {
     if !is_indexed_head(place) {
         return Ok(None);
     }

@@ -28,7 +28,7 @@ use crate::{
     read::item_of_node,
     resources::Resources,
     trace::{
-        Place,
+        Revision,
         target::{lineage_at, no_such_path, resolve_place},
     },
     use_case::{UseCase, Weight},
@@ -181,7 +181,7 @@ fn list_comments(resources: &Resources, request: &CommentsRequest) -> Result<Fil
 /// The discussions about a file, whose content is `blob`.
 pub(super) fn comments_at(
     resources: &Resources,
-    place: &Place,
+    place: &Revision,
     path: &str,
     blob: Sha,
     lineage: &Lineage,
@@ -277,7 +277,7 @@ impl Names {
 
 /// Follows lines of other revisions to a file.
 struct Carrier<'a> {
-    place: &'a Place,
+    place: &'a Revision,
     /// Content of the file.
     blob: Sha,
     lineage: &'a Lineage,

@@ -20,7 +20,7 @@ use crate::{
     records::commit_record,
     resources::Resources,
     trace::{
-        Place,
+        Revision,
         target::{lineage_at, no_such_path, resolve_place},
     },
     use_case::{UseCase, Weight},
@@ -139,7 +139,7 @@ fn find_contributors(resources: &Resources, request: &ContributorsRequest) -> Re
 }
 
 /// Where the lines of a file come from; `None` for a directory, and for a file without lines.
-fn lineage_of_file(resources: &Resources, place: &Place, path: &str) -> Result<Option<std::sync::Arc<Lineage>>> {
+fn lineage_of_file(resources: &Resources, place: &Revision, path: &str) -> Result<Option<std::sync::Arc<Lineage>>> {
     if path.is_empty() {
         return Ok(None);
     }
@@ -153,7 +153,7 @@ fn lineage_of_file(resources: &Resources, place: &Place, path: &str) -> Result<O
 }
 
 /// The commits that change one of the paths, the newest first, and whether there are more.
-fn read_commits(resources: &Resources, place: &Place, paths: Vec<String>) -> Result<(Vec<CommitRow>, bool)> {
+fn read_commits(resources: &Resources, place: &Revision, paths: Vec<String>) -> Result<(Vec<CommitRow>, bool)> {
     let lists = resources.ledger().lists();
     let query = CommitQuery {
         projects: vec![place.project().to_owned()],
@@ -177,7 +177,7 @@ fn read_commits(resources: &Resources, place: &Place, paths: Vec<String>) -> Res
 /// What people did, while it is counted.
 struct Count<'a> {
     resources: &'a Resources,
-    place: &'a Place,
+    place: &'a Revision,
     /// The person of each identity that was met.
     people: HashMap<String, String>,
     told: BTreeMap<String, Contributor>,

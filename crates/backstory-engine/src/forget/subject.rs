@@ -85,7 +85,7 @@ pub(super) fn texts_of(resources: &Resources, subject: &ErasureTarget) -> Result
             windows_of(&json, &mut windows);
         }
     })?;
-    let candidates = spread(windows, CANDIDATES);
+    let candidates = sample_evenly(windows, CANDIDATES);
     let mut found = Found { pieces: prepare_probes(&candidates)?, ..Found::default() };
     each_stored(resources, |item| {
         if !is_of(item, subject) {
@@ -95,7 +95,7 @@ pub(super) fn texts_of(resources: &Resources, subject: &ErasureTarget) -> Result
     each_file(resources, subject, |id, text| found.look(|| id.to_owned(), text.as_bytes()))?;
     let only_here = candidates.into_iter().enumerate().filter(|(place, _)| !found.elsewhere.contains(place));
     Ok(TextProbes {
-        pieces: spread(only_here.map(|(_, piece)| piece).collect(), PIECES),
+        pieces: sample_evenly(only_here.map(|(_, piece)| piece).collect(), PIECES),
         shared: found.items.into_iter().take(NAMED).collect(),
         people: people_referenced_only_by(resources, subject.project(), |item| is_of(item, subject))?,
     })
@@ -272,7 +272,7 @@ fn is_syllable(c: char) -> bool {
 }
 
 /// At most so many of them, each once, from all over.
-fn spread(mut all: Vec<String>, most: usize) -> Vec<String> {
+fn sample_evenly(mut all: Vec<String>, most: usize) -> Vec<String> {
     let mut seen = HashSet::new();
     all.retain(|piece| seen.insert(piece.clone()));
     let step = all.len().div_ceil(most).max(1);

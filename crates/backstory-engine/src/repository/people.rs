@@ -195,18 +195,18 @@ fn link_people_of(resources: &Resources, project: &str) -> Result<()> {
         return Ok(());
     }
     let users = forge_users(&own)?;
-    let identities: Vec<Identity> = known.iter().flat_map(identities_of).collect();
+    let identities: Vec<Identity> = known.iter().flat_map(identities_in).collect();
     let people = merge(&users, &identities, &load_mailmap(&own)?);
     // The smallest key of each person stands for all, unless they have an account.
     let mut smallest: BTreeMap<&str, &str> = BTreeMap::new();
     for of in &known {
-        if let Some(person) = identities_of(of).first().and_then(|identity| people.find(identity)) {
+        if let Some(person) = identities_in(of).first().and_then(|identity| people.find(identity)) {
             smallest.entry(&person.id).and_modify(|key| *key = (*key).min(&of.key)).or_insert(&of.key);
         }
     }
     let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
     for of in &known {
-        let person = identities_of(of).first().and_then(|identity| people.find(identity));
+        let person = identities_in(of).first().and_then(|identity| people.find(identity));
         let same_as = person.and_then(|person| match &person.username {
             Some(username) => Some(username.clone()),
             None => smallest.get(person.id.as_str()).filter(|key| **key != of.key).map(|key| (*key).to_owned()),
@@ -301,7 +301,7 @@ pub(crate) fn move_people_to_projects(resources: &Resources) -> Result<()> {
     Ok(())
 }
 
-fn identities_of(of: &CommitIdentity) -> Vec<Identity> {
+fn identities_in(of: &CommitIdentity) -> Vec<Identity> {
     let email = if of.key.ends_with(NO_ADDRESS) { "" } else { of.key.as_str() };
     of.names.iter().map(|name| Identity { name: name.clone(), email: email.to_owned() }).collect()
 }

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::{
     LEXICAL_ONLY, Mode, SearchRequest,
-    evidence::{NearnessRange, Scale, ScoredPassage, Text},
+    evidence::{NearnessRange, ScoringContext, ScoredPassage, Text},
     id_of,
     query::ParsedQuery,
 };
@@ -37,7 +37,7 @@ const CODE: usize = 12;
 const CODE_ALONE: usize = 120;
 
 /// What the legs found, the best first.
-pub(super) struct Found {
+pub(super) struct Candidates {
     pub(super) mode: Mode,
     pub(super) words: Vec<index::TextHit>,
     pub(super) passages: Vec<VectorHit>,
@@ -55,7 +55,7 @@ pub(super) async fn retrieve_candidates(
     request: &SearchRequest,
     words: &str,
     within: Option<&Filter>,
-) -> Result<Found> {
+) -> Result<Candidates> {
     let index = resources.index();
     let mode = match request.mode {
         Mode::Hybrid if resources.embedder().is_off() => Mode::Lexical,
@@ -91,7 +91,7 @@ pub(super) async fn retrieve_candidates(
     };
     let (lexical, semantic) = tokio::join!(lexical, semantic);
     let (words, is_cut) = lexical??;
-    let mut found = Found { mode, words, passages: vec![], vector: vec![], warnings: vec![], is_cut };
+    let mut found = Candidates { mode, words, passages: vec![], vector: vec![], warnings: vec![], is_cut };
     match semantic? {
         Ok((vector, passages)) => {
             found.is_cut |= passages.len() >= SEMANTIC_CANDIDATES;
@@ -110,7 +110,7 @@ pub(super) async fn retrieve_candidates(
 /// Measures the passages of documents; the text itself of those that have no vectors yet.
 pub(super) async fn score_passages(
     resources: &Resources,
-    scale: &Scale<'_>,
+    scale: &ScoringContext<'_>,
     vector: &[f32],
     ids: &[String],
 ) -> Result<Vec<ScoredPassage>> {
@@ -138,7 +138,7 @@ pub(super) fn stored(passages: &[&ScoredPassage]) -> Vec<PassageId> {
     stored.collect()
 }
 
-impl Found {
+impl Candidates {
     /// Takes what was measured of all documents that the search is limited to for what meaning found.
     pub(super) fn rank_by_meaning(&mut self, measured: &[ScoredPassage]) {
         let mut nearest: BTreeMap<&str, f32> = BTreeMap::new();
@@ -164,13 +164,13 @@ impl Found {
     }
 
     /// The documents that are read: the best of each leg and kind, what they are part of, and what the query names.
-    pub(super) fn chosen(&self, index: &Index, filter: &Filter, understood: &ParsedQuery) -> Vec<String> {
+    pub(super) fn select(&self, index: &Index, filter: &Filter, understood: &ParsedQuery) -> Vec<String> {
         let facts = index.facts(self.proposed().map(String::as_str));
         let mut chosen: BTreeSet<String> = BTreeSet::new();
         let words = self.words.iter().map(|hit| hit.document.as_str());
         let meaning = self.passages.iter().map(|hit| hit.document.as_str());
         for leg in [words.collect::<Vec<_>>(), meaning.collect()] {
-            let mut left = Left::of(filter);
+            let mut left = RemainingQuota::of(filter);
             for id in leg {
                 if facts.get(id).is_some_and(|of| left.takes(of.kind)) {
                     chosen.insert(id.to_owned());
@@ -190,13 +190,13 @@ impl Found {
 }
 
 /// How many documents of each class are still taken.
-struct Left {
+struct RemainingQuota {
     conversations: usize,
     commits: usize,
     code: usize,
 }
 
-impl Left {
+impl RemainingQuota {
     /// Where no conversations are wanted there is room for more of what is.
     fn of(filter: &Filter) -> Self {
         if filter.kinds.is_empty() || filter.kinds.iter().any(|kind| is_conversation(*kind)) {

@@ -16,7 +16,7 @@ use backstory_store::index::DocumentFacts;
 
 use super::{
     SearchRequest,
-    evidence::{Candidate, Scale},
+    evidence::{Candidate, ScoringContext},
 };
 
 /// What the next best part of a file adds, compared to the one before.
@@ -68,7 +68,7 @@ pub(super) fn worth_of_role(asked_for: &[FileRole], facts: &DocumentFacts) -> f3
 pub(super) fn score_files(
     candidates: &mut BTreeMap<String, Candidate>,
     facts: &HashMap<String, DocumentFacts>,
-    scale: &Scale<'_>,
+    scale: &ScoringContext<'_>,
     lexical: &HashMap<String, f32>,
     of_name: Option<&[u64]>,
 ) {

@@ -66,7 +66,7 @@ impl ScoredPassage {
 }
 
 /// What a search has to go by.
-pub(super) struct Scale<'a> {
+pub(super) struct ScoringContext<'a> {
     pub(super) terms: &'a QueryTerms,
     pub(super) weights: &'a TermWeights,
     /// What its terms weigh together in text search.
@@ -75,7 +75,7 @@ pub(super) struct Scale<'a> {
     pub(super) newest: Timestamp,
 }
 
-impl Scale<'_> {
+impl ScoringContext<'_> {
     pub(super) fn passage(&self, passage: StoredPassage) -> ScoredPassage {
         let similarity = passage.similarity.clamp(0.0, 1.0);
         ScoredPassage {
@@ -187,7 +187,7 @@ impl Candidate {
 }
 
 /// The passages of each document that is ranked: of itself and of its parts.
-pub(super) fn gathered(
+pub(super) fn group_by_document(
     measured: Vec<ScoredPassage>,
     whole_of: impl Fn(&str) -> Vec<String>,
 ) -> BTreeMap<String, Vec<ScoredPassage>> {

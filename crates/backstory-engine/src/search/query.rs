@@ -144,7 +144,7 @@ impl ParsedQuery {
     }
 
     /// The filter of the request and what the query adds to it; the request wins.
-    pub(super) fn narrowed(&self, filter: &Filter) -> Filter {
+    pub(super) fn apply_to(&self, filter: &Filter) -> Filter {
         let mut filter = filter.clone();
         if filter.after.is_none() && filter.before.is_none() {
             (filter.after, filter.before) = (self.filter.after, self.filter.before);

@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     Part, Report, Scope,
-    intake::BatchBuilder,
+    batch::BatchBuilder,
     number,
     write::{Committed, OF_PROJECT, ingest_batch, ingest_project},
 };
@@ -145,7 +145,7 @@ impl<'a> ProjectSync<'a> {
     /// Reads issues and merge requests, by kind and number, again.
     pub(super) async fn refetch(mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
         self.load_forgotten().await?;
-        let read = self.read_again(threads).await;
+        let read = self.reread_threads(threads).await;
         let read = read.and(self.reread_stale_referrers().await);
         let committed = self.committed().await;
         read.and(committed)?;
@@ -167,10 +167,10 @@ impl<'a> ProjectSync<'a> {
     async fn reread_stale_referrers(&mut self) -> Result<()> {
         let stale_referrers: Vec<_> =
             std::mem::take(&mut self.stale_referrers).into_iter().take(MAX_STALE_REFERRERS).collect();
-        self.read_again(&stale_referrers).await
+        self.reread_threads(&stale_referrers).await
     }
 
-    async fn read_again(&mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
+    async fn reread_threads(&mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
         for (kind, iid) in threads {
             let list = if *kind == ThreadKind::Issue { ThreadList::Issues } else { ThreadList::MergeRequests };
             let key = format!("{}{iid}", kind.sigil());
@@ -215,14 +215,14 @@ impl<'a> ProjectSync<'a> {
                 self.tombstone_threads(list, move |known| known == key).await
             }
             Err(error) => {
-                let unreadable = vec![self.aside(listing, error)?];
+                let unreadable = vec![self.to_unreadable(listing, error)?];
                 self.commit(Step { unreadable, ..Step::default() }, None, forge_time).await
             }
         }
     }
 
     /// An item about which an answer makes no sense, or is too large: that is no fault of the others.
-    fn aside(&mut self, listing: &ThreadListing, error: ForgeError) -> Result<UnreadableItem> {
+    fn to_unreadable(&mut self, listing: &ThreadListing, error: ForgeError) -> Result<UnreadableItem> {
         self.senseless += usize::from(matches!(error, ForgeError::Malformed { .. }));
         if !error.is_limited_to_item() || self.senseless > MAX_MALFORMED {
             return Err(self.explain(error));
@@ -282,7 +282,7 @@ impl<'a> ProjectSync<'a> {
             Some(None) => false,
             Some(Some(thread)) => threads.contains(&thread) || threads.len() < MAX_RETRIED && threads.insert(thread),
         });
-        self.read_again(&threads.into_iter().collect::<Vec<_>>()).await?;
+        self.reread_threads(&threads.into_iter().collect::<Vec<_>>()).await?;
         self.committed().await?;
         let read: Vec<_> = waiting.into_iter().map(|row| (row.of.kind, row.of.key)).collect();
         let read: Vec<_> = read.into_iter().filter(|of| !self.put_aside.contains(of)).collect();
@@ -407,7 +407,7 @@ impl<'a> ProjectSync<'a> {
                     gone.insert(key(&listing));
                 }
                 Err(ForgeError::TooLarge { .. }) => self.read_oversized(list, &listing, forge_time).await?,
-                Err(error) => step.unreadable.push(self.aside(&listing, error)?),
+                Err(error) => step.unreadable.push(self.to_unreadable(&listing, error)?),
             }
         }
         if !gone.is_empty() {

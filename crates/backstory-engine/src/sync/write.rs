@@ -7,7 +7,7 @@ use backstory_sources::forge::{self, ParsedList, Payload, UnreadableItem};
 use backstory_store::ledger::{IngestCounts, IngestBatch, RetriedItem};
 use jiff::Timestamp;
 
-use super::intake::BatchBuilder;
+use super::batch::BatchBuilder;
 use crate::{
     error::{Error, ErrorKind, Result},
     records::load_origin,

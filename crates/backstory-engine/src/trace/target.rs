@@ -62,7 +62,7 @@ pub enum Target {
 }
 
 /// A commit of a repository at which paths are looked up.
-pub(crate) struct Place {
+pub(crate) struct Revision {
     pub(crate) entry: RepositoryEntry,
     pub(super) repository: Arc<Repository>,
     pub(crate) objects: Arc<Objects>,
@@ -71,7 +71,7 @@ pub(crate) struct Place {
     pub(crate) branch: Option<String>,
 }
 
-impl Place {
+impl Revision {
     pub(crate) fn project(&self) -> &str {
         &self.entry.project
     }
@@ -89,7 +89,7 @@ impl Place {
 }
 
 /// The repository of a project, or the only one, and a commit of it.
-pub(crate) fn resolve_place(resources: &Resources, project: Option<&str>, rev: Option<&str>) -> Result<Place> {
+pub(crate) fn resolve_place(resources: &Resources, project: Option<&str>, rev: Option<&str>) -> Result<Revision> {
     let entry = match project {
         Some(project) => {
             resources.ledger().repository(project)?.ok_or_else(|| unknown_repository(resources, project))?
@@ -133,7 +133,7 @@ pub(crate) fn resolve_place(resources: &Resources, project: Option<&str>, rev: O
             }
         }
     };
-    Ok(Place { repository, objects, commit, branch, entry })
+    Ok(Revision { repository, objects, commit, branch, entry })
 }
 
 /// What a name of a branch or tag, or a whole or abbreviated object name, stands for.
@@ -183,7 +183,7 @@ fn with_names_like(error: Error, refs: &refs::Refs, rev: &str) -> Error {
 }
 
 /// Where the lines of a file come from.
-pub(crate) fn lineage_at(resources: &Resources, place: &Place, path: &str) -> Result<Arc<Lineage>> {
+pub(crate) fn lineage_at(resources: &Resources, place: &Revision, path: &str) -> Result<Arc<Lineage>> {
     let project = place.project();
     check_name(resources, path)?;
     if let Some(branch) = &place.branch {
@@ -212,14 +212,14 @@ fn check_name(resources: &Resources, path: &str) -> Result<()> {
 ///
 /// # Errors
 /// There is no such file, it has no lines, or the clone cannot be read.
-pub(crate) fn plain_lineage_at(resources: &Resources, place: &Place, path: &str) -> Result<Arc<Lineage>> {
+pub(crate) fn plain_lineage_at(resources: &Resources, place: &Revision, path: &str) -> Result<Arc<Lineage>> {
     check_name(resources, path)?;
     compute_lineage(resources, place, path, &[], Mode::Plain)
 }
 
 fn compute_lineage(
     resources: &Resources,
-    place: &Place,
+    place: &Revision,
     path: &str,
     ignored: &[Sha],
     mode: Mode,
@@ -233,7 +233,7 @@ fn compute_lineage(
 }
 
 /// Says what stands at a path that has no lineage, or which paths are like it.
-pub(crate) fn no_such_path(resources: &Resources, place: &Place, path: &str) -> Result<Error> {
+pub(crate) fn no_such_path(resources: &Resources, place: &Revision, path: &str) -> Result<Error> {
     let project = place.project();
     if path.split('/').any(|part| part == "..") || path.starts_with('/') {
         return Ok(Error::invalid(format!("'{}' is outside of the repository", truncate_echo(path)))
@@ -279,7 +279,7 @@ pub(crate) fn no_such_path(resources: &Resources, place: &Place, path: &str) -> 
 
 /// The newest commit that removed a file, if what is asked about is the head of an indexed branch: at an earlier commit,
 /// the file may not have been there yet.
-fn find_removal(resources: &Resources, place: &Place, path: &str) -> Result<Option<Commit>> {
+fn find_removal(resources: &Resources, place: &Revision, path: &str) -> Result<Option<Commit>> {
     if place.branch.is_none() {
         return Ok(None);
     }
@@ -296,7 +296,7 @@ fn find_removal(resources: &Resources, place: &Place, path: &str) -> Result<Opti
 }
 
 /// The entity of that name in a file, with the file's analysis at that commit.
-pub(crate) fn find_symbol(resources: &Resources, place: &Place, path: &str, name: &str) -> Result<Entity> {
+pub(crate) fn find_symbol(resources: &Resources, place: &Revision, path: &str, name: &str) -> Result<Entity> {
     let analysis = analyze_file(resources, place, path)?;
     let entities = analysis.as_ref().map(|code| &code.entities[..]).unwrap_or_default();
     let is_it = |entity: &&Entity| entity.qualified_name == name || entity.name == name;
@@ -328,7 +328,7 @@ pub(crate) fn find_symbol(resources: &Resources, place: &Place, path: &str, name
     Err(Error::new(ErrorKind::NotFound, message).with_hint(hint))
 }
 
-fn analyze_file(resources: &Resources, place: &Place, path: &str) -> Result<Option<CodeAnalysis>> {
+fn analyze_file(resources: &Resources, place: &Revision, path: &str) -> Result<Option<CodeAnalysis>> {
     let project = place.project();
     if place.branch.is_some() && place.indexed().commit == Some(place.commit) {
         let item = resources.ledger().item(project, ItemKind::File, path)?;

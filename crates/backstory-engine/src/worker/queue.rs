@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Time between two looks at a job that somebody waits for.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Lists jobs, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -230,7 +230,7 @@ pub(crate) async fn wait_for_job(resources: &Resources, id: i64, time: Duration)
         if !matches!(job.status, JobStatus::Queued | JobStatus::Running) || left.is_zero() {
             return Ok(job);
         }
-        tokio::time::sleep(LOOK.min(left)).await;
+        tokio::time::sleep(POLL_INTERVAL.min(left)).await;
     }
 }
 

@@ -267,7 +267,7 @@ impl Extension for Guard {
         };
         let time = self.time();
         // What reads everything has time.
-        let _answering = (self.weight() != Weight::Long).then(|| self.engine.embedder().answering());
+        let _answering = (self.weight() != Weight::Long).then(|| self.engine.embedder().enter_foreground());
         match tokio::time::timeout(time, next.run(ctx, operation_name)).await {
             Ok(mut response) => {
                 if let Some(operation) = self.operation.get()

@@ -13,7 +13,7 @@ use backstory_engine::{
     model::role::ServerRole,
     settings::ForgeKind,
     sources::forge::webhook::MAX_PAYLOAD,
-    worker::Received,
+    worker::WebhookOutcome,
 };
 use serde_json::{Value, json};
 
@@ -68,9 +68,9 @@ async fn receive(
     let _working = connection.working();
     let received = app.engine.receive_webhook(kind, &parts.headers, &body.bytes).await.map_err(refused)?;
     let status = match received {
-        Received::Queued => "queued",
-        Received::Known => "known",
-        Received::Ignored => "ignored",
+        WebhookOutcome::Queued => "queued",
+        WebhookOutcome::Known => "known",
+        WebhookOutcome::Ignored => "ignored",
     };
     Ok(Json(json!({ "status": status })))
 }

@@ -28,7 +28,7 @@ pub enum Source {
 
 /// The result of proving a passage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proof {
+pub struct ChunkVerification {
     /// Id of the chunk, as it follows from what was asked.
     pub chunk_id: String,
     /// Where it was looked for.
@@ -43,12 +43,12 @@ pub struct Proof {
 ///
 /// # Errors
 /// The reference makes no sense, or a store failed. That the text is another now is no error.
-pub(crate) async fn verify_chunk(resources: &Resources, chunk: &ChunkRef) -> Result<Proof> {
+pub(crate) async fn verify_chunk(resources: &Resources, chunk: &ChunkRef) -> Result<ChunkVerification> {
     let (first, last) = chunk.lines;
     if first == 0 || last < first {
         return Err(Error::invalid(format!("{first}-{last} are no lines; they count from 1, the first one first")));
     }
-    let proof = |source, text: Option<String>| Proof {
+    let proof = |source, text: Option<String>| ChunkVerification {
         chunk_id: chunk.chunk_id(),
         source,
         holds: text.as_ref().is_some_and(|text| sha256_hex(text) == chunk.text_hash),

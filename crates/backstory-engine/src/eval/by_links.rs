@@ -13,7 +13,7 @@ use backstory_store::{graph::Direction, index::StoredDocument};
 
 use super::{
     MAX_DEPTH,
-    ranked::{Found, retrieve_by_search},
+    by_search::{Found, retrieve_by_search},
 };
 use crate::{
     error::{ErrorKind, Result},
