@@ -187,7 +187,7 @@ fn ontology_defines_every_term_that_is_written() {
             seen.extend(calls.filter_map(|call| call.split(';').next()?.split('"').nth(1)));
         }
     }
-    let written = include_str!("../crates/backstory-store/src/graph/written.rs");
+    let written = include_str!("../crates/backstory-store/src/graph/generated.rs");
     seen.extend(names_in(written, "property(\""));
     seen.extend(names_in(written, "{NAMESPACE}"));
     for calls in ["self.text(&graph, \"", "self.text(&commit, \"", "self.text(&own, \""] {

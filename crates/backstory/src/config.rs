@@ -1,7 +1,7 @@
 //! The configuration: a TOML file and the environment variables that it names. Nothing else reads the environment.
 
 mod file;
-mod wrong;
+mod error;
 
 use std::{
     collections::BTreeSet,
@@ -27,7 +27,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::failure::{Failure, Result, reason};
 use file::File;
-use wrong::Source;
+use error::Source;
 
 /// Name of the file in the working directory.
 pub(crate) const FILE: &str = "backstory.toml";
@@ -106,7 +106,7 @@ impl Credential {
 
 /// Which configuration, as the command line says.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Choice<'a> {
+pub(crate) struct ConfigSource<'a> {
     /// The file, instead of the usual places.
     pub(crate) config: Option<&'a Path>,
     /// The data directory, instead of the configured one.
@@ -119,7 +119,7 @@ impl Config {
     /// # Errors
     /// The file that was chosen does not exist, or it is wrong.
     #[expect(clippy::too_many_lines, reason = "a line for each part of the configuration")]
-    pub(crate) fn load(choice: Choice<'_>) -> Result<Self> {
+    pub(crate) fn load(choice: ConfigSource<'_>) -> Result<Self> {
         let (path, text) = match choice.config.map(Path::to_owned).or_else(find) {
             Some(path) => (path.clone(), read(&path)?),
             None => (PathBuf::from(FILE), String::new()),
@@ -211,7 +211,7 @@ impl Config {
             .filter(|(forge, _)| concerned(forge))
             .find_map(|(forge, token)| Some((forge, token.missing_variable()?)))
         {
-            Some((forge, variable)) => Err(Failure::configuration(unset(
+            Some((forge, variable)) => Err(Failure::configuration(missing_variable(
                 variable,
                 &format!("a token for {} {}", address(forge), forge::required_token(forge.kind)),
             ))),
@@ -225,7 +225,7 @@ impl Config {
     /// Its variable is not set.
     pub(crate) fn require_embedding_key(&self) -> Result<()> {
         match self.embedding_key.missing_variable() {
-            Some(variable) => Err(Failure::configuration(unset(variable, "the key of the embedding provider"))),
+            Some(variable) => Err(Failure::configuration(missing_variable(variable, "the key of the embedding provider"))),
             None => Ok(()),
         }
     }
@@ -236,7 +236,7 @@ impl Config {
     /// Its variable is not set.
     pub(crate) fn require_llm_key(&self) -> Result<()> {
         match self.llm_key.missing_variable() {
-            Some(variable) => Err(Failure::configuration(unset(variable, "the key of the language model's provider"))),
+            Some(variable) => Err(Failure::configuration(missing_variable(variable, "the key of the language model's provider"))),
             None => Ok(()),
         }
     }
@@ -251,7 +251,7 @@ impl Config {
         if known.contains(project) {
             return Ok(());
         }
-        let hint = match wrong::nearest(project, known.iter().copied()) {
+        let hint = match error::nearest(project, known.iter().copied()) {
             Some(near) => format!("did you mean {near}?"),
             None if known.is_empty() => "'backstory add PATH' adds a repository".to_owned(),
             None => format!("known projects: {}", Vec::from_iter(known).join(", ")),
@@ -281,7 +281,7 @@ pub(crate) fn address(forge: &Forge) -> &str {
 }
 
 /// The sentence for a variable that must be set.
-pub(crate) fn unset(variable: &str, what: &str) -> String {
+pub(crate) fn missing_variable(variable: &str, what: &str) -> String {
     format!("the environment variable {variable} is not set; put {what} into it: export {variable}=...")
 }
 

@@ -125,13 +125,13 @@ fn usual_command() -> String {
 
 impl Server {
     /// Whether it is a server, which goes on until somebody ends it.
-    pub(crate) fn stays(&self) -> bool {
+    pub(crate) fn is_long_running(&self) -> bool {
         self.role == Role::Server
     }
 
     /// Whether it takes on long work of others: what ends with its own work does not.
     pub(crate) fn takes_work(&self) -> bool {
-        self.stays() || self.command == MCP
+        self.is_long_running() || self.command == MCP
     }
 
     /// Which process it is.
@@ -289,7 +289,7 @@ impl DataDir {
     ///
     /// # Errors
     /// The lock cannot be used.
-    pub(crate) async fn serving(&self) -> Result<Option<Server>> {
+    pub(crate) async fn current_server(&self) -> Result<Option<Server>> {
         if self.is_free()? {
             return Ok(None);
         }
@@ -333,7 +333,7 @@ impl DataDir {
     ///
     /// # Errors
     /// The directory cannot be written to.
-    pub(crate) fn announce(&self, role: Role, command: &str, url: &str, config: &str) -> Result<Announcement> {
+    pub(crate) fn announce(&self, role: Role, command: &str, url: &str, config: &str) -> Result<ServerRegistration> {
         let failed = |error: io::Error| {
             let path = self.path.join(SERVER);
             Failure::new(ErrorKind::Internal, format!("{} cannot be written: {}", path.display(), reason(&error)))
@@ -361,24 +361,24 @@ impl DataDir {
             fs::rename(&new, &path)
         };
         write().map_err(failed)?;
-        Ok(Announcement { path, secret: server.secret.0.into() })
+        Ok(ServerRegistration { path, secret: server.secret.0.into() })
     }
 }
 
 /// Others can find the server, until this is dropped.
-pub(crate) struct Announcement {
+pub(crate) struct ServerRegistration {
     path: PathBuf,
     secret: SecretString,
 }
 
-impl Announcement {
+impl ServerRegistration {
     /// What they show.
     pub(crate) fn secret(&self) -> &SecretString {
         &self.secret
     }
 }
 
-impl Drop for Announcement {
+impl Drop for ServerRegistration {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(path = %self.path.display(), %error, "the server's address stays behind");

@@ -10,7 +10,7 @@ mod failure;
 mod output;
 mod resources;
 mod session;
-mod share;
+mod embedded_server;
 
 use std::{
     io::{Write as _, stderr},

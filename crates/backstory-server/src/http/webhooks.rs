@@ -65,7 +65,7 @@ async fn receive(
     app.engine.settings().require_role(ServerRole::Write).map_err(refused)?;
     app.engine.expects_webhook(kind, &parts.headers).map_err(refused)?;
     let body = app.webhooks.read(body).await?;
-    let _working = connection.working();
+    let _working = connection.hold_open();
     let received = app.engine.receive_webhook(kind, &parts.headers, &body.bytes).await.map_err(refused)?;
     let status = match received {
         WebhookOutcome::Queued => "queued",

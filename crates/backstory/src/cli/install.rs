@@ -14,7 +14,7 @@ use backstory_engine::sources::git::naming::discover_repository;
 use super::Session;
 use crate::{
     failure::{Failure, Result},
-    output::{FAINT, plain},
+    output::{FAINT, escape_terminal},
 };
 use client::{AgentClient, ClientFiles, InstallScope, list_clients};
 use edit::{Change, ConflictPolicy};
@@ -118,7 +118,7 @@ fn choose(args: &Args, places: &Places) -> Result<Vec<AgentClient>> {
     let all = list_clients()?;
     let ids = || all.iter().map(|client| client.id.as_str()).collect::<Vec<_>>().join(", ");
     if let Some(unknown) = args.clients.iter().find(|id| *id != "all" && !all.iter().any(|client| client.id == **id)) {
-        return Err(Failure::usage(format!("there is no agent '{}'; name one of {}, or all", plain(unknown), ids())));
+        return Err(Failure::usage(format!("there is no agent '{}'; name one of {}, or all", escape_terminal(unknown), ids())));
     }
     let path: Vec<PathBuf> = env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
     let is_wanted = |client: &&AgentClient| match args.clients.as_slice() {
@@ -209,7 +209,7 @@ fn write(
     if args.dry_run {
         session.terminal.line(format_args!("  {} would get", path.display()))?;
         for line in Edit::between(path, what, old.as_deref(), &new).inserted().lines() {
-            session.terminal.line(format_args!("    {}", plain(line)))?;
+            session.terminal.line(format_args!("    {}", escape_terminal(line)))?;
         }
         return Ok(());
     }

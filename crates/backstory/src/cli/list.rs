@@ -10,7 +10,7 @@ use super::{Session, arguments::parse_user, repos, task};
 use crate::{
     client::Client,
     failure::Result,
-    output::{minute, plain},
+    output::{minute, escape_terminal},
 };
 
 /// List issues or merge requests, the one that changed last first
@@ -95,7 +95,7 @@ fn print(session: &Session, kind: ThreadKind, threads: &[ThreadSummary]) -> Resu
             thread.state.as_str().to_owned(),
             format!("@{}", thread.author.as_deref().unwrap_or("deleted")),
         ];
-        row.extend(thread.source_branch.as_deref().map(plain));
+        row.extend(thread.source_branch.as_deref().map(escape_terminal));
         row.push(minute(thread.updated_at));
         row
     };

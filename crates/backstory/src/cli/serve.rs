@@ -83,7 +83,7 @@ pub(super) fn check_address(session: &Session, listen: Option<SocketAddr>) -> Re
     let config = session.config()?;
     let address = listen.unwrap_or(config.listen);
     if let Some(variable) = config.server_tokens.iter().find_map(|token| token.credential.missing_variable()) {
-        return Err(Failure::configuration(config::unset(variable, "the token that clients must show")));
+        return Err(Failure::configuration(config::missing_variable(variable, "the token that clients must show")));
     }
     for token in &config.server_tokens {
         check_length(&token.credential)?;
@@ -196,7 +196,7 @@ impl Server {
             proxy: config.proxy.clone(),
         };
         let served =
-            backstory_server::serve(engine, listener, access, Limits::default(), backstory_server::until(ended)).await;
+            backstory_server::serve(engine, listener, access, Limits::default(), backstory_server::wait_for_stop(ended)).await;
         if let Some(embedding) = embedding {
             embedding.abort();
         }

@@ -9,7 +9,7 @@ use backstory_engine::{
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Report, connection, repos};
-use crate::{cli::status::quarantine_lines, client::Client, config::Config, output::counted};
+use crate::{cli::status::quarantine_lines, client::Client, config::Config, output::pluralize};
 
 /// How many times as long as its schedule says a project may not have been read.
 const LATE: i32 = 3;
@@ -32,7 +32,7 @@ pub(super) async fn check(client: &Client, config: &Config, report: &mut Report)
         report.warn("quarantine", count);
         lines.iter().for_each(|line| report.warn("quarantine", line));
     }
-    let every = config.settings.schedule.sync.filter(|_| client.is_there());
+    let every = config.settings.schedule.sync.filter(|_| client.is_remote());
     for of in freshness {
         let forge = config.settings.forges.iter().find(|forge| forge.projects.contains(&of.project));
         let mut differs = Vec::new();
@@ -72,8 +72,8 @@ fn confidential(forge: &Forge, of: &Freshness) -> String {
     if !forge.reads_confidential() {
         return format!("confidential issues and internal notes of {project} are left out");
     }
-    let issues = counted(of.confidential_issues, "confidential issue", "confidential issues");
-    let internal = counted(of.internal_discussions, "internal discussion", "internal discussions");
+    let issues = pluralize(of.confidential_issues, "confidential issue", "confidential issues");
+    let internal = pluralize(of.internal_discussions, "internal discussion", "internal discussions");
     format!("{issues} and {internal} of {project} are kept")
 }
 

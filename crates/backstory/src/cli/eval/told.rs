@@ -8,7 +8,7 @@ use super::{asked::Found, compared::SnapshotComparison};
 use crate::{
     cli::Session,
     failure::Result,
-    output::{FAINT, STRONG, counted, plain},
+    output::{FAINT, STRONG, pluralize, escape_terminal},
 };
 
 /// Prints how well each retriever does, each kind of question, and what was missed.
@@ -18,7 +18,7 @@ pub(super) fn tell(session: &Session, found: &Found, report: &Report, missed: Re
     terminal.line(format_args!(
         "{} about {}, {} without an answer; means with 95 % intervals {FAINT}({} documents, {} with vectors of {}, \
          ranking {}){FAINT:#}",
-        counted(report.questions as u64, "question", "questions"),
+        pluralize(report.questions as u64, "question", "questions"),
         found.project,
         unanswerable,
         found.index.documents,
@@ -32,7 +32,7 @@ pub(super) fn tell(session: &Session, found: &Found, report: &Report, missed: Re
     if report.kinds.len() > 1 {
         terminal.line("")?;
         let of_kind = |(kind, legs): (&String, &BTreeMap<Retriever, RetrieverScore>)| {
-            legs.get(&missed).map(|scored| (plain(kind), Some(scored.questions), scored.clone()))
+            legs.get(&missed).map(|scored| (escape_terminal(kind), Some(scored.questions), scored.clone()))
         };
         let rows: Vec<_> = report.kinds.iter().filter_map(of_kind).collect();
         let heading = format!("{} by kind", missed.as_str());
@@ -103,12 +103,12 @@ fn tell_misses(session: &Session, report: &Report, missed: Retriever) -> Result<
         let rank = miss.rank.map_or("-".to_owned(), |rank| rank.to_string());
         terminal.line(format_args!(
             "{rank:>3}  {} {FAINT}{} wants {}{FAINT:#}",
-            plain(&miss.question),
-            plain(&miss.id),
-            plain(&miss.gold.join(", ")),
+            escape_terminal(&miss.question),
+            escape_terminal(&miss.id),
+            escape_terminal(&miss.gold.join(", ")),
         ))?;
         if let Some(first) = &miss.first {
-            terminal.line(format_args!("     {FAINT}first: {} {}{FAINT:#}", plain(&first.id), plain(&first.title)))?;
+            terminal.line(format_args!("     {FAINT}first: {} {}{FAINT:#}", escape_terminal(&first.id), escape_terminal(&first.title)))?;
         }
     }
     Ok(())
@@ -142,7 +142,7 @@ fn tell_changes(session: &Session, drift: &Drift) -> Result<()> {
     }
     for (what, questions) in [("new", &drift.added), ("gone", &drift.removed)] {
         if !questions.is_empty() {
-            terminal.line(format_args!("  {what}: {}", plain(&questions.join(", "))))?;
+            terminal.line(format_args!("  {what}: {}", escape_terminal(&questions.join(", "))))?;
         }
     }
     for change in &drift.measures {
@@ -152,7 +152,7 @@ fn tell_changes(session: &Session, drift: &Drift) -> Result<()> {
     }
     let rank = |rank: Option<u32>| rank.map_or("-".to_owned(), |rank| rank.to_string());
     for moved in &drift.moved {
-        let (question, leg) = (plain(&moved.question), moved.leg.as_str());
+        let (question, leg) = (escape_terminal(&moved.question), moved.leg.as_str());
         terminal.line(format_args!("  {question} in {leg}: rank {} → {}", rank(moved.old), rank(moved.new)))?;
     }
     Ok(())
