@@ -4,7 +4,7 @@ use backstory_model::code::{Language, Supertype, SupertypeKind};
 use tree_sitter::Node;
 
 use super::{
-    define::base_name,
+    define::{MAX_ENTITY_NAME_CHARS, base_name},
     languages::base_field,
     rows::line,
     walk::{BindingScope, Walk},
@@ -135,7 +135,7 @@ fn name(part: &str) -> Option<String> {
     let end = part.find(['<', '(', '[', '{', '\n']).filter(|at| *at > 0);
     let word = part[..end.unwrap_or(part.len())].split_ascii_whitespace().find(|word| !is_keyword(word))?;
     let word = word.trim_matches([':', ';', '<', '(', ')', '"', '*', '&']);
-    (!word.is_empty() && word.chars().count() <= super::define::MAX_ENTITY_NAME_CHARS).then(|| word.to_owned())
+    (!word.is_empty() && word.chars().count() <= MAX_ENTITY_NAME_CHARS).then(|| word.to_owned())
 }
 
 #[cfg(test)]
@@ -155,5 +155,12 @@ mod tests {
         ] {
             assert_eq!(names(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn names_are_bounded_in_characters_not_bytes() {
+        let longest = "\u{436}".repeat(MAX_ENTITY_NAME_CHARS);
+        assert_eq!(names(&format!("extends {longest}")), [longest.as_str()]);
+        assert!(names(&format!("extends {longest}\u{436}")).is_empty());
     }
 }
