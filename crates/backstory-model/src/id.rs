@@ -356,7 +356,7 @@ impl NodeId {
         }
     }
 
-    /// Of an issue or merge request, or of something in it: the same in its [twin](ThreadId::twin).
+    /// Of an issue or merge request, or of something in it: the same in its [twin](ThreadId::with_other_kind).
     #[must_use]
     pub fn with_other_thread_kind(&self) -> Self {
         match self {

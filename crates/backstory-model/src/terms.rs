@@ -192,7 +192,7 @@ impl QueryTerms {
     }
 
     /// Which of the terms are among `terms`, which are in the order of their numbers: what [`found_in`](Self::found_in)
-    /// says of the text that they are [of](Terms::distinct).
+    /// says of the text that they are [of](TermExtractor::distinct).
     pub fn found_among(&self, terms: &[TermId]) -> u64 {
         let has = |(at, term): (usize, &QueryTerm)| u64::from(terms.binary_search(&term.id).is_ok()) << at;
         self.terms.iter().enumerate().map(has).sum()

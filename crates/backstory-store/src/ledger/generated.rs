@@ -15,7 +15,7 @@ const KEPT_DAYS: usize = 400;
 /// A text that a language model wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratedText {
-    /// What it is: `summary`, or the name of a [`GeneratedKind`](backstory_model::written::WrittenKind).
+    /// What it is: `summary`, or the name of a [`GeneratedKind`](backstory_model::generated::GeneratedKind).
     pub kind: String,
     /// Reference of the item it is about.
     pub subject: String,
