@@ -9,6 +9,7 @@ use std::{
 };
 
 use backstory_model::tracker::Trackers;
+use backstory_sources::code::{PassageLimits, PassageSize};
 use backstory_store::{
     generations::Generations,
     graph::{Graph, GraphError},
@@ -61,7 +62,7 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
     let restored = data_dir.join(RESTORED);
     let is_of_ledger = !restored.exists() && !is_of_another(&indexes, &ledger);
     let newest = if is_of_ledger { Some(ledger.last_seq()?) } else { None };
-    let chunks = format!("{:?}", settings.chunks);
+    let chunks = describe_passage_limits(&settings.chunks);
     let (index, known) = open_index(&indexes, tag, newest, &chunks, &mut notices).await?;
     record_ledger_id(&[&graphs, &indexes], &ledger);
     record_settings(&indexes, &chunks);
@@ -176,6 +177,23 @@ fn record_settings(indexes: &Generations, chunks: &str) {
     {
         tracing::debug!(%error, "how the files of the index are cut is on no record");
     }
+}
+
+/// The text by which the index records how its files are cut.
+///
+/// It is stored, so it does not follow the names of the types.
+fn describe_passage_limits(limits: &PassageLimits) -> String {
+    let PassageLimits { code, documentation, text, passages } = limits;
+    let size = |size: &PassageSize| {
+        let PassageSize { lines, characters, overlap } = size;
+        format!("Size {{ lines: {lines}, characters: {characters}, overlap: {overlap} }}")
+    };
+    format!(
+        "Limits {{ code: {}, documentation: {}, text: {}, passages: {passages} }}",
+        size(code),
+        size(documentation),
+        size(text)
+    )
 }
 
 /// What is said of a projection that has changes which the ledger has not.
@@ -307,4 +325,19 @@ async fn open_index(
     }
     let known = Vectors::open(&old, &tag).await.ok().flatten();
     Ok((Index::open(&fresh_generation(indexes)?, tag).await?, known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passage_limits_are_described_as_indexes_have_them_on_record() {
+        assert_eq!(
+            describe_passage_limits(&PassageLimits::default()),
+            "Limits { code: Size { lines: 60, characters: 0, overlap: 0 }, \
+             documentation: Size { lines: 60, characters: 2000, overlap: 3 }, \
+             text: Size { lines: 60, characters: 0, overlap: 10 }, passages: 5000 }"
+        );
+    }
 }

@@ -41,7 +41,7 @@ pub use self::{
     detect::detect,
     explain::{MAX_EXPLANATION, MAX_EXPLANATIONS},
     facts::{FactsError, MAX_FACT_TEXT, SyntaxFact, SyntaxFacts, grammar_version, syntax_facts},
-    passages::{Limits as PassageLimits, PassageSize as PassageSize, passages},
+    passages::{PassageLimits, PassageSize, passages},
     prose::MAX_SECTIONS,
     resolve::{Link, LinkKind, ResolvedReferences, resolve},
     select::{Limits, left_out_by_path, select},

@@ -20,7 +20,7 @@ pub struct PassageSize {
 
 /// How long passages are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct PassageLimits {
     /// Those of code: a code entity that is no longer is not cut.
     pub code: PassageSize,
     /// Those of documentation: a section that is no longer is not cut.
@@ -31,7 +31,7 @@ pub struct Limits {
     pub passages: usize,
 }
 
-impl Default for Limits {
+impl Default for PassageLimits {
     fn default() -> Self {
         Self {
             code: PassageSize { lines: 60, characters: 0, overlap: 0 },
@@ -44,7 +44,7 @@ impl Default for Limits {
 
 /// The passages of a file with that text, in order. Every line of the file is in one, unless there are more than the
 /// limit.
-pub fn passages(file: &FileAnalysis, text: &str, limits: Limits) -> Vec<Passage> {
+pub fn passages(file: &FileAnalysis, text: &str, limits: PassageLimits) -> Vec<Passage> {
     let size = match &file.content {
         Content::Code(_) => limits.code,
         Content::Doc(_) => limits.documentation,
