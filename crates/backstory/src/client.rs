@@ -148,7 +148,7 @@ impl Client {
     }
 
     /// Whether a server does the work, which goes on when this command has ended.
-    pub(crate) fn is_remote(&self) -> bool {
+    pub(crate) fn uses_server(&self) -> bool {
         matches!(&*self.place.borrow(), Place::There(remote) if remote.server.is_long_running())
     }
 

@@ -78,7 +78,7 @@ async fn until_ended(client: &Client, mut task: Task, progress: &mut Progress) -
 
 /// Stops a task of this process; a server goes on with its own.
 async fn interrupt_task(client: &Client, kind: TaskKind, id: u64) -> Failure {
-    if !client.is_remote() {
+    if !client.uses_server() {
         // Others may still be answered for a moment. What cannot be stopped ends with the process.
         let _ = stop(client, id).await;
     }
@@ -95,7 +95,7 @@ pub(super) async fn stop(client: &Client, id: u64) -> Result<()> {
 
 fn interrupted(client: &Client, kind: TaskKind) -> Failure {
     let kind = kind.as_str();
-    Failure::interrupted(if client.is_remote() {
+    Failure::interrupted(if client.uses_server() {
         format!("no longer following the {kind}; the server continues it")
     } else {
         format!("the {kind} was interrupted; what it has done so far is kept, and the next one continues from there")
@@ -104,7 +104,7 @@ fn interrupted(client: &Client, kind: TaskKind) -> Failure {
 
 /// The same, before the task was known to have begun.
 fn interrupted_early(client: &Client, kind: TaskKind) -> Failure {
-    if client.is_remote() {
+    if client.uses_server() {
         Failure::interrupted(format!(
             "the server had not said yet that it begins the {}; 'backstory sync-status' shows what it does",
             kind.as_str()
@@ -151,6 +151,6 @@ pub(super) fn tell_waiting(session: &Session, client: &Client, coverage: &Covera
         many => format!("{} wait for their vectors", pluralize(many, "document", "documents")),
     };
     let remedy =
-        if client.is_remote() { "the server makes them in the background" } else { "'backstory embed' makes them" };
+        if client.uses_server() { "the server makes them in the background" } else { "'backstory embed' makes them" };
     session.terminal.note(format_args!("{waiting}; text search finds them already, {remedy}"));
 }

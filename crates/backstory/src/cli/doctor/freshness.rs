@@ -32,7 +32,7 @@ pub(super) async fn check(client: &Client, config: &Config, report: &mut Report)
         report.warn("quarantine", count);
         lines.iter().for_each(|line| report.warn("quarantine", line));
     }
-    let every = config.settings.schedule.sync.filter(|_| client.is_remote());
+    let every = config.settings.schedule.sync.filter(|_| client.uses_server());
     for of in freshness {
         let forge = config.settings.forges.iter().find(|forge| forge.projects.contains(&of.project));
         let mut differs = Vec::new();
