@@ -343,7 +343,9 @@ fn how_to_run_or_install_something_is_answered_by_the_readme() {
     origin.write("README.md", "# Shop\n\nA shop.\n\n## Running\n\nRun `docker compose up`, then open the page.\n");
     origin.write("docs/guide.md", "# Guide\n\n## Install\n\nInstall it with `make install`.\n");
     origin.write("install.py", "def install(target):\n    return run(target)\n");
-    origin.commit_all("Install docker images\n\nRun docker and install what it needs; how to run docker is in install.py.");
+    origin.commit_all(
+        "Install docker images\n\nRun docker and install what it needs; how to run docker is in install.py.",
+    );
     origin.write("src/run.py", "def run(docker):\n    return docker\n");
     origin.commit_all("Run docker in the job\n\nHow do I run it with docker: run it.");
     let sandbox = Sandbox::empty();

@@ -7,7 +7,7 @@ use std::{
 };
 
 use backstory_model::id::ThreadId;
-use backstory_store::ledger::{Ledger, ErasureTarget};
+use backstory_store::ledger::{ErasureTarget, Ledger};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

@@ -14,7 +14,7 @@ use backstory_engine::{
     Engine, Scope, SyncRequest,
     check::DigestRequest,
     error::Error,
-    ledger::{Ledger, NewItem, IngestBatch},
+    ledger::{IngestBatch, Ledger, NewItem},
     model::entity::ItemKind,
     settings::{Forge as ForgeSettings, ForgeKind, Settings},
     sources::forge,

@@ -10,7 +10,7 @@ use backstory_engine::{
         id::ThreadId,
         message, pack, question,
         redaction::count_markers,
-        reference::{ReferenceContext, Forge, extract},
+        reference::{Forge, ReferenceContext, extract},
         sentence, terms, text,
     },
     sources::{code, redact::redact},

@@ -13,7 +13,7 @@ use backstory_model::{
     reference::Forge as ForgeKind,
 };
 use backstory_store::graph::{
-    Cancel, GraphChange, Graph,
+    Cancel, Graph, GraphChange,
     sparql::{ResultFormat, SparqlError, SparqlLimits, SparqlQuery},
 };
 use jiff::Timestamp;

@@ -13,7 +13,7 @@ use backstory_model::{
     reference::Forge,
 };
 use backstory_store::graph::{
-    Cancel, GraphChange, Direction, EdgeCount, Graph, MAX_ROWS,
+    Cancel, Direction, EdgeCount, Graph, GraphChange, MAX_ROWS,
     queries::{CHECKS, NODE_COUNTS},
 };
 use jiff::Timestamp;

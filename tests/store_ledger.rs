@@ -7,9 +7,9 @@ use std::{
 
 use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, visibility::Visibility};
 use backstory_store::ledger::{
-    AuditAction, Branches, Cursor, Delivery, DeliveryCursor, JobKind, JobPriority, Ledger, LedgerError,
-    MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined, IngestBatch, REMOVED_ANSWER_TEXT, RepositoryEntry,
-    RetriedItem, Role, RunStatus, ErasureTarget, GeneratedText,
+    AuditAction, Branches, Cursor, Delivery, DeliveryCursor, ErasureTarget, GeneratedText, IngestBatch, JobKind,
+    JobPriority, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined,
+    REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus,
 };
 use jiff::Timestamp;
 use serde_json::json;

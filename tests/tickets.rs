@@ -27,9 +27,9 @@ fn origin() -> Origin {
     let mut origin = Origin::new();
     origin.write("src/a.py", "x = 1\n").commit_all("Begin\n\nPart of PROJ-7.");
     origin.write("src/a.py", "x = 2\n").commit_all("Count from two\n\nFixes PROJ-77, PROJ-78; see OPS-1 and not x-1.");
-    origin
-        .write("src/a.py", "x = 3\n")
-        .commit_all("security: check the length of names\n\nCVE-2024-3094 (CWE-787) lets anybody write behind the buffer.");
+    origin.write("src/a.py", "x = 3\n").commit_all(
+        "security: check the length of names\n\nCVE-2024-3094 (CWE-787) lets anybody write behind the buffer.",
+    );
     origin
 }
 

@@ -13,7 +13,7 @@ use std::{
 use backstory_engine::{
     Engine,
     ask::VerifyRequest,
-    ledger::{Ledger, NewItem, IngestBatch, StoredItem},
+    ledger::{IngestBatch, Ledger, NewItem, StoredItem},
     model::{access::Grant, entity::ItemKind, visibility::Visibility},
     use_case::{Scope, UseCase},
     use_cases::{Visitor, visit_all},

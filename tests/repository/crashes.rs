@@ -158,11 +158,17 @@ async fn history_is_rewritten_while_a_sync_is_interrupted() {
     for (table, kind) in MOMENTS {
         let when = format!("stopped before it wrote {table} {kind}");
         let mut origin = Origin::new();
-        origin.write("a.py", "def a():\n    return 1\n").write("b.py", "def b():\n    return a()\n").commit_all("Begin");
+        origin
+            .write("a.py", "def a():\n    return 1\n")
+            .write("b.py", "def b():\n    return a()\n")
+            .commit_all("Begin");
         let base = origin.sha("HEAD").to_string();
         let indexed = Indexed::cold(origin.path(), Branches::All).await;
         origin.author("Bob", "bob@example.com");
-        origin.write("a.py", "def a():\n    return 2\n").write("c.py", "def c():\n    return 3\n").commit_all("Dropped");
+        origin
+            .write("a.py", "def a():\n    return 2\n")
+            .write("c.py", "def c():\n    return 3\n")
+            .commit_all("Dropped");
         let dropped = origin.sha("HEAD").to_string();
         stop_at(&indexed, table, kind);
         let error = indexed.try_sync(Scope::New).await.unwrap_err();

@@ -237,9 +237,9 @@ fn some_thread(random: &mut Random) -> ThreadDocuments {
     let mut documents = vec![parent.clone()];
     for n in 0..random.below(4) {
         let mut reply = discussion(&parent, &format!("d{n}"), &format!("note {}", random.below(3)));
-        reply
-            .parts
-            .extend((0..random.below(3)).map(|n| DocumentPart { attribution: String::new(), body: format!("more {n}") }));
+        reply.parts.extend(
+            (0..random.below(3)).map(|n| DocumentPart { attribution: String::new(), body: format!("more {n}") }),
+        );
         documents.push(reply);
     }
     thread(&documents)

@@ -87,7 +87,8 @@ async fn names_of_people_and_labels_count_in_any_case() {
             assert_eq!(hits, expected, "{filter:?}");
         }
     }
-    let known: Vec<String> = index.known_names(Named::Label, ProjectScope::All).iter().map(|label| label.to_string()).collect();
+    let known: Vec<String> =
+        index.known_names(Named::Label, ProjectScope::All).iter().map(|label| label.to_string()).collect();
     assert_eq!(known, ["Performance", "performance"]);
 }
 
@@ -169,11 +170,15 @@ async fn words_are_counted_in_each_project_apart() {
     let all: Vec<Document> = shop.iter().chain(&others).cloned().collect();
     let (dir, index) = index_of(&all).await;
     let projects = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    let counted = |index: &Index, names: &[&str]| index.document_frequencies(ProjectScope::Only(&projects(names)), ids.clone());
+    let counted =
+        |index: &Index, names: &[&str]| index.document_frequencies(ProjectScope::Only(&projects(names)), ids.clone());
     assert_eq!(counted(&index, &["acme/shop"]), alone.document_frequencies(ProjectScope::All, ids.clone()));
     assert_eq!(counted(&index, &["acme/shop"]), (2, vec![1, 2, 0, 0]));
     assert_eq!(counted(&index, &["acme/shop", "acme/other"]), (52, vec![51, 2, 50, 0]));
-    assert_eq!(counted(&index, &["acme/shop", "acme/other"]), index.document_frequencies(ProjectScope::All, ids.clone()));
+    assert_eq!(
+        counted(&index, &["acme/shop", "acme/other"]),
+        index.document_frequencies(ProjectScope::All, ids.clone())
+    );
     assert_eq!(counted(&index, &["acme/nothing"]), (0, vec![0, 0, 0, 0]));
     let coverage = |index: &Index| index.coverage_of(ProjectScope::Only(&projects(&["acme/shop"])));
     assert_eq!(coverage(&index), alone.coverage());
@@ -347,8 +352,9 @@ async fn hits_with_equal_scores_are_ordered_by_id() {
 #[tokio::test]
 async fn best_passage_stands_for_its_document() {
     let mut long = issue("a/b#1", "Long", "");
-    long.parts =
-        ["cats", "dogs", "birds and fish"].map(|body| DocumentPart { attribution: String::new(), body: body.into() }).into();
+    long.parts = ["cats", "dogs", "birds and fish"]
+        .map(|body| DocumentPart { attribution: String::new(), body: body.into() })
+        .into();
     let (_dir, index) = index_of(&[long, issue("a/b#2", "Short", "dogs and more of them")]).await;
     assert_eq!(index.coverage().passages, 4);
     let hits = index.search_vectors(&vector("Long dogs"), &everything(), 10).await.unwrap();

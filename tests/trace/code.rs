@@ -177,7 +177,9 @@ async fn commits_of_one_second_are_ordered_by_ancestry() {
     }
     origin.git(["mv", "src/zeta.py", "src/alpha.py"]);
     in_the_same_second(&mut origin).commit_all("Call it alpha");
-    in_the_same_second(&mut origin).write("src/zeta.py", "def other():\n    return 'else'\n").commit_all("Another zeta");
+    in_the_same_second(&mut origin)
+        .write("src/zeta.py", "def other():\n    return 'else'\n")
+        .commit_all("Another zeta");
     in_the_same_second(&mut origin).write("src/alpha.py", body(7)).commit_all("Step 7");
     // By a clock that is a day behind.
     origin.at(FIRST_COMMIT_AT - 86_400);

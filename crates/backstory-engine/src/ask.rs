@@ -9,10 +9,10 @@
 
 mod definition;
 pub mod evidence;
+pub(crate) mod generate;
 mod select;
 mod stories;
 mod verify;
-pub(crate) mod generate;
 
 use std::collections::BTreeMap;
 
@@ -41,10 +41,10 @@ use crate::{
     use_case::{UseCase, Weight},
 };
 use definition::definitions_asked;
-use evidence::{WeightedQuestion, Candidate, QuestionWord, Verdict};
+use evidence::{Candidate, QuestionWord, Verdict, WeightedQuestion};
+use generate::generate_answer;
 use select::{MAX_QUOTES, Scored, choose_quotes, score_sentences};
 use stories::{Story, load_stories};
-use generate::generate_answer;
 
 pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
 
@@ -269,7 +269,11 @@ async fn question_weights(resources: &Resources, question: &Question, filter: &F
         documents,
     };
     let asked = question.terms.iter().zip(counts).map(word).collect();
-    Ok(WeightedQuestion { words: asked, documents: index.coverage_of(projects).documents, ..WeightedQuestion::default() })
+    Ok(WeightedQuestion {
+        words: asked,
+        documents: index.coverage_of(projects).documents,
+        ..WeightedQuestion::default()
+    })
 }
 
 /// Adds where the decision stands, and what the reader must know.

@@ -88,7 +88,8 @@ pub(crate) fn forgotten(project: &str) -> Error {
 
 pub(crate) fn unknown_project(project: &str, known: &BTreeSet<String>) -> Error {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Error::invalid(format!("{} is not known", truncate_echo(project))).with_hint(format!("known projects: {}", known.join(", ")))
+    Error::invalid(format!("{} is not known", truncate_echo(project)))
+        .with_hint(format!("known projects: {}", known.join(", ")))
 }
 
 pub(crate) async fn check_project(resources: &Resources, project: Option<&str>) -> Result<()> {
@@ -108,9 +109,8 @@ pub(crate) async fn project_of_questions(resources: &Resources, named: Option<&s
     let all = || known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     match named {
         Some(named) if known.contains(named) => Ok(named.to_owned()),
-        Some(named) => {
-            Err(Error::invalid(format!("{} is not known", truncate_echo(named))).with_hint(format!("known projects: {}", all())))
-        }
+        Some(named) => Err(Error::invalid(format!("{} is not known", truncate_echo(named)))
+            .with_hint(format!("known projects: {}", all()))),
         None if known.len() == 1 => Ok(all()),
         None if known.is_empty() => Err(Error::invalid("there is no project to ask about")
             .with_hint("configure one, or 'backstory add' a repository")),

@@ -313,14 +313,21 @@ async fn who_wrote_it(resources: &Resources, chat: i64, text: &str) -> Result<Op
 /// most of them.
 async fn author_of_citation(resources: &Resources, cited: &Citation, number: u32) -> Result<(Citation, String)> {
     if let Some((origin, citation)) = commit_of_lines(resources, cited, number).await? {
-        let sentence =
-            format!("{} wrote {} on {}, in {}.", origin.author, cited.source(), utc_date(origin.date), citation.location());
+        let sentence = format!(
+            "{} wrote {} on {}, in {}.",
+            origin.author,
+            cited.source(),
+            utc_date(origin.date),
+            citation.location()
+        );
         return Ok((citation, sentence));
     }
     let citation = Citation { number, ..cited.clone() };
     let quoted = citation.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = match citation.display_author().filter(|_| citation.path.is_none()) {
-        Some(writer) => format!("{writer} wrote it on {}, in {}: “{quoted}”", utc_date(citation.at), citation.location()),
+        Some(writer) => {
+            format!("{writer} wrote it on {}, in {}: “{quoted}”", utc_date(citation.at), citation.location())
+        }
         None => format!("It is not known who wrote {}.", citation.location()),
     };
     Ok((citation, sentence))

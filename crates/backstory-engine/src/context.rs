@@ -13,10 +13,10 @@ mod evidence;
 pub(crate) mod gather;
 mod items;
 mod notes;
-pub(crate) mod verify;
 mod retrieve;
 mod retrieved;
 mod summary;
+pub(crate) mod verify;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -51,8 +51,8 @@ use items::records_of;
 use notes::model_notes;
 use retrieved::retrieved;
 
-pub use verify::{ChunkVerification, Source};
 pub use retrieve::{Approval, MAX_RETRIEVED_TOKENS, RetrieveRequest, Retrieved, RetrievedChunk};
+pub use verify::{ChunkVerification, Source};
 
 /// Longest time a pack may take.
 pub const MAX_TIME: Duration = Duration::from_secs(20);

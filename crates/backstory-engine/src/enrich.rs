@@ -22,8 +22,8 @@ use std::{
 
 use backstory_model::{
     digest::sha256,
-    id::NodeId,
     generated::{GeneratedKind, GenerationOutcome},
+    id::NodeId,
 };
 use backstory_store::ledger::GeneratedText;
 use futures::{StreamExt as _, future::ready, stream};

@@ -4,8 +4,8 @@
 //! `model::eval`.
 
 mod by_links;
-mod pairs;
 mod by_search;
+mod pairs;
 mod sources;
 
 use std::{

@@ -204,7 +204,11 @@ async fn forget_subject(
 
 /// If it was forgotten to the end before and is nowhere by its reference, says so and puts that on record. Nothing of
 /// what it said is kept, so its texts cannot be looked for again.
-async fn forgotten_before(resources: &Resources, subject: &ErasureTarget, reason: Option<String>) -> Result<Option<Value>> {
+async fn forgotten_before(
+    resources: &Resources,
+    subject: &ErasureTarget,
+    reason: Option<String>,
+) -> Result<Option<Value>> {
     let (subject, documents) = (subject.clone(), resources.index().fingerprints());
     resources
         .blocking(move |resources| {

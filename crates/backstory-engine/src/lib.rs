@@ -111,7 +111,7 @@ use tokio::sync::{RwLockReadGuard, watch};
 use ask::StatementSender;
 use changes::ChangedNodes;
 use chat::{Message, SendMessage};
-use context::{ContextRequest, ChunkVerification};
+use context::{ChunkVerification, ContextRequest};
 use embed::Embedder;
 use error::Result;
 use explore::{EdgeMeasure, GraphEdge};

@@ -11,7 +11,7 @@ mod measured;
 
 use backstory_model::{
     id::NodeId,
-    link::{LinkCorpus, LinkCandidate},
+    link::{LinkCandidate, LinkCorpus},
 };
 use backstory_store::graph::{Graph, InferredLink};
 
@@ -32,7 +32,8 @@ const VERSION: u32 = 2;
 /// The same for a graph that is not read yet. The caller keeps others from projecting.
 pub(crate) async fn refresh_links_of(resources: &Resources, graph: Graph) -> Result<()> {
     let known = graph.clone();
-    let (applied, known_basis) = blocking(move || Ok((known.applied_seq()?, known.inferred_links_input_digest()?))).await?;
+    let (applied, known_basis) =
+        blocking(move || Ok((known.applied_seq()?, known.inferred_links_input_digest()?))).await?;
     let basis = links_basis(resources).await?;
     // A graph is loaded in bulk before anything else is written to it: RocksDB has crashed when what it had not
     // flushed yet lay where files came in.

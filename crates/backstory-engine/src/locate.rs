@@ -173,8 +173,11 @@ async fn locate(resources: &Resources, request: LocateRequest) -> Result<Locatio
 async fn locate_address(resources: &Resources, text: &str, usual: Option<String>) -> Result<Location> {
     let named = find_named(resources, text, usual.as_deref()).await?;
     named.into_iter().next().map(node).ok_or_else(|| {
-        Error::new(ErrorKind::NotFound, format!("'{}' is no address of a known issue or merge request", truncate_echo(text)))
-            .with_hint("write its reference, like acme/shop!7")
+        Error::new(
+            ErrorKind::NotFound,
+            format!("'{}' is no address of a known issue or merge request", truncate_echo(text)),
+        )
+        .with_hint("write its reference, like acme/shop!7")
     })
 }
 

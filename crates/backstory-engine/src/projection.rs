@@ -19,7 +19,7 @@ use backstory_model::{
 };
 use backstory_sources::code::passages;
 use backstory_store::{
-    graph::{GraphChange, Graph},
+    graph::{Graph, GraphChange},
     index::{Index, ThreadDocuments},
     ledger::StoredItem,
     lists::{Lists, TableDigest},

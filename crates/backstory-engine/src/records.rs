@@ -105,7 +105,8 @@ pub(crate) fn resolve_thread_kind(resources: &Resources, id: NodeId) -> Result<N
     let (NodeId::Thread(thread) | NodeId::Note { thread, .. } | NodeId::Discussion { thread, .. }) = &id else {
         return Ok(id);
     };
-    let there = |thread: &ThreadId| resources.ledger().item(&thread.project, thread.kind.into(), &thread.local_reference());
+    let there =
+        |thread: &ThreadId| resources.ledger().item(&thread.project, thread.kind.into(), &thread.local_reference());
     let is_meant = !reference_syntax(resources, &thread.project)?.0.shares_numbers()
         || there(thread)?.is_some_and(|item| item.payload.is_some())
         || there(&thread.with_other_kind())?.is_none_or(|item| item.payload.is_none());

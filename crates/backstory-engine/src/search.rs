@@ -13,6 +13,7 @@ mod evidence;
 mod expand;
 mod explain;
 mod facets;
+mod group;
 pub(crate) mod names;
 mod order;
 mod page;
@@ -20,7 +21,6 @@ mod provenance;
 mod query;
 mod request;
 mod scope;
-mod group;
 mod summary;
 mod understand;
 
@@ -40,14 +40,14 @@ use crate::{
 };
 use candidates::{Candidates, retrieve_candidates, score_passages, stored};
 use code::{narrow_to_files, score_files};
-use evidence::{ScoringContext, ScoredPassage};
+use evidence::{ScoredPassage, ScoringContext};
 use expand::{Relations, relate};
+use group::{ResultGroup, Stories, UNMIXED, behind, group_results, stories_of_graph};
 use names::expand_author_names;
 use order::{RankingContext, build_candidates};
 use page::Page;
 use query::ParsedQuery;
 use scope::load_scope;
-use group::{Stories, ResultGroup, UNMIXED, behind, group_results, stories_of_graph};
 use understand::parse_query;
 
 pub use backstory_model::score::Mode;
@@ -225,7 +225,8 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
     let coverage = index.coverage_of(projects);
     let terms = || understood.terms.terms.iter().map(|term| term.id);
     let (documents, frequencies) = index.document_frequencies(projects, terms());
-    let words = understood.terms.discriminating_words(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
+    let words =
+        understood.terms.discriminating_words(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
     let within = scope.as_ref().map(|scope| &scope.filter);
     let mut found = retrieve_candidates(resources, &request, &words, within).await?;
     let weights = TermWeights::new(documents, &frequencies);

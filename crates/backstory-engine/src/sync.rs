@@ -1,8 +1,8 @@
 //! Sync: brings what is new at the forges and in repositories into the ledger, and from there into the projections. It
 //! is the use case `sync`; what is read from one source is in `project` and in `repository::sync`.
 
-mod gone;
 mod batch;
+mod gone;
 mod project;
 mod retention;
 mod visibility;
@@ -18,7 +18,7 @@ use backstory_sources::{
     forge::{Client, ThreadList},
     git::Cancel,
 };
-use backstory_store::ledger::{IngestCounts, Ledger, Source, ErasureTarget, SyncFailure};
+use backstory_store::ledger::{ErasureTarget, IngestCounts, Ledger, Source, SyncFailure};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

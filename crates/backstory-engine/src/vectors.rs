@@ -133,7 +133,8 @@ async fn cut_documents(resources: &Resources, pending: &[PendingDocument]) -> Re
             let limits = ChunkLimits { window: resources.embedder().window(), document: MAX_DOCUMENT_TOKENS };
             let cut = |document: Document| {
                 let hash = wanted.get(&document.id).filter(|hash| **hash == document.content_hash())?.clone();
-                let chunks = chunk::split_into_chunks(&document, limits, |text| resources.embedder().count_tokens(text));
+                let chunks =
+                    chunk::split_into_chunks(&document, limits, |text| resources.embedder().count_tokens(text));
                 let texts = chunks.texts.into_iter();
                 let chunks_with_hash = texts.map(|text| Chunk { hash: sha256_hex(&text), text }).collect();
                 Some(CutDocument { id: document.id, hash, chunks: chunks_with_hash, left_out: chunks.left_out })

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use backstory_model::id::{NodeId, ThreadId, ThreadKind};
-use backstory_sources::forge::webhook::{self, WebhookEvent, WebhookChange};
+use backstory_sources::forge::webhook::{self, WebhookChange, WebhookEvent};
 use backstory_store::ledger::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::Timestamp;
 use reqwest::header::HeaderMap;

@@ -251,7 +251,10 @@ impl Grant {
                 }
                 None if word == CONFIDENTIAL => confidential = true,
                 None => {
-                    return Err(format!("'{}' is no scope; there are read, sync, admin and confidential", truncate_echo(word)));
+                    return Err(format!(
+                        "'{}' is no scope; there are read, sync, admin and confidential",
+                        truncate_echo(word)
+                    ));
                 }
             }
         }

@@ -186,8 +186,10 @@ mod tests {
     }
 
     fn document(parts: &[(&str, &str)]) -> Document {
-        let part =
-            |(attribution, body): &(&str, &str)| DocumentPart { attribution: (*attribution).into(), body: (*body).into() };
+        let part = |(attribution, body): &(&str, &str)| DocumentPart {
+            attribution: (*attribution).into(),
+            body: (*body).into(),
+        };
         Document {
             id: "acme/shop!7~a1".into(),
             kind: DocumentKind::Discussion,

@@ -13,7 +13,7 @@ use crate::{
     time::utc_date,
 };
 
-pub use code::{commit_url, lines_url, commit_document, file_documents, tree_url};
+pub use code::{commit_document, commit_url, file_documents, lines_url, tree_url};
 
 /// Longest `whole_text`, in bytes: what full-text search reads of one issue with all its discussions.
 pub const MAX_WHOLE_TEXT: usize = 1 << 20;

@@ -184,7 +184,11 @@ mod tests {
             ("special/x.md", Doc),
         ] {
             assert_eq!(DocumentType::classify(DocumentKind::File, Some(path)), expected, "{path}");
-            assert_eq!(DocumentType::classify(DocumentKind::File, Some(path)).is_governing(), expected <= Adr, "{path}");
+            assert_eq!(
+                DocumentType::classify(DocumentKind::File, Some(path)).is_governing(),
+                expected <= Adr,
+                "{path}"
+            );
         }
         assert_eq!(DocumentType::classify(DocumentKind::Section, Some("docs/guide.html")), Doc);
         assert_eq!(DocumentType::classify(DocumentKind::Code, Some("src/a.rs")), Code);

@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 
 pub use bounds::{Bounds, REFUSAL_GROUP};
 pub use drift::{Drift, IndexState, MetricChange, RankChange, RetrieverSnapshot, Snapshot, TOP};
-pub use file::{MAX_EXPECTED, MAX_FILE, MAX_IDENTIFIER_CHARS, MAX_QUESTION_CHARS, MAX_QUESTIONS, QuestionFile, parse_questions};
+pub use file::{
+    MAX_EXPECTED, MAX_FILE, MAX_IDENTIFIER_CHARS, MAX_QUESTION_CHARS, MAX_QUESTIONS, QuestionFile, parse_questions,
+};
 pub use measure::{Estimate, Metric, RESAMPLES, estimate, percentile};
 pub use pairs::{CurvePoint, MAX_PAIRS, Pair, PairKind, PairReport, PairSource, Verdict, pairs};
 pub use report::{Answer, AnsweredQuestion, Latency, Miss, RankedResult, Refusal, Report, RetrieverScore};

@@ -16,8 +16,8 @@ use jiff::Timestamp;
 use crate::id::{NodeId, ThreadId};
 
 pub use corpus::{LinkCorpus, MAX_CHANGES, MAX_ISSUES};
-pub use features::{DEFAULT_CONFIDENCE, Features, FeatureContribution, LinkScore, SharedName};
-pub use recovered::{TrialResult, LinkCurvePoint, LinkReport, LinkTrial};
+pub use features::{DEFAULT_CONFIDENCE, FeatureContribution, Features, LinkScore, SharedName};
+pub use recovered::{LinkCurvePoint, LinkReport, LinkTrial, TrialResult};
 
 /// A merge request, or a commit that none carried.
 #[derive(Clone, Debug, PartialEq)]

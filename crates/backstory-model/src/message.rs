@@ -11,18 +11,18 @@ use crate::{
 };
 
 mod closing;
-mod related;
 mod introduction;
 mod rationale;
+mod related;
 mod trailer;
 
 #[cfg(test)]
 mod tests;
 
 pub use closing::{ClosedIssue, ClosingVerb};
-pub use related::{Correction, CorrectionKind, RelatedChange};
 pub use introduction::{IntroducingMention, MentionPattern, MergedBranch};
 pub use rationale::{DesignNote, MAX_NOTES, design_notes};
+pub use related::{Correction, CorrectionKind, RelatedChange};
 pub use trailer::Trailer;
 
 /// Longest message that is read, in bytes; the rest of a longer one is left alone.
@@ -93,8 +93,15 @@ pub fn parse_facts(message: &str, context: ReferenceContext<'_>) -> MessageFacts
     let reverts = related::reverts(&parts, &message, context);
     let cherry_picks = related::cherry_picks(&message, context);
     let corrects = related::corrections(&parts, &message, context);
-    let mut findings =
-        MessageFacts { closes, introduced_by, merged_branch, reverts, cherry_picks, corrects, mentions: BTreeSet::new() };
+    let mut findings = MessageFacts {
+        closes,
+        introduced_by,
+        merged_branch,
+        reverts,
+        cherry_picks,
+        corrects,
+        mentions: BTreeSet::new(),
+    };
     let named = Named::by(&findings);
     let mentions = extract(&message, context).into_iter().filter(|id| !named.has(id)).take(MAX_FINDINGS).collect();
     findings.mentions = mentions;

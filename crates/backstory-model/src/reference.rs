@@ -196,7 +196,13 @@ fn in_plain_text(text: &str, context: ReferenceContext<'_>, siblings: Siblings, 
     }
 }
 
-fn thread(path: Option<&str>, sigil: &str, iid: &str, context: ReferenceContext<'_>, siblings: Siblings) -> Option<NodeId> {
+fn thread(
+    path: Option<&str>,
+    sigil: &str,
+    iid: &str,
+    context: ReferenceContext<'_>,
+    siblings: Siblings,
+) -> Option<NodeId> {
     let kind = if sigil == "#" { ThreadKind::Issue } else { ThreadKind::MergeRequest };
     if kind == ThreadKind::MergeRequest && context.forge == Forge::GitHub {
         return None;

@@ -12,7 +12,7 @@ use crate::{
     id::{NodeId, escape_path},
     item_kind::ItemKind,
     people::IdentityMatch,
-    reference::{ReferenceContext, Forge},
+    reference::{Forge, ReferenceContext},
     test_files::{TestKind, TestRule},
 };
 

@@ -386,7 +386,10 @@ mod tests {
         let query = QueryTerms::of("scratch space removal of the context");
         assert_eq!(query.discriminating_words(10_000, &[5, 1001, 200, 9000]).as_deref(), Some("scratch removal"));
         assert_eq!(query.discriminating_words(10_000, &[5, 1001, 1200, 9000]), None);
-        assert_eq!(query.discriminating_words(900, &[5, 800, 200, 900]).as_deref(), Some("scratch space removal context"));
+        assert_eq!(
+            query.discriminating_words(900, &[5, 800, 200, 900]).as_deref(),
+            Some("scratch space removal context")
+        );
     }
 
     proptest! {

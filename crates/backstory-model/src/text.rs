@@ -192,7 +192,10 @@ mod tests {
     #[test]
     fn what_commands_a_terminal_is_shown() {
         assert_eq!(escape_control_characters("a\r\n\tb é"), "a\n\tb é");
-        assert_eq!(escape_control_characters("\u{1b}]0;x\u{7}\r\u{7f}\u{9b}\u{202e}"), r"\u{1b}]0;x\u{7}\u{d}\u{7f}\u{9b}\u{202e}");
+        assert_eq!(
+            escape_control_characters("\u{1b}]0;x\u{7}\r\u{7f}\u{9b}\u{202e}"),
+            r"\u{1b}]0;x\u{7}\u{d}\u{7f}\u{9b}\u{202e}"
+        );
         assert!(matches!(escape_control_characters("plain é\n"), Cow::Borrowed(_)));
     }
 

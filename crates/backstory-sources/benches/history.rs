@@ -12,7 +12,7 @@ use backstory_sources::git::{
     address::Address,
     clone::{self, CloneLimits, CloneRequest},
     command::GitSettings,
-    history::{HistoryOptions, IsKnown, CommitSelection, history},
+    history::{CommitSelection, HistoryOptions, IsKnown, history},
     refs,
 };
 

@@ -6,9 +6,9 @@
 
 mod configured;
 mod judge;
+mod normalized;
 mod rule;
 mod scan;
-mod normalized;
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 

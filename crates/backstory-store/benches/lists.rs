@@ -85,7 +85,13 @@ fn merge_request(iid: u64, of: u64) -> GraphChange {
         closes: vec![],
         files: vec![],
     });
-    GraphChange { project: PROJECT.to_owned(), kind: ItemKind::MergeRequest, key, confidential: false, item: Some(item) }
+    GraphChange {
+        project: PROJECT.to_owned(),
+        kind: ItemKind::MergeRequest,
+        key,
+        confidential: false,
+        item: Some(item),
+    }
 }
 
 fn queries() -> Vec<(&'static str, ThreadFilter, ThreadOrder)> {

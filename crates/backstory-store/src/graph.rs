@@ -2,6 +2,7 @@
 
 mod describe;
 mod edges;
+mod generated;
 mod inferred;
 mod quads;
 pub mod queries;
@@ -9,7 +10,6 @@ mod select;
 pub mod sparql;
 mod stated;
 mod visibility;
-mod generated;
 
 use std::{
     collections::BTreeSet,
@@ -34,10 +34,10 @@ use oxigraph::{
 };
 
 pub use edges::{AdjacentEdge, Direction, EdgeCount, EdgesAt};
+pub use generated::GeneratedFact;
 pub use inferred::InferredLink;
 pub use select::{Cancel, Row, Value};
 pub use stated::StatedEdge;
-pub use generated::GeneratedFact;
 
 use crate::{
     guard::{Damage, catch_panic},

@@ -52,13 +52,13 @@ use lancedb::{Connection, Table};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
 pub use self::{
-    error::{IndexFormat, IndexError},
+    error::{IndexError, IndexFormat},
     facts::{Fingerprint, Named},
     maintain::KEPT_VERSIONS,
     query::{MAX_HITS, MAX_QUERY_WORDS},
     types::{
-        ApplyCounts, Coverage, DocumentFacts, TextHit, KindCoverage, ModelTag, NewPassage, NewPassages, PassageId,
-        PendingDocument, ProjectScope, StoredDocument, StoredPassage, ThreadDocuments, VectorHit,
+        ApplyCounts, Coverage, DocumentFacts, KindCoverage, ModelTag, NewPassage, NewPassages, PassageId,
+        PendingDocument, ProjectScope, StoredDocument, StoredPassage, TextHit, ThreadDocuments, VectorHit,
     },
     vectors::Vectors,
 };
@@ -243,7 +243,11 @@ impl Index {
     }
 
     /// How many visible documents projects have, and in how many of them each term occurs. Costs nothing.
-    pub fn document_frequencies(&self, projects: ProjectScope<'_>, terms: impl IntoIterator<Item = TermId>) -> (u64, Vec<u64>) {
+    pub fn document_frequencies(
+        &self,
+        projects: ProjectScope<'_>,
+        terms: impl IntoIterator<Item = TermId>,
+    ) -> (u64, Vec<u64>) {
         let counted = self.counted();
         let frequency = |term| counted.stats.frequency(projects, &self.visibility, term);
         let of_terms = terms.into_iter().map(frequency).collect();

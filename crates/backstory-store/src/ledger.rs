@@ -9,6 +9,7 @@ mod erase;
 mod excerpt;
 mod failures;
 mod forgotten;
+mod generated;
 mod ingest;
 mod items;
 mod jobs;
@@ -24,7 +25,6 @@ mod snapshots;
 mod tokens;
 mod visibility;
 mod write;
-mod generated;
 
 use std::{
     fs::File,
@@ -43,23 +43,23 @@ pub use chats::{Chat, Message, NewMessage, REMOVED_ANSWER_TEXT, Role};
 pub use deliveries::{Delivery, DeliveryCursor, ReceivedDelivery};
 pub use erase::Erased;
 pub use failures::{Source, SyncFailure};
-pub use forgotten::{AuditAction, AuditEntry, ForgottenKind, ErasureTarget};
+pub use forgotten::{AuditAction, AuditEntry, ErasureTarget, ForgottenKind};
+pub use generated::GeneratedText;
 pub use items::ItemKey;
 pub use jobs::{Job, JobKind, JobPriority, JobStatus, NewJob, Outcome};
 pub use operations::{NewOperation, Operation, OperationFilter};
 pub use quarantine::{MAX_QUARANTINED, NewQuarantined, Quarantined, RetriedItem};
 pub use repositories::{BlameHead, BlameUpdate, Branches, ForgeAddress, RepositoryEntry, StoredBlame};
 pub use retired::Retired;
-pub use row::{IngestCounts, Cursor, MAX_PAYLOAD, NewItem, IngestBatch, StoredItem};
+pub use row::{Cursor, IngestBatch, IngestCounts, MAX_PAYLOAD, NewItem, StoredItem};
 pub use runs::{Run, RunStatus};
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
 pub use tokens::{IssuedToken, NewToken, TokenHash};
 pub use visibility::ConfidentialCounts;
-pub use generated::GeneratedText;
 
 use crate::{
-    missing_resource::MissingResource,
     lists::{self, Lists},
+    missing_resource::MissingResource,
 };
 
 /// Under which name the ledger keeps its own id.

@@ -83,7 +83,9 @@ pub use commits::{CommitKind, CommitOrder, CommitQuery, CommitRow};
 pub use digest::TableDigest;
 pub use discussions::{DiscussionOrder, DiscussionQuery, DiscussionRow};
 pub use entry::{Key, ListKind};
-pub use groups::{Activity, CommitGroup, DiscussionGroup, GroupCount, Groups, MAX_GROUPED, MAX_GROUPS, Period, ThreadGroup};
+pub use groups::{
+    Activity, CommitGroup, DiscussionGroup, GroupCount, Groups, MAX_GROUPED, MAX_GROUPS, Period, ThreadGroup,
+};
 pub use load::Load;
 pub(crate) use load::remove_leftover;
 pub use node_row::NodeRow;
@@ -91,7 +93,7 @@ pub use people::{PersonOrder, PersonPage, PersonQuery, PersonRow};
 pub use planning::{LabelOrder, LabelQuery, LabelRow, MilestoneOrder, MilestoneQuery, MilestoneRow};
 pub use projects::{ProjectOrder, ProjectQuery, ProjectRow};
 pub use query::{ListQuery, Named, RowQuery};
-pub use refs::{RefKind, RefOrder, RefQuery, RefKey};
+pub use refs::{RefKey, RefKind, RefOrder, RefQuery};
 pub use select::{Cursor, Direction, End, MAX_COUNTED, MAX_PAGE, Page, PageRequest, TimeRange, Total};
 pub use threads::{ThreadFilter, ThreadOrder, ThreadQuery, ThreadRow};
 

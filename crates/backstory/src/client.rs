@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     data_dir::{Claim, ClaimIntent, DataDir, LockOwner, Server},
+    embedded_server::EmbeddedServer,
     failure::{Failure, Result},
     output::Terminal,
     session::Session,
-    embedded_server::EmbeddedServer,
 };
 
 /// How long the server may take: longer than its own limit for what reads everything.

@@ -1,7 +1,7 @@
 //! The configuration: a TOML file and the environment variables that it names. Nothing else reads the environment.
 
-mod file;
 mod error;
+mod file;
 
 use std::{
     collections::BTreeSet,
@@ -26,8 +26,8 @@ use backstory_server::{Origin, Proxy};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::failure::{Failure, Result, reason};
-use file::File;
 use error::Source;
+use file::File;
 
 /// Name of the file in the working directory.
 pub(crate) const FILE: &str = "backstory.toml";
@@ -225,7 +225,9 @@ impl Config {
     /// Its variable is not set.
     pub(crate) fn require_embedding_key(&self) -> Result<()> {
         match self.embedding_key.missing_variable() {
-            Some(variable) => Err(Failure::configuration(missing_variable(variable, "the key of the embedding provider"))),
+            Some(variable) => {
+                Err(Failure::configuration(missing_variable(variable, "the key of the embedding provider")))
+            }
             None => Ok(()),
         }
     }
@@ -236,7 +238,9 @@ impl Config {
     /// Its variable is not set.
     pub(crate) fn require_llm_key(&self) -> Result<()> {
         match self.llm_key.missing_variable() {
-            Some(variable) => Err(Failure::configuration(missing_variable(variable, "the key of the language model's provider"))),
+            Some(variable) => {
+                Err(Failure::configuration(missing_variable(variable, "the key of the language model's provider")))
+            }
             None => Ok(()),
         }
     }

@@ -6,11 +6,11 @@ mod cli;
 mod client;
 mod config;
 mod data_dir;
+mod embedded_server;
 mod failure;
 mod output;
 mod resources;
 mod session;
-mod embedded_server;
 
 use std::{
     io::{Write as _, stderr},

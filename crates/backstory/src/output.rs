@@ -11,7 +11,7 @@ use std::{
 use anstyle::{AnsiColor, Style};
 use backstory_engine::{
     guard,
-    model::text::{is_control_character, one_line, escape_control_characters},
+    model::text::{escape_control_characters, is_control_character, one_line},
     sources::redact::redact,
 };
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
@@ -105,7 +105,9 @@ impl Terminal {
     pub(crate) fn table(&self, headings: &[&str], numbers: &[&str], rows: Vec<Vec<String>>) -> io::Result<()> {
         let mut table = Table::new();
         table.load_preset(presets::NOTHING).set_header(headings.iter().map(|heading| heading.to_uppercase()));
-        table.add_rows(rows.into_iter().map(|row| row.into_iter().map(|cell| escape_terminal(&cell)).collect::<Vec<_>>()));
+        table.add_rows(
+            rows.into_iter().map(|row| row.into_iter().map(|cell| escape_terminal(&cell)).collect::<Vec<_>>()),
+        );
         for (column, heading) in table.column_iter_mut().zip(headings) {
             column.set_padding((0, 2));
             if numbers.contains(heading) {

@@ -8,10 +8,10 @@ use std::{
 use clap::ArgAction;
 
 use crate::{
-    config::{ConfigSource, Config},
+    config::{Config, ConfigSource},
+    embedded_server::EmbeddedServer,
     failure::Result,
     output::Terminal,
-    embedded_server::EmbeddedServer,
 };
 
 /// What every command takes.

@@ -15,14 +15,14 @@ use backstory_engine::{
         commit::{Commit, Sha},
         eval::{self, changelog},
         message,
-        reference::{ReferenceContext, Forge},
+        reference::{Forge, ReferenceContext},
         terms::TermExtractor,
     },
     sources::git::{
         Cancel, Git,
         command::GitSettings,
         graph::CommitGraph,
-        history::{HistoryOptions, CommitSelection, history},
+        history::{CommitSelection, HistoryOptions, history},
         objects::Objects,
     },
 };

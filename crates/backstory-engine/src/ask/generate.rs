@@ -11,8 +11,8 @@ use backstory_sources::redact::redact;
 use super::{
     AskEvidence, StatementSender,
     select::{MAX_QUOTES, choose_quotes},
-    stories::Story,
     send_statement,
+    stories::Story,
 };
 use crate::{
     completion::{complete_prompt, refund_unused, reserve},

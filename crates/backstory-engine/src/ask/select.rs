@@ -11,7 +11,7 @@ use std::{
 
 use backstory_model::{
     question::{Question, QuestionKind},
-    sentence::{PieceKind, word_overlap, stems},
+    sentence::{PieceKind, stems, word_overlap},
     text::words,
 };
 use regex::Regex;

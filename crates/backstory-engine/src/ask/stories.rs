@@ -9,7 +9,7 @@ use backstory_model::{
     filter::DocumentKind,
     id::NodeId,
     question::{Question, Term},
-    sentence::{SentencePiece, PieceKind, split_sentences, stems},
+    sentence::{PieceKind, SentencePiece, split_sentences, stems},
 };
 use backstory_store::index::StoredDocument;
 

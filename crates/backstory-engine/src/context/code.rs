@@ -8,7 +8,7 @@ use backstory_model::{
     filter::DocumentKind,
     id::NodeId,
     message,
-    pack::{CodeContext, ContextPack, Provenance, RelatedTest, QuestionTerms, chunk::split_text},
+    pack::{CodeContext, ContextPack, Provenance, QuestionTerms, RelatedTest, chunk::split_text},
     time::utc_date,
 };
 use backstory_store::graph::Direction;

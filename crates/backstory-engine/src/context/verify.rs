@@ -88,7 +88,9 @@ async fn reread_text(resources: &Resources, chunk: &ChunkRef) -> Result<Option<S
     let id: NodeId =
         chunk.document.parse().map_err(|error: backstory_model::id::InvalidId| Error::invalid(error.to_string()))?;
     let (project, thread) = match &id {
-        NodeId::Thread(thread) | NodeId::Discussion { thread, .. } => (thread.project.clone(), thread.local_reference()),
+        NodeId::Thread(thread) | NodeId::Discussion { thread, .. } => {
+            (thread.project.clone(), thread.local_reference())
+        }
         NodeId::Commit { project, sha } => (project.clone(), format!("@{sha}")),
         _ => return Err(not_found("document", &chunk.document)),
     };

@@ -12,7 +12,7 @@ use futures::future::try_join_all;
 use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value};
 use tokio::sync::{Mutex, OnceCell, Semaphore};
 
-use super::{foreground::ForegroundGate, tokens, normalize};
+use super::{foreground::ForegroundGate, normalize, tokens};
 use crate::provider::ProviderError;
 
 /// Name of the model, as it is recorded with its vectors.

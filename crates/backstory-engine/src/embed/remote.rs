@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Provider, Settings, tokens, normalize};
+use super::{Provider, Settings, normalize, tokens};
 use crate::provider::{ProviderClient, ProviderContext, ProviderError, Server};
 
 /// Texts in a request.

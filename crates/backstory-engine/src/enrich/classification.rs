@@ -5,9 +5,9 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use backstory_model::{
     classify::{ChangeType, is_generated},
     commit::{Commit, FileChange, FileDiff, LineKind},
+    generated::{MAX_TEXT, ModelClassification},
     sentence::split_sentences,
     text::words,
-    generated::{MAX_TEXT, ModelClassification},
 };
 use backstory_sources::{git::text_diff::TextDiffOptions, redact::redact};
 use serde::Deserialize;

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use backstory_model::{
-    code::{FileAnalysis, FileKind, LeftOutReason, FileSelection},
+    code::{FileAnalysis, FileKind, FileSelection, LeftOutReason},
     commit::{RepoPath, Sha},
     digest::sha256_hex,
     document::{self, Document},
@@ -302,7 +302,8 @@ fn documents_at(
         analysis: Some(analysis),
     };
     let repository = place.repository();
-    let context = ReferenceContext { forge: repository.forge, project: place.project(), forge_url: &repository.forge_url };
+    let context =
+        ReferenceContext { forge: repository.forge, project: place.project(), forge_url: &repository.forge_url };
     Ok(document::file_documents(&head, text, &cut, context, &place.commit.to_string()))
 }
 

@@ -107,7 +107,8 @@ fn find_contributors(resources: &Resources, request: &ContributorsRequest) -> Re
     let mut paths = BTreeSet::from([path.to_owned()]);
     if let Some(lineage) = &lineage {
         let spans = lineage.spans().as_slice().iter();
-        let own = spans.filter(|span| !span.seen.contains(OriginFlags::MOVED) && !span.seen.contains(OriginFlags::COPIED));
+        let own =
+            spans.filter(|span| !span.seen.contains(OriginFlags::MOVED) && !span.seen.contains(OriginFlags::COPIED));
         paths.extend(own.map(|span| lineage.sources()[span.source as usize].path.to_string()));
     }
     paths.retain(|path| !path.is_empty());

@@ -8,7 +8,7 @@ use backstory_model::{
     visibility::Visibility,
 };
 use backstory_store::{
-    ledger::{StoredItem, ErasureTarget},
+    ledger::{ErasureTarget, StoredItem},
     scan::Needles,
 };
 use serde_json::Value;
@@ -147,7 +147,9 @@ pub(crate) fn people_referenced_only_by(
 /// Shows every object that belongs to something.
 fn each_of(resources: &Resources, subject: &ErasureTarget, mut show: impl FnMut(&StoredItem)) -> Result<()> {
     match subject {
-        ErasureTarget::Thread(id) => resources.ledger().thread(&id.project, &id.local_reference())?.iter().for_each(show),
+        ErasureTarget::Thread(id) => {
+            resources.ledger().thread(&id.project, &id.local_reference())?.iter().for_each(show)
+        }
         ErasureTarget::Project(project) => each_stored(resources, |item| {
             if item.project == *project {
                 show(item);

@@ -61,7 +61,11 @@ pub(super) async fn verify_forgotten(
 }
 
 /// Looks for pieces in the ledger, the graph and the files.
-pub(super) fn scan_all_stores(resources: &Resources, pieces: &Needles, mut found: Verification) -> Result<Verification> {
+pub(super) fn scan_all_stores(
+    resources: &Resources,
+    pieces: &Needles,
+    mut found: Verification,
+) -> Result<Verification> {
     let mut holder = None;
     resources.ledger().for_each_text(|table, text| {
         holder = pieces.is_in(text).then_some(table);

@@ -3,8 +3,8 @@
 use backstory_model::{
     answer::Provenance,
     digest::sha256,
+    generated::{GeneratedKind, GeneratedNote, GenerationOutcome, ModelClassification},
     id::{NodeId, ThreadId},
-    generated::{GeneratedKind, GeneratedNote, ModelClassification, GenerationOutcome},
 };
 use backstory_store::ledger::GeneratedText;
 use jiff::Timestamp;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use backstory_model::{
     id::NodeId,
-    link::{LinkCorpus, TrialResult, LinkCandidate, LinkReport, LinkTrial},
+    link::{LinkCandidate, LinkCorpus, LinkReport, LinkTrial, TrialResult},
 };
 use serde::{Deserialize, Serialize};
 

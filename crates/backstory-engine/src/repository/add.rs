@@ -11,7 +11,7 @@ use backstory_sources::{
         naming::{host_and_project, origin_url, project_from_directory},
     },
 };
-use backstory_store::ledger::{Branches, ForgeAddress, RepositoryEntry, ErasureTarget};
+use backstory_store::ledger::{Branches, ErasureTarget, ForgeAddress, RepositoryEntry};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 

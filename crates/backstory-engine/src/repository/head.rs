@@ -6,12 +6,12 @@ use std::{
 };
 
 use backstory_model::{
-    code::{FileAnalysis, LeftOutReason, FileSelection, TestRole},
+    code::{FileAnalysis, FileSelection, LeftOutReason, TestRole},
     commit::{RepoPath, Sha},
     entity::ItemKind,
     id::NodeId,
     rank::{PageRankSettings, WeightedEdge, pagerank},
-    repository::{CodeLink, CodeLinkKind, FileReferences, FileTest, HeadFile, CodeRanks, code_key},
+    repository::{CodeLink, CodeLinkKind, CodeRanks, FileReferences, FileTest, HeadFile, code_key},
     test_files::TestIndex,
 };
 use backstory_sources::{

@@ -8,7 +8,7 @@ use std::{
 
 use backstory_model::{
     commit::Sha,
-    lineage::{Lineage, ReplacedHunks, FileRevision},
+    lineage::{FileRevision, Lineage, ReplacedHunks},
 };
 use backstory_sources::git::{
     command::Cancel,

@@ -12,7 +12,7 @@ use backstory_model::{
     visibility::Visibility,
 };
 use backstory_sources::git::mailmap;
-use backstory_store::ledger::{NewItem, IngestBatch, RepositoryEntry, StoredItem};
+use backstory_store::ledger::{IngestBatch, NewItem, RepositoryEntry, StoredItem};
 use jiff::Timestamp;
 
 use super::lock_repositories;
@@ -241,7 +241,8 @@ fn load_mailmap(resources: &Resources) -> Result<Mailmap> {
         let Some(repository) = repository_record(resources, &entry.project)? else { continue };
         let head = repository.default_branch.as_ref().and_then(|branch| entry.indexed.get(branch.as_str()));
         let Some(head) = head else { continue };
-        let text = open_objects(resources, &entry.project).and_then(|objects| Ok(mailmap::read_mailmap_text_at(&objects, *head)?));
+        let text = open_objects(resources, &entry.project)
+            .and_then(|objects| Ok(mailmap::read_mailmap_text_at(&objects, *head)?));
         match text {
             Ok(text) => mailmap.add(&text),
             Err(error) => tracing::warn!(project = entry.project, %error, "a mailmap is left out"),

@@ -16,10 +16,10 @@ use backstory_sources::git::{
     clone::{CloneLimits, CloneRequest, CloneSummary, clone, fetch},
     command::Cancel,
     graph::CommitGraph,
-    history::{HistoryOptions, CommitSelection, history},
+    history::{CommitSelection, HistoryOptions, history},
     refs::{self, Refs},
 };
-use backstory_store::ledger::{Branches, IngestBatch, RepositoryEntry, ErasureTarget};
+use backstory_store::ledger::{Branches, ErasureTarget, IngestBatch, RepositoryEntry};
 use jiff::Timestamp;
 
 use super::{
@@ -288,7 +288,8 @@ impl RepositorySync<'_> {
     ) -> Result<()> {
         let objects = open_objects(self.resources, self.project)?;
         let repository = self.repository()?;
-        let context = ReferenceContext { forge: repository.forge, project: self.project, forge_url: &repository.forge_url };
+        let context =
+            ReferenceContext { forge: repository.forge, project: self.project, forge_url: &repository.forge_url };
         let count = commits.len() as u64;
         let entities = outlines.changes(&objects, &commits, self.threads)?;
         let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };

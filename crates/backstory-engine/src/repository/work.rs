@@ -8,7 +8,7 @@ use backstory_model::{
     repository::{CommitRecord, Repository},
 };
 use backstory_sources::git::command::{Cancel, Git};
-use backstory_store::ledger::{IngestCounts, NewItem, IngestBatch};
+use backstory_store::ledger::{IngestBatch, IngestCounts, NewItem};
 use jiff::Timestamp;
 use serde::Serialize;
 

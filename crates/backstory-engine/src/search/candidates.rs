@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::{
     LEXICAL_ONLY, Mode, SearchRequest,
-    evidence::{NearnessRange, ScoringContext, ScoredPassage, Text},
+    evidence::{NearnessRange, ScoredPassage, ScoringContext, Text},
     id_of,
     query::ParsedQuery,
 };

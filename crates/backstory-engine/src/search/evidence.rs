@@ -89,7 +89,12 @@ impl ScoringContext<'_> {
     }
 
     /// Measures a document that has no vectors yet.
-    pub(super) fn document(&self, document: StoredDocument, near: NearnessRange, cutter: &mut TermExtractor) -> ScoredPassage {
+    pub(super) fn document(
+        &self,
+        document: StoredDocument,
+        near: NearnessRange,
+        cutter: &mut TermExtractor,
+    ) -> ScoredPassage {
         let found = self.terms.found_in(&document.text, cutter);
         let coverage = self.weights.share(found);
         ScoredPassage {

@@ -10,7 +10,7 @@ use backstory_store::index::DocumentFacts;
 
 use super::{
     candidates::meets,
-    evidence::{Candidate, ScoringContext, ScoredPassage, group_by_document},
+    evidence::{Candidate, ScoredPassage, ScoringContext, group_by_document},
     query::ParsedQuery,
 };
 use crate::settings::Ranking;

@@ -9,7 +9,7 @@ use backstory_model::{
     id::NodeId,
     reference::{self, ReferenceContext},
     terms::QueryTerms,
-    time::{utc_date, parse_instant},
+    time::{parse_instant, utc_date},
 };
 use backstory_store::index::DocumentFacts;
 use jiff::{Span, Timestamp, ToSpan as _, tz::TimeZone};
@@ -115,7 +115,12 @@ impl ParsedQuery {
             let since = found["side"].eq_ignore_ascii_case("since");
             let bound = if since { &mut self.filter.after } else { &mut self.filter.before };
             *bound = Some(at);
-            self.notes.push(format!("'{}': only {} {}", &found[0], if since { "since" } else { "before" }, utc_date(at)));
+            self.notes.push(format!(
+                "'{}': only {} {}",
+                &found[0],
+                if since { "since" } else { "before" },
+                utc_date(at)
+            ));
             rest = rest.replace(&found[0], " ");
         }
         // A query of nothing else is searched for as it is.

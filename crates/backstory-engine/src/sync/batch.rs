@@ -2,10 +2,10 @@
 
 use backstory_model::entity::ItemKind;
 use backstory_sources::{
-    forge::{self, ThreadDetails, Origin, Payload, UnreadableItem},
+    forge::{self, Origin, Payload, ThreadDetails, UnreadableItem},
     redact::Redactor,
 };
-use backstory_store::ledger::{MAX_PAYLOAD, NewItem, NewQuarantined, IngestBatch, RetriedItem};
+use backstory_store::ledger::{IngestBatch, MAX_PAYLOAD, NewItem, NewQuarantined, RetriedItem};
 
 use super::number;
 use crate::error::Result;
@@ -24,7 +24,11 @@ impl<'a> BatchBuilder<'a> {
 
     /// Takes in an issue or merge request with all that came with it; `is_known` says whether it is stored as it was before.
     /// If it is not and cannot be read, nothing of it is taken in: there is nothing that its discussions are about.
-    pub(super) fn thread(&mut self, details: ThreadDetails, is_known: impl Fn(ItemKind, &str) -> Result<bool>) -> Result<()> {
+    pub(super) fn thread(
+        &mut self,
+        details: ThreadDetails,
+        is_known: impl Fn(ItemKind, &str) -> Result<bool>,
+    ) -> Result<()> {
         let kind = details.thread.kind;
         let key = details.thread.key.clone();
         let project = self.origin.project.clone();

@@ -15,7 +15,12 @@ use crate::{error::Result, resources::Resources};
 impl ProjectSync<'_> {
     /// A whole list names everything there is: what the ledger has besides is gone, unless it came while the list was
     /// read.
-    pub(super) async fn tombstone_unlisted(&mut self, list: ThreadList, listed: Vec<String>, began: Timestamp) -> Result<()> {
+    pub(super) async fn tombstone_unlisted(
+        &mut self,
+        list: ThreadList,
+        listed: Vec<String>,
+        began: Timestamp,
+    ) -> Result<()> {
         let listed: HashSet<String> = listed.into_iter().collect();
         let nowhere = self
             .no_room

@@ -11,10 +11,10 @@ use std::{
 
 use backstory_model::{alias::Aliases, entity::ItemKind, id::ThreadKind};
 use backstory_sources::forge::{
-    Client, ThreadDetails, ForgeError, ThreadList, MAX_CONCURRENT_THREAD, MAX_LIST, PageStart, ThreadListing, ThreadsPage,
-    UnreadableItem,
+    Client, ForgeError, MAX_CONCURRENT_THREAD, MAX_LIST, PageStart, ThreadDetails, ThreadList, ThreadListing,
+    ThreadsPage, UnreadableItem,
 };
-use backstory_store::ledger::{Cursor, Ledger, NewQuarantined, IngestBatch, Retired, StoredItem};
+use backstory_store::ledger::{Cursor, IngestBatch, Ledger, NewQuarantined, Retired, StoredItem};
 use futures::{
     FutureExt, StreamExt,
     stream::{self, BoxStream},
@@ -363,7 +363,13 @@ impl<'a> ProjectSync<'a> {
     }
 
     /// Reads what belongs to those of a page that changed; how many they are.
-    async fn page(&mut self, list: ThreadList, page: ThreadsPage, scope: Scope, latest: &mut Option<Cursor>) -> Result<u64> {
+    async fn page(
+        &mut self,
+        list: ThreadList,
+        page: ThreadsPage,
+        scope: Scope,
+        latest: &mut Option<Cursor>,
+    ) -> Result<u64> {
         let forge_time = page.forge_time;
         let margin = TOUCH_INTERVAL + CLOCK_SKEW;
         let cap = *self.cap.get_or_insert(forge_time.checked_sub(margin).unwrap_or(forge_time));

@@ -100,7 +100,8 @@ pub(super) async fn enforce_size_limit(
         let path = project.to_owned();
         let plan = resources.blocking(move |resources| plan_size(resources, &path)).await?;
         if !plan.restore.is_empty() && round < ROUNDS {
-            Box::pin(ProjectSync::new(resources, forge, client, project, reporter, report).refetch(&plan.restore)).await?;
+            Box::pin(ProjectSync::new(resources, forge, client, project, reporter, report).refetch(&plan.restore))
+                .await?;
             let (path, back) = (project.to_owned(), plan.restore.clone());
             resources
                 .with_ledger(move |ledger| {

@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use backstory_model::entity::ItemKind;
 use backstory_sources::forge::{self, ParsedList, Payload, UnreadableItem};
-use backstory_store::ledger::{IngestCounts, IngestBatch, RetriedItem};
+use backstory_store::ledger::{IngestBatch, IngestCounts, RetriedItem};
 use jiff::Timestamp;
 
 use super::batch::BatchBuilder;

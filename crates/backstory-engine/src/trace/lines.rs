@@ -80,7 +80,11 @@ fn begin_trace(resources: &Resources, place: &Revision, path: &str, (first, last
 }
 
 /// What git says of a commit that is not kept, without secrets and with aliases for people who were forgotten.
-pub(crate) fn signature_and_subject(resources: &Resources, place: &Revision, commit: Sha) -> Result<(Signature, String)> {
+pub(crate) fn signature_and_subject(
+    resources: &Resources,
+    place: &Revision,
+    commit: Sha,
+) -> Result<(Signature, String)> {
     let Ok((mut author, title)) = place.objects.author_and_subject(commit) else {
         let nobody =
             Signature { name: String::new(), email: String::new(), at: Timestamp::default(), offset_minutes: 0 };

@@ -62,7 +62,8 @@ impl Aliases {
         // What ends a sentence may end the name too.
         let whole = &rest[..end];
         let trimmed = whole.trim_end_matches(['.', '-', '_']);
-        let (length, alias) = [whole, trimmed].into_iter().find_map(|name| Some((name.len(), self.for_username(name)?)))?;
+        let (length, alias) =
+            [whole, trimmed].into_iter().find_map(|name| Some((name.len(), self.for_username(name)?)))?;
         Some((at + 1, at + 1 + length, alias.to_owned()))
     }
 

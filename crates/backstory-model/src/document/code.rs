@@ -5,13 +5,13 @@ use std::{
     fmt::Write as _,
 };
 
-use super::{Document, LARGE_COMMIT, MAX_CHANGED_PATHS, MAX_WHOLE_TEXT, DocumentPart, among, normalize};
+use super::{Document, DocumentPart, LARGE_COMMIT, MAX_CHANGED_PATHS, MAX_WHOLE_TEXT, among, normalize};
 use crate::{
     code::{Content, Lines, Passage},
     filter::DocumentKind,
     id::NodeId,
     message,
-    reference::{ReferenceContext, Forge},
+    reference::{Forge, ReferenceContext},
     repository::{CommitRecord, HeadFile, identity_key},
 };
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Bounds, Question, Source};
 use crate::{
     id::is_project_path,
-    reference::{ReferenceContext, Forge},
+    reference::{Forge, ReferenceContext},
 };
 
 /// Largest file, in bytes.

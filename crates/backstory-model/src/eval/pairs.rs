@@ -239,7 +239,8 @@ impl Corpus {
             questions.push((PairKind::Reference, format!("What was decided in {}?", source.id.local_reference())));
         }
         if source.id.kind == ThreadKind::MergeRequest {
-            let closed = |issue: &ThreadId| (PairKind::Link, format!("Which merge request closed {}?", issue.local_reference()));
+            let closed =
+                |issue: &ThreadId| (PairKind::Link, format!("Which merge request closed {}?", issue.local_reference()));
             questions.extend(source.closes.iter().filter(|issue| self.closed.contains(issue)).map(closed));
         }
         let distinctive = |sentence: &&str| {

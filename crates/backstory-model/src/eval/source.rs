@@ -2,7 +2,7 @@
 
 use crate::{
     id::{NodeId, ThreadId, ThreadKind, is_sha},
-    reference::{ReferenceContext, Forge, parse_item_url},
+    reference::{Forge, ReferenceContext, parse_item_url},
     text::truncate_echo,
 };
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Lineage, OriginFlags, FileRevision, BlameSpan};
+use super::{BlameSpan, FileRevision, Lineage, OriginFlags};
 use crate::commit::Sha;
 
 /// The version of the format, its first byte.

@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use regex::Regex;
 
 use super::{
-    LinkableChange, LinkableIssue, LinkCandidate,
+    LinkCandidate, LinkableChange, LinkableIssue,
     features::{Features, MAX_NAMES, SharedName},
 };
-use crate::terms::{TermId, TermExtractor};
+use crate::terms::{TermExtractor, TermId};
 
 /// Most issues that are compared, the newest.
 pub const MAX_ISSUES: usize = 10_000;
@@ -137,7 +137,14 @@ impl LinkCorpus {
     }
 
     /// Everything but the vectors, which take longest.
-    fn features(&self, change: &LinkableChange, text: &Text, issue: &LinkableIssue, of_issue: &Text, words: f32) -> Features {
+    fn features(
+        &self,
+        change: &LinkableChange,
+        text: &Text,
+        issue: &LinkableIssue,
+        of_issue: &Text,
+        words: f32,
+    ) -> Features {
         let before = || issue.comments.iter().filter(|(_, at)| *at < change.begun_at);
         let last = before().map(|(_, at)| *at).fold(issue.created_at, Ord::max);
         let semantic = (!text.vectors.is_empty() && !of_issue.vectors.is_empty()).then_some(0.0);

@@ -11,7 +11,7 @@ use regex::Regex;
 use super::MAX_FINDINGS;
 use crate::{
     id::{NodeId, ThreadId, ThreadKind},
-    reference::{ReferenceContext, Forge, Siblings, extract_plain, fenced_code},
+    reference::{Forge, ReferenceContext, Siblings, extract_plain, fenced_code},
 };
 
 /// An issue that a commit closes.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{MAX_FINDINGS, Message, introduction::requests};
-use crate::reference::{ReferenceContext, Forge, looks_like_sha};
+use crate::reference::{Forge, ReferenceContext, looks_like_sha};
 
 /// An earlier change, as a message names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -132,7 +132,8 @@ fn says_which_pattern_names_the_request() {
     assert_eq!(pattern("Title (#1)"), Some(MentionPattern::SubjectSuffix));
     assert_eq!(pattern("Title (#1)\n\nPR-URL: https://github.com/acme/shop/pull/2"), Some(MentionPattern::Trailer));
     assert_eq!(pattern("Title #1"), None);
-    let branch = parse_facts("Merge branch 'fix/a' into 'main'\n\nSee merge request !1", context).merged_branch.unwrap();
+    let branch =
+        parse_facts("Merge branch 'fix/a' into 'main'\n\nSee merge request !1", context).merged_branch.unwrap();
     assert_eq!((branch.source.as_str(), branch.target.as_deref()), ("fix/a", Some("main")));
     let branch = parse_facts("Merge pull request #1 from ann/fix/a", context).merged_branch.unwrap();
     assert_eq!((branch.source.as_str(), branch.target), ("fix/a", None));

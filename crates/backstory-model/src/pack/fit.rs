@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Chunk, ContextPack, Format, HashedEntry, Section, clip, entry::Entry, compare_chunks, render, render::entry};
+use super::{
+    Chunk, ContextPack, Format, HashedEntry, Section, clip, compare_chunks, entry::Entry, render, render::entry,
+};
 
 /// The budget that the limits below are for; those of another grow and shrink with it.
 const USUAL: usize = 4000;

@@ -30,9 +30,10 @@ use backstory_engine::{
 use parking_lot::{Mutex, MutexGuard};
 
 use super::{
-    cost, request_size,
+    cost,
     limits::Limits,
     loaders::{People, Reader, Reads},
+    request_size,
     selection::Selections,
 };
 use crate::{

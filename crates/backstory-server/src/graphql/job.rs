@@ -102,7 +102,8 @@ fn parse_thread(project: &str, short: &str) -> Option<Thread> {
 /// # Errors
 /// It is none.
 pub(super) fn number(id: &ID) -> Result<i64> {
-    let number = id.parse().map_err(|_| page::invalid(format!("'{}' is no job; jobs have numbers", truncate_echo(id.as_str()))));
+    let number =
+        id.parse().map_err(|_| page::invalid(format!("'{}' is no job; jobs have numbers", truncate_echo(id.as_str()))));
     Ok(number?)
 }
 

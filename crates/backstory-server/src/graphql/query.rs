@@ -85,7 +85,11 @@ impl Query {
         #[graphql(desc = "Full path, `group/project`.")] path: String,
     ) -> Result<Option<Project>> {
         if !is_project_path(&path) {
-            return Err(page::invalid(format!("'{}' is no path of a project; write group/project", truncate_echo(&path))).into());
+            return Err(page::invalid(format!(
+                "'{}' is no path of a project; write group/project",
+                truncate_echo(&path)
+            ))
+            .into());
         }
         let is_read = loaders::item(ctx, NodeId::Project(path.clone())).await?.is_some();
         let is_known = is_read || Repository::find(ctx, &path).await?.is_some();

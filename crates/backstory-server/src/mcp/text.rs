@@ -9,7 +9,7 @@ mod status;
 mod trace;
 
 use backstory_engine::{
-    model::text::{one_line, escape_control_characters},
+    model::text::{escape_control_characters, one_line},
     tokens,
     trace::Trace,
 };

@@ -6,7 +6,7 @@ use tree_sitter::Node;
 use super::{
     define::{body_of, declarator_name, usable_name},
     languages::Binding,
-    walk::{FoundDefinition, BindingScope, Walk},
+    walk::{BindingScope, FoundDefinition, Walk},
 };
 
 /// Most names that one statement binds.

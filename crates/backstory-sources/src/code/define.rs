@@ -6,7 +6,7 @@ use tree_sitter::Node;
 use super::{
     languages::{Definition, Name, Refine},
     signature::collapse,
-    walk::{FoundDefinition, BindingScope, Walk},
+    walk::{BindingScope, FoundDefinition, Walk},
 };
 
 /// Longest name of an entity, in characters.
@@ -44,7 +44,14 @@ impl<'t> Walk<'_, 't> {
             Name::Fixed(name) => {
                 let body = body_of(node);
                 let row = node.start_position().row;
-                return Some(FoundDefinition { kind, name: name.to_owned(), name_at: 0..0, name_row: row, owner, body });
+                return Some(FoundDefinition {
+                    kind,
+                    name: name.to_owned(),
+                    name_at: 0..0,
+                    name_row: row,
+                    owner,
+                    body,
+                });
             }
         };
         let mut name = self.text(name_node);
@@ -57,7 +64,11 @@ impl<'t> Walk<'_, 't> {
             owner = Some(before.to_owned()).filter(|before| !before.is_empty());
             name = last;
         }
-        if kind == EntityKind::Method && self.place() != BindingScope::Type && owner.is_none() && !self.is_object_method() {
+        if kind == EntityKind::Method
+            && self.place() != BindingScope::Type
+            && owner.is_none()
+            && !self.is_object_method()
+        {
             kind = EntityKind::Function;
         }
         let name = usable_name(name)?;

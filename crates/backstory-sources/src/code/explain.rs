@@ -7,11 +7,11 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use backstory_model::code::{ExplanatoryComment, Lines, ExplanationKind};
+use backstory_model::code::{ExplanationKind, ExplanatoryComment, Lines};
 use regex::Regex;
 
 use super::{
-    comments::{Comment, group_adjacent, comment_text},
+    comments::{Comment, comment_text, group_adjacent},
     rows::line,
     walk::Walk,
 };

@@ -6,7 +6,7 @@ use tree_sitter::{Parser, TreeCursor};
 
 use super::{
     detect::detect,
-    languages::{self, NodeRole, LanguageSpec},
+    languages::{self, LanguageSpec, NodeRole},
     parse,
 };
 

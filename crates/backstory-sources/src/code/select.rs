@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use backstory_model::code::{FileKind, LeftOutReason, FileSelection};
+use backstory_model::code::{FileKind, FileSelection, LeftOutReason};
 use regex::bytes::Regex;
 
 use super::detect::detect;

@@ -12,7 +12,7 @@ use tree_sitter::{Node, Tree, TreeCursor};
 use super::{
     comments::{Comment, doc_comment},
     hash,
-    languages::{NodeRole, LanguageSpec},
+    languages::{LanguageSpec, NodeRole},
     rows::{end_row, line, lines},
 };
 
@@ -210,7 +210,10 @@ impl<'s, 't> Walk<'s, 't> {
 
     /// What was gathered before a definition is dropped when something else comes.
     fn end_lead(&mut self, role: NodeRole, node: Node<'_>) {
-        let keeps = matches!(role, NodeRole::Comment | NodeRole::Attribute | NodeRole::Define(_) | NodeRole::Bind(_) | NodeRole::Implement);
+        let keeps = matches!(
+            role,
+            NodeRole::Comment | NodeRole::Attribute | NodeRole::Define(_) | NodeRole::Bind(_) | NodeRole::Implement
+        );
         if !keeps && node.is_named() && !matches!(role, NodeRole::Wrapper) {
             self.lead = None;
         } else if let (NodeRole::Wrapper, Some(lead)) = (role, self.lead)
@@ -315,7 +318,12 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// Adds a definition that begins there and enters it.
-    pub(super) fn add_from(&mut self, node: Node<'t>, found: FoundDefinition<'t>, start: DefinitionStart) -> Option<u32> {
+    pub(super) fn add_from(
+        &mut self,
+        node: Node<'t>,
+        found: FoundDefinition<'t>,
+        start: DefinitionStart,
+    ) -> Option<u32> {
         if self.out.entities.len() >= MAX_ENTITIES {
             self.out.truncated = true;
             return None;

@@ -5,8 +5,8 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    Account, ThreadDetails, ForgeError, GroupProject, ParsedList, PageStart, Payload, RequestMetrics, ForgeSettings, ThreadListing,
-    ThreadsPage, github, gitlab,
+    Account, ForgeError, ForgeSettings, GroupProject, PageStart, ParsedList, Payload, RequestMetrics, ThreadDetails,
+    ThreadListing, ThreadsPage, github, gitlab,
 };
 
 /// A list of issues and merge requests, read from one cursor.
@@ -163,7 +163,12 @@ impl Client {
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn threads_page(&self, project: &str, list: ThreadList, from: &PageStart) -> Result<ThreadsPage, ForgeError> {
+    pub async fn threads_page(
+        &self,
+        project: &str,
+        list: ThreadList,
+        from: &PageStart,
+    ) -> Result<ThreadsPage, ForgeError> {
         let mut page = self.page(project, list, from).await?;
         while page.threads.is_empty()
             && page.unreadable.is_empty()
@@ -201,7 +206,12 @@ impl Client {
     /// # Errors
     /// [`ForgeError::NotFound`] if it was deleted since it was listed, [`ForgeError::TooLarge`] if the answers take more,
     /// and as every request may fail.
-    pub async fn details(&self, project: &str, listing: &ThreadListing, most: usize) -> Result<ThreadDetails, ForgeError> {
+    pub async fn details(
+        &self,
+        project: &str,
+        listing: &ThreadListing,
+        most: usize,
+    ) -> Result<ThreadDetails, ForgeError> {
         match self {
             Self::GitLab(client) => client.with_memory_limit(most).details(project, listing).await,
             Self::GitHub(client) => client.with_memory_limit(most).details(project, listing).await,

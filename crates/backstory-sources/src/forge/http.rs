@@ -22,10 +22,10 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use super::{
-    DEFAULT_RETRIES, ForgeError, MAX_PARSED_RESPONSE, MAX_RESPONSE_BODY, MAX_SYNC_BYTES, RequestMetrics, ForgeSettings,
+    DEFAULT_RETRIES, ForgeError, ForgeSettings, MAX_PARSED_RESPONSE, MAX_RESPONSE_BODY, MAX_SYNC_BYTES, RequestMetrics,
     json::{self, JsonError},
     limiter::Limiter,
-    network::{self, Lookup, AllowedNetwork, PublicOnlyResolver},
+    network::{self, AllowedNetwork, Lookup, PublicOnlyResolver},
 };
 use crate::{
     git::address::AddressError,

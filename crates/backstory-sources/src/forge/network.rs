@@ -104,8 +104,9 @@ mod tests {
 
     #[test]
     fn an_address_in_place_of_a_name_is_checked_too() {
-        let check =
-            |allowed: &[&str], url: &str| AllowedNetwork::Public(AllowedHosts::new(allowed)).check(&url.parse().unwrap());
+        let check = |allowed: &[&str], url: &str| {
+            AllowedNetwork::Public(AllowedHosts::new(allowed)).check(&url.parse().unwrap())
+        };
         assert!(check(&[], "https://93.184.215.14/").is_ok());
         for private in ["http://127.0.0.1:8080/", "http://[::1]/", "http://10.0.0.1/", "http://[::ffff:7f00:1]/"] {
             assert!(check(&[], private).is_err(), "{private}");

@@ -174,7 +174,11 @@ pub(super) fn page_of(
 }
 
 /// All items of a list, page by page.
-pub(super) async fn read_all_pages(http: &Http, path: &[&str], more: &[(&str, &str)]) -> Result<Vec<Value>, ForgeError> {
+pub(super) async fn read_all_pages(
+    http: &Http,
+    path: &[&str],
+    more: &[(&str, &str)],
+) -> Result<Vec<Value>, ForgeError> {
     let (items, rest) = pages(http, path, more, MAX_LIST_PAGES).await?;
     rest.map_or(Ok(items), |url| Err(too_many_pages(url, MAX_LIST_PAGES)))
 }

@@ -6,7 +6,7 @@ use aho_corasick::AhoCorasick;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use regex::bytes::Captures;
 
-use super::rule::{SecretTest, Rule};
+use super::rule::{Rule, SecretTest};
 
 /// How much of a secret is looked at to tell that it is one, in bytes from its beginning. Of what is base64 all is.
 pub(super) const MAX_JUDGED_BYTES: usize = 1024;

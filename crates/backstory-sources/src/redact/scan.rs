@@ -11,8 +11,8 @@ use super::{
     INLINE_ALLOW,
     configured::{KIND, find_configured},
     judge::{MAX_JUDGED_BYTES, is_secret},
-    rule::{SecretTest, RULES, Rule, ContextSpan},
     normalized::NormalizedText,
+    rule::{ContextSpan, RULES, Rule, SecretTest},
 };
 
 /// Stands for the number of a rule where a configured secret was found.

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use backstory_model::{
     answer::Provenance,
+    generated::{GeneratedKind, GeneratedNote, GenerationOutcome, ModelClassification},
     id::{META_GRAPH, NAMESPACE, NodeId, generated_graph_iri, generated_note_iri, is_generated_graph},
-    generated::{GeneratedKind, GeneratedNote, ModelClassification, GenerationOutcome},
 };
 use jiff::Timestamp;
 use oxigraph::model::{

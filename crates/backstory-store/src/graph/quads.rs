@@ -13,7 +13,7 @@ use backstory_model::{
     id::{NAMESPACE, NodeId, NodeKind, ThreadId, ThreadKind},
     numbers::SharedNumbers,
     redaction::SecretCounts,
-    reference::{ReferenceContext, Forge, extract},
+    reference::{Forge, ReferenceContext, extract},
     repository::CommitIdentity,
     security::SecurityFlag,
     tracker::{TicketMention, Trackers},

@@ -23,7 +23,7 @@ use super::{
         CONFIDENTIAL, DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, WORD_COUNTS, WORDS, analyzer,
     },
     tables::{fetch, snapshot},
-    types::{TextHit, PassageId, StoredDocument, VectorHit},
+    types::{PassageId, StoredDocument, TextHit, VectorHit},
     words::Bm25,
 };
 
@@ -152,7 +152,12 @@ impl Index {
     ///
     /// # Errors
     /// [`Vector`](IndexError::Vector) if it cannot be one of the model, or if the store fails.
-    pub async fn search_vectors(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Vec<VectorHit>, IndexError> {
+    pub async fn search_vectors(
+        &self,
+        vector: &[f32],
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<VectorHit>, IndexError> {
         self.guarded(async {
             self.check_vector(vector, || "the query's vector".to_owned())?;
             let limit = limit.min(MAX_HITS);

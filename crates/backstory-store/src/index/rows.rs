@@ -15,7 +15,7 @@ use backstory_model::{
     document_type::DocumentType,
     entity::State,
     filter::DocumentKind,
-    terms::{TermId, TermExtractor},
+    terms::{TermExtractor, TermId},
     visibility::Visibility,
 };
 use jiff::Timestamp;

@@ -15,11 +15,10 @@ use super::{
     Ledger, LedgerError, NewItem, StoredItem, chats,
     erase::Erased,
     forgotten::{AuditAction, ForgottenKind, record},
-    operations,
+    generated, operations,
     row::{COLUMNS, RawItem, raw, unpack},
     to_i64,
     write::{tombstone, upsert},
-    generated,
 };
 
 /// Items that are rewritten at once.

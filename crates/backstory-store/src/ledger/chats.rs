@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Ledger, LedgerError, ErasureTarget, forgotten,
+    ErasureTarget, Ledger, LedgerError, forgotten,
     row::{COMPRESSOR, unpacked},
     time, to_i64,
     visibility::project_clause,

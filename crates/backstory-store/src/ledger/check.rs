@@ -113,7 +113,7 @@ mod tests {
     use backstory_model::entity::ItemKind;
     use jiff::Timestamp;
 
-    use super::super::{Ledger, NewItem, IngestBatch};
+    use super::super::{IngestBatch, Ledger, NewItem};
 
     #[test]
     fn a_payload_that_is_another_is_told() {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 
-use super::{Ledger, LedgerError, ErasureTarget};
+use super::{ErasureTarget, Ledger, LedgerError};
 
 /// Tables of the owner of the ledger: what they asked, whom they let in, who did what, and what was done when.
 const OF_OWNER: [&str; 8] = ["messages", "chats", "tokens", "operations", "deliveries", "jobs", "audit", "sync_runs"];

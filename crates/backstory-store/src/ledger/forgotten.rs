@@ -183,7 +183,12 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn undo_forget(&self, subject: &ErasureTarget, reason: Option<&str>, at: Timestamp) -> Result<bool, LedgerError> {
+    pub fn undo_forget(
+        &self,
+        subject: &ErasureTarget,
+        reason: Option<&str>,
+        at: Timestamp,
+    ) -> Result<bool, LedgerError> {
         if !self.allows_project(subject.project()) {
             return Ok(false);
         }

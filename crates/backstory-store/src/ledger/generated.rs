@@ -1,6 +1,6 @@
 //! Texts about items: generated ones other than answers, and annotations; and the tokens that were used each day.
 
-use backstory_model::{alias::Aliases, entity::ItemKind, id::NodeId, generated::GeneratedKind};
+use backstory_model::{alias::Aliases, entity::ItemKind, generated::GeneratedKind, id::NodeId};
 use jiff::{Timestamp, civil::Date};
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde_json::{Map, Value, json};
@@ -44,7 +44,12 @@ fn read(kind: &str, subject: String, row: &Row<'_>) -> rusqlite::Result<Generate
 }
 
 /// Forgets what was written about an item that is gone, and about the notes or code entities in it.
-pub(super) fn delete_for_item(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &str) -> Result<(), LedgerError> {
+pub(super) fn delete_for_item(
+    tx: &Transaction<'_>,
+    project: &str,
+    kind: ItemKind,
+    key: &str,
+) -> Result<(), LedgerError> {
     delete_generated(tx, project, kind, key)?;
     let Some(subject) = subject_of(project, kind, key) else { return Ok(()) };
     tx.prepare_cached("DELETE FROM written WHERE kind = ?1 AND subject = ?2")?.execute([ANNOTATIONS, &subject])?;

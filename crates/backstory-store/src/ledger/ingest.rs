@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::{
-    IngestCounts, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewQuarantined, IngestBatch, RetriedItem, StoredItem, aliases,
+    IngestBatch, IngestCounts, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewQuarantined, RetriedItem, StoredItem,
+    aliases,
     forgotten::is_blocked,
     people, quarantine, retired,
     row::{COLUMNS, raw, unpack},

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use rusqlite::{Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, LedgerError, ErasureTarget, time, to_i64};
+use super::{ErasureTarget, Ledger, LedgerError, time, to_i64};
 
 /// Most operations that are kept.
 const MAX_KEPT: i64 = 1_000_000;

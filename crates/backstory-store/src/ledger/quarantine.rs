@@ -7,7 +7,7 @@ use backstory_model::entity::ItemKind;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
-use super::{Ledger, LedgerError, ErasureTarget, time, to_i64};
+use super::{ErasureTarget, Ledger, LedgerError, time, to_i64};
 
 /// Most items of a project that are put aside.
 pub const MAX_QUARANTINED: u64 = 10_000;

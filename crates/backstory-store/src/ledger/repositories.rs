@@ -190,8 +190,10 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn set_unreachable(&self, project: &str, unreachable: &BTreeSet<Sha>) -> Result<(), LedgerError> {
-        self.lock()
-            .execute("UPDATE repositories SET rewritten = ?2 WHERE project = ?1", params![project, json(unreachable)])?;
+        self.lock().execute(
+            "UPDATE repositories SET rewritten = ?2 WHERE project = ?1",
+            params![project, json(unreachable)],
+        )?;
         Ok(())
     }
 

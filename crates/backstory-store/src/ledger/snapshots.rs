@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, LedgerError, ErasureTarget, time, to_i64};
+use super::{ErasureTarget, Ledger, LedgerError, time, to_i64};
 use crate::index::Fingerprint;
 
 /// Level of compression of documents: fingerprints are noise, so only the ids gain.

@@ -5,7 +5,7 @@ use backstory_model::{digest::sha256, entity::ItemKind};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{LedgerError, MAX_PAYLOAD, NewItem, chats, quarantine, row::COMPRESSOR, generated};
+use super::{LedgerError, MAX_PAYLOAD, NewItem, chats, generated, quarantine, row::COMPRESSOR};
 
 /// Stores an object; says whether it is new or different.
 pub(super) fn upsert(tx: &Transaction<'_>, item: &NewItem, fetched_at: Timestamp) -> Result<bool, LedgerError> {

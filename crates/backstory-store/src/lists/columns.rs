@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backstory_model::{
     id::NodeId,
-    reference::{ReferenceContext, Forge, extract},
+    reference::{Forge, ReferenceContext, extract},
 };
 use jiff::Timestamp;
 use rusqlite::{Row, types::Type};

@@ -325,7 +325,8 @@ struct Counts {
 
 impl Counts {
     fn into_groups(self, period: Option<Period>) -> Groups {
-        let mut groups: Vec<GroupCount> = self.counts.into_iter().map(|(value, count)| GroupCount { value, count }).collect();
+        let mut groups: Vec<GroupCount> =
+            self.counts.into_iter().map(|(value, count)| GroupCount { value, count }).collect();
         if period.is_none() {
             groups.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value)));
         }

@@ -10,7 +10,7 @@ use super::{
     people::{PersonQuery, PersonRow},
     planning::{LabelQuery, LabelRow, MilestoneQuery, MilestoneRow},
     projects::{ProjectQuery, ProjectRow},
-    refs::{RefQuery, RefKey},
+    refs::{RefKey, RefQuery},
     select::{Page, PageRequest, Total},
     threads::{ThreadQuery, ThreadRow},
 };

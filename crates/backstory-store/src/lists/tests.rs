@@ -12,7 +12,7 @@ use backstory_model::{
     id::{NodeId, ThreadId, ThreadKind},
     reference::Forge,
     repository::{
-        CommitIdentity, CommitRecord, HeadFile, CodeRanks, IndexedBranch, Merge, Record, Repository, RepositoryRecord,
+        CodeRanks, CommitIdentity, CommitRecord, HeadFile, IndexedBranch, Merge, Record, Repository, RepositoryRecord,
         code_key,
     },
     visibility::Visibility,

@@ -14,7 +14,7 @@ use super::{Session, repos, sync, task};
 use crate::{
     client::Client,
     failure::{Failure, Result, reason},
-    output::{pluralize, duration, escape_terminal},
+    output::{duration, escape_terminal, pluralize},
 };
 
 /// Projects that a note names.
@@ -115,9 +115,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     session.terminal.line(format_args!("{} in {}", indexed(&repository), duration(took)))?;
     repos::tell_left_out(&session.terminal, &repository);
     for missing in args.branches.iter().filter(|name| !repository.indexed.iter().any(|tip| tip.branch == **name)) {
-        session
-            .terminal
-            .warning(format_args!("{project} has no branch {}; it is indexed as soon as there is one", escape_terminal(missing)));
+        session.terminal.warning(format_args!(
+            "{project} has no branch {}; it is indexed as soon as there is one",
+            escape_terminal(missing)
+        ));
     }
     let coverage = task::coverage(&client).await?;
     task::tell_waiting(session, &client, &coverage);
@@ -133,7 +134,11 @@ async fn add_group(session: &Session, args: &Args, group: &str, forge: Option<Fo
         return Ok(session.terminal.json(&serde_json::json!({ "group": found, "summary": summary }))?);
     }
     let count = pluralize(found.projects.len() as u64, "project", "projects");
-    session.terminal.line(format_args!("Added {}/*: {count}; {}", escape_terminal(&found.group), sync::sentence(&summary)))?;
+    session.terminal.line(format_args!(
+        "Added {}/*: {count}; {}",
+        escape_terminal(&found.group),
+        sync::sentence(&summary)
+    ))?;
     if !found.archived.is_empty() {
         session.terminal.note(format_args!("archived: {}", escape_terminal(&found.archived.join(", "))));
     }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, Terminal, minute, escape_terminal},
+    output::{FAINT, STRONG, Terminal, escape_terminal, minute},
 };
 
 /// Write something about a file, a function, a commit, an issue or a merge request, with tags; or show what was written

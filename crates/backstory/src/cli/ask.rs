@@ -15,7 +15,7 @@ use super::{Session, repos};
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, STRONG, Terminal, day, indented, escape_terminal},
+    output::{FAINT, STRONG, Terminal, day, escape_terminal, indented},
 };
 
 /// Hex digits of a hash that are shown.
@@ -113,7 +113,8 @@ fn quotations(terminal: &Terminal, answer: &Answer) -> Result<()> {
 }
 
 fn sentences(terminal: &Terminal, answer: &Answer) -> Result<()> {
-    let sentence = |statement: &Statement| format!("{} {}", escape_terminal(&statement.text), numbers(&statement.citations));
+    let sentence =
+        |statement: &Statement| format!("{} {}", escape_terminal(&statement.text), numbers(&statement.citations));
     let text: Vec<String> = answer.statements.iter().map(sentence).collect();
     terminal.line(text.join(" "))?;
     if let Some(model) = &answer.model {

@@ -14,7 +14,7 @@ use super::{Session, repos};
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, minute, escape_terminal},
+    output::{FAINT, STRONG, escape_terminal, minute},
 };
 
 /// Chats that are listed.
@@ -133,7 +133,9 @@ async fn history(session: &Session, client: &Client, id: u32) -> Result<()> {
         after = last.number;
         for message in &messages {
             match message.role {
-                Role::User => session.terminal.line(format_args!("{STRONG}> {}{STRONG:#}", escape_terminal(&message.text)))?,
+                Role::User => {
+                    session.terminal.line(format_args!("{STRONG}> {}{STRONG:#}", escape_terminal(&message.text)))?
+                }
                 Role::Assistant => session.terminal.line(format_args!("\n{}\n", escape_terminal(&message.text)))?,
             }
         }

@@ -219,7 +219,9 @@ async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
 fn check_reranking(config: &Config, report: &mut Report) {
     let Some(rerank) = &config.settings.rerank else { return };
     match config.rerank_key.missing_variable() {
-        Some(variable) => report.warn("reranking", config::missing_variable(variable, "the key of the reranking provider")),
+        Some(variable) => {
+            report.warn("reranking", config::missing_variable(variable, "the key of the reranking provider"))
+        }
         None => report.ok("reranking", format_args!("{} at {}", rerank.model, rerank.base_url)),
     }
 }

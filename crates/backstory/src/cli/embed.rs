@@ -8,7 +8,7 @@ use super::{Session, task};
 use crate::{
     client::Client,
     failure::Result,
-    output::{pluralize, duration},
+    output::{duration, pluralize},
 };
 
 /// Make the vectors that search by meaning needs, for every document that has none

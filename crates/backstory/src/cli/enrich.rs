@@ -7,7 +7,7 @@ use super::{Session, task};
 use crate::{
     client::Client,
     failure::Result,
-    output::{pluralize, escape_terminal},
+    output::{escape_terminal, pluralize},
 };
 
 /// What the language model is asked for.

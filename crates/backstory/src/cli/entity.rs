@@ -10,7 +10,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, STRONG, pluralize, day, indented, escape_terminal},
+    output::{FAINT, STRONG, day, escape_terminal, indented, pluralize},
 };
 
 /// Most neighbors of a kind that are listed; the others are counted.
@@ -74,7 +74,12 @@ fn print(session: &Session, entity: &EntityDetails) -> Result<()> {
     }
     let commit = |commit: &CommitSummary| {
         let sha = commit.sha.short();
-        format!("{sha} {} {FAINT}{} · {}{FAINT:#}", escape_terminal(&commit.title), escape_terminal(&commit.author), day(commit.date))
+        format!(
+            "{sha} {} {FAINT}{} · {}{FAINT:#}",
+            escape_terminal(&commit.title),
+            escape_terminal(&commit.author),
+            day(commit.date)
+        )
     };
     if let Some(introduced) = &entity.introduced {
         terminal.line(format_args!("  first seen    {}", commit(introduced)))?;
@@ -85,8 +90,12 @@ fn print(session: &Session, entity: &EntityDetails) -> Result<()> {
     }
     for neighbors in &entity.neighbors {
         let Some(label) = label(neighbors.edge, neighbors.direction) else { continue };
-        let mut names: Vec<String> =
-            neighbors.nodes.iter().take(LISTED).map(|id| escape_terminal(&name_in_project(id, &entity.project))).collect();
+        let mut names: Vec<String> = neighbors
+            .nodes
+            .iter()
+            .take(LISTED)
+            .map(|id| escape_terminal(&name_in_project(id, &entity.project)))
+            .collect();
         if neighbors.nodes.len() > LISTED {
             names.push(format!("and {} more", neighbors.nodes.len() - LISTED));
         }

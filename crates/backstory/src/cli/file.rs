@@ -12,7 +12,7 @@ use super::{
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, Terminal, pluralize, minute, escape_terminal},
+    output::{FAINT, STRONG, Terminal, escape_terminal, minute, pluralize},
 };
 
 /// Show a file at a revision: hashes, language, grammar; the chunks that search reads, or nodes of its syntax tree
@@ -98,7 +98,11 @@ fn tell_rest(terminal: &Terminal, left_out: usize, one: &str, many: &str) -> Res
 }
 
 fn print_version(terminal: &Terminal, file: &FileVersion) -> Result<()> {
-    terminal.line(format_args!("{STRONG}{}{STRONG:#} {FAINT}at {}{FAINT:#}", escape_terminal(&file.path), file.rev.short()))?;
+    terminal.line(format_args!(
+        "{STRONG}{}{STRONG:#} {FAINT}at {}{FAINT:#}",
+        escape_terminal(&file.path),
+        file.rev.short()
+    ))?;
     let count = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let changed = file.last_commit.as_ref().map(|of| format!("{} {} {}", minute(of.date), of.sha.short(), of.title));
     let facts = [

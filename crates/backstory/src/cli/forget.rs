@@ -13,7 +13,7 @@ use super::{Session, task};
 use crate::{
     client::Client,
     failure::Result,
-    output::{pluralize, minute, escape_terminal, thousands},
+    output::{escape_terminal, minute, pluralize, thousands},
 };
 
 /// Take something out of everything that is stored, for good

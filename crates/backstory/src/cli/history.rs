@@ -14,7 +14,7 @@ use super::{
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, pluralize, day, escape_terminal},
+    output::{FAINT, STRONG, day, escape_terminal, pluralize},
 };
 
 /// Show what happened to a file or code entity, under all its names, the newest change first
@@ -106,7 +106,8 @@ fn print_discussed(session: &Session, history: &History) -> Result<()> {
         for discussion in discussions {
             let author = escape_terminal(discussion.author.as_deref().unwrap_or("deleted"));
             let line = discussion.lines.map(|(first, _)| format!(":{first}")).unwrap_or_default();
-            let (path, at, text) = (escape_terminal(&discussion.path), day(discussion.created_at), escape_terminal(&discussion.text));
+            let (path, at, text) =
+                (escape_terminal(&discussion.path), day(discussion.created_at), escape_terminal(&discussion.text));
             terminal.line(format_args!("  {path}{line} @{author} {at}: \"{text}\""))?;
             terminal.line(format_args!("    {FAINT}{}{FAINT:#}", escape_terminal(&discussion.url)))?;
         }

@@ -18,7 +18,7 @@ use crate::{
 };
 use client::{AgentClient, ClientFiles, InstallScope, list_clients};
 use edit::{Change, ConflictPolicy};
-use receipt::{Edit, Receipt, UndoOutcome, EditKind, read_text};
+use receipt::{Edit, EditKind, Receipt, UndoOutcome, read_text};
 
 pub(super) use edit::ServerCommand;
 
@@ -118,7 +118,11 @@ fn choose(args: &Args, places: &Places) -> Result<Vec<AgentClient>> {
     let all = list_clients()?;
     let ids = || all.iter().map(|client| client.id.as_str()).collect::<Vec<_>>().join(", ");
     if let Some(unknown) = args.clients.iter().find(|id| *id != "all" && !all.iter().any(|client| client.id == **id)) {
-        return Err(Failure::usage(format!("there is no agent '{}'; name one of {}, or all", escape_terminal(unknown), ids())));
+        return Err(Failure::usage(format!(
+            "there is no agent '{}'; name one of {}, or all",
+            escape_terminal(unknown),
+            ids()
+        )));
     }
     let path: Vec<PathBuf> = env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
     let is_wanted = |client: &&AgentClient| match args.clients.as_slice() {

@@ -10,7 +10,7 @@ use super::{Session, arguments::parse_user, repos, task};
 use crate::{
     client::Client,
     failure::Result,
-    output::{minute, escape_terminal},
+    output::{escape_terminal, minute},
 };
 
 /// List issues or merge requests, the one that changed last first

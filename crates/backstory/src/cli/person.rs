@@ -132,7 +132,11 @@ fn print(terminal: &Terminal, person: &PersonDetails) -> Result<()> {
         terminal.line(format_args!("\n{STRONG}Where{STRONG:#}"))?;
         for area in &work.areas {
             let path = if area.path.is_empty() { "(root)".to_owned() } else { escape_terminal(&area.path) };
-            terminal.line(format_args!("  {:>5}  {path} {FAINT}{}{FAINT:#}", area.commits, escape_terminal(&area.project)))?;
+            terminal.line(format_args!(
+                "  {:>5}  {path} {FAINT}{}{FAINT:#}",
+                area.commits,
+                escape_terminal(&area.project)
+            ))?;
         }
     }
     threads(terminal, "Opened", &work.opened)?;

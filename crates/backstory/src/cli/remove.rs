@@ -6,7 +6,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::Result,
-    output::{pluralize, escape_terminal},
+    output::{escape_terminal, pluralize},
 };
 
 /// Remove a git repository, its clone and everything known from it

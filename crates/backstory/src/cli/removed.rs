@@ -13,7 +13,7 @@ use super::{
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, pluralize, day, indented, minute, escape_terminal},
+    output::{FAINT, STRONG, day, escape_terminal, indented, minute, pluralize},
 };
 
 /// Find the commit, merge request and discussion by which a line, symbol or file disappeared
@@ -115,7 +115,9 @@ fn print_removal(session: &Session, removal: &Removal) -> Result<()> {
         files => format!(", and from {}", pluralize(files as u64, "other file", "other files")),
     };
     let what = match (&removal.node, removal.line) {
-        (Some(NodeId::Entity { name, .. }), _) => format!("{}#{}", escape_terminal(&removal.path), escape_terminal(name)),
+        (Some(NodeId::Entity { name, .. }), _) => {
+            format!("{}#{}", escape_terminal(&removal.path), escape_terminal(name))
+        }
         (_, Some(line)) => format!("{}:{line}", escape_terminal(&removal.path)),
         _ => escape_terminal(&removal.path),
     };
@@ -128,7 +130,8 @@ fn print_removal(session: &Session, removal: &Removal) -> Result<()> {
     ))?;
     for (sign, text) in [('-', &removal.removed), ('+', &removal.replacement)] {
         for line in text.iter().flat_map(|text| text.lines()) {
-            terminal.line(format_args!("{FAINT}{}{FAINT:#}", indented(&format!("{sign} {}", escape_terminal(line)), 4)))?;
+            terminal
+                .line(format_args!("{FAINT}{}{FAINT:#}", indented(&format!("{sign} {}", escape_terminal(line)), 4)))?;
         }
     }
     for step in &removal.chain {

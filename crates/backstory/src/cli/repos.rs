@@ -7,7 +7,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::Result,
-    output::{Terminal, minute, escape_terminal, thousands},
+    output::{Terminal, escape_terminal, minute, thousands},
 };
 
 /// List the git repositories that are indexed
@@ -36,7 +36,10 @@ pub(super) fn failure_of(repository: &RepositoryStatus) -> Option<String> {
 
 /// What was left out of a repository, as sentences.
 pub(super) fn left_out_of(repository: &RepositoryStatus) -> impl Iterator<Item = String> {
-    repository.left_out.iter().map(|what| format!("{}: {}", escape_terminal(&repository.project), escape_terminal(what)))
+    repository
+        .left_out
+        .iter()
+        .map(|what| format!("{}: {}", escape_terminal(&repository.project), escape_terminal(what)))
 }
 
 /// Says what was left out of a repository.

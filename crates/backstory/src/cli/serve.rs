@@ -195,8 +195,14 @@ impl Server {
             requests_per_minute: config.requests_per_minute,
             proxy: config.proxy.clone(),
         };
-        let served =
-            backstory_server::serve(engine, listener, access, Limits::default(), backstory_server::wait_for_stop(ended)).await;
+        let served = backstory_server::serve(
+            engine,
+            listener,
+            access,
+            Limits::default(),
+            backstory_server::wait_for_stop(ended),
+        )
+        .await;
         if let Some(embedding) = embedding {
             embedding.abort();
         }

@@ -6,7 +6,7 @@ use super::{Session, repos};
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, pluralize, day, escape_terminal},
+    output::{FAINT, STRONG, day, escape_terminal, pluralize},
 };
 
 /// Show the merge requests, issues and people between two releases
@@ -66,7 +66,8 @@ fn print(session: &Session, range: &str, shipped: &Shipped) -> Result<()> {
     }
     for contributor in &shipped.contributors {
         let commits = pluralize(contributor.commits, "commit", "commits");
-        terminal.line(format_args!("  {} {FAINT}{commits}{FAINT:#}", escape_terminal(&contributor.person.to_string())))?;
+        terminal
+            .line(format_args!("  {} {FAINT}{commits}{FAINT:#}", escape_terminal(&contributor.person.to_string())))?;
     }
     shipped.missing.iter().for_each(|missing| terminal.note(missing));
     Ok(())

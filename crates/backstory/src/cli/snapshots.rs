@@ -13,7 +13,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::Result,
-    output::{pluralize, minute, escape_terminal, thousands},
+    output::{escape_terminal, minute, pluralize, thousands},
 };
 
 /// List, pin and compare the states of the index that context packs were made from
@@ -122,7 +122,9 @@ fn list(session: &Session, of: &Snapshots) -> Result<()> {
             let marks =
                 [("current", of.current), ("pinned", of.pinned), ("failed", of.status == SnapshotStatus::Failed)];
             let marks: Vec<&str> = marks.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect();
-            let commit = |of: &SnapshotCommit| format!("{}@{}", escape_terminal(&of.project), of.sha.get(..8).unwrap_or(&of.sha));
+            let commit = |of: &SnapshotCommit| {
+                format!("{}@{}", escape_terminal(&of.project), of.sha.get(..8).unwrap_or(&of.sha))
+            };
             let commits: Vec<String> = of.commits.iter().map(commit).collect();
             vec![
                 of.id.clone(),

@@ -17,7 +17,7 @@ use super::{Session, repos, task};
 use crate::{
     client::Client,
     failure::Result,
-    output::{pluralize, minute, escape_terminal, thousands},
+    output::{escape_terminal, minute, pluralize, thousands},
 };
 
 /// Items that cannot be read of which each has a line.

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, minute, escape_terminal},
+    output::{FAINT, escape_terminal, minute},
 };
 
 /// Summarize an issue, merge request, commit or file with the configured language model

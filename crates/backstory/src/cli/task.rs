@@ -19,7 +19,7 @@ use crate::{
     client::Client,
     config::Config,
     failure::{Failure, Result},
-    output::{Progress, Step, Terminal, pluralize, escape_terminal, thousands},
+    output::{Progress, Step, Terminal, escape_terminal, pluralize, thousands},
 };
 
 /// Times between two looks at a task: short ones first, because most work is done soon.

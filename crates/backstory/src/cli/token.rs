@@ -12,7 +12,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{minute, escape_terminal},
+    output::{escape_terminal, minute},
 };
 
 /// Longest time after which a token can be told to expire, in days.
@@ -126,7 +126,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         }
         What::Revoke { token } => {
             let revoked = client.answer(RevokeToken { token: token.clone() }).await?;
-            Ok(terminal.line(format_args!("{} ({}) opens nothing any more", escape_terminal(&revoked.name), revoked.id))?)
+            Ok(terminal.line(format_args!(
+                "{} ({}) opens nothing any more",
+                escape_terminal(&revoked.name),
+                revoked.id
+            ))?)
         }
         What::Log { actor, operation, first, json } => {
             let limit = usize::from(*first).min(MAX_OPERATIONS);

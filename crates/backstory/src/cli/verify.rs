@@ -16,7 +16,7 @@ use super::{Session, ask::repeated};
 use crate::{
     client::Client,
     failure::{Failure, Result, reason},
-    output::{BAD, GOOD, pluralize, escape_terminal},
+    output::{BAD, GOOD, escape_terminal, pluralize},
 };
 
 /// Largest file that is read, in bytes.
@@ -74,7 +74,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         let all = pluralize(answer.citations.len() as u64, "citation", "citations");
         match failed {
             0 => session.terminal.line(format_args!("{all} verified"))?,
-            some => session.terminal.line(format_args!("{all}; {} failed", pluralize(some as u64, "check", "checks")))?,
+            some => {
+                session.terminal.line(format_args!("{all}; {} failed", pluralize(some as u64, "check", "checks")))?
+            }
         }
     }
     if failed > 0 { Err(Failure::reported()) } else { Ok(()) }

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, STRONG, day, indented, minute, escape_terminal},
+    output::{FAINT, STRONG, day, escape_terminal, indented, minute},
 };
 
 /// Origins that are listed before the rest is counted.
@@ -152,7 +152,11 @@ fn heading(trace: &Trace) -> String {
     };
     let at = trace.rev.map(|rev| format!(" at {}", rev.short())).unwrap_or_default();
     let fresh = trace.indexed.synced_at.map(|at| format!(", synced {}", minute(at))).unwrap_or_default();
-    format!("{STRONG}{}{STRONG:#} {FAINT}({}{at}{fresh}){FAINT:#}", escape_terminal(&place), escape_terminal(&trace.project))
+    format!(
+        "{STRONG}{}{STRONG:#} {FAINT}({}{at}{fresh}){FAINT:#}",
+        escape_terminal(&place),
+        escape_terminal(&trace.project)
+    )
 }
 
 fn print_step(session: &Session, trace: &Trace, step: &Step) -> Result<()> {

@@ -30,7 +30,7 @@ use self::keys::{
     EmbeddingToml, FileToml, ForgeToml, LinksToml, LlmToml, PeopleToml, RerankToml, RetentionToml, SearchToml,
     SyncToml, TrackerToml, WeightsToml,
 };
-use super::{parse_address, error::Source};
+use super::{error::Source, parse_address};
 use crate::failure::{Failure, Result};
 
 /// More requests per second than this are a slip of the finger; 0 means no limit.
@@ -394,7 +394,9 @@ impl Source<'_> {
         match *value.get_ref() {
             0 => Ok(None),
             count if count <= most => Ok(Some(count)),
-            count => Err(self.error_at(value.span(), format!("{key} is {count}; it must be 0 (all is kept) to {most}"))),
+            count => {
+                Err(self.error_at(value.span(), format!("{key} is {count}; it must be 0 (all is kept) to {most}")))
+            }
         }
     }
 

@@ -143,7 +143,8 @@ fn value(name: &str, kind: Kind, mut values: Vec<String>) -> Result<Value, Refus
         (Some(text), true) => text,
         _ => return Err(invalid(format!("the parameter '{name}' is there twice"))),
     };
-    let wrong = |what: &str| invalid(format!("the parameter '{name}' is '{}', which is no {what}", truncate_echo(&text)));
+    let wrong =
+        |what: &str| invalid(format!("the parameter '{name}' is '{}', which is no {what}", truncate_echo(&text)));
     match kind {
         Kind::Text | Kind::List => Ok(text.into()),
         Kind::Flag => text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false")),

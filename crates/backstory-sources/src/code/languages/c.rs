@@ -2,7 +2,7 @@
 
 use backstory_model::code::{EntityKind, SupertypeKind};
 
-use super::{Binding, Definition, Name, Refine, NodeRole, NodeRule, define, named, refined};
+use super::{Binding, Definition, Name, NodeRole, NodeRule, Refine, define, named, refined};
 
 pub(super) const ROWS: &[NodeRule] = &[
     ("comment", NodeRole::Comment),

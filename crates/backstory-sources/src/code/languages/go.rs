@@ -2,7 +2,7 @@
 
 use backstory_model::code::EntityKind;
 
-use super::{Binding, Name, Refine, NodeRole, NodeRule, define, named, refined};
+use super::{Binding, Name, NodeRole, NodeRule, Refine, define, named, refined};
 
 const TYPES: &[(&str, EntityKind)] = &[("struct_type", EntityKind::Struct), ("interface_type", EntityKind::Interface)];
 

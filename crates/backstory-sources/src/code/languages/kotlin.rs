@@ -2,7 +2,7 @@
 
 use backstory_model::code::{EntityKind, SupertypeKind};
 
-use super::{Binding, Name, Refine, NodeRole, NodeRule, define, named, refined};
+use super::{Binding, Name, NodeRole, NodeRule, Refine, define, named, refined};
 
 const CLASSES: &[(&str, EntityKind)] = &[("interface", EntityKind::Interface), ("enum", EntityKind::Enum)];
 

@@ -2,7 +2,7 @@
 
 use backstory_model::code::{EntityKind, SupertypeKind};
 
-use super::{Binding, Refine, NodeRole, NodeRule, define, refined};
+use super::{Binding, NodeRole, NodeRule, Refine, define, refined};
 
 pub(super) const ROWS: &[NodeRule] = &[
     ("comment", NodeRole::Comment),

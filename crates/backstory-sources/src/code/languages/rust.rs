@@ -2,7 +2,7 @@
 
 use backstory_model::code::EntityKind;
 
-use super::{Refine, NodeRole, NodeRule, define, refined};
+use super::{NodeRole, NodeRule, Refine, define, refined};
 
 pub(super) const ROWS: &[NodeRule] = &[
     ("line_comment", NodeRole::Comment),

@@ -10,7 +10,7 @@ use super::{
     payload, timeline,
 };
 use crate::forge::{
-    ThreadDetails, ForgeError, ItemKind, MAX_PROPOSED_PAGES, Payload, ThreadKind, ThreadListing, UnreadableItem,
+    ForgeError, ItemKind, MAX_PROPOSED_PAGES, Payload, ThreadDetails, ThreadKind, ThreadListing, UnreadableItem,
     paging::{first_pages, limited_to_item, sorted_files},
     people::{PersonPayloads, select_keys},
 };
@@ -96,7 +96,15 @@ fn gather(listing: &ThreadListing, pull: Option<&Value>, timeline: &[Value], on_
     let (discussions, unreadable) = discussions(&key, timeline, on_diff, &mut people);
     let thread =
         Payload { kind: listing.kind.into(), key, updated_at: Some(listing.updated_at), confidential: false, json };
-    ThreadDetails { thread, discussions, unreadable, people: people.into_payloads(), labels, milestones, internal_notes: 0 }
+    ThreadDetails {
+        thread,
+        discussions,
+        unreadable,
+        people: people.into_payloads(),
+        labels,
+        milestones,
+        internal_notes: 0,
+    }
 }
 
 /// Who reviewed, with which outcome, in order. Those that are not submitted yet are their author's alone.

@@ -8,7 +8,8 @@ use crate::forge::{
     Continuation, ForgeError, PageStart, ThreadKind, ThreadListing, ThreadsPage, UnreadableItem,
     http::{ExpectedJson, ForgeResponse},
     paging::{
-        NumberedPage, PER_PAGE_TEXT, Resume, UpdatedList, UpdateWindow, listings, next_page, page_of, take_items, window,
+        NumberedPage, PER_PAGE_TEXT, Resume, UpdateWindow, UpdatedList, listings, next_page, page_of, take_items,
+        window,
     },
 };
 

@@ -9,7 +9,7 @@ use backstory_model::{
     },
     id::{ThreadId, is_sha},
     message::closed_by_description,
-    reference::{ReferenceContext, Forge},
+    reference::{Forge, ReferenceContext},
 };
 use jiff::Timestamp;
 use serde::Deserialize;

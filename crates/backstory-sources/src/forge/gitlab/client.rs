@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use super::payload;
 use crate::forge::{
-    Account, ForgeError, GroupProject, ParsedList, Payload, RequestMetrics, ForgeSettings,
+    Account, ForgeError, ForgeSettings, GroupProject, ParsedList, Payload, RequestMetrics,
     http::{ApiConventions, ExpectedJson, ForgeResponse, Http},
-    paging::{read_all_pages, first_pages, malformed, empty_if_unavailable},
+    paging::{empty_if_unavailable, first_pages, malformed, read_all_pages},
 };
 
 pub(crate) const CONVENTIONS: ApiConventions = ApiConventions {

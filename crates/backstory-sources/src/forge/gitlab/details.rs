@@ -10,7 +10,7 @@ use super::{
     payload::{self, Discussions},
 };
 use crate::forge::{
-    ThreadDetails, ForgeError, ParsedList, MAX_PROPOSED_PAGES, Payload, ThreadKind, ThreadListing,
+    ForgeError, MAX_PROPOSED_PAGES, ParsedList, Payload, ThreadDetails, ThreadKind, ThreadListing,
     paging::{limited_to_item, sorted_files},
     people::PersonPayloads,
 };

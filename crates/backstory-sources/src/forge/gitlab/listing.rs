@@ -8,8 +8,8 @@ use crate::forge::{
     Continuation, ForgeError, MAX_PAGES, PageStart, ThreadKind, ThreadListing, ThreadsPage, UnreadableItem,
     http::{ExpectedJson, ForgeResponse},
     paging::{
-        NumberedPage, PER_PAGE_TEXT, Resume, PageCycleGuard, UpdatedList, UpdateWindow, listings, malformed, next_page, page_of,
-        take_items, too_many_pages, window,
+        NumberedPage, PER_PAGE_TEXT, PageCycleGuard, Resume, UpdateWindow, UpdatedList, listings, malformed, next_page,
+        page_of, take_items, too_many_pages, window,
     },
 };
 

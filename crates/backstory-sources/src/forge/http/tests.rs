@@ -276,8 +276,10 @@ async fn an_added_forge_is_reached_at_the_address_that_was_checked_or_not_at_all
     let url = format!("http://forge.example:{port}/").parse().unwrap();
     let lookup: Lookup = Arc::new(|_: &str| Ok(vec![std::net::Ipv4Addr::LOCALHOST.into()]));
     let ask = async |allowed: &[&str], lookup: &Lookup| {
-        let settings =
-            ForgeSettings { network: AllowedNetwork::Public(AllowedHosts::new(allowed)), ..ForgeSettings::new(Url::clone(&url), None) };
+        let settings = ForgeSettings {
+            network: AllowedNetwork::Public(AllowedHosts::new(allowed)),
+            ..ForgeSettings::new(Url::clone(&url), None)
+        };
         let http = Http::with_limits(&settings, &CONVENTIONS, TIMEOUTS, QUICK_RETRIES, lookup.clone()).unwrap();
         http.get(&["x"], &[], ExpectedJson::List).await
     };
@@ -289,8 +291,10 @@ async fn an_added_forge_is_reached_at_the_address_that_was_checked_or_not_at_all
     ask(&["forge.example"], &lookup).await.unwrap();
     assert_eq!(stub.asked().len(), 1);
 
-    let literal =
-        ForgeSettings { network: AllowedNetwork::Public(AllowedHosts::default()), ..ForgeSettings::new(stub.url.clone(), None) };
+    let literal = ForgeSettings {
+        network: AllowedNetwork::Public(AllowedHosts::default()),
+        ..ForgeSettings::new(stub.url.clone(), None)
+    };
     assert!(Http::new(&literal, &CONVENTIONS).is_err());
     assert_eq!(stub.asked().len(), 1);
 }

@@ -15,7 +15,11 @@ fn options() -> HistoryOptions {
     HistoryOptions { quiet: Duration::from_secs(60), ..HistoryOptions::default() }
 }
 
-fn read_with(origin: &Fixture, wanted: CommitSelection<'_>, options: HistoryOptions) -> Result<Vec<Commit>, HistoryError> {
+fn read_with(
+    origin: &Fixture,
+    wanted: CommitSelection<'_>,
+    options: HistoryOptions,
+) -> Result<Vec<Commit>, HistoryError> {
     history(&git(), &origin.git_dir(), wanted, options, &Cancel::default())?.collect()
 }
 

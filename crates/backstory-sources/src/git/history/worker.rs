@@ -11,7 +11,7 @@ use git2::{Odb, Oid, Repository};
 
 use super::{
     Batch, HistoryError, Shared, Watched,
-    diff_request::{DiffRequest, DiffDetail, shown},
+    diff_request::{DiffDetail, DiffRequest, shown},
     identifiers::Identifiers,
     stream::{Changes, DiffStream, MAX_CHANGES, StreamError},
     weight,
@@ -158,7 +158,12 @@ impl Worker<'_> {
     }
 
     /// What the first of these commits changes, as git was asked; if that fails, without looking into files.
-    fn whole(&mut self, rest: &[DiffRequest], asked: &DiffRequest, words: &mut Option<Identifiers>) -> Result<Read, HistoryError> {
+    fn whole(
+        &mut self,
+        rest: &[DiffRequest],
+        asked: &DiffRequest,
+        words: &mut Option<Identifiers>,
+    ) -> Result<Read, HistoryError> {
         let error = match self.git(rest)?.commit(asked.sha, words) {
             Ok(changes) => return Ok((changes, None)),
             Err(error) => error,

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use backstory_model::{
     commit::{self, Sha},
-    lineage::{Lineage, BlameOrigin, ReplacedHunk, ReplacedHunks, FileRevision, BlameSpan, BlameSpans},
+    lineage::{BlameOrigin, BlameSpan, BlameSpans, FileRevision, Lineage, ReplacedHunk, ReplacedHunks},
 };
 use git2::Oid;
 

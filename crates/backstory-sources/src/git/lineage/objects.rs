@@ -6,7 +6,7 @@ use std::{collections::HashSet, path::Path, sync::Arc};
 use backstory_model::commit::Sha;
 use git2::{ObjectType, Oid, Repository};
 
-pub(super) use super::super::trees::{Difference, Differences, Entry, Kind, TwoGenerationCache, TreePath as RepoPath};
+pub(super) use super::super::trees::{Difference, Differences, Entry, Kind, TreePath as RepoPath, TwoGenerationCache};
 use super::{
     super::{
         commit_object::parse_links,

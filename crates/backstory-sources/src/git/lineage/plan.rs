@@ -17,7 +17,7 @@ use super::{
     blocks::{self, Blocks, Line, Wanted},
     hunks::{Hunk, hunks, line_count},
     ignored,
-    objects::{CommitInfo, Differences, Kind, Objects, TwoGenerationCache, RepoPath, Text},
+    objects::{CommitInfo, Differences, Kind, Objects, RepoPath, Text, TwoGenerationCache},
     renames::Renames,
 };
 
@@ -135,7 +135,12 @@ impl Planner {
     }
 
     /// How the file came about that the commit has at the path, with that content.
-    pub(super) fn step(&mut self, commit: &mut CommitContext, path: &RepoPath, content: Oid) -> Result<FilePlan, Error> {
+    pub(super) fn step(
+        &mut self,
+        commit: &mut CommitContext,
+        path: &RepoPath,
+        content: Oid,
+    ) -> Result<FilePlan, Error> {
         let text = match self.objects.text(content)? {
             Text::Lines(text) => text,
             Text::Untraced(why) => return Ok(FilePlan::Untraced(why)),
@@ -149,8 +154,10 @@ impl Planner {
         for (parent, path, old) in files {
             let Text::Lines(old_text) = self.objects.text(old)? else { continue };
             let hunks = self.hunks(commit, (old, &old_text), (content, &text))?;
-            cover
-                .take_unchanged(&hunks, &ParentLines { parent, path: Arc::clone(&path), line: 0, seen: OriginFlags::NONE });
+            cover.take_unchanged(
+                &hunks,
+                &ParentLines { parent, path: Arc::clone(&path), line: 0, seen: OriginFlags::NONE },
+            );
             ancestors.push(Ancestor { parent, path, text: old_text, hunks });
         }
         let compared = ancestors.first().map(|first| Compared {
@@ -330,7 +337,11 @@ impl LineCoverage {
     }
 
     fn into_pieces(mut self) -> Vec<PlannedLines> {
-        self.pieces.extend(self.free.iter().map(|(start, lines)| PlannedLines { start: *start, lines: *lines, from: None }));
+        self.pieces.extend(self.free.iter().map(|(start, lines)| PlannedLines {
+            start: *start,
+            lines: *lines,
+            from: None,
+        }));
         self.pieces.sort_unstable_by_key(|piece| piece.start);
         self.pieces
     }

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use backstory_model::lineage::{ReplacedHunks, BlameSpans};
+use backstory_model::lineage::{BlameSpans, ReplacedHunks};
 use git2::Oid;
 use rpds::HashTrieMapSync;
 
@@ -18,8 +18,8 @@ use super::{
     assemble::{self, BlameEntry, Interner, hash},
     commits::new_commits,
     objects::{Kind, RepoPath},
-    plan::{Planner, FilePlan},
-    walk::{ComputeAll, BackwardWalk},
+    plan::{FilePlan, Planner},
+    walk::{BackwardWalk, ComputeAll},
 };
 
 /// How many commits are planned before they are joined: this bounds what is kept of plans.
@@ -177,7 +177,9 @@ impl<'a> HistoryPass<'a> {
         let Some(compared) = written.compared.as_ref().filter(|compared| !compared.hunks.is_empty()) else {
             return Ok(None);
         };
-        let BlameEntry::Traced(old) = self.file(plan.parents[compared.parent], &compared.path)? else { return Ok(None) };
+        let BlameEntry::Traced(old) = self.file(plan.parents[compared.parent], &compared.path)? else {
+            return Ok(None);
+        };
         let resolved = |names: &mut Interner, span| self.walk.resolved_span(names, span);
         assemble::replaced(&mut self.names, path, compared, &old, resolved).map(Some)
     }

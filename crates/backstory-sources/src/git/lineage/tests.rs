@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{
-    BlameResult, CommitReplaced, FileOutcome, Mode, Options, Previous, TipBlame, Untraced, assemble::hash, blame_file_at, compute_all,
-    update_incrementally,
+    BlameResult, CommitReplaced, FileOutcome, Mode, Options, Previous, TipBlame, Untraced, assemble::hash,
+    blame_file_at, compute_all, update_incrementally,
 };
 
 type Tree = BTreeMap<String, Vec<u8>>;

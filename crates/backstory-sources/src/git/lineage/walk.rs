@@ -14,7 +14,7 @@ use super::{
     commits,
     objects::{Kind, RepoPath, oid},
     paths::Paths,
-    plan::{Plan, Planner, FilePlan},
+    plan::{FilePlan, Plan, Planner},
 };
 
 /// Most commits that are looked at to see what stayed as it was between a known tip and one of its ancestors.
@@ -125,7 +125,12 @@ impl<'a> BackwardWalk<'a> {
     }
 
     /// What a known tip has there, if the file stayed as it was from the commit to that tip.
-    fn lift_from_known_tip(&mut self, names: &mut Interner, commit: Oid, path: &RepoPath) -> Result<Option<BlameEntry>, Error> {
+    fn lift_from_known_tip(
+        &mut self,
+        names: &mut Interner,
+        commit: Oid,
+        path: &RepoPath,
+    ) -> Result<Option<BlameEntry>, Error> {
         if self.tips.contains(&commit) {
             return Ok(self.at_tip(names, commit, path));
         }
@@ -302,7 +307,13 @@ impl<'a> BackwardWalk<'a> {
         }
     }
 
-    fn join(&mut self, names: &mut Interner, key: Key, node: &Node, leaves: &HashMap<Key, BlameEntry>) -> Result<BlameEntry, Error> {
+    fn join(
+        &mut self,
+        names: &mut Interner,
+        key: Key,
+        node: &Node,
+        leaves: &HashMap<Key, BlameEntry>,
+    ) -> Result<BlameEntry, Error> {
         let leaf = |key: &Key| leaves.get(key).or_else(|| self.found.get(key)).cloned().unwrap_or(BlameEntry::Gone);
         match node {
             Node::Renamed(from) => Ok(leaf(from)),

@@ -8,7 +8,7 @@ use backstory_model::{
     id::{NAMESPACE, NodeId, NoteSource},
     message::{self, ClosingVerb, CorrectionKind, RelatedChange},
     repository::{
-        CoChanges, CodeLinkKind, CommitRecord, EntityChange, EntityChangeKind, FileReferences, HeadFile, CodeRanks,
+        CoChanges, CodeLinkKind, CodeRanks, CommitRecord, EntityChange, EntityChangeKind, FileReferences, HeadFile,
         IndexedBranch, Merge, Record, RepositoryRecord, Shipment, code_node_id, identity_key,
     },
 };

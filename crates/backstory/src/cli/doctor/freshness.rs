@@ -3,7 +3,7 @@
 
 use backstory_engine::{
     settings::{Forge, ForgeKind},
-    sources::forge::{Client as ForgeClient, ThreadList, PageStart},
+    sources::forge::{Client as ForgeClient, PageStart, ThreadList},
     status::{Freshness, SyncStatus, SyncStatusRequest},
 };
 use jiff::{SignedDuration, Timestamp};

@@ -8,7 +8,7 @@ use super::{asked::Found, compared::SnapshotComparison};
 use crate::{
     cli::Session,
     failure::Result,
-    output::{FAINT, STRONG, pluralize, escape_terminal},
+    output::{FAINT, STRONG, escape_terminal, pluralize},
 };
 
 /// Prints how well each retriever does, each kind of question, and what was missed.
@@ -108,7 +108,11 @@ fn tell_misses(session: &Session, report: &Report, missed: Retriever) -> Result<
             escape_terminal(&miss.gold.join(", ")),
         ))?;
         if let Some(first) = &miss.first {
-            terminal.line(format_args!("     {FAINT}first: {} {}{FAINT:#}", escape_terminal(&first.id), escape_terminal(&first.title)))?;
+            terminal.line(format_args!(
+                "     {FAINT}first: {} {}{FAINT:#}",
+                escape_terminal(&first.id),
+                escape_terminal(&first.title)
+            ))?;
         }
     }
     Ok(())

@@ -135,7 +135,12 @@ pub(super) fn remove_hook(text: &str, command: &str) -> Result<Option<String>> {
 ///
 /// # Errors
 /// The text is no TOML, or has something else there.
-pub(super) fn add_toml_entry(text: &str, key: &str, command: &ServerCommand, existing: ConflictPolicy) -> Result<Change> {
+pub(super) fn add_toml_entry(
+    text: &str,
+    key: &str,
+    command: &ServerCommand,
+    existing: ConflictPolicy,
+) -> Result<Change> {
     let mut document = parse_toml(text)?;
     let mut implicit = Table::new();
     implicit.set_implicit(true);

@@ -4,7 +4,7 @@ use backstory_engine::{generated::CommitClassification, model::classify::Rule, s
 
 use crate::{
     failure::Result,
-    output::{FAINT, STRONG, Terminal, pluralize, indented, minute, escape_terminal},
+    output::{FAINT, STRONG, Terminal, escape_terminal, indented, minute, pluralize},
 };
 
 pub(super) fn print(terminal: &Terminal, commit: &CommitDetails) -> Result<()> {

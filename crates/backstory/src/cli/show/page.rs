@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::super::model_notes;
 use crate::{
     failure::Result,
-    output::{FAINT, STRONG, Terminal, pluralize, indented, minute, escape_terminal},
+    output::{FAINT, STRONG, Terminal, escape_terminal, indented, minute, pluralize},
 };
 
 /// What edges are called, by where they start: what tells most comes first.

@@ -48,7 +48,8 @@ fn page(asked: &Asked, count: u64) -> Reply {
 }
 
 fn client(stub: &Stub) -> Client {
-    Client::new(&ForgeSettings { requests_per_second: 0, retries: 0, ..ForgeSettings::new(stub.url.clone(), None) }).unwrap()
+    Client::new(&ForgeSettings { requests_per_second: 0, retries: 0, ..ForgeSettings::new(stub.url.clone(), None) })
+        .unwrap()
 }
 
 fn since(second: Option<i64>, etag: Option<&str>) -> PageStart {

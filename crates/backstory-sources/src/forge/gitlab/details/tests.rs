@@ -4,7 +4,7 @@ use backstory_model::{entity::ItemKind, reference::Forge};
 
 use super::*;
 use crate::forge::{
-    Origin, ForgeSettings,
+    ForgeSettings, Origin,
     stub::{Reply, Stub},
 };
 

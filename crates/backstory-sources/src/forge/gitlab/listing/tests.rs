@@ -243,8 +243,10 @@ async fn a_page_that_leads_to_itself_is_an_error() {
     let rows = Value::Array(rows);
     let stub = Stub::serve(move |_| Reply::json(&rows).with("Link", "</x?cursor=again>; rel=\"next\""));
     let client = client(&stub);
-    let first =
-        client.threads_page("a/b", forge::ThreadList::Issues, &PageStart::Since { since: None, etag: None }).await.unwrap();
+    let first = client
+        .threads_page("a/b", forge::ThreadList::Issues, &PageStart::Since { since: None, etag: None })
+        .await
+        .unwrap();
     let again = PageStart::Next(first.next.unwrap());
     let error = client.threads_page("a/b", forge::ThreadList::Issues, &again).await.unwrap_err();
     assert!(error.to_string().contains("gives itself"), "{error}");

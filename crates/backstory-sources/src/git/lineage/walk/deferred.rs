@@ -4,7 +4,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use backstory_model::lineage::{OriginFlags, BlameSpan, BlameSpans};
+use backstory_model::lineage::{BlameSpan, BlameSpans, OriginFlags};
 use git2::Oid;
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
         hunks::line_count,
         objects::{Kind, RepoPath, Text},
     },
-    MAX_LIFTING_TIPS, BackwardWalk,
+    BackwardWalk, MAX_LIFTING_TIPS,
 };
 
 /// Most files of old commits whose history is walked; if more are needed, one pass over all files is quicker.
@@ -71,7 +71,11 @@ impl BackwardWalk<'_> {
     }
 
     /// The span, or the parts of the same lines that say where they truly come from.
-    pub(in super::super) fn resolved_span(&mut self, names: &mut Interner, span: BlameSpan) -> Result<Vec<BlameSpan>, Error> {
+    pub(in super::super) fn resolved_span(
+        &mut self,
+        names: &mut Interner,
+        span: BlameSpan,
+    ) -> Result<Vec<BlameSpan>, Error> {
         let Some(deferred) = self.deferred.get(&span.source) else { return Ok(vec![span]) };
         let (commit, path) = (deferred.commit, Arc::clone(&deferred.path));
         if deferred.all.is_none() && deferred.told.is_none() {
@@ -80,8 +84,11 @@ impl BackwardWalk<'_> {
                 deferred.told = Some(told);
             }
         }
-        let part =
-            |part: BlameSpan| BlameSpan { start: span.start + (part.start - span.line), seen: part.seen.union(span.seen), ..part };
+        let part = |part: BlameSpan| BlameSpan {
+            start: span.start + (part.start - span.line),
+            seen: part.seen.union(span.seen),
+            ..part
+        };
         if let Some(Deferred { told: Some(told), all: None, .. }) = self.deferred.get(&span.source) {
             let parts: Vec<BlameSpan> = cut(told, span.line, span.lines).map(part).collect();
             if parts.iter().map(|part| part.lines).sum::<u32>() == span.lines {
@@ -166,7 +173,12 @@ impl BackwardWalk<'_> {
     }
 
     /// What stands for a file where a bounded walk ends; none if it goes on.
-    pub(super) fn at_boundary(&mut self, commit: Oid, path: &RepoPath, content: Oid) -> Result<Option<BlameEntry>, Error> {
+    pub(super) fn at_boundary(
+        &mut self,
+        commit: Oid,
+        path: &RepoPath,
+        content: Oid,
+    ) -> Result<Option<BlameEntry>, Error> {
         let Some(boundary) = self.boundary.as_ref().filter(|boundary| !boundary.between.contains(&commit)) else {
             return Ok(None);
         };
