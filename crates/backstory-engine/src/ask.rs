@@ -4,8 +4,8 @@
 //! A question is searched for ([`search`](crate::search)). The six best result groups are read whole from ledger and
 //! clones and cut into sentences, comments and blocks of code (`stories`), with the definitions of what the question is
 //! about (`definition`). `evidence` judges whether that can answer at all, `select` picks the quotes. With a language
-//! model, `generate` gives it numbered passages and keeps the sentences that [`support`](crate::support) finds in what they cite. `verify`
-//! proves citations again. The decisions behind it are 0016 and 0020 in `docs/decisions`.
+//! model, `generate` gives it numbered passages and keeps the sentences that [`support`](crate::support) finds in what
+//! they cite. `verify` proves citations again. The decisions behind it are 0016 and 0020 in `docs/decisions`.
 
 mod definition;
 pub mod evidence;

@@ -164,8 +164,9 @@ pub struct RepositorySettings {
     pub of_projects: BTreeMap<String, FileRules>,
     /// `SSH_AUTH_SOCK`: the agent that holds the keys for ssh addresses.
     pub ssh_agent: Option<OsString>,
-    /// A program that becomes git within limits ([`run_git_child_if_requested`](crate::repository::run_git_child_if_requested)): the running one, if it
-    /// does so. Without one git has no limit of memory, and outlives this process if it is killed.
+    /// A program that becomes git within limits
+    /// ([`run_git_child_if_requested`](crate::repository::run_git_child_if_requested)): the running one, if it does so.
+    /// Without one git has no limit of memory, and outlives this process if it is killed.
     pub git_child: Option<PathBuf>,
 }
 

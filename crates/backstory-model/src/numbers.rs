@@ -2,8 +2,8 @@
 //!
 //! Which one that is can become known after the text, or change. `engine::project` knows from the ledger which numbers
 //! are merge requests and makes quads with that knowledge. When an issue or merge request appears or disappears, it
-//! projects the items that mention its number again (`Graph::items_mentioning`). So the graph depends on the ledger alone and
-//! not on the order of events. References that people type are resolved in the ledger (`Engine::whole`).
+//! projects the items that mention its number again (`Graph::items_mentioning`). So the graph depends on the ledger
+//! alone and not on the order of events. References that people type are resolved in the ledger (`Engine::whole`).
 
 use std::{
     borrow::Cow,

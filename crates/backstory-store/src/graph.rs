@@ -293,9 +293,10 @@ impl Graph {
         self.guarded(|| Ok(self.meta("appliedSeq")?.unwrap_or(0)))
     }
 
-    /// Replaces the graphs of the changed items and records the sequence number, in one transaction. Applying the
-    /// same changes again changes nothing. `numbers` says what a number means to the texts of the changed items; those of
-    /// others that [`items_mentioning`](Self::items_mentioning) finds are the caller's to apply again when that changes.
+    /// Replaces the graphs of the changed items and records the sequence number, in one transaction. Applying the same
+    /// changes again changes nothing. `numbers` says what a number means to the texts of the changed items; those of
+    /// others that [`items_mentioning`](Self::items_mentioning) finds are the caller's to apply again when that
+    /// changes.
     ///
     /// # Errors
     /// Nothing is applied.

@@ -11,8 +11,8 @@
 //!
 //! **Rebuilding.** Open an index in a new directory, [apply](Index::apply) every thread, then page through
 //! [`pending`](Index::pending): passages whose vector [`Vectors::find`] knows from the old directory go into
-//! [`replace_passages`](Index::replace_passages) unchanged, the others are embedded. [`optimize`](Index::optimize), and let
-//! the new directory replace the old one. `Vectors` opens whatever still has readable passages, also of another
+//! [`replace_passages`](Index::replace_passages) unchanged, the others are embedded. [`optimize`](Index::optimize), and
+//! let the new directory replace the old one. `Vectors` opens whatever still has readable passages, also of another
 //! version. An open index does not notice that its directory was renamed; open it where it will stay.
 
 mod columns;

@@ -26,8 +26,8 @@ struct RunningServer {
 }
 
 impl EmbeddedServer {
-    /// Lets other commands ask this one from soon on. If that cannot be, they wait for its end, as for one that does not
-    /// answer.
+    /// Lets other commands ask this one from soon on. If that cannot be, they wait for its end, as for one that does
+    /// not answer.
     pub(crate) fn begin(&self, engine: Engine, directory: DataDir, command: &str, config: &str) {
         let (end, ended) = watch::channel(false);
         let (command, config) = (command.to_owned(), config.to_owned());

@@ -1,5 +1,5 @@
 //! Verifies citations against ledger and clones, without a network: both hashes, author and time, and the hash with
-//! which the ledger stored the payload. Passages of context packs are proved in `context::verify`.
+//! which the ledger stored the payload. Passages of context packs are verified in `context::verify`.
 
 use backstory_model::{
     answer::Citation,

@@ -22,8 +22,9 @@ impl<'a> BatchBuilder<'a> {
         Self { redactor, origin, page }
     }
 
-    /// Takes in an issue or merge request with all that came with it; `is_known` says whether it is stored as it was before.
-    /// If it is not and cannot be read, nothing of it is taken in: there is nothing that its discussions are about.
+    /// Takes in an issue or merge request with all that came with it; `is_known` says whether it is stored as it was
+    /// before. If it is not and cannot be read, nothing of it is taken in: there is nothing that its discussions are
+    /// about.
     pub(super) fn thread(
         &mut self,
         details: ThreadDetails,
@@ -94,8 +95,8 @@ impl<'a> BatchBuilder<'a> {
         self.put_aside(kind, &key, thread.as_deref(), &field, &reason, confidential);
     }
 
-    /// A text without the secrets in it. A name that appears in other payloads is replaced there alike, so that they still
-    /// refer to it.
+    /// A text without the secrets in it. A name that appears in other payloads is replaced there alike, so that they
+    /// still refer to it.
     pub(super) fn clean(&self, text: &str) -> String {
         self.redactor.redact(text).0.into_owned()
     }

@@ -148,8 +148,8 @@ pub struct GitSettings {
     pub search_path: OsString,
     /// `SSH_AUTH_SOCK`: the agent that holds the keys for ssh addresses.
     pub ssh_agent: Option<OsString>,
-    /// A program that calls [`run_git_child_if_requested`](child::run_git_child_if_requested) before it does anything else. Without one, commands have a
-    /// limit of time only, and outlive this process if it is killed.
+    /// A program that calls [`run_git_child_if_requested`](child::run_git_child_if_requested) before it does anything
+    /// else. Without one, commands have a limit of time only, and outlive this process if it is killed.
     pub child: Option<PathBuf>,
 }
 

@@ -1,10 +1,11 @@
 //! Reads commits and what they change, parents before children, as a stream.
 //!
-//! One `git rev-list` lists the commits. Several threads take batches of them; each has a `git diff-tree --stdin` of its
-//! own, whose output it reads while git works on the next batch, and reads the commits themselves in process. The batches
-//! come out in the order of the list. Only a few are under way at a time, so memory does not depend on how long the
-//! history is. What a commit has to compare is counted in process before git is asked to ([`diff_cost`](super::diff_cost)): where that
-//! is too much, or git fails or takes too long, the commit comes without it and says so ([`Commit::incomplete`]).
+//! One `git rev-list` lists the commits. Several threads take batches of them; each has a `git diff-tree --stdin` of
+//! its own, whose output it reads while git works on the next batch, and reads the commits themselves in process. The
+//! batches come out in the order of the list. Only a few are under way at a time, so memory does not depend on how long
+//! the history is. What a commit has to compare is counted in process before git is asked to
+//! ([`diff_cost`](super::diff_cost)): where that is too much, or git fails or takes too long, the commit comes without
+//! it and says so ([`Commit::incomplete`]).
 //!
 //! The changes are git's own (`-M` with its default similarity and limit). Lines are counted in the patches, whose one
 //! line of context makes git find the same lines as `--numstat` does; the patches also hold the words that are touched.

@@ -1,9 +1,9 @@
 //! Blame of the files of a clone: for every line the commit that wrote it, with the path and line it had there.
 //!
-//! [`compute_all`] computes it for all files at some tips in one pass over the history; [`update_incrementally`] gives the same from what
-//! was known before and the new commits alone; [`blame_file_at`] follows one file back from any commit. What a commit did to a
-//! file is a [plan](plan) that depends on contents alone, so plans are made on all threads; they are joined parents
-//! first.
+//! [`compute_all`] computes it for all files at some tips in one pass over the history; [`update_incrementally`] gives
+//! the same from what was known before and the new commits alone; [`blame_file_at`] follows one file back from any
+//! commit. What a commit did to a file is a [plan](plan) that depends on contents alone, so plans are made on all
+//! threads; they are joined parents first.
 //!
 //! Lines follow `git blame -w`: of the parents in order, the first that has the very same file gives all its lines;
 //! else each gives the lines that the diff leaves unchanged. A parent without the path is asked for the file that git

@@ -267,7 +267,8 @@ impl Objects {
 
     /// Reads lines of a file of at most `max_bytes`.
     ///
-    /// Lines are numbered from 1, and the end of `line_numbers` is exclusive. Lines that the file does not have are dropped.
+    /// Lines are numbered from 1, and the end of `line_numbers` is exclusive. Lines that the file does not have are
+    /// dropped.
     ///
     /// # Errors
     /// As [`blob`](Self::blob).

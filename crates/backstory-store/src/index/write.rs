@@ -213,8 +213,8 @@ impl Index {
 
     /// Replaces the passages of documents, with their vectors.
     ///
-    /// Returns how many documents were stored: one that is gone, or that has another text meanwhile, is skipped. The first
-    /// vectors of a new model delete those of the old one.
+    /// Returns how many documents were stored: one that is gone, or that has another text meanwhile, is skipped. The
+    /// first vectors of a new model delete those of the old one.
     ///
     /// # Errors
     /// [`Vector`](IndexError::Vector) if a vector cannot be one of the model, then nothing is stored; or if the store

@@ -107,7 +107,8 @@ pub(super) fn delete_mentioning(tx: &Transaction<'_>, names: &[String]) -> Resul
     Ok(changed.len() as u64)
 }
 
-/// What remains of a text without what must go because of these names, empty if nothing does; `None` if all of it stays.
+/// What remains of a text without what must go because of these names, empty if nothing does; `None` if all of it
+/// stays.
 fn without_mentions(kind: &str, subject: &str, text: &str, names: &[String]) -> Option<String> {
     if subject.strip_prefix('@').is_some_and(|person| names.contains(&person.to_lowercase())) {
         return Some(String::new());
@@ -188,8 +189,8 @@ impl Ledger {
         Ok(row.optional()?)
     }
 
-    /// What was written of a kind, also of what is not visible, ordered by what it is about, that after `after`, at most
-    /// `limit`.
+    /// What was written of a kind, also of what is not visible, ordered by what it is about, that after `after`, at
+    /// most `limit`.
     ///
     /// # Errors
     /// SQLite refused.
