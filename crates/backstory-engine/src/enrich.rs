@@ -154,7 +154,7 @@ fn prompt_version(kind: GeneratedKind) -> u32 {
 /// How an item ended.
 enum ItemOutcome {
     /// It was written about.
-    GeneratedText(GenerationOutcome),
+    Written(GenerationOutcome),
     /// It is not there any more.
     Gone,
     /// The budget of the day is used up.

@@ -68,7 +68,7 @@ pub enum RepositoryState {
     /// Added, and not read yet.
     New,
     /// Being read.
-    IndexingGuard,
+    Indexing,
     /// Read to the end when that was last tried.
     Ready,
     /// It could not be read when that was last tried.

@@ -268,11 +268,11 @@ pub enum Record {
     /// A file at the indexed head.
     File(Box<HeadFile>),
     /// What was found about the file at a path.
-    FileReferences(RepoPath, FileReferences),
+    FileLinks(RepoPath, FileReferences),
     /// What changes together.
     CoChanges(CoChanges),
     /// How central code is.
-    CodeRanks(CodeRanks),
+    Importance(CodeRanks),
 }
 
 /// A record and the repository it is of.

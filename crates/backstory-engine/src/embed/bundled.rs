@@ -48,7 +48,7 @@ pub(super) struct Bundled {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EmbedPriority {
     /// Somebody does.
-    ForegroundGate,
+    Foreground,
     /// Nobody does.
     Background,
 }

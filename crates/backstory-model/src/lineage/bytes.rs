@@ -26,7 +26,7 @@ pub enum DecodeError {
     },
     /// A span does not follow the one before it, is empty or names a source that is not there.
     #[error("span {at} of a blame breaks a rule; compute the blame again")]
-    BlameSpan {
+    Span {
         /// Which span, counted from 0.
         at: usize,
     },

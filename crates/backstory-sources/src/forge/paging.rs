@@ -32,7 +32,7 @@ const MAX_FIRST_PAGES: usize = 8 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resume {
     Keyset { since: Option<Timestamp>, cursor: String, pages: u32, seen: PageCycleGuard },
-    UpdateWindow(UpdateWindow),
+    Window(UpdateWindow),
 }
 
 /// Hashes of the pages of a listing, so that one that goes in a circle is noticed.
