@@ -167,15 +167,15 @@ fn go_server() -> Fixture {
          \treturn &Server{timeout: 30 * time.Second}\n}\n\n// Start accepts connections until the context ends.\n\
          func (s *Server) Start(address string) error {\n\treturn s.listen(address)\n}\n",
     );
-    server.commit("feat: first version of Server with New and Start");
+    server.commit_all("feat: first version of Server with New and Start");
     server.write(
         "main.go",
         "package app\n\n// Run makes the server of the shop and starts it.\nfunc Run() error {\n\tserver := New()\n\
          \treturn server.Start(\":8080\")\n}\n",
     );
-    server.commit("feat: main starts the server");
+    server.commit_all("feat: main starts the server");
     server.write("client.go", "package app\n\nimport \"time\"\n\nvar readTimeout = 45 * time.Second\n");
-    server.commit("fix: raise read timeout to 45 seconds");
+    server.commit_all("fix: raise read timeout to 45 seconds");
     server
 }
 
@@ -331,7 +331,7 @@ fn an_edited_text_and_a_moved_line_are_told_apart_from_lost_ones() {
     let file = answer["citations"].as_array().unwrap().iter().find(|c| !c["path"].is_null()).unwrap().clone();
     // The file moves on; what was cited stays at its commit.
     shop.write("src/cart.py", "# nothing\n");
-    shop.commit("Empty the cart");
+    shop.commit_all("Empty the cart");
     sandbox.run(&["sync"]).ok();
     assert_eq!(verified(&sandbox, &answer).0, 0);
     // At another commit it is not there, or stands elsewhere.

@@ -24,11 +24,11 @@ fn world(random: &mut fastrand::Rng) -> (Fixture, Vec<String>) {
     let mut origin = Fixture::new();
     let mut lines: Vec<String> = (0..30).map(|at| format!("let value_{at} = compute({});", at % 7)).collect();
     origin.write(FILE, text(&lines));
-    origin.commit("Begin");
+    origin.commit_all("Begin");
     for change in 0..4 {
         edit(&mut lines, random, change);
         origin.write(FILE, text(&lines));
-        origin.commit(format!("Change {change}"));
+        origin.commit_all(format!("Change {change}"));
     }
     (origin, lines)
 }
@@ -94,7 +94,7 @@ async fn compare(seed: u64, indexed: &Indexed, origin: &mut Fixture, head: &str)
         found.push(map(indexed, origin, line).await);
     }
     let known: Vec<String> = origin.say(["rev-list", head]).lines().map(str::to_owned).collect();
-    let state = origin.commit("The state of the working tree").to_string();
+    let state = origin.commit_all("The state of the working tree").to_string();
     let blamed = blame(origin, &state);
     assert_eq!(blamed.len(), found.len(), "seed {seed}");
     let mut at: BTreeMap<String, Vec<(String, u32)>> = BTreeMap::new();
@@ -142,7 +142,7 @@ async fn lines_of_commits_that_the_index_lacks_and_of_branches_are_found_too() {
         }
         edit(&mut lines, &mut random, 200);
         origin.write(FILE, text(&lines));
-        origin.commit("A commit that the index lacks");
+        origin.commit_all("A commit that the index lacks");
         edit(&mut lines, &mut random, 201);
         origin.write(FILE, text(&lines));
         compare(seed, &indexed, &mut origin, &head).await;
@@ -153,7 +153,7 @@ async fn lines_of_commits_that_the_index_lacks_and_of_branches_are_found_too() {
 fn why_says_how_it_found_lines_of_an_edited_file() {
     let mut shop = Fixture::new();
     shop.write(FILE, "fn load() {}\nfn keep() {}\n");
-    shop.commit("Keep sessions\n\nBecause cookies get lost.");
+    shop.commit_all("Keep sessions\n\nBecause cookies get lost.");
     let sandbox = Sandbox::indexed(&shop);
     shop.write(FILE, "// A note.\nfn load() {}\nfn keep() {}\n");
     let here = shop.path().to_owned();
@@ -164,7 +164,7 @@ fn why_says_how_it_found_lines_of_an_edited_file() {
     let new = why(&format!("{FILE}:1")).ok();
     assert_eq!(new.stdout, format!("{FILE}:1 is new; nothing is known of why it is so\n"));
     assert!(new.stderr.contains("note: line 1 is new: not committed yet"), "{new:?}");
-    shop.commit("Note it");
+    shop.commit_all("Note it");
     let ahead = why(&format!("{FILE}:1")).ok();
     assert!(ahead.stderr.contains("this checkout has a commit that the index lacks"), "{ahead:?}");
     assert!(ahead.stderr.contains("line 1 is new: from a commit that the index lacks"), "{ahead:?}");

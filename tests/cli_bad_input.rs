@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use backstory_engine::model::text::is_hidden;
+use backstory_engine::model::text::is_control_character;
 use expect_test::expect;
 
 use crate::support::{Forge, Sandbox};
@@ -207,7 +207,10 @@ fn nothing_that_is_printed_commands_the_terminal() {
         &["search", "x", "y", "\u{9b}31m\u{202e}\u{1b}[2J"],
     ] {
         let output = sandbox.run(args);
-        assert!(!output.stdout.contains(is_hidden) && !output.stderr.contains(is_hidden), "{output:?}");
+        assert!(
+            !output.stdout.contains(is_control_character) && !output.stderr.contains(is_control_character),
+            "{output:?}"
+        );
     }
     let refused = sandbox.run(&["search", "x", "--\u{202e}limit"]).stderr;
     assert!(refused.starts_with("error: unexpected argument '--\\u{202e}limit' found\n"), "{refused}");

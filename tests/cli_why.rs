@@ -115,7 +115,7 @@ fn a_bare_commit_is_of_the_clone_that_the_user_stands_in() {
     let (shop, sandbox) = indexed();
     let mut other = Fixture::new();
     other.write("src/other.py", "def other():\n    pass\n");
-    other.commit("Begin another project");
+    other.commit_all("Begin another project");
     sandbox.run(&["add", &other.path().display().to_string(), "--name", "acme/other"]).ok();
     let sha = shop.sha("main~1").to_string();
     let short = &sha[..8];
@@ -142,7 +142,7 @@ fn a_bare_number_is_of_the_clone_that_the_user_stands_in() {
     let (shop, sandbox) = indexed();
     let mut other = Fixture::new();
     other.write("src/other.py", "def other():\n    pass\n");
-    other.commit("Begin another project");
+    other.commit_all("Begin another project");
     sandbox.run(&["add", &other.path().display().to_string(), "--name", "acme/other"]).ok();
     let show = |args: &[&str], directory: &Path| {
         let args = [&["show"][..], args].concat();
@@ -161,7 +161,7 @@ fn a_bare_number_is_of_the_clone_that_the_user_stands_in() {
 fn a_file_that_was_removed_is_said_to_be_with_the_commit() {
     let (mut shop, sandbox) = indexed();
     shop.git(["rm", "--quiet", "src/cart.py"]);
-    shop.commit("Sell nothing any more");
+    shop.commit_all("Sell nothing any more");
     sandbox.run(&["sync"]).ok();
     let (sha, head) = (&shop.sha("main").to_string()[..8], &shop.sha("main").to_string()[..12]);
     for what in ["src/cart.py", "src/cart.py:3"] {
@@ -286,7 +286,7 @@ fn what_cannot_be_explained_is_said_in_one_sentence() {
 fn lines_and_symbols_stand_behind_the_path() {
     let (mut shop, sandbox) = indexed();
     shop.write("a:b/odd.py", "def odd():\n    return 1\n");
-    shop.commit("An odd name");
+    shop.commit_all("An odd name");
     sandbox.run(&["sync"]).ok();
     let _server = sandbox.serve();
     let asked = |what: &str| {

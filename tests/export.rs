@@ -105,7 +105,7 @@ async fn batches_of_any_size_have_the_same_rows_and_hide_what_is_hidden() {
     let mut repository = Fixture::new();
     for step in 0..12 {
         repository.write(format!("src/part_{step}.rs"), format!("pub fn part_{step}() {{}}\n"));
-        repository.commit(format!("Add part {step}"));
+        repository.commit_all(format!("Add part {step}"));
     }
     let indexed = Indexed::cold(repository.path(), backstory_engine::ledger::Branches::default()).await;
     for what in [ExportKind::Commits, ExportKind::Files, ExportKind::Edges] {

@@ -374,7 +374,7 @@ fn project_that_is_added_while_the_command_runs_is_that_of_its_directory() {
     let (shop, sandbox) = indexed();
     let mut till = Fixture::new();
     till.write("src/till.py", "def open():\n    pass\n");
-    till.commit("Begin the till\n\nBecause cash is still used.");
+    till.commit_all("Begin the till\n\nBecause cash is still used.");
     let mut client = Agent::start_in(&sandbox, till.path(), &[], OLD[1]);
     assert!(client.ok("status", json!({})).starts_with("acme/shop at "));
     sandbox.run(&["add", &till.path().display().to_string(), "--name", "acme/till"]).ok();

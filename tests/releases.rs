@@ -15,16 +15,16 @@ fn repository() -> Fixture {
     let mut repository = Fixture::new();
     repository.author("Alice", "alice@acme.example");
     repository.write("src/cart.rs", "pub fn total() -> u32 {\n    1\n}\n");
-    repository.commit("Add the cart");
+    repository.commit_all("Add the cart");
     repository.git(["tag", "v1.0"]);
     repository.author("Bob", "bob@acme.example");
     repository.write("src/cart.rs", "pub fn total() -> u32 {\n    2\n}\n");
-    repository.commit("Count every line of the cart");
+    repository.commit_all("Count every line of the cart");
     repository.write("src/order.rs", "pub fn order() {}\n");
-    repository.commit("Add orders");
+    repository.commit_all("Add orders");
     repository.git(["tag", "-a", "-m", "Second", "v2.0"]);
     repository.write("src/later.rs", "pub fn later() {}\n");
-    repository.commit("Add what comes later");
+    repository.commit_all("Add what comes later");
     repository
 }
 
@@ -81,7 +81,7 @@ async fn tags_that_come_move_and_go_end_in_what_a_first_sync_says() {
     indexed.equals_cold(repository.path(), "a tag came").await;
     assert_eq!(first_shipped(&indexed, "src/later.rs", 1).await.as_deref(), Some("v3.0"));
     repository.write("src/last.rs", "pub fn last() {}\n");
-    repository.commit("Add the last");
+    repository.commit_all("Add the last");
     repository.git(["tag", "-f", "v3.0"]);
     indexed.sync().await;
     indexed.equals_cold(repository.path(), "a tag moved").await;

@@ -47,20 +47,20 @@ def legacy_login(user):
 /// A line, a function and a file that move and then go away.
 fn moving() -> Origin {
     let mut origin = Origin::new();
-    origin.write("src/client.py", CLIENT).write("docs/old.md", "# Old\n\nUse the telephone.\n").commit("Begin");
+    origin.write("src/client.py", CLIENT).write("docs/old.md", "# Old\n\nUse the telephone.\n").commit_all("Begin");
     origin.git(["mv", "src/client.py", "src/net.py"]);
-    origin.commit("Call it net");
+    origin.commit_all("Call it net");
     origin.write("src/net.py", CLIENT.replace("    timeout = 30\n", "    timeout = limit()\n"));
     origin.write("src/limits.py", "def limit():\n    timeout = 30\n    return timeout\n");
-    origin.commit("Limits have a file of their own");
+    origin.commit_all("Limits have a file of their own");
     origin
         .write("src/net.py", CLIENT.replace("    timeout = 30\n", "    timeout = limit()\n").replace("= 3\n", "= 5\n"));
-    origin.commit("Try more often\n\nThree attempts were not enough on trains.");
-    origin.write("src/limits.py", "def limit():\n    return 45\n").commit("Raise the limit");
+    origin.commit_all("Try more often\n\nThree attempts were not enough on trains.");
+    origin.write("src/limits.py", "def limit():\n    return 45\n").commit_all("Raise the limit");
     let net = CLIENT.replace("    timeout = 30\n", "    timeout = limit()\n").replace("= 3\n", "= 5\n");
     let (rest, _) = net.split_once("\n\ndef legacy_login").unwrap();
     origin.write("src/net.py", rest).remove("docs/old.md");
-    origin.commit("Drop what nobody uses");
+    origin.commit_all("Drop what nobody uses");
     origin
 }
 
@@ -129,10 +129,10 @@ async fn symbols_of_other_projects_hide_none() {
         (0..count).map(class).collect::<String>()
     };
     let (mut own, mut other) = (Origin::new(), Origin::new());
-    own.write("src/z.py", methods(1)).commit("Begin");
-    own.write("src/z.py", "LEFT = 1\n").commit("Drop the class");
-    other.write("src/a.py", methods(250)).commit("Begin");
-    other.write("src/a.py", "LEFT = 1\n").commit("Drop them all");
+    own.write("src/z.py", methods(1)).commit_all("Begin");
+    own.write("src/z.py", "LEFT = 1\n").commit_all("Drop the class");
+    other.write("src/a.py", methods(250)).commit_all("Begin");
+    other.write("src/a.py", "LEFT = 1\n").commit_all("Drop them all");
     let indexed = Indexed::cold(own.path(), Branches::Default).await;
     indexed.add(other.path(), "acme/all", Branches::Default).await.unwrap();
     indexed.sync().await;
@@ -158,8 +158,8 @@ async fn a_removal_has_its_merge_request_and_issue() {
 async fn secrets_are_not_found_and_what_makes_no_sense_is_refused() {
     let mut origin = Origin::new();
     let token = format!("glpat-{}", "a1B2c3D4e5F6g7H8i9J0");
-    origin.write("conf.py", format!("token = '{token}'\nurl = 'x'\n")).commit("Begin");
-    origin.write("conf.py", "url = 'x'\n").commit("Without the token");
+    origin.write("conf.py", format!("token = '{token}'\nurl = 'x'\n")).commit_all("Begin");
+    origin.write("conf.py", "url = 'x'\n").commit_all("Without the token");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     removed_nothing(&indexed, &token).await;
     removed_nothing(&indexed, &token[..12]).await;

@@ -112,7 +112,7 @@ async fn resources_are_as_the_document_describes_them() {
 async fn files_and_entities_are_nodes_and_a_job_is_waited_for() {
     let mut repository = Fixture::new();
     repository.write("src/session.rs", "pub fn load_session() -> u32 {\n    7\n}\n");
-    repository.commit("Keep the session");
+    repository.commit_all("Keep the session");
     let sandbox = Sandbox::indexed(&repository);
     let server = sandbox.serve();
     let rest = Rest::new(&server);

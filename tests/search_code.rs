@@ -32,7 +32,7 @@ fn shop() -> Sandbox {
     shop.write("src/invoice.py", "def print_invoice(order):\n    # a voucher is a line of its own\n    return order\n");
     shop.write("src/currency.rs", "money! {\n    Euro, \"EUR\", cents;\n    Yen, \"JPY\", none;\n}\n");
     shop.write("docs/vouchers.md", "# Vouchers\n\nA voucher of a cart lowers its total. Vouchers expire.\n");
-    shop.commit("Carts have vouchers");
+    shop.commit_all("Carts have vouchers");
     Sandbox::indexed(&shop)
 }
 
@@ -70,7 +70,7 @@ fn a_file_with_several_parts_that_match_stands_before_one_with_a_single_part() {
     let part = |name: &str| format!("def {name}(order):\n    # refund of the payment\n    return order.total\n\n\n");
     shop.write("src/alpha.py", part("one"));
     shop.write("src/beta.py", ["two", "three", "four", "five"].map(part).concat());
-    shop.commit("Give money back");
+    shop.commit_all("Give money back");
     let sandbox = Sandbox::indexed(&shop);
     assert_eq!(paths(&code(&sandbox, "refund payment")), ["src/beta.py", "src/alpha.py"]);
 }
@@ -83,7 +83,7 @@ fn a_name_after_a_word_like_class_or_alone_is_that_of_a_definition() {
         let uses = "    parcel = Parcel()\n    parcel.weigh()\n".repeat(4);
         shop.write(format!("src/parcel_{number}.py"), format!("def send_parcel_{number}():\n    # Parcel\n{uses}"));
     }
-    shop.commit("Send parcels");
+    shop.commit_all("Send parcels");
     let sandbox = Sandbox::indexed(&shop);
     for query in ["where is the class Parcel", "Parcel", "which file has struct Parcel"] {
         let found = code(&sandbox, query);

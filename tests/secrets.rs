@@ -83,7 +83,7 @@ fn plant(forge: &Forge, origin: &mut Origin, secrets: &BTreeMap<&str, String>) -
     origin.write(format!("src/{}/refund.py", of("path")), refund);
     origin
         .write(format!("docs/{}.md", of("path that is gone")), "# Plan\n\nThe payment service is reached directly.\n");
-    origin.commit(format!(
+    origin.commit_all(format!(
         "Reach the payment service with {}\n\nIts mails need {}.\n",
         of("commit title"),
         of("commit message")
@@ -99,7 +99,7 @@ fn plant(forge: &Forge, origin: &mut Origin, secrets: &BTreeMap<&str, String>) -
     origin.write("config/weather.yml", "weather:\n  api_key: ${WEATHER_API_KEY}\n");
     let address = format!("postgres://app:{}@db/shop", of("address"));
     origin.write("README.md", format!("# Payment\n\nSet `DB_PASSWORD={}`, then open {address}.\n", of("settings")));
-    origin.commit("Sign what is paid, take the key of the weather service from the environment");
+    origin.commit_all("Sign what is paid, take the key of the weather service from the environment");
     origin.author("Ada Lovelace", "ada@example.com");
     origin.git([
         "tag",
@@ -109,7 +109,7 @@ fn plant(forge: &Forge, origin: &mut Origin, secrets: &BTreeMap<&str, String>) -
         &format!("Release with {}", of("annotation")),
     ]);
     origin.switch(&format!("fix/{}", of("branch")));
-    origin.commit("Fix the payment service");
+    origin.commit_all("Fix the payment service");
     origin.git(["checkout", "--quiet", "main"]);
     [issue, merge_request]
 }
@@ -420,9 +420,9 @@ async fn long_input_is_answered_at_once_and_repeated_in_part() {
 fn commits_are_flagged_for_their_message_and_their_lines() {
     let mut origin = Origin::new();
     let secrets = secrets();
-    origin.write("a.py", format!("VAULT = \"{}\"\n", secrets["code"])).commit("Add the address");
-    origin.write("a.py", "VAULT = None\n").commit(format!("Forget {}", secrets["commit title"]));
-    origin.write("a.py", "VAULT = 1\n").commit("Count");
+    origin.write("a.py", format!("VAULT = \"{}\"\n", secrets["code"])).commit_all("Add the address");
+    origin.write("a.py", "VAULT = None\n").commit_all(format!("Forget {}", secrets["commit title"]));
+    origin.write("a.py", "VAULT = 1\n").commit_all("Count");
     let sandbox = Sandbox::indexed(&origin);
     let stats = sandbox.run(&["stats"]).ok().stdout;
     expect![[r#"

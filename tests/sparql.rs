@@ -13,7 +13,7 @@ use backstory_model::{
     reference::Forge as ForgeKind,
 };
 use backstory_store::graph::{
-    Cancel, Change, Graph,
+    Cancel, Graph, GraphChange,
     sparql::{ResultFormat, SparqlError, SparqlLimits, SparqlQuery},
 };
 use jiff::Timestamp;
@@ -171,7 +171,7 @@ fn graph() -> Graph {
         let id = ThreadId::issue("acme/shop", iid);
         Item::Issue(Issue { id, thread, related: vec![], closed_by_requests: vec![], links: vec![] })
     };
-    let change = |iid: u64| Change {
+    let change = |iid: u64| GraphChange {
         project: "acme/shop".to_owned(),
         kind: ItemKind::Issue,
         key: iid.to_string(),

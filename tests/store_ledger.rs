@@ -7,9 +7,9 @@ use std::{
 
 use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, visibility::Visibility};
 use backstory_store::ledger::{
-    AuditAction, Branches, Cursor, Delivery, DeliveryCursor, JobKind, JobPriority, Ledger, LedgerError,
-    MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined, Page, REMOVED_ANSWER_TEXT, RepositoryEntry,
-    RetriedItem, Role, RunStatus, Subject, Written,
+    AuditAction, Branches, Cursor, Delivery, DeliveryCursor, ErasureTarget, GeneratedText, IngestBatch, JobKind,
+    JobPriority, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined,
+    REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -31,8 +31,8 @@ fn item(kind: ItemKind, key: &str, thread: Option<&str>, payload: &str) -> NewIt
     }
 }
 
-fn page(items: Vec<NewItem>) -> Page {
-    Page { items, fetched_at: at(200), ..Page::default() }
+fn page(items: Vec<NewItem>) -> IngestBatch {
+    IngestBatch { items, fetched_at: at(200), ..IngestBatch::default() }
 }
 
 #[test]
@@ -208,21 +208,21 @@ fn adding_and_indexing_a_repository_do_not_undo_each_other() {
     // Other branches are asked for while a sync is running.
     ledger.put_repository(&RepositoryEntry { branches: Branches::All, ..listed.clone() }).unwrap();
     ledger.record_indexed("acme/shop", &tips, at(2)).unwrap();
-    ledger.record_rewritten("acme/shop", &BTreeSet::from([tip])).unwrap();
+    ledger.set_unreachable("acme/shop", &BTreeSet::from([tip])).unwrap();
     let known = ledger.repository("acme/shop").unwrap().unwrap();
     assert_eq!((&known.branches, known.synced_at, &known.indexed), (&Branches::All, Some(at(2)), &tips));
     // What was known when the list was read is older than what the sync recorded.
     ledger.put_repository(&listed).unwrap();
     let known = ledger.repository("acme/shop").unwrap().unwrap();
-    assert_eq!((known.branches, known.indexed, known.rewritten.len()), (Branches::Default, tips.clone(), 1));
+    assert_eq!((known.branches, known.indexed, known.unreachable.len()), (Branches::Default, tips.clone(), 1));
     // A sync that ends late does not bring back what was removed.
-    ledger.remove_repository("acme/shop", at(3)).unwrap();
+    ledger.remove_repository_and_added_forge("acme/shop", at(3)).unwrap();
     ledger.record_indexed("acme/shop", &tips, at(4)).unwrap();
     assert_eq!(ledger.repositories().unwrap(), []);
 }
 
-fn first_issue() -> Subject {
-    Subject::Thread(ThreadId::issue("acme/shop", 1))
+fn first_issue() -> ErasureTarget {
+    ErasureTarget::Thread(ThreadId::issue("acme/shop", 1))
 }
 
 fn person(id: u64, username: &str) -> NewItem {
@@ -290,7 +290,7 @@ fn an_answer_that_comes_late_is_not_kept() {
 #[test]
 fn what_a_model_writes_late_is_not_kept() {
     let ledger = Ledger::in_memory().unwrap();
-    let written = |subject: &str, text: &str| Written {
+    let written = |subject: &str, text: &str| GeneratedText {
         kind: "summary".into(),
         subject: subject.into(),
         model: "test".into(),
@@ -299,7 +299,7 @@ fn what_a_model_writes_late_is_not_kept() {
         text: text.into(),
         written_at: at(1),
     };
-    let text_of = |subject: &str| ledger.written("summary", subject).unwrap().map(|written| written.text);
+    let text_of = |subject: &str| ledger.generated("summary", subject).unwrap().map(|written| written.text);
     // Only a whole word is a name.
     for (subject, text) in
         [("acme/shop#1", "Al did it."), ("acme/shop#2", "It was also done."), ("acme/shop#3", "One.")]
@@ -312,7 +312,7 @@ fn what_a_model_writes_late_is_not_kept() {
     assert!(text_of("acme/shop#2").is_some() && text_of("acme/shop#3").is_some());
 
     ledger.forget(&first_issue(), &[], None, at(2)).unwrap();
-    ledger.forget(&Subject::Project("acme/cart".into()), &[], None, at(2)).unwrap();
+    ledger.forget(&ErasureTarget::Project("acme/cart".into()), &[], None, at(2)).unwrap();
     for (subject, expected) in [
         ("acme/shop#1", None),
         ("acme/cart!3", None),
@@ -329,7 +329,7 @@ fn what_was_found_once_is_not_gone_because_nobody_knows_it_any_more() {
     let ledger = Ledger::in_memory().unwrap();
     let forget = |verified: Option<bool>| {
         let audit = ledger.forget(&first_issue(), &[], None, at(1)).unwrap().audit;
-        ledger.end_forget(audit, &json!({"items": 0}), verified).unwrap();
+        ledger.finish_erasure(audit, &json!({"items": 0}), verified).unwrap();
         ledger.audit(None, None, 1).unwrap().remove(0).verified
     };
     assert_eq!(forget(None), None);
@@ -389,13 +389,13 @@ fn what_cannot_be_read_is_put_aside_with_its_page_and_what_was_stored_of_it_stay
     ledger.ingest(&page(items)).unwrap();
     let read_again = |put_aside: Vec<NewQuarantined>, items: Vec<NewItem>, second: i64| {
         let (project, thread) = ("acme/shop".to_owned(), "#1".to_owned());
-        let page = Page {
+        let page = IngestBatch {
             items,
             put_aside,
             fetched_at: at(second),
             complete_threads: vec![(project.clone(), thread.clone())],
             retried: vec![RetriedItem::Thread(project, thread)],
-            ..Page::default()
+            ..IngestBatch::default()
         };
         ledger.ingest(&page).unwrap();
     };
@@ -425,7 +425,7 @@ fn what_comes_as_confidential_and_cannot_be_read_is_hidden_as_it_was_stored_befo
     ledger.ingest(&page(items)).unwrap();
     let open = ledger.with_visibility(Visibility::public());
     let hidden = NewQuarantined { confidential: true, ..put_aside(ItemKind::Issue, "#1", thread) };
-    ledger.ingest(&Page { put_aside: vec![hidden], fetched_at: at(300), ..Page::default() }).unwrap();
+    ledger.ingest(&IngestBatch { put_aside: vec![hidden], fetched_at: at(300), ..IngestBatch::default() }).unwrap();
     assert!(open.thread("acme/shop", "#1").unwrap().is_empty());
     assert_eq!(ledger.thread("acme/shop", "#1").unwrap().len(), 2);
     assert_eq!((quarantined(&open), quarantined(&ledger)), (vec![], vec!["#1".to_owned()]));
@@ -460,11 +460,11 @@ fn a_conversation_is_visible_to_those_who_see_as_much_as_those_who_asked() {
 fn no_more_than_so_many_items_of_a_project_are_put_aside() {
     let ledger = Ledger::in_memory().unwrap();
     let put_aside = (0..=MAX_QUARANTINED).map(|number| put_aside(ItemKind::Label, &number.to_string(), None)).collect();
-    let page = Page { put_aside, fetched_at: at(300), ..Page::default() };
+    let page = IngestBatch { put_aside, fetched_at: at(300), ..IngestBatch::default() };
     let error = ledger.ingest(&page).unwrap_err();
     assert!(matches!(&error, LedgerError::Quarantine { project, .. } if project == "acme/shop"), "{error}");
     assert_eq!(quarantined(&ledger), Vec::<String>::new(), "nothing of the page");
-    ledger.put_aside(&page.put_aside, at(300)).unwrap();
+    ledger.quarantine_items(&page.put_aside, at(300)).unwrap();
     assert_eq!(ledger.quarantine(1).unwrap().0, MAX_QUARANTINED);
 }
 
@@ -507,7 +507,7 @@ fn pages_of_webhooks_lose_none_that_came_at_the_same_time() {
                 project: Some("acme/shop".to_owned()),
                 sender: None,
             };
-            ledger.receive(&delivery, &[], at(100 + number / 4)).unwrap();
+            ledger.record_delivery(&delivery, &[], at(100 + number / 4)).unwrap();
         }
     }
     let all = ledger.list_deliveries(None, 100).unwrap();

@@ -180,9 +180,9 @@ async fn of_a_file_of_many_commits_the_requests_with_threads_on_its_lines_are_to
 async fn lines_of_every_kind_of_file() {
     let mut origin = Origin::new();
     origin.write("dos.py", "a = 1\r\nb = 2\r\n").write(b"src/caf\xe9.c", "int one;\nint two;\n");
-    origin.write("src/\u{fc} #~1.txt", "one\ntwo").commit("Begin");
+    origin.write("src/\u{fc} #~1.txt", "one\ntwo").commit_all("Begin");
     origin.write("dos.py", "a = 1\r\nb = 3\r\n").write(b"src/caf\xe9.c", "int one;\nint three;\n");
-    origin.write("src/\u{fc} #~1.txt", "one\nthree").commit("Change the second line of each");
+    origin.write("src/\u{fc} #~1.txt", "one\nthree").commit_all("Change the second line of each");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     for (path, now, before) in [
         ("dos.py", "b = 3", "b = 2"),

@@ -13,7 +13,7 @@ use std::{
 use backstory_engine::{
     Engine,
     ask::VerifyRequest,
-    ledger::{Ledger, NewItem, Page, StoredItem},
+    ledger::{IngestBatch, Ledger, NewItem, StoredItem},
     model::{access::Grant, entity::ItemKind, visibility::Visibility},
     use_case::{Scope, UseCase},
     use_cases::{Visitor, visit_all},
@@ -225,7 +225,7 @@ async fn people_that_a_ledger_keeps_for_all_projects_move_to_those_that_mention_
     let Indexed { data, engine } = directory;
     drop(engine);
     let ledger = Ledger::open(&data.path().join("ledger.sqlite")).unwrap();
-    let (mut moved, mut gone) = (Page::default(), Vec::new());
+    let (mut moved, mut gone) = (IngestBatch::default(), Vec::new());
     for kind in [ItemKind::Person, ItemKind::Identity] {
         for stored in ledger.items_of_kind(kind).unwrap() {
             let StoredItem { project, key, payload, confidential, .. } = stored;

@@ -52,7 +52,7 @@ async fn hunks_of_a_commit_are_read_from_the_clone() {
     let mut shop = shop();
     shop.author("Ada", "ada@example.com");
     shop.write("src/session.py", "# Sessions.\n\n\ndef load(key):\n    return key\n");
-    let changed = shop.commit("Load sessions").to_string();
+    let changed = shop.commit_all("Load sessions").to_string();
     let api = Api::of_repository(&shop);
     let query = format!(
         r#"{{ node(id: "acme/shop@{changed}") {{ ... on Commit {{ committer {{ id }} committerName fileCount additions deletions changedFiles {{
@@ -171,7 +171,7 @@ async fn what_search_reads_of_a_file_is_told_at_every_revision() {
     let mut shop = shop();
     let old = shop.sha("main").to_string();
     shop.write("src/session.py", "import os\n\n\ndef load(key):\n    # Why: it is kept.\n    return os.environ[key]\n");
-    let new = shop.commit("Load from the environment").to_string();
+    let new = shop.commit_all("Load from the environment").to_string();
     let api = Api::of_repository(&shop);
     api.sandbox.run(&["embed"]).ok();
     let file = async |selection: &str| {
@@ -244,7 +244,7 @@ async fn code_entities_tell_their_package_and_tests_their_kind() {
     shop.write("tests/e2e/test_checkout.py", "def test_checkout():\n    assert True\n");
     shop.write("tests/integration/test_stock.py", "def test_stock():\n    assert True\n");
     shop.write("tests/unit/test_cart.py", "def test_cart():\n    assert True\n");
-    shop.commit("Count and check");
+    shop.commit_all("Count and check");
     let api = Api::of_repository(&shop);
     let entity = async |id: &str| {
         let query = format!(r#"{{ node(id: "acme/shop:{id}") {{ ... on CodeEntity {{ package testKind }} }} }}"#);

@@ -114,7 +114,7 @@ async fn nodes_of_a_repository_tell_what_they_are() {
 #[tokio::test]
 async fn unknown_nodes_tell_nothing() {
     let mut shop = shop();
-    shop.commit("Mentions 0badc0de1 and nothing else");
+    shop.commit_all("Mentions 0badc0de1 and nothing else");
     let api = Api::of_repository(&shop);
     let query = r#"{ node(id: "acme/shop@0badc0de1") { known ... on Commit {
         title message authorName parents { sha } changeType changedFiles { path } rewritten url } } }"#;

@@ -10,7 +10,7 @@ use backstory_model::{
     access::{Actor, Grant, MAX_PATTERNS, ProjectPattern, Scope, Scopes},
     digest::sha256,
     id::{NodeId, is_project_path},
-    text::echo,
+    text::truncate_echo,
     visibility::Visibility,
 };
 use backstory_store::ledger::{IssuedToken, NewOperation, NewToken, Operation, OperationFilter};
@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Most tokens that are not revoked.
-pub const MAX_TOKENS: usize = 1_000;
+pub const MAX_SERVER_TOKENS: usize = 1_000;
 /// Longest name of a token, in characters.
 pub const MAX_NAME: usize = 100;
 /// Most operations of one list.
@@ -361,10 +361,10 @@ async fn create_token(resources: &Resources, request: CreateToken) -> Result<Cre
     check_name(&name)?;
     let hash = sha256(secret.as_bytes());
     let new = NewToken { id: id.clone(), name: name.clone(), hash, grant, created_at: now };
-    if !resources.with_ledger(move |ledger| ledger.add_token(&new, MAX_TOKENS)).await? {
+    if !resources.with_ledger(move |ledger| ledger.add_token(&new, MAX_SERVER_TOKENS)).await? {
         return Err(Error::new(
             ErrorKind::Conflict,
-            format!("there is a token '{name}' already, or there are {MAX_TOKENS} tokens"),
+            format!("there is a token '{name}' already, or there are {MAX_SERVER_TOKENS} tokens"),
         )
         .with_hint("choose another name, or revoke one that nobody uses: 'backstory token list'"));
     }
@@ -405,7 +405,7 @@ fn check_name(name: &str) -> Result<()> {
     if !name.trim().is_empty() && name.chars().count() <= MAX_NAME && name.chars().all(is_plain) {
         return Ok(());
     }
-    Err(Error::invalid(format!("'{}' is no name of a token", echo(name)))
+    Err(Error::invalid(format!("'{}' is no name of a token", truncate_echo(name)))
         .with_hint(format!("use at most {MAX_NAME} letters, digits, spaces, '-', '_', '.', '@' and '/'")))
 }
 
@@ -428,7 +428,7 @@ async fn revoke_token(resources: &Resources, named: &str) -> Result<IssuedToken>
     let valid = || known.iter().filter(|token| token.revoked_at.is_none());
     let token = valid().find(|token| token.id == named).or_else(|| valid().find(|token| token.name == named));
     let missing = || {
-        Error::new(ErrorKind::NotFound, format!("there is no token '{}'", echo(named)))
+        Error::new(ErrorKind::NotFound, format!("there is no token '{}'", truncate_echo(named)))
             .with_hint("'backstory token list' shows those that there are")
     };
     let (id, now) = (token.ok_or_else(missing)?.id.clone(), Timestamp::now());

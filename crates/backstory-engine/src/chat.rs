@@ -8,7 +8,7 @@ use backstory_model::{
     filter::Filter,
     id::NodeId,
     question::Question,
-    time::day,
+    time::utc_date,
 };
 use backstory_store::ledger::{Message as StoredMessage, NewMessage};
 use jiff::Timestamp;
@@ -263,7 +263,7 @@ pub(crate) async fn send_message(
                 ranking: None,
             };
             let answer = ask_streaming(resources, request, telling).await?;
-            let shown = shown(&answer);
+            let shown = format_answer(&answer);
             (answer, shown)
         }
     };
@@ -313,15 +313,22 @@ async fn who_wrote_it(resources: &Resources, chat: i64, text: &str) -> Result<Op
 /// most of them.
 async fn author_of_citation(resources: &Resources, cited: &Citation, number: u32) -> Result<(Citation, String)> {
     if let Some((origin, citation)) = commit_of_lines(resources, cited, number).await? {
-        let sentence =
-            format!("{} wrote {} on {}, in {}.", origin.author, cited.source(), day(origin.date), citation.place());
+        let sentence = format!(
+            "{} wrote {} on {}, in {}.",
+            origin.author,
+            cited.source(),
+            utc_date(origin.date),
+            citation.location()
+        );
         return Ok((citation, sentence));
     }
     let citation = Citation { number, ..cited.clone() };
     let quoted = citation.text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let sentence = match citation.writer().filter(|_| citation.path.is_none()) {
-        Some(writer) => format!("{writer} wrote it on {}, in {}: “{quoted}”", day(citation.at), citation.place()),
-        None => format!("It is not known who wrote {}.", citation.place()),
+    let sentence = match citation.display_author().filter(|_| citation.path.is_none()) {
+        Some(writer) => {
+            format!("{writer} wrote it on {}, in {}: “{quoted}”", utc_date(citation.at), citation.location())
+        }
+        None => format!("It is not known who wrote {}.", citation.location()),
     };
     Ok((citation, sentence))
 }
@@ -350,13 +357,13 @@ async fn commit_of_lines(
 
 /// The last question that stands alone, if this one does not.
 async fn standalone_question(resources: &Resources, chat: i64, text: &str) -> Result<Option<String>> {
-    if Question::stands_alone(text) {
+    if Question::is_self_contained(text) {
         return Ok(None);
     }
     let all = resources.with_ledger(move |ledger| ledger.messages(chat, 0, MAX_MESSAGES as usize)).await?;
     let asked = all.into_iter().rev().filter(|message| message.role == Role::User).map(|message| message.text);
     let asked: Vec<String> = asked.collect();
-    Ok(asked.iter().find(|text| Question::stands_alone(text)).or(asked.first()).cloned())
+    Ok(asked.iter().find(|text| Question::is_self_contained(text)).or(asked.first()).cloned())
 }
 
 fn full(chat: i64) -> Error {
@@ -365,7 +372,7 @@ fn full(chat: i64) -> Error {
 }
 
 /// An answer as plain text, with its sources.
-pub fn shown(answer: &Answer) -> String {
+pub fn format_answer(answer: &Answer) -> String {
     let mut text = String::new();
     if let Some(refusal) = &answer.refusal {
         text.push_str(&refusal.sentence);
@@ -397,12 +404,12 @@ fn sources(answer: &Answer) -> String {
     let mut text = String::new();
     for citation in &answer.citations {
         let _ = write!(text, "\n- {} [{}]", citation.source(), citation.number);
-        match citation.writer() {
+        match citation.display_author() {
             Some(writer) => {
-                let _ = write!(text, " · {writer} · {}", day(citation.at));
+                let _ = write!(text, " · {writer} · {}", utc_date(citation.at));
             }
             None if citation.path.is_some() => {
-                let _ = write!(text, " · last changed {}", day(citation.at));
+                let _ = write!(text, " · last changed {}", utc_date(citation.at));
             }
             None => {}
         }

@@ -153,7 +153,7 @@ pub(crate) fn document_of_file(
         None => head()?,
     };
     let Some(commit) = commit else { return Ok(None) };
-    let path = RepoPath::from_printed(path);
+    let path = RepoPath::from_escaped(path);
     let objects = open_objects(resources, project)?;
     let entry = objects.entry(commit, &path)?;
     let bytes = objects.blob(entry.id, MAX_TEXT)?;
@@ -163,8 +163,11 @@ pub(crate) fn document_of_file(
         Some(Item::Repository(RepositoryRecord { record: Record::File(file), .. })) => Some(file.changed_at),
         _ => None,
     };
-    let context =
-        backstory_model::reference::Context { forge: repository.forge, project, forge_url: &repository.forge_url };
+    let context = backstory_model::reference::ReferenceContext {
+        forge: repository.forge,
+        project,
+        forge_url: &repository.forge_url,
+    };
     let url = lines_url(context, &commit.to_string(), path.as_str(), None);
     Ok(Some(CitedDocument {
         id,

@@ -11,10 +11,10 @@ use backstory_model::{
     commit::Sha,
     edge::Edge,
     entity::{Item, ItemKind},
-    id::{NS, NodeId, ThreadId},
+    id::{NAMESPACE, NodeId, ThreadId},
     lineage::Lineage,
     repository::{CommitRecord, EntityChangeKind, Record, RepositoryRecord},
-    text::echo,
+    text::truncate_echo,
 };
 use backstory_store::graph::{AdjacentEdge, Direction, Value, queries};
 use jiff::Timestamp;
@@ -133,7 +133,7 @@ impl CommitSummary {
 
 /// A change as the graph tells it.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct GraphChangeRow {
     /// When it was committed, later than any ancestor.
     pub(crate) at: Timestamp,
     pub(crate) sha: String,
@@ -227,7 +227,7 @@ pub(crate) async fn code_history(resources: &Resources, request: HistoryRequest)
         NodeId::Entity { .. } => "code entity",
         other => {
             let id = other.to_string();
-            let message = format!("{} is not a file or code entity", echo(&id));
+            let message = format!("{} is not a file or code entity", truncate_echo(&id));
             return Err(Error::invalid(message).with_hint("write group/project:src/a.rs"));
         }
     };
@@ -252,8 +252,8 @@ pub(crate) async fn code_history(resources: &Resources, request: HistoryRequest)
         .await
 }
 
-fn to_change(resources: &Resources, project: &str, found: Found) -> Result<Option<Change>> {
-    let Found { sha, kind, name, .. } = found;
+fn to_change(resources: &Resources, project: &str, found: GraphChangeRow) -> Result<Option<Change>> {
+    let GraphChangeRow { sha, kind, name, .. } = found;
     let Some(record) = commit_record(resources, project, &sha)? else { return Ok(None) };
     let path = match &name {
         NodeId::File { path, .. } | NodeId::Entity { path, .. } => path.as_str(),
@@ -276,7 +276,7 @@ fn to_change(resources: &Resources, project: &str, found: Found) -> Result<Optio
 
 /// The changes of a node, newest first, with those of the names that it had before up to when it lost them: what has
 /// one of these names later is something else.
-pub(crate) async fn changes_across_renames(resources: &Resources, id: &NodeId) -> Result<Vec<Found>> {
+pub(crate) async fn changes_across_renames(resources: &Resources, id: &NodeId) -> Result<Vec<GraphChangeRow>> {
     let mut told = vec![changes_of(resources, id).await?];
     let mut names = vec![id.clone()];
     let mut at = 0;
@@ -286,8 +286,8 @@ pub(crate) async fn changes_across_renames(resources: &Resources, id: &NodeId) -
                 continue;
             }
             let mut changes = changes_of(resources, &earlier).await?;
-            let took_over = |change: &&Found| {
-                let is_it = |own: &Found| own.sha == change.sha && own.kind != EntityChangeKind::Removed;
+            let took_over = |change: &&GraphChangeRow| {
+                let is_it = |own: &GraphChangeRow| own.sha == change.sha && own.kind != EntityChangeKind::Removed;
                 change.kind == EntityChangeKind::Removed && told[at].iter().any(is_it)
             };
             let Some(renamed_at) = changes.iter().find(took_over).map(|change| change.at) else { continue };
@@ -297,7 +297,7 @@ pub(crate) async fn changes_across_renames(resources: &Resources, id: &NodeId) -
         }
         at += 1;
     }
-    let mut found: Vec<Found> = told.into_iter().flatten().collect();
+    let mut found: Vec<GraphChangeRow> = told.into_iter().flatten().collect();
     // A rename is one commit under two names: the new one tells it.
     let kept: BTreeSet<String> =
         found.iter().filter(|found| found.kind != EntityChangeKind::Removed).map(|found| found.sha.clone()).collect();
@@ -314,7 +314,7 @@ async fn replaced_by(resources: &Resources, id: &NodeId) -> Result<Vec<NodeId>> 
 }
 
 /// When which commit did what to a node, newest first.
-pub(crate) async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec<Found>> {
+pub(crate) async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec<GraphChangeRow>> {
     let mut found = Vec::new();
     let (mut before, mut after) = (Timestamp::MAX, Value::any());
     loop {
@@ -326,7 +326,7 @@ pub(crate) async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec
             let (Some(NodeId::Commit { project, sha }), Some(at), Some(how)) = (
                 row.node("commit"),
                 row.text("at").and_then(|at| at.parse().ok()),
-                row.text("how").and_then(|how| how.strip_prefix(NS)),
+                row.text("how").and_then(|how| how.strip_prefix(NAMESPACE)),
             ) else {
                 continue;
             };
@@ -336,7 +336,7 @@ pub(crate) async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec
                 _ => EntityChangeKind::Modified,
             };
             (before, after) = (at, Value::Node(NodeId::commit(project, &sha)));
-            found.push(Found { at, sha, kind, name: id.clone() });
+            found.push(GraphChangeRow { at, sha, kind, name: id.clone() });
         }
         if count <= MAX_PAGE_ROWS {
             return Ok(found);
@@ -401,7 +401,7 @@ async fn entity_details(resources: &Resources, id: NodeId) -> Result<Option<Enti
             if definition.is_none() && changes.is_empty() {
                 return Ok(None);
             }
-            let summary = |change: Option<&Found>| {
+            let summary = |change: Option<&GraphChangeRow>| {
                 let record = change.map(|change| commit_record(resources, &project, &change.sha)).transpose()?;
                 Ok::<_, Error>(record.flatten().map(|record| CommitSummary::new(&project, &record)))
             };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use backstory_sources::forge::{self, Client, GroupProject};
-use backstory_store::ledger::{ForgeAddress, LedgerError, Subject};
+use backstory_store::ledger::{ErasureTarget, ForgeAddress, LedgerError};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -48,14 +48,14 @@ pub(crate) struct AddedGroup {
 }
 
 async fn added_groups(resources: &Resources) -> Result<Vec<AddedGroup>> {
-    Ok(read(resources.with_full_visibility().with_ledger(|ledger| ledger.derived("", ADDED)).await?))
+    Ok(read(resources.with_full_visibility().with_ledger(|ledger| ledger.aggregate("", ADDED)).await?))
 }
 
 /// A forge with that group alone; `None` if it has no address that can be read.
 fn forge_of(resources: &Resources, added: &AddedGroup) -> Option<Forge> {
     let base_url = added.forge.base_url.parse().ok()?;
     let network = resources.settings().repositories.network_of_added_forges();
-    let connection = forge::Settings { network, ..forge::Settings::new(base_url, None) };
+    let connection = forge::ForgeSettings { network, ..forge::ForgeSettings::new(base_url, None) };
     let projects = vec![format!("{}/*", added.group)];
     Some(Forge { kind: added.forge.kind, connection, projects, webhook_secret: None })
 }
@@ -131,7 +131,7 @@ fn key(forge: &Forge, group: &str) -> String {
 
 /// What is known of all groups, as everybody may use it who may see their projects.
 pub(crate) async fn known_groups(resources: &Resources) -> Result<KnownGroups> {
-    Ok(read(resources.with_full_visibility().with_ledger(|ledger| ledger.derived("", NAME)).await?))
+    Ok(read(resources.with_full_visibility().with_ledger(|ledger| ledger.aggregate("", NAME)).await?))
 }
 
 /// Asks forges for the projects of their groups. A group that cannot be asked for keeps those that were known: the first
@@ -180,7 +180,7 @@ async fn projects_of_group(resources: &Resources, forge: &Forge, group: &str) ->
         .with_ledger(move |ledger| {
             let mut read = Vec::new();
             for project in projects {
-                if !ledger.is_forgotten(&Subject::Project(project.path.clone()))? {
+                if !ledger.is_forgotten(&ErasureTarget::Project(project.path.clone()))? {
                     read.push(project);
                 }
             }

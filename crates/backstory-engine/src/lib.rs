@@ -111,7 +111,7 @@ use tokio::sync::{RwLockReadGuard, watch};
 use ask::StatementSender;
 use changes::ChangedNodes;
 use chat::{Message, SendMessage};
-use context::{ContextRequest, Proof};
+use context::{ChunkVerification, ContextRequest};
 use embed::Embedder;
 use error::Result;
 use explore::{EdgeMeasure, GraphEdge};
@@ -122,11 +122,11 @@ use releases::Release;
 use resources::{AppliedNumbers, Resources};
 use search::{SearchRequest, SearchResponse};
 use settings::{ForgeKind, Settings};
-use snapshot::State;
+use snapshot::IndexState;
 use summary::Summary;
 use task::Task;
 use use_case::UseCase;
-use worker::Received;
+use worker::WebhookOutcome;
 
 pub use backstory_model as model;
 pub use backstory_sources as sources;
@@ -288,7 +288,7 @@ impl Engine {
     }
 
     /// Records a webhook and queues what must be done about it.
-    pub async fn receive_webhook(&self, kind: ForgeKind, headers: &HeaderMap, body: &[u8]) -> Result<Received> {
+    pub async fn receive_webhook(&self, kind: ForgeKind, headers: &HeaderMap, body: &[u8]) -> Result<WebhookOutcome> {
         worker::receive_webhook(&self.0, kind, headers, body).await
     }
 
@@ -323,12 +323,12 @@ impl Engine {
     }
 
     /// Reads again what a chunk of a pack says and compares hashes.
-    pub async fn verify_chunk(&self, chunk: &ChunkRef) -> Result<Proof> {
-        context::prove::verify_chunk(&self.0, chunk).await
+    pub async fn verify_chunk(&self, chunk: &ChunkRef) -> Result<ChunkVerification> {
+        context::verify::verify_chunk(&self.0, chunk).await
     }
 
     /// Returns what the index holds.
-    pub async fn load_state(&self) -> Result<State> {
+    pub async fn load_state(&self) -> Result<IndexState> {
         snapshot::load_state(&self.0).await
     }
 

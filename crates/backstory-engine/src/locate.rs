@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use backstory_model::{
     id::{NodeId, is_sha},
-    text::echo,
+    text::truncate_echo,
 };
 use serde::{Deserialize, Serialize};
 
@@ -173,8 +173,11 @@ async fn locate(resources: &Resources, request: LocateRequest) -> Result<Locatio
 async fn locate_address(resources: &Resources, text: &str, usual: Option<String>) -> Result<Location> {
     let named = find_named(resources, text, usual.as_deref()).await?;
     named.into_iter().next().map(node).ok_or_else(|| {
-        Error::new(ErrorKind::NotFound, format!("'{}' is no address of a known issue or merge request", echo(text)))
-            .with_hint("write its reference, like acme/shop!7")
+        Error::new(
+            ErrorKind::NotFound,
+            format!("'{}' is no address of a known issue or merge request", truncate_echo(text)),
+        )
+        .with_hint("write its reference, like acme/shop!7")
     })
 }
 
@@ -196,7 +199,7 @@ async fn locate_symbol(resources: &Resources, text: &str, project: Option<&str>)
         several => {
             let names = several.iter().take(MAX_LISTED).map(|of| format!("{}#{}", of.path, of.name));
             let names: Vec<String> = names.collect();
-            Err(Error::invalid(format!("'{}' is defined in several places", echo(text)))
+            Err(Error::invalid(format!("'{}' is defined in several places", truncate_echo(text)))
                 .with_hint(format!("say which one: {}", names.join(", "))))
         }
     }
@@ -222,7 +225,7 @@ fn is_short_reference(text: &str) -> bool {
 }
 
 fn ambiguous(text: &str, known: &BTreeSet<String>) -> Error {
-    let message = format!("it is not clear which project '{}' belongs to", echo(text));
+    let message = format!("it is not clear which project '{}' belongs to", truncate_echo(text));
     if known.is_empty() {
         return Error::new(ErrorKind::NotFound, "nothing is indexed yet").with_hint("run 'backstory add .'");
     }

@@ -13,7 +13,7 @@ use crate::{
     clones::MAX_TEXT,
     error::{Error, Result},
     resources::Resources,
-    trace::{Place, target::resolve_place},
+    trace::{Revision, target::resolve_place},
     use_case::{UseCase, Weight},
 };
 
@@ -128,7 +128,7 @@ fn unmapped(request: &MapLinesRequest) -> MappedLines {
 }
 
 /// The newest commit of a checkout that the clone has, and how many before it the clone lacks.
-fn find_base(place: &Place, commits: &[Sha]) -> Result<Option<(usize, Sha)>> {
+fn find_base(place: &Revision, commits: &[Sha]) -> Result<Option<(usize, Sha)>> {
     for (ahead, commit) in commits.iter().enumerate() {
         if place.objects.kind(*commit)? == Some(ObjectKind::Commit) {
             return Ok(Some((ahead, *commit)));
@@ -137,8 +137,8 @@ fn find_base(place: &Place, commits: &[Sha]) -> Result<Option<(usize, Sha)>> {
     Ok(None)
 }
 
-fn file_at(place: &Place, commit: Sha, path: &str) -> Result<Option<Vec<u8>>> {
-    match place.objects.file(commit, &RepoPath::from_printed(path), MAX_TEXT) {
+fn file_at(place: &Revision, commit: Sha, path: &str) -> Result<Option<Vec<u8>>> {
+    match place.objects.file(commit, &RepoPath::from_escaped(path), MAX_TEXT) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(ObjectError::NoSuchPath { .. } | ObjectError::OtherKind { .. } | ObjectError::TooLarge { .. }) => Ok(None),
         Err(error) => Err(error.into()),
@@ -172,7 +172,7 @@ fn follow(old: &[u8], request: &MapLinesRequest) -> Result<Followed> {
 }
 
 /// Says how far a checkout is from the indexed commit.
-fn describe_distance(place: &Place, base: Sha, ahead: usize) -> Option<String> {
+fn describe_distance(place: &Revision, base: Sha, ahead: usize) -> Option<String> {
     let indexed = place.commit.short();
     match ahead {
         0 if base == place.commit => None,

@@ -4,10 +4,10 @@
 use backstory_model::{
     filter::{Filter, is_same_name},
     id::{NodeId, is_address},
-    text::echo,
+    text::truncate_echo,
 };
 use backstory_store::{
-    index::{self, Projects},
+    index::{self, ProjectScope},
     lists::{
         Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, Groups, ListQuery, Named, Page,
         PageRequest, Period, PersonRow, RowQuery, ThreadFilter, ThreadGroup, ThreadQuery, TimeRange, Total,
@@ -122,7 +122,7 @@ async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> 
     for texts in query.texts() {
         check_count(texts, "values")?;
         if let Some(long) = texts.iter().find(|text| text.len() > MAX_TEXT) {
-            let shown = echo(long);
+            let shown = truncate_echo(long);
             return Err(Error::invalid(format!("'{shown}' in the filter is longer than {MAX_TEXT} bytes")));
         }
     }
@@ -138,7 +138,7 @@ async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> 
     resources
         .blocking(move |resources| {
             let own = query.projects().to_vec();
-            let projects = if own.len() == 1 { Projects::Only(&own) } else { Projects::All };
+            let projects = if own.len() == 1 { ProjectScope::Only(&own) } else { ProjectScope::All };
             for (named, names) in query.names() {
                 for name in names {
                     *name = known_spelling(resources, named, projects, name)?;
@@ -150,7 +150,7 @@ async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> 
 }
 
 /// A name as it is written, whatever case it is asked for in; of an address, the user name that it belongs to.
-fn known_spelling(resources: &Resources, named: Named, projects: Projects<'_>, name: &str) -> Result<String> {
+fn known_spelling(resources: &Resources, named: Named, projects: ProjectScope<'_>, name: &str) -> Result<String> {
     if named == Named::Person && is_address(name) {
         let person = resources.ledger().lists().person(name, resources.visibility())?;
         return Ok(person.map_or_else(|| name.to_owned(), |person| person.person));
@@ -160,7 +160,7 @@ fn known_spelling(resources: &Resources, named: Named, projects: Projects<'_>, n
         return Ok(name.to_owned());
     }
     let what = if named == Named::Person { index::Named::Author } else { index::Named::Label };
-    let known = resources.index().known(what, projects);
+    let known = resources.index().known_names(what, projects);
     if known.contains(name) {
         return Ok(name.to_owned());
     }

@@ -31,7 +31,7 @@ pub const DEFAULT_STALE_DAYS: u32 = 30;
 /// Most days after which something is stale.
 pub const MAX_STALE_DAYS: u32 = 3650;
 /// How far back work is counted unless the request says so, in days.
-pub const DEFAULT_DAYS: i64 = 365;
+pub const DEFAULT_WORK_DAYS: i64 = 365;
 
 /// Requests what waits for a person and what they did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -245,7 +245,7 @@ async fn find_person(resources: &Resources, request: &PersonRequest) -> Result<P
     }
     let near = if named.is_empty() { alike } else { named };
     let error = |what: &str| {
-        let message = format!("{what} as {}", backstory_model::text::echo(&request.name));
+        let message = format!("{what} as {}", backstory_model::text::truncate_echo(&request.name));
         Error::new(ErrorKind::NotFound, message)
     };
     if near.is_empty() {
@@ -304,7 +304,7 @@ fn check(mut request: PersonRequest) -> Result<PersonRequest> {
         let message = format!("stale_days is {}; it must be 0 to {MAX_STALE_DAYS}", request.stale_days);
         return Err(Error::invalid(message));
     }
-    request.after.get_or_insert_with(|| days_ago(DEFAULT_DAYS));
+    request.after.get_or_insert_with(|| days_ago(DEFAULT_WORK_DAYS));
     Ok(request)
 }
 

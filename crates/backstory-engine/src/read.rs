@@ -89,7 +89,7 @@ pub(crate) async fn load_discussions(
         .with_ledger(move |ledger| {
             threads
                 .into_iter()
-                .map(|thread| Ok((ledger.thread(&thread.project, &thread.short())?, thread)))
+                .map(|thread| Ok((ledger.thread(&thread.project, &thread.local_reference())?, thread)))
                 .collect::<std::result::Result<Vec<_>, _>>()
         })
         .await?;
@@ -198,10 +198,10 @@ pub(crate) fn ledger_key(id: &NodeId) -> Option<(String, ItemKind, String)> {
                 ThreadKind::Issue => ItemKind::Issue,
                 ThreadKind::MergeRequest => ItemKind::MergeRequest,
             };
-            Some((thread.project.clone(), kind, thread.short()))
+            Some((thread.project.clone(), kind, thread.local_reference()))
         }
         NodeId::Discussion { thread, id } => {
-            Some((thread.project.clone(), ItemKind::Discussion, format!("{}~{id}", thread.short())))
+            Some((thread.project.clone(), ItemKind::Discussion, format!("{}~{id}", thread.local_reference())))
         }
         NodeId::Label { project, name } => Some((project.clone(), ItemKind::Label, name.clone())),
         NodeId::Milestone { project, iid } => Some((project.clone(), ItemKind::Milestone, iid.to_string())),
@@ -255,7 +255,7 @@ pub(crate) fn discussions_of(resources: &Resources, id: &ThreadId) -> Result<Arc
     if let Some(known) = remembered().get(seq, &seen) {
         return Ok(known);
     }
-    let items = resources.ledger().thread(&id.project, &id.short())?;
+    let items = resources.ledger().thread(&id.project, &id.local_reference())?;
     let discussions = Arc::new(parse_discussions(resources, &items));
     remembered().keep(seq, &seen, &discussions);
     Ok(discussions)

@@ -29,7 +29,7 @@ mod work;
 
 pub use add::{AddRequest, RemoveRepository};
 pub use add_group::{AddGroup, GroupProjects};
-pub use backstory_sources::git::child::exec_git_if_requested;
+pub use backstory_sources::git::child::run_git_child_if_requested;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -270,7 +270,7 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
         added_at: entry.added_at,
         synced_at: entry.synced_at,
         indexed: entry.indexed.into_iter().map(|(branch, sha)| BranchTip { branch, sha }).collect(),
-        rewritten: entry.rewritten.len() as u64,
+        rewritten: entry.unreachable.len() as u64,
     })
 }
 
@@ -329,9 +329,9 @@ pub(crate) async fn check_clones(resources: &Resources) -> Result<Vec<(String, O
 }
 
 /// Shows that the repository of a project is being read, until that is dropped.
-pub(crate) fn mark_indexing(resources: &Resources, project: &str) -> Indexing {
+pub(crate) fn mark_indexing(resources: &Resources, project: &str) -> IndexingGuard {
     *resources.shared.indexing.lock() = Some(project.to_owned());
-    Indexing { resources: resources.clone(), project: project.to_owned() }
+    IndexingGuard { resources: resources.clone(), project: project.to_owned() }
 }
 
 /// Held by the thread that reads or removes a repository.
@@ -340,12 +340,12 @@ pub(crate) fn lock_repositories(resources: &Resources) -> MutexGuard<'_, ()> {
 }
 
 /// The repository of a project is being read.
-pub(crate) struct Indexing {
+pub(crate) struct IndexingGuard {
     resources: Resources,
     project: String,
 }
 
-impl Drop for Indexing {
+impl Drop for IndexingGuard {
     fn drop(&mut self) {
         let mut indexing = self.resources.shared.indexing.lock();
         indexing.take_if(|project| *project == self.project);

@@ -20,7 +20,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     releases::{Release, find_release},
     resources::Resources,
-    trace::target::{Place, resolve_place},
+    trace::target::{Revision, resolve_place},
     use_case::{UseCase, Weight},
 };
 
@@ -177,7 +177,7 @@ fn find_shipped(resources: &Resources, request: &ShippedRequest) -> Result<Shipp
     Ok(shipped)
 }
 
-fn commits_between(resources: &Resources, from: &Place, to: &Place) -> Result<Vec<String>> {
+fn commits_between(resources: &Resources, from: &Revision, to: &Revision) -> Result<Vec<String>> {
     let clone = clone_path(resources, to.project());
     let git = find_git(resources)?;
     let found = CommitGraph::between(&git, &clone, from.commit, to.commit, MAX_COMMITS + 1, &Cancel::default())?;
@@ -185,7 +185,7 @@ fn commits_between(resources: &Resources, from: &Place, to: &Place) -> Result<Ve
 }
 
 /// The commits that a tag is the first release of.
-fn commits_of_release(resources: &Resources, to: &Place, tag: &str) -> Result<Vec<String>> {
+fn commits_of_release(resources: &Resources, to: &Revision, tag: &str) -> Result<Vec<String>> {
     let id = NodeId::Tag { project: to.project().to_owned(), name: tag.to_owned() };
     if find_release(resources, to.project(), tag)?.is_none() {
         return Err(

@@ -4,9 +4,9 @@ use backstory_model::{
     entity::ItemKind,
     role::{Roles, ServerRole},
 };
-use backstory_sources::forge::List;
+use backstory_sources::forge::ThreadList;
 use backstory_store::{
-    index::{Coverage, Projects},
+    index::{Coverage, ProjectScope},
     ledger::{Cursor, LedgerError, Run, Source, SyncFailure},
     lists::ListKind,
 };
@@ -153,8 +153,8 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
     resources
         .with_ledger(move |ledger| {
             let status = |(kind, project): (ForgeKind, String)| -> std::result::Result<_, LedgerError> {
-                let cursor = |list: &List| ledger.cursor(&project, list.cursor());
-                let lists = List::of(kind);
+                let cursor = |list: &ThreadList| ledger.cursor(&project, list.cursor());
+                let lists = ThreadList::of(kind);
                 let (issues_cursor, merge_requests_cursor) = (cursor(&lists[0])?, cursor(&lists[lists.len() - 1])?);
                 Ok(ProjectStatus { issues_cursor, merge_requests_cursor, path: project })
             };
@@ -169,7 +169,7 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
                 let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
                 let stored = ledger.item(&project, ItemKind::Project, "project")?.and_then(|item| item.payload);
                 let stored = stored.and_then(|json| serde_json::from_slice::<serde_json::Value>(&json).ok());
-                let coverage = index.coverage_of(Projects::Only(std::slice::from_ref(&project)));
+                let coverage = index.coverage_of(ProjectScope::Only(std::slice::from_ref(&project)));
                 Ok(Freshness {
                     documents: coverage.documents,
                     passages: coverage.passages,

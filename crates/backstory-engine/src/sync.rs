@@ -1,8 +1,8 @@
 //! Sync: brings what is new at the forges and in repositories into the ledger, and from there into the projections. It
 //! is the use case `sync`; what is read from one source is in `project` and in `repository::sync`.
 
+mod batch;
 mod gone;
-mod intake;
 mod project;
 mod retention;
 mod visibility;
@@ -15,10 +15,10 @@ use std::{
 
 use backstory_model::{entity::ItemKind, id::ThreadKind};
 use backstory_sources::{
-    forge::{Client, List},
+    forge::{Client, ThreadList},
     git::Cancel,
 };
-use backstory_store::ledger::{Changes, Ledger, Source, Subject, SyncFailure};
+use backstory_store::ledger::{ErasureTarget, IngestCounts, Ledger, Source, SyncFailure};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ impl Part {
 
     /// Whether a list of a forge is among what is read. Where issues and merge requests are one list, it is read for
     /// either.
-    fn has_list(only: &[Self], list: List) -> bool {
+    fn has_list(only: &[Self], list: ThreadList) -> bool {
         let part = |kind: &ThreadKind| if *kind == ThreadKind::Issue { Self::Issues } else { Self::MergeRequests };
         only.is_empty() || list.kinds().iter().any(|kind| only.contains(&part(kind)))
     }
@@ -159,7 +159,7 @@ impl SyncRequest {
 /// What a sync did.
 #[derive(Clone, Debug, Default)]
 struct Report {
-    changes: Changes,
+    changes: IngestCounts,
     refetched: u64,
     confidential: u64,
     gone: u64,
@@ -418,7 +418,7 @@ pub(crate) async fn refetch(resources: &Resources, project: &str, threads: &[(Th
         return Ok(report.json());
     }
     let client = Client::new(forge.kind, &forge.connection)?;
-    let reporter = Reporter::silent();
+    let reporter = Reporter::without_listener();
     let read = ProjectSync::new(resources, forge, &client, project, &reporter, &mut report).refetch(threads).await;
     update_profiles(resources).await?;
     catch_up(resources, None).await?;
@@ -434,7 +434,7 @@ async fn update_profiles(resources: &Resources) -> Result<()> {
 }
 
 async fn is_forgotten(resources: &Resources, project: &str) -> Result<bool> {
-    let subject = Subject::Project(project.to_owned());
+    let subject = ErasureTarget::Project(project.to_owned());
     resources.with_ledger(move |ledger| ledger.is_forgotten(&subject)).await
 }
 

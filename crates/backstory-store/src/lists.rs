@@ -83,7 +83,9 @@ pub use commits::{CommitKind, CommitOrder, CommitQuery, CommitRow};
 pub use digest::TableDigest;
 pub use discussions::{DiscussionOrder, DiscussionQuery, DiscussionRow};
 pub use entry::{Key, ListKind};
-pub use groups::{Activity, CommitGroup, DiscussionGroup, Group, Groups, MAX_GROUPED, MAX_GROUPS, Period, ThreadGroup};
+pub use groups::{
+    Activity, CommitGroup, DiscussionGroup, GroupCount, Groups, MAX_GROUPED, MAX_GROUPS, Period, ThreadGroup,
+};
 pub use load::Load;
 pub(crate) use load::remove_leftover;
 pub use node_row::NodeRow;
@@ -91,11 +93,11 @@ pub use people::{PersonOrder, PersonPage, PersonQuery, PersonRow};
 pub use planning::{LabelOrder, LabelQuery, LabelRow, MilestoneOrder, MilestoneQuery, MilestoneRow};
 pub use projects::{ProjectOrder, ProjectQuery, ProjectRow};
 pub use query::{ListQuery, Named, RowQuery};
-pub use refs::{RefKind, RefOrder, RefQuery, RefRow};
+pub use refs::{RefKey, RefKind, RefOrder, RefQuery};
 pub use select::{Cursor, Direction, End, MAX_COUNTED, MAX_PAGE, Page, PageRequest, TimeRange, Total};
 pub use threads::{ThreadFilter, ThreadOrder, ThreadQuery, ThreadRow};
 
-use crate::{graph::Change, ledger_error::LedgerError};
+use crate::{graph::GraphChange, ledger_error::LedgerError};
 use columns::to_i64;
 use select::{Reader, Selection};
 
@@ -128,7 +130,7 @@ impl Lists {
     ///
     /// # Errors
     /// The database cannot be written; nothing is applied.
-    pub fn apply(&self, changes: &[Change], seq: u64) -> Result<(), LedgerError> {
+    pub fn apply(&self, changes: &[GraphChange], seq: u64) -> Result<(), LedgerError> {
         let mut connection = self.connection.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut batch = batch::Batch::new(&tx);
@@ -259,7 +261,7 @@ impl Lists {
         query: &RefQuery,
         page: &PageRequest,
         visibility: &Visibility,
-    ) -> Result<Page<RefRow>, LedgerError> {
+    ) -> Result<Page<RefKey>, LedgerError> {
         self.read(|connection| query.page(connection, page, Reader(visibility)))
     }
 

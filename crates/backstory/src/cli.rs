@@ -67,7 +67,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     failure::{Failure, Result},
-    output::{Beside, Terminal},
+    output::{Stderr, Terminal},
     resources,
     session::{GlobalArgs, Session},
 };
@@ -299,7 +299,7 @@ fn log(cli: &Cli) {
     };
     let api = if serves { ours } else { "off" };
     let filter = EnvFilter::new(format!("{others},backstory={ours},backstory_server::graphql={api}"));
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Beside).with_target(false);
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Stderr).with_target(false);
     if serves {
         subscriber.init();
     } else {

@@ -8,10 +8,10 @@ use std::{
 use clap::ArgAction;
 
 use crate::{
-    config::{Choice, Config},
+    config::{Config, ConfigSource},
+    embedded_server::EmbeddedServer,
     failure::Result,
     output::Terminal,
-    share::Share,
 };
 
 /// What every command takes.
@@ -35,13 +35,13 @@ pub(crate) struct Session {
     /// Where it writes to.
     pub(crate) terminal: Terminal,
     /// What other commands may ask it.
-    pub(crate) share: Share,
+    pub(crate) share: EmbeddedServer,
 }
 
 impl Session {
     /// A session of a command line; nothing is read yet.
     pub(crate) fn new(global: GlobalArgs) -> Self {
-        Self { global, config: OnceCell::new(), terminal: Terminal::new(), share: Share::default() }
+        Self { global, config: OnceCell::new(), terminal: Terminal::new(), share: EmbeddedServer::default() }
     }
 
     /// The configuration, read when it is first needed.
@@ -52,7 +52,7 @@ impl Session {
         if let Some(config) = self.config.get() {
             return Ok(config);
         }
-        let choice = Choice { config: self.global.config.as_deref(), data_dir: self.global.data_dir.as_deref() };
+        let choice = ConfigSource { config: self.global.config.as_deref(), data_dir: self.global.data_dir.as_deref() };
         let config = Config::load(choice)?;
         Ok(self.config.get_or_init(|| config))
     }

@@ -3,7 +3,7 @@
 use backstory_model::{
     document_type::DocumentType,
     filter::Filter,
-    pack::{Chunk, Format, MIN_TOKENS, Mode, in_order},
+    pack::{Chunk, Format, MIN_TOKENS, Mode, compare_chunks},
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use crate::{
     embed::Provider,
     error::{Error, ErrorKind, Result},
     resources::Resources,
-    snapshot::{State, load_state},
+    snapshot::{IndexState, load_state},
     tokens,
     use_case::{UseCase, Weight},
 };
@@ -142,7 +142,7 @@ async fn retrieve(resources: &Resources, request: RetrieveRequest) -> Result<Ret
     chunks.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.chunk_id.cmp(&b.chunk_id)));
     let found = chunks.len();
     let (mut kept, tokens) = fit_chunks(chunks, &request);
-    kept.sort_by(|a, b| in_order(&a.0, &b.0));
+    kept.sort_by(|a, b| compare_chunks(&a.0, &b.0));
     let threshold = request.approval_threshold.filter(|most| tokens > *most && tokens > request.approved_tokens);
     let left_out = found - kept.len();
     let chunks = if threshold.is_some() { Vec::new() } else { kept.into_iter().map(RetrievedChunk::from).collect() };
@@ -200,7 +200,7 @@ fn pack_request(resources: &Resources, request: &RetrieveRequest) -> Result<Cont
     })
 }
 
-async fn find_chunks(resources: &Resources, request: &ContextRequest, state: &State) -> Result<Vec<Chunk>> {
+async fn find_chunks(resources: &Resources, request: &ContextRequest, state: &IndexState) -> Result<Vec<Chunk>> {
     let evidence = gather_evidence(resources, request, state).await?;
     let state = state.clone();
     resources

@@ -20,7 +20,7 @@ use crate::{
     error::Result,
     records::commit_record,
     resources::Resources,
-    trace::target::Place,
+    trace::target::Revision,
 };
 
 /// Longest search.
@@ -41,7 +41,7 @@ const MAX_LINES: usize = 12;
 
 /// A search for a text.
 pub(super) struct TextSearch {
-    place: Place,
+    place: Revision,
     text: String,
     /// The file and its other names, or the directory; empty for the whole repository.
     paths: Vec<String>,
@@ -66,7 +66,7 @@ enum Effect {
 
 impl TextSearch {
     /// A search of a request at a place.
-    pub(super) async fn new(resources: &Resources, place: Place, request: &RemovedRequest) -> Result<Self> {
+    pub(super) async fn new(resources: &Resources, place: Revision, request: &RemovedRequest) -> Result<Self> {
         let (paths, renames) = match &request.path {
             Some(path) => paths_of(resources, place.project(), path).await?,
             None => Default::default(),

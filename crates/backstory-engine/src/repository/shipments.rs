@@ -12,7 +12,7 @@ use backstory_model::{
     repository::Shipment,
 };
 use backstory_sources::git::{graph::CommitGraph, refs::Refs};
-use backstory_store::ledger::Page;
+use backstory_store::ledger::IngestBatch;
 use jiff::Timestamp;
 
 use super::{sync_state::Checkpoint, work::RepositorySync};
@@ -33,7 +33,7 @@ pub(super) fn update_shipments(sync: &mut RepositorySync<'_>, basis: &Checkpoint
         refs.tags.iter().filter(|tag| tag.kind == ObjectKind::Commit).map(|tag| (&tag.name, tag.target)).collect();
     let state = fingerprint(basis, &tags);
     let (ledger, project) = (sync.resources.ledger(), sync.project);
-    if ledger.derived(project, NAME)?.as_deref() == Some(state.as_bytes()) {
+    if ledger.aggregate(project, NAME)?.as_deref() == Some(state.as_bytes()) {
         return Ok(());
     }
     let stored: HashSet<String> = ledger.keys(project, ItemKind::Commit)?.into_iter().collect();
@@ -42,7 +42,7 @@ pub(super) fn update_shipments(sync: &mut RepositorySync<'_>, basis: &Checkpoint
     let graph = CommitGraph::read(&sync.git, &clone_path(sync.resources, project), &all, sync.cancel)?;
     let mut shipments = first_releases(&graph, &tags);
     // What no indexed branch reaches, or is older than what is kept, is no commit of the ledger.
-    let indexed = graph.reach(&tips);
+    let indexed = graph.reachable_from(&tips);
     for commits in shipments.values_mut() {
         commits.retain(|commit| indexed.contains(commit) && stored.contains(&commit.to_string()));
         commits.sort_unstable();
@@ -53,7 +53,7 @@ pub(super) fn update_shipments(sync: &mut RepositorySync<'_>, basis: &Checkpoint
         shipments.into_iter().map(|(tag, commits)| Shipment { tag: tag.clone(), commits }).collect();
     shipments.sort_by(|a, b| a.tag.as_str().cmp(b.tag.as_str()));
     for batch in shipments.chunks(BATCH) {
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
         for shipment in batch {
             let key = shipment.tag.as_str().to_owned();
             page.items.push(sync.item(ItemKind::Shipment, key, None, None, shipment));

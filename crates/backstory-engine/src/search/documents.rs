@@ -148,7 +148,7 @@ async fn list_documents(resources: &Resources, request: ListDocuments) -> Result
     let page: Vec<String> = found[start..].iter().take(limit).map(|id| (*id).clone()).collect();
     let has_more = start + page.len() < total;
     let shown: Vec<&str> = page.iter().map(String::as_str).collect();
-    let passages = index.compare(&[], &QueryTerms::of(""), &shown);
+    let passages = index.score_passages(&[], &QueryTerms::of(""), &shown);
     let embedded: HashSet<String> = passages.into_iter().map(|passage| passage.document).collect();
     let model = index.model().name.clone();
     let stored = index.documents(&page).await?;

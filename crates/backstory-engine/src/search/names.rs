@@ -5,9 +5,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use backstory_model::{
     filter::{Filter, is_same_name},
-    text::echo,
+    text::truncate_echo,
 };
-use backstory_store::index::{Named, Projects};
+use backstory_store::index::{Named, ProjectScope};
 
 use crate::{
     error::{Error, Result, message},
@@ -41,7 +41,7 @@ pub(crate) async fn expand_author_names(resources: &Resources, filter: &mut Filt
 fn resolve_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>, Vec<String>)> {
     let index = resources.index();
     let known = |what: Named, names: &[String]| {
-        if names.is_empty() { BTreeSet::new() } else { index.known(what, Projects::of(filter)) }
+        if names.is_empty() { BTreeSet::new() } else { index.known_names(what, ProjectScope::of(filter)) }
     };
     let (people, labels) = (known(Named::Author, &filter.authors), known(Named::Label, &filter.labels));
     let (mut authors, mut absent) = (Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ fn resolve_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>,
         filter.labels.iter().filter(|label| !has(label)).map(|label| ("nothing has the label", label, &labels)),
     );
     let told = |(what, name, known): (&str, &String, &BTreeSet<Arc<str>>)| {
-        message(&format!("{what} '{}'{}", echo(name), nearest(name, known)))
+        message(&format!("{what} '{}'{}", truncate_echo(name), nearest(name, known)))
     };
     Ok((authors, absent.into_iter().take(MAX_ABSENT).map(told).collect()))
 }
@@ -98,5 +98,5 @@ fn nearest(name: &str, known: &BTreeSet<Arc<str>>) -> String {
     };
     let rated = known.iter().map(|other| (rate(other), other));
     let nearest = rated.max_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    nearest.map_or_else(String::new, |(_, nearest)| format!("; the nearest name is '{}'", echo(nearest)))
+    nearest.map_or_else(String::new, |(_, nearest)| format!("; the nearest name is '{}'", truncate_echo(nearest)))
 }

@@ -14,7 +14,7 @@ use super::{
     earlier::earlier_versions,
     origins::{OriginCommits, follow_origin_commit},
     requests::{MAX_TRACED, follow_merge_requests},
-    target::{Place, find_symbol, lineage_at},
+    target::{Revision, find_symbol, lineage_at},
     text::redacted_lines,
     words::CodeWords,
 };
@@ -31,7 +31,7 @@ const SHOWN: usize = 12;
 pub(super) fn trace_lines(
     resources: &Resources,
     request: &TraceRequest,
-    place: &Place,
+    place: &Revision,
     path: &str,
     lines: Option<(u32, u32)>,
 ) -> Result<Trace> {
@@ -49,7 +49,7 @@ pub(super) fn trace_lines(
 pub(super) fn trace_symbol(
     resources: &Resources,
     request: &TraceRequest,
-    place: &Place,
+    place: &Revision,
     path: &str,
     name: &str,
 ) -> Result<Trace> {
@@ -62,8 +62,8 @@ pub(super) fn trace_symbol(
     Ok(trace)
 }
 
-fn begin_trace(resources: &Resources, place: &Place, path: &str, (first, last): (u32, u32)) -> Trace {
-    let text = place.objects.entry(place.commit, &RepoPath::from_printed(path)).and_then(|entry| {
+fn begin_trace(resources: &Resources, place: &Revision, path: &str, (first, last): (u32, u32)) -> Trace {
+    let text = place.objects.entry(place.commit, &RepoPath::from_escaped(path)).and_then(|entry| {
         let until = (last as usize).min(first as usize + SHOWN - 1);
         redacted_lines(resources, place, entry.id, first as usize..until + 1)
     });
@@ -80,8 +80,12 @@ fn begin_trace(resources: &Resources, place: &Place, path: &str, (first, last): 
 }
 
 /// What git says of a commit that is not kept, without secrets and with aliases for people who were forgotten.
-pub(crate) fn signature_and_subject(resources: &Resources, place: &Place, commit: Sha) -> Result<(Signature, String)> {
-    let Ok((mut author, title)) = place.objects.written(commit) else {
+pub(crate) fn signature_and_subject(
+    resources: &Resources,
+    place: &Revision,
+    commit: Sha,
+) -> Result<(Signature, String)> {
+    let Ok((mut author, title)) = place.objects.author_and_subject(commit) else {
         let nobody =
             Signature { name: String::new(), email: String::new(), at: Timestamp::default(), offset_minutes: 0 };
         return Ok((nobody, String::new()));
@@ -99,7 +103,7 @@ pub(crate) fn signature_and_subject(resources: &Resources, place: &Place, commit
 fn follow_lines(
     resources: &Resources,
     request: &TraceRequest,
-    place: &Place,
+    place: &Revision,
     lineage: &Lineage,
     (first, last): (u32, u32),
     trace: &mut Trace,

@@ -7,7 +7,7 @@ use backstory_model::{
     entity::{Issue, MergeRequest},
     id::NodeId,
     message,
-    reference::Context,
+    reference::ReferenceContext,
     repository::CommitRecord,
     text::snippet,
 };
@@ -44,7 +44,7 @@ pub(crate) fn commit_step(
     let notes = message::design_notes(&commit.message);
     let body = message::Message::parse(&commit.message).body;
     // The reason that names the code, else the first reason, else the beginning.
-    let best = notes.iter().max_by_key(|note| (words.shared(&note.text), std::cmp::Reverse(note.first_line)));
+    let best = notes.iter().max_by_key(|note| (words.count_matches(&note.text), std::cmp::Reverse(note.first_line)));
     let text = best.map_or(body.as_str(), |note| note.text.as_str());
     let node = commit_node(resources, project, record)?;
     Ok(Step {
@@ -66,7 +66,7 @@ fn commit_node(resources: &Resources, project: &str, record: &CommitRecord) -> R
     let repository = repository_record(resources, project)?;
     let sha = record.commit.sha.to_string();
     let url = repository.map(|repository| {
-        commit_url(Context { forge: repository.forge, project, forge_url: &repository.forge_url }, &sha)
+        commit_url(ReferenceContext { forge: repository.forge, project, forge_url: &repository.forge_url }, &sha)
     });
     let id = NodeId::commit(project, &sha);
     Ok(TraceNode::new(id, record.commit.title(), url.filter(|url| !url.is_empty())))

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use backstory_model::{role::ServerRole, text::echo};
+use backstory_model::{role::ServerRole, text::truncate_echo};
 use backstory_store::ledger::{Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Time between two looks at a job that somebody waits for.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Lists jobs, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,7 +141,7 @@ async fn queue_job(resources: &Resources, kind: JobKind, project: &str) -> Resul
         );
     }
     if !known_projects(resources).await?.contains(project) {
-        return Err(Error::invalid(format!("{} is not known", echo(project)))
+        return Err(Error::invalid(format!("{} is not known", truncate_echo(project)))
             .with_hint("'backstory repos' and the configuration name those that are"));
     }
     queue(resources, NewJob { kind, project: project.to_owned(), subject: None }).await
@@ -230,7 +230,7 @@ pub(crate) async fn wait_for_job(resources: &Resources, id: i64, time: Duration)
         if !matches!(job.status, JobStatus::Queued | JobStatus::Running) || left.is_zero() {
             return Ok(job);
         }
-        tokio::time::sleep(LOOK.min(left)).await;
+        tokio::time::sleep(POLL_INTERVAL.min(left)).await;
     }
 }
 

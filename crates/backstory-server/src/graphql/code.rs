@@ -29,7 +29,7 @@ pub(crate) use self::{
         contributors, tree,
     },
     note::DesignNote,
-    version::{FileChunk, FileVersion, IndexedDocument, SyntaxFact},
+    version::{FileChunk, FileVersion, SyntaxFact},
 };
 use super::{
     lists::{FileLists, FileRelations},

@@ -89,12 +89,12 @@ impl Discussion {
 
     /// Whether it can be resolved.
     async fn resolvable(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
-        self.read(ctx, DiscussionItem::resolvable).await
+        self.read(ctx, DiscussionItem::is_resolvable).await
     }
 
     /// Whether everything in it that can be resolved is.
     async fn resolved(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
-        self.read(ctx, DiscussionItem::resolved).await
+        self.read(ctx, DiscussionItem::is_resolved).await
     }
 
     /// Its notes, oldest first; at most 1,000.

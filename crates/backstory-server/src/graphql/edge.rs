@@ -84,7 +84,7 @@ impl Named {
 
     /// Whether it is inferred: found by names, counts or likeness.
     async fn inferred(&self) -> bool {
-        self.link.is_some() || self.edge.edge.inferred()
+        self.link.is_some() || self.edge.edge.is_inferred()
     }
 
     /// How it was found.
@@ -100,7 +100,7 @@ impl Named {
     async fn confidence(&self, ctx: &Context<'_>) -> Result<Option<f64>> {
         let confidence = match &self.link {
             Some(link) => Some(link.confidence),
-            None if self.edge.edge.inferred() => self.measure(ctx).await?.and_then(|measure| measure.confidence),
+            None if self.edge.edge.is_inferred() => self.measure(ctx).await?.and_then(|measure| measure.confidence),
             None => None,
         };
         Ok(confidence.map(hundredths))

@@ -3,7 +3,7 @@
 use async_graphql::{ComplexObject, Context, Enum, ID, Json, Result, SimpleObject, connection::Connection};
 use backstory_engine::{
     ledger,
-    model::{id::NodeId, text::echo},
+    model::{id::NodeId, text::truncate_echo},
 };
 
 use super::{
@@ -102,7 +102,8 @@ fn parse_thread(project: &str, short: &str) -> Option<Thread> {
 /// # Errors
 /// It is none.
 pub(super) fn number(id: &ID) -> Result<i64> {
-    let number = id.parse().map_err(|_| page::invalid(format!("'{}' is no job; jobs have numbers", echo(id.as_str()))));
+    let number =
+        id.parse().map_err(|_| page::invalid(format!("'{}' is no job; jobs have numbers", truncate_echo(id.as_str()))));
     Ok(number?)
 }
 

@@ -5,7 +5,7 @@ use backstory_engine::{
     check::{CheckRequest, DigestRequest},
     model::{
         id::{NodeId, ThreadKind, is_project_path},
-        text::echo,
+        text::truncate_echo,
     },
     snapshot::GetSnapshot,
     stats::StatsRequest,
@@ -85,7 +85,11 @@ impl Query {
         #[graphql(desc = "Full path, `group/project`.")] path: String,
     ) -> Result<Option<Project>> {
         if !is_project_path(&path) {
-            return Err(page::invalid(format!("'{}' is no path of a project; write group/project", echo(&path))).into());
+            return Err(page::invalid(format!(
+                "'{}' is no path of a project; write group/project",
+                truncate_echo(&path)
+            ))
+            .into());
         }
         let is_read = loaders::item(ctx, NodeId::Project(path.clone())).await?.is_some();
         let is_known = is_read || Repository::find(ctx, &path).await?.is_some();
@@ -381,5 +385,5 @@ impl Query {
 }
 
 fn wrong_kind(reference: &str, what: &str, form: &str) -> async_graphql::Error {
-    page::invalid(format!("{} is not {what}; write {form}", echo(reference))).into()
+    page::invalid(format!("{} is not {what}; write {form}", truncate_echo(reference))).into()
 }

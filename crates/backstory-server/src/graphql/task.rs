@@ -1,7 +1,7 @@
 //! GraphQL types of tasks.
 
 use async_graphql::{ID, Json, SimpleObject};
-use backstory_engine::{error::Result, model::text::echo, task};
+use backstory_engine::{error::Result, model::text::truncate_echo, task};
 
 use super::{
     names::{TaskKind, TaskStatus},
@@ -78,5 +78,5 @@ pub(super) fn object(summary: serde_json::Value) -> Option<Json<serde_json::Valu
 /// # Errors
 /// It is none.
 pub(super) fn number(id: &ID) -> Result<u64> {
-    id.parse().map_err(|_| page::invalid(format!("'{}' is no task; tasks have numbers", echo(id.as_str()))))
+    id.parse().map_err(|_| page::invalid(format!("'{}' is no task; tasks have numbers", truncate_echo(id.as_str()))))
 }

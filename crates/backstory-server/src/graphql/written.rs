@@ -3,10 +3,10 @@
 use async_graphql::{Context, Enum, Result, SimpleObject};
 use backstory_engine::{
     enrich::EnrichRequest,
-    generated,
+    generated::ThreadNotes,
     model::{
+        generated::{Aspect, GeneratedKind, GeneratedNote},
         id::{NodeId, ThreadId},
-        written::{self, GeneratedKind},
     },
 };
 
@@ -27,7 +27,7 @@ pub(crate) enum Enrichment {
 
 /// What a note is about.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
-#[graphql(remote = "written::Aspect")]
+#[graphql(remote = "Aspect")]
 pub(crate) enum NoteAspect {
     /// What was decided.
     Decision,
@@ -80,8 +80,8 @@ pub(crate) struct ModelNote {
     evidence: Vec<Node>,
 }
 
-impl From<generated::ThreadNotes> for ModelNotes {
-    fn from(of: generated::ThreadNotes) -> Self {
+impl From<ThreadNotes> for ModelNotes {
+    fn from(of: ThreadNotes) -> Self {
         Self {
             about: of.about.into(),
             notes: of.notes.into_iter().map(ModelNote::from).collect(),
@@ -92,8 +92,8 @@ impl From<generated::ThreadNotes> for ModelNotes {
     }
 }
 
-impl From<written::GeneratedNote> for ModelNote {
-    fn from(note: written::GeneratedNote) -> Self {
+impl From<GeneratedNote> for ModelNote {
+    fn from(note: GeneratedNote) -> Self {
         Self {
             aspect: note.aspect.into(),
             text: note.text,

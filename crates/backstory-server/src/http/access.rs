@@ -28,7 +28,7 @@ use super::{
     App, Refusal, SOCKET_PATH,
     connections::{self, Connection},
     cors::{FromAllowedOrigin, FromOwnPage, Origin},
-    page,
+    graphiql,
     proxy::{self, Proxy},
     session::{self, Sessions},
     throttle::{AuthDenied, AuthThrottle, RequestRates},
@@ -174,13 +174,13 @@ impl Rules {
         if is(&self.own) {
             return Ok(TokenKey::Own);
         }
-        self.throttle.judge(address, configured.or(issued))
+        self.throttle.check(address, configured.or(issued))
     }
 
     /// Counts a webhook of an address that did not show its secret.
     pub(super) fn wrong_secret(&self, address: IpAddr) -> Refusal {
         let message = "the webhook does not show the secret of a forge that is configured";
-        match self.throttle.judge(address, None) {
+        match self.throttle.check(address, None) {
             Err(AuthDenied::TooMany(wait)) => too_many(wait),
             _ => Refusal::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message),
         }
@@ -305,7 +305,7 @@ impl Shown {
         let path = request.uri().path();
         // A browser cannot set headers of a WebSocket. The pages hold no data; they ask for that with the token that is
         // typed into them.
-        let is_page = page::is_part(request) || web::is_part(request);
+        let is_page = graphiql::is_asset(request) || web::is_part(request);
         let may_defer = path == SOCKET_PATH || path == session::PATH || is_page;
         let token = bearer(request.headers()).map(str::to_owned);
         let session = if token.is_none() { app.rules.sessions.token_of(request.headers()) } else { None };
@@ -389,7 +389,7 @@ pub(super) async fn check(State(app): State<App>, mut request: Request, next: Ne
             request.extensions_mut().insert(auth.caller());
             request.extensions_mut().insert(auth);
             let connection = request.extensions().get::<Arc<Connection>>().filter(|_| is_safe);
-            let _working = connection.map(Connection::working);
+            let _working = connection.map(Connection::hold_open);
             next.run(request).await
         }
         Err(refusal) => refusal.into_response(),

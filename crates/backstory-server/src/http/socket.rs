@@ -23,7 +23,7 @@ use super::{
     App, Refusal,
     access::{self, Auth},
     connections::{Connection, InUseGuard},
-    until,
+    wait_for_stop,
 };
 use crate::{error_table, graphql::MAX_BODY};
 
@@ -130,7 +130,7 @@ pub(super) async fn upgrade(
             (Place::New(newcomer), Some(gives_way))
         }
     };
-    let opened = Opened { app, auth, place, caller, working: connection.working() };
+    let opened = Opened { app, auth, place, caller, working: connection.hold_open() };
     Ok(upgrade
         .protocols(ALL_WEBSOCKET_PROTOCOLS)
         .max_message_size(MAX_BODY)
@@ -190,7 +190,7 @@ async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, giv
     tokio::select! {
         () = connection.serve() => {}
         () = late => {}
-        () = until(stopped) => {}
+        () = wait_for_stop(stopped) => {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 use backstory_engine::{
     error::{Error, ErrorKind, Result},
-    model::{filter::DocumentKind, text::echo, time::parse_instant},
+    model::{filter::DocumentKind, text::truncate_echo, time::parse_instant},
 };
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -43,7 +43,7 @@ impl Arguments {
     /// # Errors
     /// There is no such tool, or it has no such argument.
     pub(super) fn check(tool: &str, given: Map<String, Value>) -> Result<Self> {
-        let unknown_tool = || Error::new(ErrorKind::NotFound, format!("there is no tool '{}'", echo(tool)));
+        let unknown_tool = || Error::new(ErrorKind::NotFound, format!("there is no tool '{}'", truncate_echo(tool)));
         let properties = schema(tool).ok_or_else(unknown_tool)?.get("properties").and_then(Value::as_object);
         let known = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
         let mut values = Map::new();
@@ -149,7 +149,7 @@ impl Arguments {
                 "code" => kinds.extend([DocumentKind::Code, DocumentKind::File]),
                 "mr" | "pr" | "pull_request" => kinds.push(DocumentKind::MergeRequest),
                 name => kinds.push(DocumentKind::from_name(name).ok_or_else(|| {
-                    Error::new(ErrorKind::Invalid, format!("there is no kind '{}'", echo(name)))
+                    Error::new(ErrorKind::Invalid, format!("there is no kind '{}'", truncate_echo(name)))
                         .with_hint("kinds are issue, merge_request, discussion, commit, code, doc")
                 })?),
             }
@@ -167,7 +167,7 @@ fn whole(value: &Value) -> Option<u64> {
 
 fn unknown_argument(tool: &str, name: &str, properties: Option<&Map<String, Value>>) -> Error {
     let known: Vec<&str> = properties.into_iter().flat_map(|all| all.keys().map(String::as_str)).collect();
-    let message = format!("{tool} has no argument '{}'", echo(name));
+    let message = format!("{tool} has no argument '{}'", truncate_echo(name));
     Error::new(ErrorKind::Invalid, message).with_hint(match known.is_empty() {
         true => "call it without arguments".to_owned(),
         false => format!("it takes {}", known.join(", ")),

@@ -9,7 +9,7 @@ mod status;
 mod trace;
 
 use backstory_engine::{
-    model::text::{one_line, visible},
+    model::text::{escape_control_characters, one_line},
     tokens,
     trace::Trace,
 };
@@ -83,7 +83,7 @@ impl Entry {
             }
             out.push_str(&quote.print());
         }
-        visible(&out).into_owned()
+        escape_control_characters(&out).into_owned()
     }
 
     /// The same with so much of its quotation as fits; `None` if that is not worth it.
@@ -129,7 +129,7 @@ impl Page {
 
     /// The page with as many entries as fit, and how many do not.
     pub(super) fn print(&self, budget: usize) -> String {
-        let head = visible(&self.head.join("\n")).into_owned();
+        let head = escape_control_characters(&self.head.join("\n")).into_owned();
         if self.entries.is_empty() {
             return [head, self.nothing.clone()].join("\n").trim_end().to_owned();
         }

@@ -260,7 +260,7 @@ impl<B: Backend> Call<'_, B> {
             snapshot: self.arguments.text("snapshot_id")?,
         };
         let pack = self.backend.answer(request).await?;
-        Ok(format!("{head}{}", backstory_engine::model::text::visible(&pack.text)))
+        Ok(format!("{head}{}", backstory_engine::model::text::escape_control_characters(&pack.text)))
     }
 
     async fn history(&self, target: &str) -> Result<String> {

@@ -6,7 +6,7 @@ use tree_sitter::{Parser, TreeCursor};
 
 use super::{
     detect::detect,
-    languages::{self, Role, Spec},
+    languages::{self, LanguageSpec, NodeRole},
     parse,
 };
 
@@ -117,7 +117,7 @@ fn next(cursor: &mut TreeCursor<'_>) -> bool {
     true
 }
 
-fn is_wanted(spec: &Spec, cursor: &TreeCursor<'_>, types: &[String]) -> bool {
+fn is_wanted(spec: &LanguageSpec, cursor: &TreeCursor<'_>, types: &[String]) -> bool {
     let node = cursor.node();
     if !node.is_named() {
         return false;
@@ -126,7 +126,7 @@ fn is_wanted(spec: &Spec, cursor: &TreeCursor<'_>, types: &[String]) -> bool {
         return types.iter().any(|name| name == node.kind());
     }
     let role = spec.role(node.kind_id());
-    matches!(role, Role::Define(_) | Role::Bind(_) | Role::Implement | Role::Import | Role::Comment)
+    matches!(role, NodeRole::Define(_) | NodeRole::Bind(_) | NodeRole::Implement | NodeRole::Import | NodeRole::Comment)
 }
 
 fn fact(source: &str, cursor: &TreeCursor<'_>) -> SyntaxFact {

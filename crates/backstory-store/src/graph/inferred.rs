@@ -58,12 +58,13 @@ impl InferredLink {
 }
 
 impl Graph {
-    /// Replaces all inferred links by those of `links`, where they differ, and notes what they were found
-    /// from, in one transaction. Says how many were changed.
+    /// Replaces all inferred links by `links`, and records the digest of what they were found from.
+    ///
+    /// Returns how many links were added, changed or removed. All of it is one transaction.
     ///
     /// # Errors
-    /// Nothing is replaced.
-    pub fn replace_inferred(&self, links: &[InferredLink], basis: &str) -> Result<u64, GraphError> {
+    /// The store refused; nothing is replaced.
+    pub fn replace_inferred_links(&self, links: &[InferredLink], input_digest: &str) -> Result<u64, GraphError> {
         self.guarded(|| {
             let now: BTreeSet<String> = links.iter().map(|link| inferred_graph_iri(&link.from)).collect();
             let known = self.inferred_graphs()?;
@@ -87,20 +88,20 @@ impl Graph {
                 tx.extend(quads.iter());
                 changed += 1;
             }
-            if let Some(old) = self.inferred_fingerprint()? {
+            if let Some(old) = self.inferred_links_input_digest()? {
                 tx.remove(&basis_quad(&old));
             }
-            tx.insert(&basis_quad(basis));
+            tx.insert(&basis_quad(input_digest));
             tx.commit()?;
             Ok(changed)
         })
     }
 
-    /// What the inferred links were found from; `None` if that was never noted.
+    /// The digest of what the inferred links were found from; `None` if it was never recorded.
     ///
     /// # Errors
     /// The store refused.
-    pub fn inferred_fingerprint(&self) -> Result<Option<String>, GraphError> {
+    pub fn inferred_links_input_digest(&self) -> Result<Option<String>, GraphError> {
         self.guarded(|| {
             let meta = NamedNode::new_unchecked(META_GRAPH);
             let predicate = property("inferredFrom");
@@ -154,7 +155,7 @@ impl Graph {
     ///
     /// # Errors
     /// The store refused.
-    pub fn stated(&self, edge: Edge) -> Result<Vec<(NodeId, NodeId)>, GraphError> {
+    pub fn stated_edges(&self, edge: Edge) -> Result<Vec<(NodeId, NodeId)>, GraphError> {
         self.guarded(|| {
             let predicate = NamedNode::new_unchecked(edge.iri());
             let (mut found, is_restricted) = (Vec::new(), self.hides_anything()?);
@@ -164,7 +165,7 @@ impl Graph {
                     continue;
                 }
                 let (Some(subject), Some(object)) = (subject(&quad.subject), object(&quad.object)) else { continue };
-                found.push(if edge.reversed() { (object, subject) } else { (subject, object) });
+                found.push(if edge.is_reversed() { (object, subject) } else { (subject, object) });
             }
             Ok(found)
         })

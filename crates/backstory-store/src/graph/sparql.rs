@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use backstory_model::id::NS;
+use backstory_model::id::NAMESPACE;
 use oxigraph::{
     io::{JsonLdProfileSet, RdfFormat, RdfSerializer},
     model::{GraphName, NamedNode, NamedOrBlankNode, Triple},
@@ -34,11 +34,11 @@ use meter::{Excess, Meter};
 pub use meter::{MAX_MEMORY, MAX_TEXT, MAX_TIME, SparqlLimits};
 
 /// Longest text of a SPARQL query, in bytes.
-pub const MAX_QUERY: usize = 16 << 10;
+pub const MAX_QUERY_BYTES: usize = 16 << 10;
 /// Most rows or triples that a SPARQL query may answer.
 pub const MAX_ANSWER_ROWS: u64 = 100_000;
 /// Most bytes of such an answer.
-pub const MAX_ANSWER: usize = 32 << 20;
+pub const MAX_ANSWER_BYTES: usize = 32 << 20;
 /// Most brackets of a SPARQL query that are open at a time.
 pub const MAX_NESTING: usize = 64;
 /// Most constructs within one another that the parser may have to read twice, each of which doubles its time.
@@ -52,7 +52,7 @@ const STACK: usize = 256 << 20;
 
 /// The prefixes that queries need not declare, and that answers use.
 pub(super) const PREFIXES: [(&str, &str); 9] = [
-    ("bs", NS),
+    ("bs", NAMESPACE),
     ("dcterms", DCTERMS),
     ("foaf", FOAF),
     ("owl", "http://www.w3.org/2002/07/owl#"),
@@ -224,8 +224,8 @@ fn failed(reason: String) -> GraphError {
 
 /// Refuses what the parser must not see.
 fn check_text(query: &SparqlQuery) -> Result<(), SparqlError> {
-    if query.text.len() > MAX_QUERY {
-        let refusal = format!("the query has {} bytes; at most {MAX_QUERY}", query.text.len());
+    if query.text.len() > MAX_QUERY_BYTES {
+        let refusal = format!("the query has {} bytes; at most {MAX_QUERY_BYTES}", query.text.len());
         return Err(SparqlError::Refused(refusal));
     }
     if query.default_graphs.len() + query.named_graphs.len() > MAX_GRAPHS {
@@ -399,12 +399,12 @@ pub(super) fn write_triples(
 #[expect(clippy::needless_pass_by_value, reason = "errors are mapped with it")]
 fn unwritten(error: io::Error) -> SparqlError {
     if error.kind() == io::ErrorKind::FileTooLarge {
-        return SparqlError::TooLarge(format!("the answer has more than {} MiB", MAX_ANSWER >> 20));
+        return SparqlError::TooLarge(format!("the answer has more than {} MiB", MAX_ANSWER_BYTES >> 20));
     }
     failed(error.to_string()).into()
 }
 
-/// An answer while it is written: at most [`MAX_ANSWER`] bytes.
+/// An answer while it is written: at most [`MAX_ANSWER_BYTES`] bytes.
 #[derive(Default)]
 pub(super) struct BoundedText(Vec<u8>);
 
@@ -416,7 +416,7 @@ impl BoundedText {
 
 impl Write for BoundedText {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.0.len() + bytes.len() > MAX_ANSWER {
+        if self.0.len() + bytes.len() > MAX_ANSWER_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         self.0.extend_from_slice(bytes);

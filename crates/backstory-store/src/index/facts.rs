@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use super::{
     error::IndexError,
     rows::{Filterable, instant},
-    types::{DocumentFacts, Projects},
+    types::{DocumentFacts, ProjectScope},
 };
 
 /// What documents are called by.
@@ -183,7 +183,7 @@ impl Facts {
     pub(super) fn definitions(
         &self,
         name: &str,
-        projects: Projects<'_>,
+        projects: ProjectScope<'_>,
         visibility: &Visibility,
         most: usize,
     ) -> Vec<Arc<str>> {
@@ -247,7 +247,7 @@ impl Facts {
     }
 
     /// The authors or labels of the visible documents of projects.
-    pub(super) fn known(&self, what: Named, projects: Projects<'_>, visibility: &Visibility) -> BTreeSet<Arc<str>> {
+    pub(super) fn known(&self, what: Named, projects: ProjectScope<'_>, visibility: &Visibility) -> BTreeSet<Arc<str>> {
         let visible =
             self.documents.values().map(|(facts, _)| facts).filter(|facts| {
                 visibility.allows(&facts.project, facts.confidential) && projects.contain(&facts.project)

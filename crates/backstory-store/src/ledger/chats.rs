@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Ledger, LedgerError, Subject, forgotten,
+    ErasureTarget, Ledger, LedgerError, forgotten,
     row::{COMPRESSOR, unpacked},
     time, to_i64,
     visibility::project_clause,
@@ -117,12 +117,12 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn hide_answers(&self, issue: &ThreadId) -> Result<(), LedgerError> {
-        if self.item(&issue.project, ItemKind::Issue, &issue.short())?.is_none() {
+        if self.item(&issue.project, ItemKind::Issue, &issue.local_reference())?.is_none() {
             return Ok(());
         }
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        hide_answers(&tx, &issue.project, &issue.short())?;
+        hide_answers(&tx, &issue.project, &issue.local_reference())?;
         Ok(tx.commit()?)
     }
 
@@ -255,7 +255,7 @@ fn without_forgotten(
     messages: &[NewMessage],
     aliases: &Aliases,
 ) -> Result<Vec<NewMessage>, LedgerError> {
-    let (subjects, mut kept) = (forgotten::listed(tx)?, messages.to_vec());
+    let (subjects, mut kept) = (forgotten::forgotten_targets(tx)?, messages.to_vec());
     for at in 0..kept.len() {
         let Some(json) = &kept[at].answer else { continue };
         let mut answer: Value = serde_json::from_slice(json).unwrap_or_default();
@@ -334,7 +334,7 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
 }
 
 /// Conversation and number of the answers that cite a subject.
-fn answers_citing(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(i64, i64)>, LedgerError> {
+fn answers_citing(tx: &Transaction<'_>, subject: &ErasureTarget) -> Result<Vec<(i64, i64)>, LedgerError> {
     let mut concerned = Vec::new();
     let mut statement = tx.prepare("SELECT chat, number, answer FROM messages WHERE answer IS NOT NULL")?;
     let mut rows = statement.query([])?;
@@ -350,7 +350,7 @@ fn answers_citing(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(i64, i
 }
 
 /// Removes the answers that cite a subject; a sentence replaces them.
-pub(super) fn remove_answers(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, LedgerError> {
+pub(super) fn remove_answers(tx: &Transaction<'_>, subject: &ErasureTarget) -> Result<u64, LedgerError> {
     let concerned = answers_citing(tx, subject)?;
     for (chat, number) in &concerned {
         tx.execute(
@@ -363,7 +363,7 @@ pub(super) fn remove_answers(tx: &Transaction<'_>, subject: &Subject) -> Result<
 }
 
 /// Whether an answer cites a subject.
-fn cites(answer: &Value, subject: &Subject) -> bool {
+fn cites(answer: &Value, subject: &ErasureTarget) -> bool {
     let citations = answer["citations"].as_array().into_iter().flatten().map(|citation| &citation["id"]);
     let mut references = citations.chain([&answer["standing"]["id"]]).filter_map(Value::as_str);
     references.any(|reference| subject.has(reference))
@@ -374,7 +374,7 @@ pub(super) fn hide_answers(tx: &Transaction<'_>, project: &str, key: &str) -> Re
     let Some(iid) = key.strip_prefix(ThreadKind::Issue.sigil()).and_then(|iid| iid.parse().ok()) else {
         return Ok(());
     };
-    let subject = Subject::Thread(ThreadId::issue(project, iid));
+    let subject = ErasureTarget::Thread(ThreadId::issue(project, iid));
     for (chat, _) in answers_citing(tx, &subject)? {
         tx.execute("UPDATE chats SET confidential = 1 WHERE id = ?1", [chat])?;
     }

@@ -73,7 +73,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn receive(&self, delivery: &Delivery, jobs: &[NewJob], now: Timestamp) -> Result<bool, LedgerError> {
+    pub fn record_delivery(&self, delivery: &Delivery, jobs: &[NewJob], now: Timestamp) -> Result<bool, LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let Delivery { forge, id, event, project, sender } = delivery;

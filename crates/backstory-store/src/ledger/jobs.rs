@@ -455,14 +455,16 @@ fn end(connection: &Connection, id: i64, outcome: &Outcome, now: Timestamp) -> r
         Outcome::Succeeded(summary) => finish(JobStatus::Succeeded, None, &summary.to_string())?,
         Outcome::Failed(error) => finish(JobStatus::Failed, Some(error), "{}")?,
         Outcome::Cancelled => finish(JobStatus::Cancelled, None, "{}")?,
-        Outcome::Again { error, due_at } => again(connection, id, 0, Some(error), Some(due_at.as_millisecond()), now)?,
-        Outcome::Interrupted => again(connection, id, 1, None, None, now)?,
+        Outcome::Again { error, due_at } => {
+            requeue(connection, id, 0, Some(error), Some(due_at.as_millisecond()), now)?
+        }
+        Outcome::Interrupted => requeue(connection, id, 1, None, None, now)?,
     };
     Ok(())
 }
 
 /// Puts a running job back into the queue; if the same waits there already, that one is enough.
-fn again(
+fn requeue(
     connection: &Connection,
     id: i64,
     uncounted: i64,

@@ -105,7 +105,7 @@ impl Period {
 
 /// Rows that have a value in common.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Group {
+pub struct GroupCount {
     /// The value: a name, a number, or the first day of a period.
     pub value: String,
     /// How many rows have it.
@@ -116,7 +116,7 @@ pub struct Group {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
     /// Groups, the largest first; periods in their order. At most [`MAX_GROUPS`].
-    pub groups: Vec<Group>,
+    pub groups: Vec<GroupCount>,
     /// Whether every row was grouped and every group is in the list.
     pub is_complete: bool,
 }
@@ -325,7 +325,8 @@ struct Counts {
 
 impl Counts {
     fn into_groups(self, period: Option<Period>) -> Groups {
-        let mut groups: Vec<Group> = self.counts.into_iter().map(|(value, count)| Group { value, count }).collect();
+        let mut groups: Vec<GroupCount> =
+            self.counts.into_iter().map(|(value, count)| GroupCount { value, count }).collect();
         if period.is_none() {
             groups.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value)));
         }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, Terminal, minute, plain},
+    output::{FAINT, STRONG, Terminal, escape_terminal, minute},
 };
 
 /// Write something about a file, a function, a commit, an issue or a merge request, with tags; or show what was written
@@ -92,7 +92,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             if args.json {
                 return Ok(terminal.json(&annotation)?);
             }
-            Ok(terminal.line(format_args!("Annotated {} ({})", plain(&id.to_string()), annotation.number))?)
+            Ok(terminal.line(format_args!("Annotated {} ({})", escape_terminal(&id.to_string()), annotation.number))?)
         }
         (Some(id), None, Some((number, change))) => {
             let annotations = client.answer(ChangeAnnotation { id: id.clone(), number, change }).await?;
@@ -148,7 +148,7 @@ fn of_path(project: &str, path: &str) -> (NodeId, Option<(u32, u32)>) {
 }
 
 fn print_node(terminal: &Terminal, node: &AnnotatedNode) -> Result<()> {
-    terminal.line(format_args!("{STRONG}{}{STRONG:#}", plain(&node.id.to_string())))?;
+    terminal.line(format_args!("{STRONG}{}{STRONG:#}", escape_terminal(&node.id.to_string())))?;
     node.annotations.iter().try_for_each(|annotation| print(terminal, annotation))
 }
 
@@ -157,13 +157,13 @@ fn print(terminal: &Terminal, annotation: &Annotation) -> Result<()> {
     let tags: String = tags.iter().map(|tag| format!(" [{tag}]")).collect();
     let approved = if *approved { ", approved" } else { "" };
     let lines = lines.map_or_else(String::new, |(first, last)| format!(", lines {first}-{last}"));
-    let (when, who) = (minute(*created_at), plain(&annotation.author));
+    let (when, who) = (minute(*created_at), escape_terminal(&annotation.author));
     terminal.line(format_args!(
         "  {number} {}{} {FAINT}{}, {who}, {when}{lines}{approved}{FAINT:#}",
-        plain(kind),
-        plain(&tags),
-        plain(source),
+        escape_terminal(kind),
+        escape_terminal(&tags),
+        escape_terminal(source),
     ))?;
-    terminal.line(format_args!("    {}", plain(content)))?;
+    terminal.line(format_args!("    {}", escape_terminal(content)))?;
     Ok(())
 }

@@ -165,7 +165,7 @@ pub(super) fn only_project<'a>(config: &'a Config, reference: &str) -> Result<&'
 /// `Issue #12`, `MR !7`
 pub(super) fn called(id: &ThreadId) -> String {
     match id.kind {
-        backstory_engine::model::id::ThreadKind::Issue => format!("Issue {}", id.short()),
-        backstory_engine::model::id::ThreadKind::MergeRequest => format!("MR {}", id.short()),
+        backstory_engine::model::id::ThreadKind::Issue => format!("Issue {}", id.local_reference()),
+        backstory_engine::model::id::ThreadKind::MergeRequest => format!("MR {}", id.local_reference()),
     }
 }

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     client::Client,
     failure::Result,
-    output::{Terminal, plain},
+    output::{Terminal, escape_terminal},
 };
 
 /// Gather what an agent must know about a question or a piece of code, in a budget of tokens
@@ -91,7 +91,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     repos::require_projects(session, &client, args.project.as_slice()).await?;
     let (about, project) = about(&session.terminal, &client, args).await?;
     let pack = client.answer(request(args, about, project)?).await?;
-    Ok(session.terminal.line(plain(&pack.text))?)
+    Ok(session.terminal.line(escape_terminal(&pack.text))?)
 }
 
 /// What is asked about, and the project of a path.

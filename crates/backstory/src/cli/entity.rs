@@ -10,7 +10,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, STRONG, counted, day, indented, plain},
+    output::{FAINT, STRONG, day, escape_terminal, indented, pluralize},
 };
 
 /// Most neighbors of a kind that are listed; the others are counted.
@@ -61,32 +61,41 @@ fn print(session: &Session, entity: &EntityDetails) -> Result<()> {
     let kind = entity.kind.map_or("removed", EntityKind::as_str).replace('_', " ");
     terminal.line(format_args!(
         "{STRONG}{}{STRONG:#} {kind} {FAINT}{} {}{lines}{FAINT:#}",
-        plain(&entity.name),
+        escape_terminal(&entity.name),
         entity.project,
-        plain(&entity.path),
+        escape_terminal(&entity.path),
     ))?;
     if let Some(signature) = &entity.signature {
-        terminal.line(format_args!("    {}", plain(signature)))?;
+        terminal.line(format_args!("    {}", escape_terminal(signature)))?;
     }
     if let Some(doc) = entity.doc.as_deref().filter(|doc| !doc.is_empty()) {
-        let doc: Vec<String> = doc.lines().take(6).map(plain).collect();
+        let doc: Vec<String> = doc.lines().take(6).map(escape_terminal).collect();
         terminal.line(format_args!("{FAINT}{}{FAINT:#}", indented(&doc.join("\n"), 4)))?;
     }
     let commit = |commit: &CommitSummary| {
         let sha = commit.sha.short();
-        format!("{sha} {} {FAINT}{} · {}{FAINT:#}", plain(&commit.title), plain(&commit.author), day(commit.date))
+        format!(
+            "{sha} {} {FAINT}{} · {}{FAINT:#}",
+            escape_terminal(&commit.title),
+            escape_terminal(&commit.author),
+            day(commit.date)
+        )
     };
     if let Some(introduced) = &entity.introduced {
         terminal.line(format_args!("  first seen    {}", commit(introduced)))?;
     }
     if let Some(last) = &entity.last_changed {
-        let times = counted(entity.changes as u64, "change", "changes");
+        let times = pluralize(entity.changes as u64, "change", "changes");
         terminal.line(format_args!("  last changed  {} ({times})", commit(last)))?;
     }
     for neighbors in &entity.neighbors {
         let Some(label) = label(neighbors.edge, neighbors.direction) else { continue };
-        let mut names: Vec<String> =
-            neighbors.nodes.iter().take(LISTED).map(|id| plain(&name_in_project(id, &entity.project))).collect();
+        let mut names: Vec<String> = neighbors
+            .nodes
+            .iter()
+            .take(LISTED)
+            .map(|id| escape_terminal(&name_in_project(id, &entity.project)))
+            .collect();
         if neighbors.nodes.len() > LISTED {
             names.push(format!("and {} more", neighbors.nodes.len() - LISTED));
         }

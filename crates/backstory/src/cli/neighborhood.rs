@@ -12,7 +12,7 @@ use super::{
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, plain},
+    output::{FAINT, escape_terminal},
 };
 
 /// Show the nodes around one in the graph
@@ -61,11 +61,11 @@ fn print(session: &Session, found: &Neighborhood) -> Result<()> {
         terminal.line(format_args!(
             "{FAINT}{}{FAINT:#}  {} {FAINT}{edges}{FAINT:#}",
             neighbor.distance,
-            plain(&neighbor.id.to_string())
+            escape_terminal(&neighbor.id.to_string())
         ))?;
     }
     for sentence in &found.left_out {
-        terminal.line(format_args!("{FAINT}Left out: {}{FAINT:#}", plain(sentence)))?;
+        terminal.line(format_args!("{FAINT}Left out: {}{FAINT:#}", escape_terminal(sentence)))?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, plain},
+    output::{FAINT, escape_terminal},
 };
 
 /// Show the shortest path between two nodes of the graph
@@ -57,16 +57,16 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 fn print(session: &Session, path: &PathAnswer) -> Result<()> {
     let terminal = &session.terminal;
     match path.nodes.first() {
-        Some(first) => terminal.line(plain(&first.to_string()))?,
+        Some(first) => terminal.line(escape_terminal(&first.to_string()))?,
         None => terminal.line("No path.")?,
     }
     for (node, edge) in path.nodes.iter().skip(1).zip(&path.edges) {
         let arrow = if edge.to == *node { "→" } else { "←" };
-        let (name, node) = (edge.edge.name(), plain(&node.to_string()));
+        let (name, node) = (edge.edge.name(), escape_terminal(&node.to_string()));
         terminal.line(format_args!("  {arrow} {FAINT}{name}{FAINT:#} {node}"))?;
     }
     for sentence in &path.left_out {
-        terminal.line(format_args!("{FAINT}Left out: {}{FAINT:#}", plain(sentence)))?;
+        terminal.line(format_args!("{FAINT}Left out: {}{FAINT:#}", escape_terminal(sentence)))?;
     }
     Ok(())
 }

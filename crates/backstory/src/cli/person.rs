@@ -16,7 +16,7 @@ use super::{
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, STRONG, Terminal, day, plain, thousands},
+    output::{FAINT, STRONG, Terminal, day, escape_terminal, thousands},
 };
 
 /// Show a person: what they did over time, where, and what waits for them
@@ -33,12 +33,12 @@ pub(super) struct Args {
     #[arg(value_name = "NAME", value_parser = parse_user)]
     name: String,
     #[command(flatten)]
-    shown: Shown,
+    shown: PersonOptions,
 }
 
 /// What is shown of a person.
 #[derive(clap::Args)]
-pub(super) struct Shown {
+pub(super) struct PersonOptions {
     /// Only of this project (repeatable)
     #[arg(long = "project", value_name = "GROUP/PROJECT")]
     projects: Vec<String>,
@@ -61,7 +61,7 @@ pub(super) struct Shown {
     json: bool,
 }
 
-impl Shown {
+impl PersonOptions {
     pub(super) fn about(&self, name: String) -> Question {
         Question {
             name,
@@ -106,9 +106,9 @@ pub(super) async fn show(session: &Session, command: &'static str, question: Que
 }
 
 fn print(terminal: &Terminal, person: &PersonDetails) -> Result<()> {
-    let names: Vec<String> = person.names.iter().map(|name| plain(name)).collect();
+    let names: Vec<String> = person.names.iter().map(|name| escape_terminal(name)).collect();
     let sigil = if person.person.contains('@') { "" } else { "@" };
-    let (name, names) = (plain(&person.person), names.join(", "));
+    let (name, names) = (escape_terminal(&person.person), names.join(", "));
     terminal
         .line(format_args!("{STRONG}{sigil}{name}{STRONG:#} {names} {FAINT}{}{FAINT:#}", sentence(person.totals)))?;
     let waiting = &person.waiting;
@@ -131,8 +131,12 @@ fn print(terminal: &Terminal, person: &PersonDetails) -> Result<()> {
     if !work.areas.is_empty() {
         terminal.line(format_args!("\n{STRONG}Where{STRONG:#}"))?;
         for area in &work.areas {
-            let path = if area.path.is_empty() { "(root)".to_owned() } else { plain(&area.path) };
-            terminal.line(format_args!("  {:>5}  {path} {FAINT}{}{FAINT:#}", area.commits, plain(&area.project)))?;
+            let path = if area.path.is_empty() { "(root)".to_owned() } else { escape_terminal(&area.path) };
+            terminal.line(format_args!(
+                "  {:>5}  {path} {FAINT}{}{FAINT:#}",
+                area.commits,
+                escape_terminal(&area.project)
+            ))?;
         }
     }
     threads(terminal, "Opened", &work.opened)?;
@@ -180,9 +184,9 @@ fn notes(terminal: &Terminal, heading: &str, notes: &[WaitingNote]) -> Result<()
     }
     terminal.line(format_args!("\n{STRONG}{heading}{STRONG:#}"))?;
     for note in notes {
-        let author = plain(note.author.as_deref().unwrap_or("deleted"));
+        let author = escape_terminal(note.author.as_deref().unwrap_or("deleted"));
         terminal.line(format_args!("  {} {}", note.thread, terminal.title(&note.title)))?;
-        let (text, at, url) = (plain(&note.text), day(note.at), plain(&note.url));
+        let (text, at, url) = (escape_terminal(&note.text), day(note.at), escape_terminal(&note.url));
         terminal.line(format_args!("    @{author} {at}: \"{text}\"\n    {FAINT}{url}{FAINT:#}"))?;
     }
     Ok(())

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, STRONG, day, plain},
+    output::{FAINT, STRONG, day, escape_terminal},
 };
 
 /// Members of a story that are named.
@@ -151,7 +151,7 @@ fn print(session: &Session, found: &SearchResponse<HitSummary>, explain: bool) -
             return Ok(terminal.line("Nothing has been read yet; 'backstory sync' reads the configured projects, 'backstory add PATH' a repository.")?);
         }
         0 => {
-            let query = plain(&found.query);
+            let query = escape_terminal(&found.query);
             return Ok(terminal.line(format_args!(
                 "No results for \"{query}\" ({how}). Other words or fewer conditions may find more."
             ))?);
@@ -162,7 +162,7 @@ fn print(session: &Session, found: &SearchResponse<HitSummary>, explain: bool) -
     for (rank, hit) in (1..).zip(&found.hits) {
         terminal.line(format_args!(
             "\n[{rank}] {STRONG}{}{STRONG:#} ({}{})\n    {FAINT}{}{} · {}{FAINT:#}",
-            plain(&heading(hit)),
+            escape_terminal(&heading(hit)),
             score(hit.score),
             if hit.confidential { ", confidential" } else { "" },
             author(hit),
@@ -171,14 +171,14 @@ fn print(session: &Session, found: &SearchResponse<HitSummary>, explain: bool) -
         ))?;
         terminal.quote(&hit.snippet, 4)?;
         if let Some(url) = &hit.url {
-            terminal.line(format_args!("    {}", plain(url)))?;
+            terminal.line(format_args!("    {}", escape_terminal(url)))?;
         }
         if !hit.members.is_empty() {
-            terminal.line(format_args!("    {FAINT}with {}{FAINT:#}", plain(&members(hit))))?;
+            terminal.line(format_args!("    {FAINT}with {}{FAINT:#}", escape_terminal(&members(hit))))?;
         }
         if explain {
-            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(&hit.why.join(" · "))))?;
-            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(&ranks(hit, &found.candidates))))?;
+            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", escape_terminal(&hit.why.join(" · "))))?;
+            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", escape_terminal(&ranks(hit, &found.candidates))))?;
         }
     }
     if let Some(facets) = &found.facets {
@@ -210,7 +210,7 @@ fn print_facets(session: &Session, facets: &Facets) -> Result<()> {
         if facet.left_out > 0 {
             values.push(format!("{} more", facet.left_out));
         }
-        session.terminal.line(format_args!("  {}: {}", facet.name, plain(&values.join(", "))))?;
+        session.terminal.line(format_args!("  {}: {}", facet.name, escape_terminal(&values.join(", "))))?;
     }
     Ok(())
 }
@@ -218,8 +218,8 @@ fn print_facets(session: &Session, facets: &Facets) -> Result<()> {
 /// `@alice · `, `ada@example.com · `; nothing for code, which many wrote.
 fn author(hit: &HitSummary) -> String {
     match (&hit.author, &hit.path) {
-        (Some(address), _) if address.contains('@') => format!("{} · ", plain(address)),
-        (Some(name), _) => format!("@{} · ", plain(name)),
+        (Some(address), _) if address.contains('@') => format!("{} · ", escape_terminal(address)),
+        (Some(name), _) => format!("@{} · ", escape_terminal(name)),
         (None, Some(_)) => String::new(),
         (None, None) => "@deleted · ".to_owned(),
     }

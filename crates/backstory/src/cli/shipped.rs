@@ -6,7 +6,7 @@ use super::{Session, repos};
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, counted, day, plain},
+    output::{FAINT, STRONG, day, escape_terminal, pluralize},
 };
 
 /// Show the merge requests, issues and people between two releases
@@ -45,12 +45,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 
 fn print(session: &Session, range: &str, shipped: &Shipped) -> Result<()> {
     let terminal = &session.terminal;
-    let number = |count: usize, one: &str, many: &str| counted(count as u64, one, many);
+    let number = |count: usize, one: &str, many: &str| pluralize(count as u64, one, many);
     terminal.line(format_args!(
         "{STRONG}{}{STRONG:#} {FAINT}({}){FAINT:#}: {}, {}, {}, {}",
-        plain(range),
-        plain(&shipped.project),
-        counted(shipped.count, "commit", "commits"),
+        escape_terminal(range),
+        escape_terminal(&shipped.project),
+        pluralize(shipped.count, "commit", "commits"),
         number(shipped.merge_requests.len(), "merge request", "merge requests"),
         number(shipped.issues.len(), "issue", "issues"),
         number(shipped.contributors.len(), "contributor", "contributors"),
@@ -65,8 +65,9 @@ fn print(session: &Session, range: &str, shipped: &Shipped) -> Result<()> {
         terminal.line(format_args!("\n{STRONG}Contributors{STRONG:#}"))?;
     }
     for contributor in &shipped.contributors {
-        let commits = counted(contributor.commits, "commit", "commits");
-        terminal.line(format_args!("  {} {FAINT}{commits}{FAINT:#}", plain(&contributor.person.to_string())))?;
+        let commits = pluralize(contributor.commits, "commit", "commits");
+        terminal
+            .line(format_args!("  {} {FAINT}{commits}{FAINT:#}", escape_terminal(&contributor.person.to_string())))?;
     }
     shipped.missing.iter().for_each(|missing| terminal.note(missing));
     Ok(())
@@ -77,8 +78,8 @@ fn print_thread(session: &Session, thread: &ShippedThread) -> Result<()> {
     let author = thread.author.as_deref().unwrap_or("deleted");
     Ok(session.terminal.line(format_args!(
         "  {} {} {FAINT}@{}{ended}{FAINT:#}",
-        thread.id.short(),
-        plain(&thread.title),
-        plain(author),
+        thread.id.local_reference(),
+        escape_terminal(&thread.title),
+        escape_terminal(author),
     ))?)
 }

@@ -17,7 +17,7 @@ use super::{Session, repos, task};
 use crate::{
     client::Client,
     failure::Result,
-    output::{counted, minute, plain, thousands},
+    output::{escape_terminal, minute, pluralize, thousands},
 };
 
 /// Items that cannot be read of which each has a line.
@@ -40,10 +40,10 @@ pub(super) fn quarantine_lines(quarantine: &Quarantine) -> Option<(String, Vec<S
     if quarantine.count == 0 {
         return None;
     }
-    let count = counted(quarantine.count, "item of a forge cannot be read", "items of forges cannot be read");
+    let count = pluralize(quarantine.count, "item of a forge cannot be read", "items of forges cannot be read");
     let line = |item: &QuarantinedItem| {
         let field = if item.field.is_empty() { String::new() } else { format!("{} ", item.field) };
-        plain(&format!("{}: {field}{}, since {}", item.reference, item.reason, minute(item.first_seen)))
+        escape_terminal(&format!("{}: {field}{}, since {}", item.reference, item.reason, minute(item.first_seen)))
     };
     let mut lines: Vec<String> = quarantine.items.iter().take(SHOWN).map(line).collect();
     let more = quarantine.count.saturating_sub(lines.len() as u64);
@@ -91,7 +91,7 @@ struct Fresh {
 impl Fresh {
     /// Why it could not be read, as sentences.
     fn failures(&self) -> impl Iterator<Item = String> {
-        let forge = format!("the forge of {}", plain(&self.project));
+        let forge = format!("the forge of {}", escape_terminal(&self.project));
         let of_forge = repos::failure(&forge, self.failed_at, self.last_error.as_deref());
         of_forge.into_iter().chain(self.repository.as_ref().and_then(repos::failure_of))
     }
@@ -142,7 +142,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     failures.iter().for_each(|failure| session.terminal.warning(failure));
     // What failed in a project is shown already.
     if let Some(LastSync { started_at, status: RunStatus::Failed, error }) = last_sync.filter(|_| failures.is_empty()) {
-        let error = plain(&error.unwrap_or_default());
+        let error = escape_terminal(&error.unwrap_or_default());
         session.terminal.warning(format_args!("the last sync, {}, failed: {error}", minute(started_at)));
     }
     Ok(())
@@ -195,5 +195,5 @@ fn print(session: &Session, projects: &[Fresh], coverage: &Coverage) -> Result<(
         0 => "all with vectors".to_owned(),
         _ => format!("{} with vectors", thousands(coverage.embedded)),
     };
-    Ok(terminal.line(format_args!("\n{}, {vectors}", counted(coverage.documents, "document", "documents")))?)
+    Ok(terminal.line(format_args!("\n{}, {vectors}", pluralize(coverage.documents, "document", "documents")))?)
 }

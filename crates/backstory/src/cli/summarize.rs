@@ -10,7 +10,7 @@ use super::{
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, minute, plain},
+    output::{FAINT, escape_terminal, minute},
 };
 
 /// Summarize an issue, merge request, commit or file with the configured language model
@@ -43,7 +43,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     if args.json {
         return Ok(session.terminal.json(&summary)?);
     }
-    session.terminal.line(plain(&summary.text))?;
-    let (name, when) = (plain(&summary.model.name), minute(summary.written_at));
+    session.terminal.line(escape_terminal(&summary.text))?;
+    let (name, when) = (escape_terminal(&summary.model.name), minute(summary.written_at));
     Ok(session.terminal.line(format_args!("    {FAINT}written by {name}, {when}{FAINT:#}"))?)
 }

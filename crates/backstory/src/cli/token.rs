@@ -12,7 +12,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{minute, plain},
+    output::{escape_terminal, minute},
 };
 
 /// Longest time after which a token can be told to expire, in days.
@@ -126,7 +126,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         }
         What::Revoke { token } => {
             let revoked = client.answer(RevokeToken { token: token.clone() }).await?;
-            Ok(terminal.line(format_args!("{} ({}) opens nothing any more", plain(&revoked.name), revoked.id))?)
+            Ok(terminal.line(format_args!(
+                "{} ({}) opens nothing any more",
+                escape_terminal(&revoked.name),
+                revoked.id
+            ))?)
         }
         What::Log { actor, operation, first, json } => {
             let limit = usize::from(*first).min(MAX_OPERATIONS);
@@ -153,7 +157,7 @@ fn list(session: &Session, tokens: &[IssuedToken]) -> Result<()> {
         };
         vec![
             token.id.clone(),
-            plain(&token.name),
+            escape_terminal(&token.name),
             patterns.join(" "),
             format!("{}{confidential}", token.grant.scopes),
             minute(token.created_at),
@@ -173,7 +177,7 @@ fn log(session: &Session, operations: &[Operation]) -> Result<()> {
     let row = |operation: &Operation| {
         vec![
             minute(operation.at),
-            plain(&operation.actor),
+            escape_terminal(&operation.actor),
             operation.name.clone(),
             operation.projects.join(" "),
             operation.outcome.clone(),

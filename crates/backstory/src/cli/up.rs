@@ -23,7 +23,7 @@ use crate::{
     config::parse_address,
     data_dir::{Claim, ClaimIntent, DataDir, UP},
     failure::{Failure, Result},
-    output::{duration, plain},
+    output::{duration, escape_terminal},
 };
 
 /// Longest query that is proposed, in characters.
@@ -54,13 +54,13 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         Claim::Own => {
             let server = Server::open(session, UP, directory, address, Roles::default()).await?;
             server.share(session)?;
-            index(session, &Client::here(server.engine.clone()), &repository).await?;
+            index(session, &Client::local(server.engine.clone()), &repository).await?;
             session.share.end().await;
             server.run(session).await
         }
         Claim::Server(running) => {
             let url = running.url.clone();
-            let client = Client::there(Remote::new(running)?);
+            let client = Client::remote(Remote::new(running)?);
             index(session, &client, &repository).await?;
             Ok(session.terminal.line(format_args!("A server is running at {url} (query page at {url}/graphql)"))?)
         }
@@ -131,7 +131,7 @@ async fn head_title(client: &Client, repository: &RepositoryStatus) -> Result<Op
 
 /// The beginning of a title, up to the end of a word.
 fn query(title: &str) -> String {
-    let title = plain(title);
+    let title = escape_terminal(title);
     let mut query = String::new();
     for word in title.split_whitespace() {
         if !query.is_empty() && query.chars().count() + word.chars().count() > MAX_QUERY {
@@ -146,6 +146,6 @@ fn query(title: &str) -> String {
 /// One argument, as a shell reads it.
 fn quoted(text: &str) -> String {
     let harmless = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | '@' | ',');
-    let text = plain(text);
+    let text = escape_terminal(text);
     if text.chars().all(harmless) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

@@ -291,19 +291,21 @@ impl Commit {
 
     /// What sort of change it is, told from its message, files and lines; null for a merge.
     async fn change_type(&self, ctx: &Context<'_>) -> Result<Option<ChangeType>> {
-        let found = self.read(ctx, |commit| classify::of_commit(commit).map(|found| found.main.kind.into())).await?;
+        let found =
+            self.read(ctx, |commit| classify::classify_commit(commit).map(|found| found.main.kind.into())).await?;
         Ok(found.flatten())
     }
 
     /// How sure that is, 0 to 1.
     async fn change_type_confidence(&self, ctx: &Context<'_>) -> Result<Option<f64>> {
-        let main = |commit: &CommitItem| classify::of_commit(commit).map(|found| hundredths(found.main.confidence));
+        let main =
+            |commit: &CommitItem| classify::classify_commit(commit).map(|found| hundredths(found.main.confidence));
         Ok(self.read(ctx, main).await?.flatten())
     }
 
     /// Which rule told it.
     async fn change_type_rule(&self, ctx: &Context<'_>) -> Result<Option<ChangeRule>> {
-        let rule = |commit: &CommitItem| classify::of_commit(commit).map(|found| found.main.rule.into());
+        let rule = |commit: &CommitItem| classify::classify_commit(commit).map(|found| found.main.rule.into());
         Ok(self.read(ctx, rule).await?.flatten())
     }
 

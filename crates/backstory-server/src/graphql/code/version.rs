@@ -1,18 +1,12 @@
-//! GraphQL types of what search reads of files: versions of files, their chunks, the facts of their syntax trees; and of the
-//! documents that search has.
+//! GraphQL types of what search reads of files: versions of files, their chunks, the facts of their syntax trees.
 
 use async_graphql::SimpleObject;
-use backstory_engine::{
-    files::{self, FileVersion as FileVersionItem},
-    model::id::NodeId,
-    search::DocumentSummary,
-};
+use backstory_engine::files::{self, FileVersion as FileVersionItem};
 
 use super::{
     super::{
         names::{DocumentKind, DocumentType},
         node::Node,
-        project::Project,
         scalar::{BigInt, DateTime},
     },
     Commit, File, LineRange,
@@ -133,69 +127,4 @@ impl From<files::Fact> for SyntaxFact {
         let files::Fact { node_type, text, shortened, lines, field } = fact;
         Self { node_type, text, shortened, lines: lines.into(), field }
     }
-}
-
-/// A document that search has.
-#[derive(SimpleObject)]
-pub(crate) struct IndexedDocument {
-    /// Its reference.
-    id: String,
-    /// The node that it tells of; null for a section of a document.
-    node: Option<Node>,
-    /// What it is.
-    kind: DocumentKind,
-    /// What it is for.
-    document_type: DocumentType,
-    /// The project it belongs to.
-    project: Project,
-    /// Its title.
-    title: String,
-    /// Its address for people; null if there is none.
-    url: Option<String>,
-    /// Path of its file, of what is in one.
-    path: Option<String>,
-    /// Its lines of the file, of what is in one.
-    lines: Option<LineRange>,
-    /// When it was opened or begun.
-    created_at: DateTime,
-    /// When it last changed: which revision of it this is.
-    updated_at: DateTime,
-    /// Bytes of its text.
-    bytes: BigInt,
-    /// How many tokens its text has, in the vocabulary `o200k_base`.
-    token_count: usize,
-    /// SHA-256 of its text.
-    content_hash: String,
-    /// The model that embedded it, with its version; null if none has.
-    embedding_model: Option<String>,
-    /// Whether only some may see it.
-    confidential: bool,
-}
-
-impl From<DocumentSummary> for IndexedDocument {
-    fn from(document: DocumentSummary) -> Self {
-        Self {
-            node: node_of(Some(document.id.clone()), document.kind.into()),
-            id: document.id.to_string(),
-            kind: document.kind.into(),
-            document_type: document.document_type.into(),
-            project: Project::new(document.project),
-            title: document.title,
-            url: Some(document.url).filter(|url| !url.is_empty()),
-            path: document.path,
-            lines: document.lines.map(LineRange::from),
-            created_at: document.created_at.into(),
-            updated_at: document.updated_at.into(),
-            bytes: (document.bytes as u64).into(),
-            token_count: document.tokens,
-            content_hash: document.content_hash,
-            embedding_model: document.embedding_model,
-            confidential: document.confidential,
-        }
-    }
-}
-
-/// The node of a document; sections are none.
-fn node_of(id: Option<NodeId>, kind: DocumentKind) -> Option<Node> {
-    id.filter(|_| kind != DocumentKind::Section).map(Node::from)
 }

@@ -1,20 +1,23 @@
 //! The documents that search has of a project, as a list.
 
 use async_graphql::{
-    Context, Object, Result,
+    Context, Object, Result, SimpleObject,
     connection::{Connection, Edge},
 };
 use backstory_engine::{
-    model::filter::Filter,
+    model::{filter::Filter, id::NodeId},
     search::{DocumentSummary, ListDocuments},
 };
 
 use super::{
     super::{
-        code::IndexedDocument,
+        code::LineRange,
         loaders,
         names::{DocumentKind, DocumentType},
+        node::Node,
         page::{self, DEFAULT_PAGE},
+        project::Project,
+        scalar::{BigInt, DateTime},
     },
     Totals,
 };
@@ -61,4 +64,69 @@ impl ProjectDocuments {
         page.edges.extend(found.documents.into_iter().map(edge));
         Ok(page)
     }
+}
+
+/// A document that search has.
+#[derive(SimpleObject)]
+pub(crate) struct IndexedDocument {
+    /// Its reference.
+    id: String,
+    /// The node that it tells of; null for a section of a document.
+    node: Option<Node>,
+    /// What it is.
+    kind: DocumentKind,
+    /// What it is for.
+    document_type: DocumentType,
+    /// The project it belongs to.
+    project: Project,
+    /// Its title.
+    title: String,
+    /// Its address for people; null if there is none.
+    url: Option<String>,
+    /// Path of its file, of what is in one.
+    path: Option<String>,
+    /// Its lines of the file, of what is in one.
+    lines: Option<LineRange>,
+    /// When it was opened or begun.
+    created_at: DateTime,
+    /// When it last changed: which revision of it this is.
+    updated_at: DateTime,
+    /// Bytes of its text.
+    bytes: BigInt,
+    /// How many tokens its text has, in the vocabulary `o200k_base`.
+    token_count: usize,
+    /// SHA-256 of its text.
+    content_hash: String,
+    /// The model that embedded it, with its version; null if none has.
+    embedding_model: Option<String>,
+    /// Whether only some may see it.
+    confidential: bool,
+}
+
+impl From<DocumentSummary> for IndexedDocument {
+    fn from(document: DocumentSummary) -> Self {
+        Self {
+            node: node_of(Some(document.id.clone()), document.kind.into()),
+            id: document.id.to_string(),
+            kind: document.kind.into(),
+            document_type: document.document_type.into(),
+            project: Project::new(document.project),
+            title: document.title,
+            url: Some(document.url).filter(|url| !url.is_empty()),
+            path: document.path,
+            lines: document.lines.map(LineRange::from),
+            created_at: document.created_at.into(),
+            updated_at: document.updated_at.into(),
+            bytes: (document.bytes as u64).into(),
+            token_count: document.tokens,
+            content_hash: document.content_hash,
+            embedding_model: document.embedding_model,
+            confidential: document.confidential,
+        }
+    }
+}
+
+/// The node of a document; sections are none.
+fn node_of(id: Option<NodeId>, kind: DocumentKind) -> Option<Node> {
+    id.filter(|_| kind != DocumentKind::Section).map(Node::from)
 }

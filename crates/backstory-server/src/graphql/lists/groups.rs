@@ -146,13 +146,14 @@ fn start_of(day: Date) -> DateTime {
 fn groups(found: lists::Groups, node: &Grouped, first: Option<i32>) -> Result<Groups> {
     let most = page::size(first, DEFAULT_PAGE)?;
     let complete = found.is_complete && found.groups.len() <= most;
-    let group = |group: lists::Group| Group { node: node.node(&group.value), value: group.value, count: group.count };
+    let group =
+        |group: lists::GroupCount| Group { node: node.node(&group.value), value: group.value, count: group.count };
     Ok(Groups { groups: found.groups.into_iter().take(most).map(group).collect(), complete })
 }
 
 fn periods(found: lists::Groups) -> ListActivity {
     let count =
-        |group: lists::Group| Some(PeriodCount { start: start_of(group.value.parse().ok()?), count: group.count });
+        |group: lists::GroupCount| Some(PeriodCount { start: start_of(group.value.parse().ok()?), count: group.count });
     ListActivity { periods: found.groups.into_iter().filter_map(count).collect(), complete: found.is_complete }
 }
 

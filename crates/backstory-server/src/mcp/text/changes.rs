@@ -2,7 +2,7 @@
 
 use backstory_engine::{
     changes::{Changes, RecentChange},
-    model::{id::NodeId, time::day},
+    model::{id::NodeId, time::utc_date},
 };
 
 use super::{Entry, Page, title};
@@ -29,7 +29,7 @@ fn print_change(change: &RecentChange) -> Entry {
     let earlier = earlier_name.as_ref().map(|id| format!(" · as {}", name_in_project(id))).unwrap_or_default();
     Entry::plain(format!(
         "{} {} {} · {} · +{insertions} -{deletions}{kind}{request}{earlier}",
-        day(commit.date),
+        utc_date(commit.date),
         commit.sha.short(),
         title(&commit.title),
         commit.author,

@@ -1,7 +1,7 @@
 //! Prints an issue, merge request, discussion or commit with what people wrote about it.
 
 use backstory_engine::{
-    model::{digest::sha256_hex, id::ThreadKind, time::day},
+    model::{digest::sha256_hex, id::ThreadKind, time::utc_date},
     show::{
         CommitDetails, DiffPosition, DiscussionDetails, DiscussionWithParent, EdgeDetails, NodeDetails, NoteDetails,
         ThreadDetails,
@@ -28,19 +28,19 @@ fn print_thread(page: &mut Page, thread: &ThreadDetails) {
     let summary = &thread.summary;
     let kind = if thread.kind == ThreadKind::Issue { "Issue" } else { "Merge request" };
     let mut facts = vec![summary.state.as_str().to_owned(), format!("by {}", mention(summary.author.as_deref()))];
-    facts.push(day(summary.created_at).to_string());
+    facts.push(utc_date(summary.created_at).to_string());
     if thread.confidential {
         facts.push("confidential".to_owned());
     }
     if let Some(request) = &thread.merge_request {
         if let Some(at) = request.merged_at {
-            facts.push(format!("merged {} by {}", day(at), mention(request.merged_by.as_deref())));
+            facts.push(format!("merged {} by {}", utc_date(at), mention(request.merged_by.as_deref())));
         }
         if !request.approved_by.is_empty() {
             facts.push(format!("approved by {}", request.approved_by.join(", ")));
         }
     } else if let Some(at) = thread.closed_at {
-        facts.push(format!("closed {}", day(at)));
+        facts.push(format!("closed {}", utc_date(at)));
     }
     if !summary.labels.is_empty() {
         facts.push(format!("labels {}", summary.labels.join(", ")));
@@ -64,7 +64,7 @@ fn print_thread(page: &mut Page, thread: &ThreadDetails) {
     if !edges.is_empty() {
         head.push_str(&format!("\n  {}", edges.join(" · ")));
     }
-    let who = format!("{}, {}", mention(summary.author.as_deref()), day(summary.created_at));
+    let who = format!("{}, {}", mention(summary.author.as_deref()), utc_date(summary.created_at));
     page.push(Entry::quoting(head, &who, &thread.description));
     for discussion in &thread.discussions {
         print_notes(page, discussion);
@@ -107,7 +107,7 @@ fn print_notes(page: &mut Page, discussion: &DiscussionDetails) {
 }
 
 fn author(note: &NoteDetails) -> String {
-    format!("{}, {}", mention(note.author.as_deref()), day(note.created_at))
+    format!("{}, {}", mention(note.author.as_deref()), utc_date(note.created_at))
 }
 
 fn print_position(position: &DiffPosition) -> String {
@@ -127,13 +127,13 @@ fn print_commit(page: &mut Page, commit: &CommitDetails) {
         "Commit {} · {} · {} · {} files +{} -{}{kind} · sha256 {}{url}",
         commit.id,
         commit.author_name,
-        day(commit.authored_at),
+        utc_date(commit.authored_at),
         commit.file_count,
         commit.insertions,
         commit.deletions,
         short_hash(&commit.message),
     );
-    let who = format!("{}, {}", commit.author_name, day(commit.authored_at));
+    let who = format!("{}, {}", commit.author_name, utc_date(commit.authored_at));
     page.push(Entry::quoting(head, &who, &commit.message));
 }
 

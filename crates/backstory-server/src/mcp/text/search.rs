@@ -1,7 +1,7 @@
 //! Prints what a search found: a hit each.
 
 use backstory_engine::{
-    model::time::day,
+    model::time::utc_date,
     search::{HitSummary, SearchResponse},
 };
 
@@ -34,7 +34,7 @@ fn print_hit(rank: usize, hit: &HitSummary) -> Entry {
         "{rank}. {}{lines} · {}{state} · {}{author}{confidential} · {}",
         hit.id,
         hit.kind.as_str().replace('_', " "),
-        day(hit.created_at),
+        utc_date(hit.created_at),
         title(&hit.title)
     );
     let why: Vec<&str> = hit.why.iter().take(MAX_REASONS).map(String::as_str).collect();

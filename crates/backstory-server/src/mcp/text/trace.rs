@@ -4,7 +4,7 @@ use backstory_engine::{
     model::{
         edge::Edge,
         id::{NodeId, ThreadKind},
-        time::day,
+        time::utc_date,
     },
     trace::{LineOrigin, Step, Trace},
 };
@@ -38,7 +38,7 @@ pub(in crate::mcp) fn print_trace(page: &mut Page, trace: &Trace) {
             version.commit.short(),
             title(&version.title),
             version.author,
-            day(version.date)
+            utc_date(version.date)
         );
         page.push(Entry::showing(head, "code", &version.text));
     }
@@ -103,7 +103,7 @@ fn print_step(trace: &Trace, step: &Step) -> Entry {
 fn print_author(origin: &LineOrigin) -> String {
     let through: Vec<&str> = origin.seen_through.iter().map(|seen| seen.as_str()).collect();
     let through = if through.is_empty() { String::new() } else { format!(" · seen through: {}", through.join(", ")) };
-    format!("{} · {}{through}", origin.author, day(origin.date))
+    format!("{} · {}{through}", origin.author, utc_date(origin.date))
 }
 
 fn print_origins(trace: &Trace) -> Entry {

@@ -145,7 +145,7 @@ impl Blocks {
     }
 
     #[must_use]
-    pub(super) fn ready(mut self) -> Self {
+    pub(super) fn finish(mut self) -> Self {
         self.places.sort_unstable();
         self
     }

@@ -4,15 +4,15 @@
 use backstory_model::{
     answer::{Answer, Citation, Method, Provenance, Statement},
     sentence::PieceKind,
-    time::day,
+    time::utc_date,
 };
 use backstory_sources::redact::redact;
 
 use super::{
-    Found, StatementSender,
-    select::{MAX_QUOTES, choose},
+    AskEvidence, StatementSender,
+    select::{MAX_QUOTES, choose_quotes},
+    send_statement,
     stories::Story,
-    tell,
 };
 use crate::{
     completion::{complete_prompt, refund_unused, reserve},
@@ -51,7 +51,7 @@ struct NumberedPassage {
 pub(super) async fn generate_answer(
     resources: &Resources,
     model: &ChatModel,
-    found: &Found,
+    found: &AskEvidence,
     telling: Option<&StatementSender>,
 ) -> Result<Option<Answer>> {
     let passages = passages(found);
@@ -130,17 +130,17 @@ async fn add(
         }
         let statement = Statement { text: redact(&sentence.text).0.into_owned(), citations: numbers };
         let cited = answer.citations.iter().filter(|citation| statement.citations.contains(&citation.number));
-        tell(telling, &statement, cited.cloned().collect()).await;
+        send_statement(telling, &statement, cited.cloned().collect()).await;
         answer.statements.push(statement);
     }
 }
 
 /// The best pieces with what stands around them, each part of a text once.
-fn passages(found: &Found) -> Vec<NumberedPassage> {
+fn passages(found: &AskEvidence) -> Vec<NumberedPassage> {
     let mut passages: Vec<NumberedPassage> = Vec::new();
-    for quote in choose(&found.scored, &found.stories, MAX_QUOTES * 3) {
+    for quote in choose_quotes(&found.scored, &found.stories, MAX_QUOTES * 3) {
         let story = &found.stories[quote.story];
-        let (document, range) = around(story, quote.passages);
+        let (document, range) = expand_with_context(story, quote.passages);
         let document = &story.documents[document];
         let id = document.id.to_string();
         let overlaps = |known: &NumberedPassage| {
@@ -153,7 +153,7 @@ fn passages(found: &Found) -> Vec<NumberedPassage> {
         }
         let citation = document.cite(0, range);
         let by = citation.author.as_deref().map(|author| format!("{author}, ")).unwrap_or_default();
-        let head = format!("{by}{}, {}, {}", day(citation.at), citation.id, citation.title);
+        let head = format!("{by}{}, {}, {}", utc_date(citation.at), citation.id, citation.title);
         passages.push(NumberedPassage { text: format!("{head}\n{}", citation.text), citation });
         if passages.len() == MAX_PASSAGES {
             break;
@@ -163,7 +163,7 @@ fn passages(found: &Found) -> Vec<NumberedPassage> {
 }
 
 /// Passages and their neighbors in the same document, as long as they fit.
-fn around(story: &Story, (mut first, mut last): (usize, usize)) -> (usize, std::ops::Range<usize>) {
+fn expand_with_context(story: &Story, (mut first, mut last): (usize, usize)) -> (usize, std::ops::Range<usize>) {
     let own = &story.passages[first];
     let mut range = own.range.start..story.passages[last].range.end;
     let joins = |other: Option<&super::stories::Passage>| {
