@@ -24,7 +24,7 @@ use backstory_model::{
     digest::sha256_hex,
     filter::Filter,
     id::NodeId,
-    pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit, render},
+    pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit_to_budget, render},
     score::Profile,
 };
 use jiff::Timestamp;
@@ -167,7 +167,7 @@ async fn build_contents(resources: &Resources, request: &ContextRequest) -> Resu
             pack.missing.push("the index changed while this was put together; ask again when the sync ends".to_owned());
         }
         let budget = request.tokens;
-        return blocking(move || Ok(fit(pack, budget, &tokens::count))).await;
+        return blocking(move || Ok(fit_to_budget(pack, budget, &tokens::count))).await;
     }
 }
 

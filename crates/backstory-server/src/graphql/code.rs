@@ -29,7 +29,7 @@ pub(crate) use self::{
         contributors, tree,
     },
     note::DesignNote,
-    version::{FileChunk, FileVersion, SyntaxFact},
+    version::{FileChunk, FileVersion, SyntaxFact, document_node},
 };
 use super::{
     lists::{FileLists, FileRelations},

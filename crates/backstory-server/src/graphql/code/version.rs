@@ -1,7 +1,10 @@
 //! GraphQL types of what search reads of files: versions of files, their chunks, the facts of their syntax trees.
 
 use async_graphql::SimpleObject;
-use backstory_engine::files::{self, FileVersion as FileVersionItem};
+use backstory_engine::{
+    files::{self, FileVersion as FileVersionItem},
+    model::id::NodeId,
+};
 
 use super::{
     super::{
@@ -93,7 +96,7 @@ pub(crate) struct FileChunk {
 impl From<files::FileChunk> for FileChunk {
     fn from(chunk: files::FileChunk) -> Self {
         Self {
-            node: node_of(chunk.document.parse().ok(), chunk.kind.into()),
+            node: document_node(chunk.document.parse().ok(), chunk.kind.into()),
             chunk_id: chunk.chunk_id,
             kind: chunk.kind.into(),
             title: chunk.title,
@@ -127,4 +130,9 @@ impl From<files::Fact> for SyntaxFact {
         let files::Fact { node_type, text, shortened, lines, field } = fact;
         Self { node_type, text, shortened, lines: lines.into(), field }
     }
+}
+
+/// The node of a document; sections are none.
+pub(crate) fn document_node(id: Option<NodeId>, kind: DocumentKind) -> Option<Node> {
+    id.filter(|_| kind != DocumentKind::Section).map(Node::from)
 }

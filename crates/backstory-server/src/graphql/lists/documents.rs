@@ -5,13 +5,13 @@ use async_graphql::{
     connection::{Connection, Edge},
 };
 use backstory_engine::{
-    model::{filter::Filter, id::NodeId},
+    model::filter::Filter,
     search::{DocumentSummary, ListDocuments},
 };
 
 use super::{
     super::{
-        code::LineRange,
+        code::{LineRange, document_node},
         loaders,
         names::{DocumentKind, DocumentType},
         node::Node,
@@ -106,7 +106,7 @@ pub(crate) struct IndexedDocument {
 impl From<DocumentSummary> for IndexedDocument {
     fn from(document: DocumentSummary) -> Self {
         Self {
-            node: node_of(Some(document.id.clone()), document.kind.into()),
+            node: document_node(Some(document.id.clone()), document.kind.into()),
             id: document.id.to_string(),
             kind: document.kind.into(),
             document_type: document.document_type.into(),
@@ -124,9 +124,4 @@ impl From<DocumentSummary> for IndexedDocument {
             confidential: document.confidential,
         }
     }
-}
-
-/// The node of a document; sections are none.
-fn node_of(id: Option<NodeId>, kind: DocumentKind) -> Option<Node> {
-    id.filter(|_| kind != DocumentKind::Section).map(Node::from)
 }
