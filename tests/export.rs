@@ -126,3 +126,14 @@ async fn batches_of_any_size_have_the_same_rows_and_hide_what_is_hidden() {
     };
     assert!(indexed.engine.answer(wrong).await.is_err());
 }
+
+#[test]
+fn a_title_is_no_formula_of_a_spreadsheet() {
+    let forge = Forge::start();
+    forge.spoil("/issues?", "/0/title", Some(Value::from("=HYPERLINK(\"http://evil.example\")")));
+    let sandbox = Sandbox::synced(&forge);
+    let csv = sandbox.run(&["export", "issues", "--format", "csv"]).ok();
+    assert!(csv.stdout.contains("\"'=HYPERLINK("), "{csv:#?}");
+    let ndjson = sandbox.run(&["export", "issues"]).ok();
+    assert!(ndjson.stdout.contains("\"=HYPERLINK("), "{ndjson:#?}");
+}

@@ -106,8 +106,10 @@ use backstory_store::{
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use reqwest::header::HeaderMap;
+use serde_json::Value;
 use tokio::sync::{RwLockReadGuard, watch};
 
+use access::Recording;
 use ask::StatementSender;
 use changes::ChangedNodes;
 use chat::{Message, SendMessage};
@@ -198,9 +200,10 @@ impl Engine {
         access::visibility_of(&self.0, grant).await
     }
 
-    /// Puts an operation on record that is no use case, if its caller is one whose questions are recorded.
-    pub fn record_question(&self, name: &str, text: &str) {
-        access::record_question(&self.0, name, text);
+    /// Begins to record an operation of GraphQL, if its caller is one whose questions are recorded: its name if it has
+    /// one, its document and the variables, an object.
+    pub fn record_graphql(&self, name: Option<&str>, document: &str, variables: Value) -> Option<Recording> {
+        access::record_graphql(&self.0, name, document, variables)
     }
 
     /// Writes what waits for the audit log.
@@ -349,7 +352,9 @@ impl Engine {
 
     /// Asks a question in a conversation and keeps it with its answer. Statements are sent as they are found.
     pub async fn send_message(&self, request: SendMessage, telling: Option<StatementSender>) -> Result<Message> {
-        chat::send_message(&self.0, request, telling).await
+        let recording = access::begin_recording(&self.0, &request);
+        let work = chat::send_message(&self.0, request, telling);
+        Box::pin(access::answer_recorded::<SendMessage, _>(&self.0, recording, work)).await
     }
 
     /// Returns the commit at which a file is blamed, and where all its lines come from.

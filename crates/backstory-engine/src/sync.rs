@@ -288,7 +288,8 @@ async fn run_sync(
 }
 
 /// Reads what is wanted of the forges. A forge or project that cannot be read does not keep the others, and their code,
-/// from being read: the first failure is told.
+/// from being read: the first failure is told. That of a group is told only if everything is read: who asks for some
+/// projects need not see others.
 ///
 /// # Errors
 /// A store failed.
@@ -298,7 +299,7 @@ async fn sync_forges(
     reporter: &Reporter,
     report: &mut Report,
 ) -> Result<Option<Error>> {
-    let mut failed = discover_projects(resources).await?;
+    let mut failed = discover_projects(resources).await?.filter(|_| request.projects.is_empty());
     let Forges { usable, unusable } = all_forges(resources).await?;
     for (project, error) in unusable.into_iter().filter(|(project, _)| request.wants(project)) {
         record_forge_outcome(resources, &project, Err(error), report, &mut failed).await?;

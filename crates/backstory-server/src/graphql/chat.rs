@@ -152,7 +152,7 @@ pub(super) async fn remove(ctx: &Context<'_>, id: &ID) -> Result<bool> {
 /// Asks in a conversation.
 pub(super) async fn send(ctx: &Context<'_>, id: &ID, text: &str, model: Option<bool>) -> Result<Message> {
     let request = SendMessage { chat: number(id)?, text: text.to_owned(), model: model.unwrap_or(true) };
-    Ok(loaders::engine(ctx)?.send_message(request, None).await?.into())
+    Ok(loaders::engine(ctx)?.answer(request).await?.into())
 }
 
 /// Asks in a conversation, and tells the answer as it is made.

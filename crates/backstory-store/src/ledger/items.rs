@@ -93,6 +93,21 @@ impl Ledger {
         Ok(seq.unsigned_abs())
     }
 
+    /// Position of the newest change that is visible: changes of hidden projects are not counted by it.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn last_visible_seq(&self) -> Result<u64, LedgerError> {
+        if self.visibility.allows_everything() {
+            return self.last_seq();
+        }
+        let select =
+            format!("SELECT seq FROM items WHERE TRUE {} ORDER BY seq DESC LIMIT 1", self.visibility_clause(1));
+        let seq: Option<i64> =
+            self.lock().query_row(&select, [self.visible_projects()], |row| row.get(0)).optional()?;
+        Ok(seq.unwrap_or(0).unsigned_abs())
+    }
+
     /// One object; `None` if it was never there or is gone.
     ///
     /// # Errors
