@@ -33,6 +33,7 @@ use super::{
     cost, document,
     limits::Limits,
     loaders::{People, Reader, Reads},
+    nulls,
     selection::Selections,
 };
 use crate::{
@@ -274,6 +275,7 @@ impl Extension for Guard {
                     && let Some(definition) = operation.definition()
                 {
                     let selections = Selections::new(&ctx.schema_env.registry, &operation.document);
+                    nulls::insert(selections, definition, &response.errors, &mut response.data);
                     selections.order(definition, &mut response.data);
                 }
                 response

@@ -35,22 +35,26 @@ impl ProjectDocuments {
 
 #[Object]
 impl ProjectDocuments {
-    /// What search has of it: issues, merge requests, discussions, commits, files, code entities and sections, by reference.
+    /// Documents that search has of the project: issues, merge requests, discussions, commits, files, code entities and
+    /// sections, by reference.
     async fn documents(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Only those of these kinds.")] kinds: Option<Vec<DocumentKind>>,
-        #[graphql(desc = "Only those of files whose paths start with this, and commits that change such files.")]
-        paths: Option<Vec<String>>,
-        #[graphql(desc = "Only those for these purposes.")] types: Option<Vec<DocumentType>>,
+        #[graphql(desc = "Kinds of documents. All if absent or empty.")] kinds: Option<Vec<DocumentKind>>,
+        #[graphql(
+            desc = "Beginnings of paths: of files whose paths have one of them, and commits that change such files. All if \
+                    absent or empty."
+        )]
+        path_prefixes: Option<Vec<String>>,
+        #[graphql(desc = "Purposes of documents. All if absent or empty.")] document_types: Option<Vec<DocumentType>>,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
     ) -> Result<IndexedDocumentConnection> {
         let filter = Filter {
             project: Some(self.project.clone()),
             kinds: kinds.into_iter().flatten().map(Into::into).collect(),
-            paths: paths.unwrap_or_default(),
-            document_types: types.into_iter().flatten().map(Into::into).collect(),
+            paths: path_prefixes.unwrap_or_default(),
+            document_types: document_types.into_iter().flatten().map(Into::into).collect(),
             ..Filter::default()
         };
         let is_further = after.is_some();
