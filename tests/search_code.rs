@@ -134,7 +134,7 @@ async fn language_and_path_narrow_a_search_on_every_face() {
     let found: Value = http.post(url).json(&request).send().await.unwrap().json().await.unwrap();
     assert_eq!(ids(&found), ["acme/shop:src/currency.rs"], "{found:#}");
     let query = r#"{ search(query: "cart voucher euro cents", mode: LEXICAL, filter: { kinds: [CODE], languages: ["Rust"] })
-        { hits { id } } }"#;
+        { hits { documentId } } }"#;
     let url = format!("{}/graphql", server.url);
     let found: Value = http.post(url).json(&json!({ "query": query })).send().await.unwrap().json().await.unwrap();
     assert!(found.to_string().contains("src/currency.rs") && !found.to_string().contains("cart.py"), "{found:#}");

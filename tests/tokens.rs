@@ -145,7 +145,7 @@ async fn the_audit_log_has_what_holders_of_tokens_ask_and_what_anyone_changes() 
     let leak = format!("{}-{}", "glpat", "aB3dE5gH7jK9mN1pQ2sT");
     let query = json!({ "project": "acme/shop", "status": null, "before": null, "limit": 5, "text": leak });
     assert_eq!(holder.post("/api/v1/jobs", &query).await.0, 200);
-    let question = json!({ "query": format!("{{ issue(ref: \"acme/shop#1\") {{ title }} # {leak}\n}}") });
+    let question = json!({ "query": format!("{{ issue(id: \"acme/shop#1\") {{ title }} # {leak}\n}}") });
     assert_eq!(holder.post("/graphql", &question).await.0, 200);
     assert_eq!(holder.post("/api/v1/backup", &json!({})).await.0, 403);
 

@@ -98,9 +98,9 @@ use backstory_store::{
     graph::{AdjacentEdge, Direction, EdgeCount, InferredLink},
     ledger::{Chat, IssuedToken, Job, JobStatus, LedgerError},
     lists::{
-        Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, Groups, LanguageRow, ListQuery, Lists,
-        NodeRow, Page, PageRequest, Period, PersonRow, RowQuery, ThreadFilter, ThreadGroup, ThreadQuery, TimeRange,
-        Total,
+        Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery, FileGroup,
+        FileQuery, Groups, LanguageRow, ListQuery, Lists, NodeRow, Page, PageRequest, Period, PersonRow, RowQuery,
+        ThreadFilter, ThreadGroup, ThreadQuery, TimeRange, Total,
     },
 };
 use futures::future::BoxFuture;
@@ -340,6 +340,16 @@ impl Engine {
         self.0.blocking(move |resources| releases::first_release(resources, &project, &commit)).await
     }
 
+    /// Finds the release of a tag; `None` if neither repository nor forge have it.
+    pub async fn find_release(&self, project: String, tag: String) -> Result<Option<Release>> {
+        self.0.blocking(move |resources| releases::find_release(resources, &project, &tag)).await
+    }
+
+    /// Finds the commit that a branch, tag or name of a commit means in the repository of a project.
+    pub async fn find_commit(&self, project: String, rev: String) -> Result<Sha> {
+        self.0.blocking(move |resources| trace::target::find_commit(resources, &project, &rev)).await
+    }
+
     /// Finds a conversation by its number.
     pub async fn find_chat(&self, id: i64) -> Result<Option<Chat>> {
         chat::find_chat(&self.0, id).await
@@ -484,14 +494,24 @@ impl Engine {
         pages::group_commits(&self.0, query, by).await
     }
 
+    /// Groups files.
+    pub async fn group_files(&self, query: FileQuery, by: FileGroup) -> Result<Groups> {
+        pages::group_files(&self.0, query, by).await
+    }
+
+    /// Groups code entities.
+    pub async fn group_entities(&self, query: EntityQuery, by: EntityGroup) -> Result<Groups> {
+        pages::group_entities(&self.0, query, by).await
+    }
+
     /// Returns what happened in projects, or in all, in each period of a time.
     pub async fn activity(&self, projects: Vec<String>, period: Period, time: TimeRange) -> Result<Vec<Activity>> {
         pages::activity(&self.0, projects, period, time).await
     }
 
-    /// Finds a person by user name or address, in any case, with what they did.
-    pub async fn find_contributor(&self, name: String) -> Result<Option<PersonRow>> {
-        pages::find_contributor(&self.0, name).await
+    /// Finds a person by user name or address, in any case, with what they did in projects, or in all.
+    pub async fn find_contributor(&self, name: String, projects: Vec<String>) -> Result<Option<PersonRow>> {
+        pages::find_contributor(&self.0, name, projects).await
     }
 
     /// Names what is nearest to authors and labels of a filter that nothing has.

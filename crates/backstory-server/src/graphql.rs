@@ -12,6 +12,7 @@ mod code;
 mod context;
 mod conversation;
 mod cost;
+mod counter;
 mod edge;
 mod explore;
 mod guard;
@@ -24,6 +25,7 @@ mod merge_request;
 mod mutation;
 mod names;
 mod node;
+mod nulls;
 #[cfg(test)]
 mod overlap;
 mod page;
@@ -68,7 +70,7 @@ pub use limits::Limits;
 pub(crate) use limits::MAX_BODY;
 
 use audit::AuditConnection;
-use chat::MessageConnection;
+use chat::{ChatConnection, MessageConnection};
 use edge::EdgeConnection;
 use guard::{Course, Guards};
 use job::JobConnection;
@@ -225,6 +227,7 @@ fn builder() -> Builder {
         .override_output_type_description::<JobConnection>("A page of jobs.")
         .override_output_type_description::<AuditConnection>("A page of audit records.")
         .override_output_type_description::<ChangeConnection>("A page of the changes of a file or code entity.")
+        .override_output_type_description::<ChatConnection>("A page of conversations.")
         .override_output_type_description::<MessageConnection>("A page of the messages of a conversation.")
 }
 

@@ -84,7 +84,8 @@ pub use digest::TableDigest;
 pub use discussions::{DiscussionOrder, DiscussionQuery, DiscussionRow};
 pub use entry::{Key, ListKind};
 pub use groups::{
-    Activity, CommitGroup, DiscussionGroup, GroupCount, Groups, MAX_GROUPED, MAX_GROUPS, Period, ThreadGroup,
+    Activity, CommitGroup, DiscussionGroup, EntityGroup, FileGroup, GroupCount, Groups, MAX_GROUPED, MAX_GROUPS, Period,
+    ThreadGroup,
 };
 pub use load::Load;
 pub(crate) use load::remove_leftover;
@@ -319,13 +320,18 @@ impl Lists {
         })
     }
 
-    /// A person by user name or by the key of an identity, in any case, with what they did in the visible projects; `None`
-    /// if nobody is known by it.
+    /// A person by user name or by the key of an identity, in any case, with what they did in those of the projects that are
+    /// visible, or in all; `None` if nobody is known there by it.
     ///
     /// # Errors
     /// The database cannot be read.
-    pub fn person(&self, name: &str, visibility: &Visibility) -> Result<Option<PersonRow>, LedgerError> {
-        self.read(|connection| people::find(connection, Reader(visibility), name))
+    pub fn person(
+        &self,
+        name: &str,
+        projects: &[String],
+        visibility: &Visibility,
+    ) -> Result<Option<PersonRow>, LedgerError> {
+        self.read(|connection| people::find(connection, Reader(visibility), name, projects))
     }
 
     /// A page of people.

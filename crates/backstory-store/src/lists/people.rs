@@ -177,10 +177,16 @@ pub(super) fn person_of(connection: &Connection, reader: Reader<'_>, key: &str) 
     Ok(rows.next()?.map(|row| row.get(0)).transpose()?)
 }
 
-/// The person of a name, in any case, with what they did in all visible projects.
-pub(super) fn find(connection: &Connection, reader: Reader<'_>, name: &str) -> Result<Option<PersonRow>, LedgerError> {
+/// The person of a name, in any case, with what they did in some projects, or in all visible ones.
+pub(super) fn find(
+    connection: &Connection,
+    reader: Reader<'_>,
+    name: &str,
+    projects: &[String],
+) -> Result<Option<PersonRow>, LedgerError> {
     let person = person_of(connection, reader, name)?.unwrap_or_else(|| name.to_owned());
-    let row = PersonQuery::default().row(connection, reader, person)?;
+    let query = PersonQuery { projects: projects.to_vec(), ..PersonQuery::default() };
+    let row = query.row(connection, reader, person)?;
     Ok(Some(row).filter(PersonRow::is_known))
 }
 
