@@ -206,7 +206,7 @@ fn adding_and_indexing_a_repository_do_not_undo_each_other() {
         added_at: at(1),
         synced_at: None,
         indexed: BTreeMap::new(),
-        rewritten: BTreeSet::new(),
+        unreachable: BTreeSet::new(),
     };
     ledger.put_repository(&listed).unwrap();
     // Other branches are asked for while a sync is running.
