@@ -82,6 +82,7 @@ async fn map(indexed: &Indexed, origin: &Fixture, line: u32) -> MappedLines {
         text: file.text,
         committed: file.committed,
         commits: file.commits,
+        earlier_paths: file.earlier_paths,
     };
     indexed.engine.answer(request).await.unwrap()
 }

@@ -206,8 +206,7 @@ pub(crate) fn require_scope(resources: &Resources, what: &str, scope: Scope) -> 
     }
     let has = if scopes.is_empty() { "none".to_owned() } else { scopes.to_string() };
     let message = format!("'{what}' needs the scope {}; {who} has {has}", scope.as_str());
-    Err(Error::new(ErrorKind::Forbidden, message)
-        .with_hint("'backstory token create --scopes' makes a token that may"))
+    Err(Error::new(ErrorKind::Forbidden, message).with_hint("'backstory token create --scopes' makes a token that may"))
 }
 
 /// Whether the audit log has what somebody does that needs a scope.

@@ -103,7 +103,8 @@ async fn stop_task(resources: &Resources, id: u64) -> Result<Task> {
 mod tests {
     use super::*;
     use crate::{
-        embedding::EmbedRequest, enrich::EnrichRequest, forget::ForgetRequest, rebuild::RebuildRequest, sync::SyncRequest,
+        embedding::EmbedRequest, enrich::EnrichRequest, forget::ForgetRequest, rebuild::RebuildRequest,
+        sync::SyncRequest,
     };
 
     #[test]

@@ -315,7 +315,8 @@ impl Shown {
         }
         let (session, of_session) = session.unzip();
         let token = token.or_else(|| of_session.map(|token: SecretString| token.expose_secret().to_owned()));
-        let local = check_local(request).and_then(|()| if is_page { check_page_site(request) } else { check_site(request) });
+        let local =
+            check_local(request).and_then(|()| if is_page { check_page_site(request) } else { check_site(request) });
         Ok(Self { token, address: client(app, request), local, may_defer, session })
     }
 }

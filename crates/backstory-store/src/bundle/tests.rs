@@ -63,7 +63,8 @@ fn tokens_in_the_ledger_of_a_bundle_are_not_taken_over() {
         let connection = rusqlite::Connection::open(ledger).expect("a ledger");
         connection.query_row("SELECT COUNT(*) FROM tokens", [], |row| row.get::<_, i64>(0)).expect("a count")
     };
-    let insert = "INSERT INTO tokens (id, name, hash, grants, created_at, created_by) VALUES ('a', 'b', x'00', '{}', 0, 'c')";
+    let insert =
+        "INSERT INTO tokens (id, name, hash, grants, created_at, created_by) VALUES ('a', 'b', x'00', '{}', 0, 'c')";
     rusqlite::Connection::open(stage.ledger()).expect("a ledger").execute(insert, []).expect("a row");
     assert_eq!(tokens(&stage.ledger()), 1);
     write_bundle(&stage, &file, "1", "d").expect("a bundle");
