@@ -261,15 +261,15 @@ async fn api(url: &str, secrets: &BTreeMap<&str, String>, seen: &mut Seen) -> Va
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let mut warned = Value::Null;
     for query in [
-        "{ issues(first: 8) { nodes { ref title description securityWarning secrets { kind description count }
+        "{ issues(first: 8) { nodes { id title description securityWarning secrets { kind description count }
              labels(first: 3) { nodes { name } } discussions(first: 4) { nodes { notes(first: 4) { body securityWarning secrets { kind } } } } } } }"
             .to_owned(),
-        "{ mergeRequests(first: 8) { nodes { ref title description securityWarning secrets { kind } } } }".to_owned(),
-        "{ stats { redactions secrets { project { id } secrets { kind count } } } }".to_owned(),
+        "{ mergeRequests(first: 8) { nodes { id title description securityWarning secrets { kind } } } }".to_owned(),
+        "{ stats { redactionCount secrets { project { id } secrets { kind count } } } }".to_owned(),
         "{ repositories { project branches } }".to_owned(),
-        format!("{{ search(query: \"{}\") {{ hits {{ id }} }} }}", secrets["request"]),
+        format!("{{ search(query: \"{}\") {{ hits {{ documentId }} }} }}", secrets["request"]),
         format!("{{ nonsense(query: \"{}\") }}", secrets["request"]),
-        format!("{{ issue(ref: \"{}\") {{ id }} }}", secrets["request"]),
+        format!("{{ issue(id: \"{}\") {{ id }} }}", secrets["request"]),
         format!("query {} {{ __typename", secrets["request"]),
     ] {
         let answer = http.post(format!("{url}/graphql")).json(&json!({ "query": query })).send().await.unwrap();
@@ -384,15 +384,15 @@ async fn long_input_is_answered_at_once_and_repeated_in_part() {
     let long = format!("gl{}-", "pat").repeat(3500);
     let name = "a1234567890".repeat(2000);
     for body in [
-        json!({ "query": format!("{{ project(path: \"{long}\") {{ path }} }}") }),
-        json!({ "query": format!("{{ issue(ref: \"{long}\") {{ id }} }}") }),
-        json!({ "query": format!("{{ search(query: \"{long}\") {{ hits {{ id }} }} }}") }),
-        json!({ "query": format!("{{ search(query: \"x\", filter: {{ project: \"{long}\" }}) {{ hits {{ id }} }} }}") }),
+        json!({ "query": format!("{{ project(fullPath: \"{long}\") {{ fullPath }} }}") }),
+        json!({ "query": format!("{{ issue(id: \"{long}\") {{ id }} }}") }),
+        json!({ "query": format!("{{ search(query: \"{long}\") {{ hits {{ documentId }} }} }}") }),
+        json!({ "query": format!("{{ search(query: \"x\", filter: {{ projects: \"{long}\" }}) {{ hits {{ documentId }} }} }}") }),
         json!({ "query": format!("{{ job(id: \"{long} {long}\") {{ id }} }}") }),
-        json!({ "query": format!("{{ project(path: \"{long}\") {{ {name} }} }}") }),
-        json!({ "query": format!("{{ project(path: \"{long}\"") }),
+        json!({ "query": format!("{{ project(fullPath: \"{long}\") {{ {name} }} }}") }),
+        json!({ "query": format!("{{ project(fullPath: \"{long}\"") }),
         json!({ "query": format!("{{ {name} }}") }),
-        json!({ "query": "query Q($p: Int!) { project(path: $p) { path } }", "variables": { "p": long } }),
+        json!({ "query": "query Q($p: Int!) { project(fullPath: $p) { fullPath } }", "variables": { "p": long } }),
         json!({ "query": "{ __typename }", "operationName": name }),
     ] {
         let started = std::time::Instant::now();

@@ -7,12 +7,15 @@ use std::{
 
 use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, visibility::Visibility};
 use backstory_store::ledger::{
-    AuditAction, Branches, Cursor, Delivery, DeliveryCursor, ErasureTarget, GeneratedText, IngestBatch, JobKind,
-    JobPriority, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined,
+    AuditAction, Branches, ChatLimits, Cursor, Delivery, DeliveryCursor, ErasureTarget, GeneratedText, IngestBatch, JobKind,
+    JobPriority, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined, GenerationOutcome,
     REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus,
 };
 use jiff::Timestamp;
 use serde_json::json;
+
+/// As many conversations as anybody begins here.
+const CHATS: ChatLimits = ChatLimits { in_all: 10, of_maker: 5 };
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -49,7 +52,7 @@ fn creates_the_file_and_applies_migrations_once() {
 }
 
 /// A ledger of every schema version that is read, compressed. Each has two items, a cursor and a sync run.
-const LEDGERS: [(i64, &[u8]); 7] = [
+const LEDGERS: [(i64, &[u8]); 8] = [
     (7, include_bytes!("fixtures/ledgers/7.sqlite.zst")),
     (8, include_bytes!("fixtures/ledgers/8.sqlite.zst")),
     (9, include_bytes!("fixtures/ledgers/9.sqlite.zst")),
@@ -57,6 +60,7 @@ const LEDGERS: [(i64, &[u8]); 7] = [
     (11, include_bytes!("fixtures/ledgers/11.sqlite.zst")),
     (12, include_bytes!("fixtures/ledgers/12.sqlite.zst")),
     (13, include_bytes!("fixtures/ledgers/13.sqlite.zst")),
+    (14, include_bytes!("fixtures/ledgers/14.sqlite.zst")),
 ];
 
 /// The version of a ledger's schema, and the text of all that is in it.
@@ -202,7 +206,7 @@ fn adding_and_indexing_a_repository_do_not_undo_each_other() {
         added_at: at(1),
         synced_at: None,
         indexed: BTreeMap::new(),
-        rewritten: BTreeSet::new(),
+        unreachable: BTreeSet::new(),
     };
     ledger.put_repository(&listed).unwrap();
     // Other branches are asked for while a sync is running.
@@ -266,7 +270,7 @@ fn people_whom_only_something_forgotten_names_are_left_out() {
 #[test]
 fn an_answer_that_comes_late_is_not_kept() {
     let ledger = Ledger::in_memory().unwrap();
-    let chat = ledger.add_chat(None, at(1)).unwrap();
+    let chat = ledger.add_chat(None, "owner", CHATS, at(1)).unwrap().unwrap();
     ledger.forget(&first_issue(), &[], None, at(2)).unwrap();
     let names = PersonNames { id: "alice".into(), ..PersonNames::default() };
     let (_, alias) = ledger.forget_person(&names, None, at(2)).unwrap();
@@ -444,7 +448,7 @@ fn a_conversation_is_visible_to_those_who_see_as_much_as_those_who_asked() {
         let said = NewMessage { role: Role::User, text: "why?".to_owned(), answer: None };
         ledger.add_messages(chat, &[said], 9, at(100)).unwrap().is_some()
     };
-    let chat = one.add_chat(Some("acme/shop"), at(100)).unwrap();
+    let chat = one.add_chat(Some("acme/shop"), "owner", CHATS, at(100)).unwrap().unwrap();
     assert_eq!(sees(chat), [false, true, true, true], "nobody has asked");
     assert!(ask(&one, chat) && !ask(&other, chat));
     assert_eq!(sees(chat), [false, true, true, true]);
@@ -493,6 +497,32 @@ fn what_somebody_waits_for_goes_first_but_not_for_ever() {
     ledger.cancel_job(waiting, at(late)).unwrap();
     ledger.queue_requested_job(&sync("acme/web"), at(late)).unwrap();
     assert_eq!(order(late), ["acme/api", "acme/shop", "acme/web"]);
+}
+
+#[test]
+fn why_a_job_failed_is_told_of_webhooks_only_to_those_whom_the_list_of_jobs_tells() {
+    let ledger = Ledger::in_memory().unwrap();
+    let delivery = Delivery {
+        forge: "https://git.example.com".to_owned(),
+        id: "delivery-1".to_owned(),
+        event: "Note Hook".to_owned(),
+        project: Some("acme/shop".to_owned()),
+        sender: None,
+    };
+    let subject = Some("#12".to_owned());
+    let job = NewJob { kind: JobKind::Refetch, project: "acme/shop".to_owned(), subject };
+    ledger.receive(&delivery, &[job], at(100)).unwrap();
+    let id = ledger.jobs(None, None, 9).unwrap()[0].id;
+    ledger.begin_jobs(&[id], at(101)).unwrap();
+    ledger.end_jobs(&[id], &Outcome::Failed("acme/shop#12 cannot be read".to_owned()), at(102)).unwrap();
+    let errors = |ledger: &Ledger| {
+        let of_deliveries = ledger.list_deliveries(None, 9).unwrap()[0].error.clone();
+        (of_deliveries, ledger.jobs(None, None, 9).unwrap()[0].error.clone())
+    };
+    let error = Some("acme/shop#12 cannot be read".to_owned());
+    assert_eq!(errors(&ledger), (error.clone(), error));
+    // Nobody knows that the issue is open to all.
+    assert_eq!(errors(&ledger.with_visibility(Visibility::public())), (None, None));
 }
 
 #[test]

@@ -190,17 +190,17 @@ async fn a_token_for_some_projects_shows_no_others() {
         async move { request.send().await.unwrap().json::<Value>().await.unwrap() }
     };
     let query = "{ projects { nodes { id } } issues(first: 50) { nodes { id } } \
-                 hidden: issue(ref: \"acme/shop-admin#1\") { title } shown: issue(ref: \"acme/shop#1\") { title } \
-                 search(query: \"session token\", mode: LEXICAL, first: 50) { hits { id } } }";
+                 hidden: issue(id: \"acme/shop-admin#1\") { title } shown: issue(id: \"acme/shop#1\") { title } \
+                 search(query: \"session token\", mode: LEXICAL, first: 50) { hits { documentId } } }";
     let found = post("/graphql", json!({ "query": query })).await;
     assert!(found["errors"].is_null(), "{found:#}");
     let data = &found["data"];
-    let ids = |list: &Value| -> Vec<String> {
-        list.as_array().unwrap().iter().map(|node| node["id"].as_str().unwrap().to_owned()).collect()
+    let ids = |list: &Value, name: &str| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|node| node[name].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(ids(&data["projects"]["nodes"]), ["acme/shop", "tools/api"]);
+    assert_eq!(ids(&data["projects"]["nodes"], "id"), ["acme/shop", "tools/api"]);
     assert!(data["hidden"].is_null() && data["shown"]["title"].is_string(), "{data:#}");
-    let found = [ids(&data["issues"]["nodes"]), ids(&data["search"]["hits"])];
+    let found = [ids(&data["issues"]["nodes"], "id"), ids(&data["search"]["hits"], "documentId")];
     for id in found.iter().flatten() {
         let visible = ["acme/shop#", "acme/shop!", "acme/shop@", "acme/shop:", "tools/api"];
         assert!(visible.iter().any(|beginning| id.starts_with(beginning)), "{id}");

@@ -4,13 +4,14 @@
 use std::fmt::Write as _;
 
 use backstory_model::{
+    access::Actor,
     answer::{Answer, Citation, Method, Statement},
     filter::Filter,
     id::NodeId,
     question::Question,
     time::utc_date,
 };
-use backstory_store::ledger::{Message as StoredMessage, NewMessage};
+use backstory_store::ledger::{ChatLimits, Message as StoredMessage, NewMessage};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,8 @@ pub use backstory_store::ledger::{Chat, Role};
 
 /// Most conversations that are kept.
 pub const MAX_CHATS: u64 = 10_000;
+/// Most conversations that one token has begun.
+pub const MAX_CHATS_OF_TOKEN: u64 = 1_000;
 /// Most messages of a conversation, questions and answers together.
 pub const MAX_MESSAGES: u64 = 1_000;
 /// Most conversations, or messages, of one list.
@@ -167,24 +170,25 @@ impl TryFrom<StoredMessage> for Message {
     }
 }
 
-/// Begins a conversation, about one project or everything.
+/// Begins a conversation, about one project or everything. The oldest of the same caller in which nothing was said makes
+/// room if there is none.
 ///
 /// # Errors
-/// The project is not known, or there are [`MAX_CHATS`] already.
+/// The project is not known, or there are [`MAX_CHATS`] already, or [`MAX_CHATS_OF_TOKEN`] of this token.
 async fn create_chat(resources: &Resources, project: Option<String>) -> Result<Chat> {
     check_project(resources, project.as_deref()).await?;
     let now = Timestamp::now();
+    let of_maker = if matches!(resources.actor(), Actor::Token { .. }) { MAX_CHATS_OF_TOKEN } else { MAX_CHATS };
+    let (limits, maker) = (ChatLimits { in_all: MAX_CHATS, of_maker }, resources.actor().to_string());
     let chat = resources
-        .with_ledger(move |ledger| {
-            if ledger.chat_count()? >= MAX_CHATS {
-                return Ok(None);
-            }
-            let id = ledger.add_chat(project.as_deref(), now)?;
-            ledger.chat(id)
+        .with_ledger(move |ledger| match ledger.add_chat(project.as_deref(), &maker, limits, now)? {
+            Some(id) => ledger.chat(id),
+            None => Ok(None),
         })
         .await?;
     chat.ok_or_else(|| {
-        Error::new(ErrorKind::Conflict, format!("there are {MAX_CHATS} chats already")).with_hint("remove some")
+        let message = format!("there are {MAX_CHATS} chats already, or {MAX_CHATS_OF_TOKEN} of this token");
+        Error::new(ErrorKind::Conflict, message).with_hint("remove some")
     })
 }
 

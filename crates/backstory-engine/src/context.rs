@@ -24,7 +24,7 @@ use backstory_model::{
     digest::sha256_hex,
     filter::Filter,
     id::NodeId,
-    pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit, render},
+    pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit_to_budget, render},
     score::Profile,
 };
 use jiff::Timestamp;
@@ -46,7 +46,7 @@ use crate::{
 };
 use changes::important_diffs;
 use code::{code_context, related_tests};
-use gather::gather_evidence;
+use gather::{TOKENS_PER_HIT, gather_evidence};
 use items::records_of;
 use notes::model_notes;
 use retrieved::retrieved;
@@ -167,7 +167,7 @@ async fn build_contents(resources: &Resources, request: &ContextRequest) -> Resu
             pack.missing.push("the index changed while this was put together; ask again when the sync ends".to_owned());
         }
         let budget = request.tokens;
-        return blocking(move || Ok(fit(pack, budget, &tokens::count))).await;
+        return blocking(move || Ok(fit_to_budget(pack, budget, &tokens::count))).await;
     }
 }
 
@@ -175,7 +175,7 @@ async fn build_contents(resources: &Resources, request: &ContextRequest) -> Resu
 async fn gather(resources: &Resources, request: &ContextRequest, state: &IndexState) -> Result<ContextPack> {
     let (resolved, others) = resolve_symbol(resources, request).await?;
     let (mut evidence, missing) = tokio::try_join!(
-        gather_evidence(resources, &resolved, state),
+        gather_evidence(resources, &resolved, state, resolved.tokens / TOKENS_PER_HIT),
         Box::pin(find_missing_of(resources, &resolved))
     )?;
     evidence.warnings.extend(others);

@@ -82,10 +82,9 @@ struct Followed {
 fn map_lines(resources: &Resources, request: &MapLinesRequest) -> Result<MappedLines> {
     let (first, last) = request.lines;
     check_range(first, last)?;
-    if request.text.len() > MAX_CHECKOUT_TEXT
-        || request.commits.len() > MAX_COMMITS
-        || request.earlier_paths.len() > MAX_EARLIER_PATHS
-    {
+    let is_too_long = |text: &String| text.len() > MAX_CHECKOUT_TEXT;
+    let has_long_text = is_too_long(&request.text) || request.committed.as_ref().is_some_and(is_too_long);
+    if has_long_text || request.commits.len() > MAX_COMMITS || request.earlier_paths.len() > MAX_EARLIER_PATHS {
         return Err(Error::invalid("these are no lines of a file that can be compared")
             .with_hint(format!("a file may have {} MiB", MAX_CHECKOUT_TEXT >> 20)));
     }

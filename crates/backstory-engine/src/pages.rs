@@ -9,8 +9,9 @@ use backstory_model::{
 use backstory_store::{
     index::{self, ProjectScope},
     lists::{
-        Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, Groups, ListQuery, Named, Page,
-        PageRequest, Period, PersonRow, RowQuery, ThreadFilter, ThreadGroup, ThreadQuery, TimeRange, Total,
+        Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery, FileGroup,
+        FileQuery, Groups, ListQuery, Named, Page, PageRequest, Period, PersonRow, RowQuery, ThreadFilter, ThreadGroup,
+        ThreadQuery, TimeRange, Total,
     },
 };
 
@@ -84,6 +85,18 @@ pub(crate) async fn group_commits(resources: &Resources, query: CommitQuery, by:
     resources.with_lists(move |lists, visibility| lists.group_commits(&query, by, visibility)).await
 }
 
+/// Groups files.
+pub(crate) async fn group_files(resources: &Resources, query: FileQuery, by: FileGroup) -> Result<Groups> {
+    let query = checked(resources, query).await?;
+    resources.with_lists(move |lists, visibility| lists.group_files(&query, by, visibility)).await
+}
+
+/// Groups code entities.
+pub(crate) async fn group_entities(resources: &Resources, query: EntityQuery, by: EntityGroup) -> Result<Groups> {
+    let query = checked(resources, query).await?;
+    resources.with_lists(move |lists, visibility| lists.group_entities(&query, by, visibility)).await
+}
+
 /// Returns what happened in projects, or in all, in each period of a time.
 pub(crate) async fn activity(
     resources: &Resources,
@@ -95,10 +108,18 @@ pub(crate) async fn activity(
     resources.with_lists(move |lists, visibility| lists.activity(&projects, period, time, visibility)).await
 }
 
-/// Finds a person by user name or address, in any case, with what they did.
-pub(crate) async fn find_contributor(resources: &Resources, name: String) -> Result<Option<PersonRow>> {
+/// Finds a person by user name or address, in any case, with what they did in projects, or in all.
+///
+/// # Errors
+/// The name is too long, a project is not known, or a store cannot be read.
+pub(crate) async fn find_contributor(
+    resources: &Resources,
+    name: String,
+    projects: Vec<String>,
+) -> Result<Option<PersonRow>> {
     check_name(&name)?;
-    resources.with_lists(move |lists, visibility| lists.person(&name, visibility)).await
+    check_projects(resources, &projects).await?;
+    resources.with_lists(move |lists, visibility| lists.person(&name, &projects, visibility)).await
 }
 
 /// Says of the authors and labels of a list that nothing has which ones are nearest, as a search does.
@@ -152,7 +173,7 @@ async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> 
 /// A name as it is written, whatever case it is asked for in; of an address, the user name that it belongs to.
 fn known_spelling(resources: &Resources, named: Named, projects: ProjectScope<'_>, name: &str) -> Result<String> {
     if named == Named::Person && is_address(name) {
-        let person = resources.ledger().lists().person(name, resources.visibility())?;
+        let person = resources.ledger().lists().person(name, &[], resources.visibility())?;
         return Ok(person.map_or_else(|| name.to_owned(), |person| person.person));
     }
     // The lists compare letters of ASCII in any case themselves.

@@ -4,6 +4,7 @@
 mod batch;
 mod gone;
 mod project;
+mod releases;
 mod retention;
 mod visibility;
 mod write;
@@ -41,6 +42,7 @@ use crate::{
     use_case::{self, UseCase},
 };
 use project::ProjectSync;
+use releases::reread_releases;
 use retention::enforce_size_limit;
 
 /// What is not kept any more is found nowhere at once, but taken out of the files at most so often: all are written again.
@@ -267,6 +269,9 @@ async fn run_sync(
     if request.wants_repository() {
         read = sync_repositories(resources, request, reporter, report).await;
     }
+    if request.only.is_empty() {
+        read = read.and(Box::pin(reread_releases(resources, request.scope, reporter, report)).await);
+    }
     // What was read in part is not known as a whole.
     if !request.only.is_empty() {
         report.read.clear();
@@ -288,7 +293,8 @@ async fn run_sync(
 }
 
 /// Reads what is wanted of the forges. A forge or project that cannot be read does not keep the others, and their code,
-/// from being read: the first failure is told.
+/// from being read: the first failure is told. That of a group is told only if everything is read: who asks for some
+/// projects need not see others.
 ///
 /// # Errors
 /// A store failed.
@@ -298,7 +304,7 @@ async fn sync_forges(
     reporter: &Reporter,
     report: &mut Report,
 ) -> Result<Option<Error>> {
-    let mut failed = discover_projects(resources).await?;
+    let mut failed = discover_projects(resources).await?.filter(|_| request.projects.is_empty());
     let Forges { usable, unusable } = all_forges(resources).await?;
     for (project, error) in unusable.into_iter().filter(|(project, _)| request.wants(project)) {
         record_forge_outcome(resources, &project, Err(error), report, &mut failed).await?;

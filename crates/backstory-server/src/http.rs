@@ -25,6 +25,7 @@ mod metrics;
 mod probes;
 mod problem;
 mod proxy;
+mod quota;
 mod rest;
 mod session;
 mod shape;
@@ -62,6 +63,7 @@ use crate::{
 use bodies::BodyReader;
 use connections::Connection;
 use probes::Probes;
+use quota::Quota;
 
 pub use access::{Access, DEFAULT_REQUESTS_PER_MINUTE, MIN_TOKEN, TOKEN_HINT, Token};
 pub use api::API;
@@ -97,6 +99,8 @@ struct App {
     bodies: BodyReader,
     webhooks: BodyReader,
     probes: Arc<Probes>,
+    /// Requests that wait for the end of a job.
+    waiters: Quota,
 }
 
 /// Serves until `shutdown` is done, then ends what is under way within [`GRACE`].
@@ -122,7 +126,9 @@ pub async fn serve(
     let bodies = BodyReader::new(MAX_BODY, BODY_TIME, BODIES);
     let (webhooks, probes) = (webhooks::bodies(), Arc::default());
     let audit_log = engine.clone();
-    let app = App { engine, api, rules: Arc::new(rules), origins, requests, sockets, bodies, webhooks, probes };
+    let rules = Arc::new(rules);
+    let waiters = rest::waiters();
+    let app = App { engine, api, rules, origins, requests, sockets, bodies, webhooks, probes, waiters };
     tokio::spawn(async move {
         shutdown.await;
         stop.send_replace(true);

@@ -146,7 +146,7 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
                     added_at: Timestamp::now(),
                     synced_at: None,
                     indexed: Default::default(),
-                    rewritten: Default::default(),
+                    unreachable: Default::default(),
                 },
             };
             resources.ledger().put_repository(&entry)?;

@@ -191,7 +191,7 @@ fn relevance(
     Relevance {
         on_lines: if on_lines >= 2 { on_lines } else { 0 },
         names_symbol: words.names_symbol(&note.body),
-        shared_words: words.count_matches(&note.body),
+        shared_words: words.shared(&note.body),
         same_file: position.is_some_and(|position| origins.iter().any(|origin| is_file(position, &origin.path))),
         length: if long_enough { note.body.len().min(2_000) } else { 0 },
     }

@@ -44,7 +44,7 @@ pub(crate) fn commit_step(
     let notes = message::design_notes(&commit.message);
     let body = message::Message::parse(&commit.message).body;
     // The reason that names the code, else the first reason, else the beginning.
-    let best = notes.iter().max_by_key(|note| (words.count_matches(&note.text), std::cmp::Reverse(note.first_line)));
+    let best = notes.iter().max_by_key(|note| (words.shared(&note.text), std::cmp::Reverse(note.first_line)));
     let text = best.map_or(body.as_str(), |note| note.text.as_str());
     let node = commit_node(resources, project, record)?;
     Ok(Step {

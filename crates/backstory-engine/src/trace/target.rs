@@ -95,6 +95,14 @@ impl Revision {
     }
 }
 
+/// The commit that a branch, tag or name of a commit means in the repository of a project.
+///
+/// # Errors
+/// The project has no indexed repository, or that has no such revision.
+pub(crate) fn find_commit(resources: &Resources, project: &str, rev: &str) -> Result<Sha> {
+    Ok(resolve_place(resources, Some(project), Some(rev))?.commit)
+}
+
 /// The repository of a project, or the only one, and a commit of it.
 pub(crate) fn resolve_place(resources: &Resources, project: Option<&str>, rev: Option<&str>) -> Result<Revision> {
     let entry = match project {

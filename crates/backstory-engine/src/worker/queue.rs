@@ -218,7 +218,7 @@ pub(crate) async fn find_job(resources: &Resources, id: i64) -> Result<Job> {
     })
 }
 
-/// A job once it has ended, or as it is after that time.
+/// A job once it has ended, or as it is after that time. One that is not due within that time is not waited for.
 ///
 /// # Errors
 /// There is none with that number.
@@ -227,7 +227,12 @@ pub(crate) async fn wait_for_job(resources: &Resources, id: i64, time: Duration)
     loop {
         let job = find_job(resources, id).await?;
         let left = deadline.saturating_duration_since(Instant::now());
-        if !matches!(job.status, JobStatus::Queued | JobStatus::Running) || left.is_zero() {
+        let is_ahead = match job.status {
+            JobStatus::Queued => Timestamp::now().checked_add(left).is_ok_and(|end| job.due_at <= end),
+            JobStatus::Running => true,
+            JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => false,
+        };
+        if !is_ahead || left.is_zero() {
             return Ok(job);
         }
         tokio::time::sleep(POLL_INTERVAL.min(left)).await;

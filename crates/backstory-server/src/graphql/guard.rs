@@ -33,7 +33,7 @@ use super::{
     cost,
     limits::Limits,
     loaders::{People, Reader, Reads},
-    request_size,
+    nulls, request_size,
     selection::Selections,
 };
 use crate::{
@@ -275,6 +275,7 @@ impl Extension for Guard {
                     && let Some(definition) = operation.definition()
                 {
                     let selections = Selections::new(&ctx.schema_env.registry, &operation.document);
+                    nulls::insert(selections, definition, &response.errors, &mut response.data);
                     selections.order(definition, &mut response.data);
                 }
                 response

@@ -6,11 +6,11 @@ use backstory_engine::{model::redaction::SecretCounts, sources::redact::kinds};
 /// Secrets of one kind that were replaced in a text before it was stored, or found in the lines of a commit.
 #[derive(SimpleObject)]
 pub(crate) struct Secrets {
-    /// Name of the kind, as it stands in `[redacted:<kind>:<length>]`.
+    /// Name of the kind of secret, as it stands in `[redacted:<kind>:<length>]`.
     kind: String,
-    /// What it is; null if this program no longer knows the kind.
+    /// Description of the kind; null if this program no longer knows it.
     description: Option<&'static str>,
-    /// How many.
+    /// How many secrets of the kind there were.
     count: u64,
 }
 

@@ -91,7 +91,7 @@ pub(super) enum Auth {
 
 impl Auth {
     /// Who sends the request, as far as that is known.
-    fn caller(&self) -> Caller {
+    pub(super) fn caller(&self) -> Caller {
         match self {
             Self::Granted(_, caller, _) => caller.clone(),
             Self::Deferred => Caller::nobody(),
@@ -289,13 +289,13 @@ pub(super) fn check_rate(app: &App, key: &TokenKey) -> std::result::Result<(), R
 /// What a request shows that is looked at before it is let pass.
 struct Shown {
     token: Option<String>,
+    /// Which session of a browser, and which token that is of, unless a token is shown.
+    session: Option<(String, TokenKey)>,
     address: IpAddr,
     /// Whether a page of another site may have sent it.
     local: std::result::Result<(), Refusal>,
     /// Whether it may show its token later.
     may_defer: bool,
-    /// The session of a browser, if the token is that of one.
-    session: Option<String>,
 }
 
 impl Shown {
@@ -313,37 +313,39 @@ impl Shown {
             let message = "a session changes something for pages of this server only; programs show a token";
             return Err(Refusal::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
         }
-        let (session, of_session) = session.unzip();
-        let token = token.or_else(|| of_session.map(|token: SecretString| token.expose_secret().to_owned()));
-        let local =
-            check_local(request).and_then(|()| if is_page { check_page_site(request) } else { check_site(request) });
+        let local = check_local(request).and_then(|()| if is_page { check_page_site(request) } else { check_site(request) });
         Ok(Self { token, address: client(app, request), local, may_defer, session })
     }
 }
 
 async fn judge(app: &App, shown: Shown) -> std::result::Result<Auth, Refusal> {
-    let told = match &shown.token {
-        Some(token) => Some(caller_of_token(app, token, shown.address).await),
-        None => None,
-    };
-    // A session whose token has ended is none: its browser is asked for another.
-    let told = match (&shown.session, told) {
-        (Some(session), Some(Err(_))) => {
-            app.rules.sessions.end(session);
-            None
+    let told = match (&shown.token, shown.session) {
+        (Some(token), _) => {
+            let told = caller_of_token(app, token, shown.address).await;
+            Some(told.map(|(key, caller)| Auth::Granted(Some(key), caller, None)))
         }
-        (_, told) => told,
+        // It was shown once, so wrong tokens of others at this address do not matter.
+        (None, Some((session, key))) => match caller_of(app, &key).await {
+            Ok(caller) => Some(Ok(Auth::Granted(Some(key), caller, Some(session)))),
+            // A session whose token has ended is none: its browser is asked for another.
+            Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED => {
+                app.rules.sessions.end(&session);
+                None
+            }
+            Err(refusal) => Some(Err(refusal)),
+        },
+        (None, None) => None,
     };
     let auth = if app.rules.wants_token(&app.engine) {
         match told {
-            Some(told) => told.map(|(key, caller)| Auth::Granted(Some(key), caller, shown.session))?,
+            Some(told) => told?,
             None if shown.may_defer => Auth::Deferred,
             None => return Err(missing_token()),
         }
     } else {
         shown.local?;
         match told {
-            Some(Ok((key, caller))) => Auth::Granted(Some(key), caller, shown.session),
+            Some(Ok(auth)) => auth,
             _ => Auth::Granted(None, Caller::local(), None),
         }
     };

@@ -82,6 +82,15 @@ pub struct Message {
     pub created_at: Timestamp,
 }
 
+/// How many conversations may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChatLimits {
+    /// Of everybody.
+    pub in_all: u64,
+    /// Of one maker.
+    pub of_maker: u64,
+}
+
 const CHATS: &str = "SELECT id, project, created_at, (SELECT COUNT(*) FROM messages WHERE chat = chats.id),
     (SELECT text FROM messages WHERE chat = chats.id AND number = 1) FROM chats";
 
@@ -99,17 +108,41 @@ fn chat_clause(ledger: &Ledger, parameter: u32) -> String {
 
 impl Ledger {
     /// Begins a conversation. Everybody who may see its project may see it until something is
-    /// [asked](Self::add_messages) in it by somebody who sees more.
+    /// [asked](Self::add_messages) in it by somebody who sees more. Where there are as many as the limits allow, the
+    /// oldest of the same maker in which nothing was said makes room; `None` if there is none.
     ///
     /// # Errors
-    /// SQLite refused.
-    pub fn add_chat(&self, project: Option<&str>, now: Timestamp) -> Result<i64, LedgerError> {
-        let connection = self.lock();
-        connection.execute(
-            "INSERT INTO chats (project, created_at) VALUES (?1, ?2)",
-            params![project, now.as_millisecond()],
+    /// Nothing is changed.
+    pub fn add_chat(
+        &self,
+        project: Option<&str>,
+        created_by: &str,
+        limits: ChatLimits,
+        now: Timestamp,
+    ) -> Result<Option<i64>, LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let (all, own): (i64, i64) =
+            tx.query_row("SELECT COUNT(*), COUNT(*) FILTER (WHERE created_by = ?1) FROM chats", [created_by], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        if all.unsigned_abs() >= limits.in_all || own.unsigned_abs() >= limits.of_maker {
+            let removed = tx.execute(
+                "DELETE FROM chats WHERE id = (SELECT MIN(id) FROM chats WHERE created_by = ?1
+                    AND NOT EXISTS (SELECT 1 FROM messages WHERE chat = chats.id))",
+                [created_by],
+            )?;
+            if removed == 0 {
+                return Ok(None);
+            }
+        }
+        tx.execute(
+            "INSERT INTO chats (project, created_at, created_by) VALUES (?1, ?2, ?3)",
+            params![project, now.as_millisecond(), created_by],
         )?;
-        Ok(connection.last_insert_rowid())
+        let id = tx.last_insert_rowid();
+        tx.commit()?;
+        Ok(Some(id))
     }
 
     /// An issue that is known and has become confidential takes the conversations with it that cite it.
@@ -124,15 +157,6 @@ impl Ledger {
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         hide_answers(&tx, &issue.project, &issue.local_reference())?;
         Ok(tx.commit()?)
-    }
-
-    /// How many conversations there are.
-    ///
-    /// # Errors
-    /// SQLite refused.
-    pub fn chat_count(&self) -> Result<u64, LedgerError> {
-        let count: i64 = self.lock().query_row("SELECT COUNT(*) FROM chats", [], |row| row.get(0))?;
-        Ok(count.unsigned_abs())
     }
 
     /// The conversations, newest first, those before a number if one is given, at most `limit`.

@@ -615,6 +615,38 @@ fn pages_and_totals_are_those_of_reading_every_row() {
     }
 }
 
+#[test]
+fn what_a_filter_names_twice_counts_once() {
+    let lists = loaded(&items_after(&changes(&mut Random(3), 600))).lists;
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let all = PageRequest { first: 100, with_total: true, ..PageRequest::default() };
+    let filters = [
+        ThreadFilter { authors: names(&["alice", "Alice"]), ..ThreadFilter::default() },
+        ThreadFilter { milestones: vec![1, 1], ..ThreadFilter::default() },
+        ThreadFilter { any_label: names(&["bug", "bug"]), ..ThreadFilter::default() },
+    ];
+    for visibility in [Visibility::everything(), Visibility::public()] {
+        for filter in filters.clone() {
+            for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
+                let filter = filter.clone();
+                let query = ThreadQuery { kind, filter, order: ThreadOrder::Updated, direction: Direction::Descending };
+                let page = lists.threads(&query, &all, &visibility).unwrap();
+                assert!(!page.rows.is_empty(), "{query:?}");
+                assert_eq!(page.total.unwrap().count, page.rows.len() as u64, "{query:?}");
+            }
+        }
+        let of_commits = [
+            CommitQuery { authors: names(&["alice@example.com", "ALICE@example.com"]), ..CommitQuery::default() },
+            CommitQuery { paths: names(&["src", "src"]), ..CommitQuery::default() },
+        ];
+        for query in of_commits {
+            let page = lists.commits(&query, &all, &visibility).unwrap();
+            assert!(!page.rows.is_empty(), "{query:?}");
+            assert_eq!(page.total.unwrap().count, page.rows.len() as u64, "{query:?}");
+        }
+    }
+}
+
 // Rows 127 and 140 of docs/requirements.md.
 #[test]
 fn commits_belong_to_the_request_that_introduced_them_and_are_found_by_directory_and_person() {
@@ -674,6 +706,61 @@ fn files_are_ranked_and_activity_counts_days() {
 }
 
 #[test]
+fn activity_counts_days_that_lie_in_the_time_in_part() {
+    let mut random = Random(9);
+    let lists = loaded(&items_after(&changes(&mut random, 600))).lists;
+    let activity = |from: &str, to: &str| {
+        let at = |text: &str| Some(text.parse().unwrap());
+        let time = TimeRange { from: at(from), to: at(to) };
+        lists.activity(&[], Period::Day, time, &Visibility::everything()).unwrap()
+    };
+    let whole = lists.activity(&[], Period::Day, TimeRange::default(), &Visibility::everything()).unwrap();
+    let busy = &whole[whole.len() / 2];
+    let (day, next) = (busy.start, busy.start.tomorrow().unwrap());
+    for (from, to, is_in) in [
+        (format!("{day}T00:00:00Z"), format!("{next}T00:00:00Z"), true),
+        (format!("{day}T23:00:00Z"), format!("{next}T00:00:00Z"), true),
+        (format!("{day}T00:00:00Z"), format!("{day}T00:00:00.001Z"), true),
+        (format!("{day}T00:00:00Z"), format!("{day}T23:59:59Z"), true),
+        ("2000-01-01T00:00:00Z".to_owned(), format!("{day}T00:00:00Z"), false),
+        (format!("{next}T00:00:00Z"), "2100-01-01T00:00:00Z".to_owned(), false),
+    ] {
+        assert_eq!(activity(&from, &to).contains(busy), is_in, "{from} {to}");
+    }
+}
+
+/// The groups of a list without a filter come from the record, those of one with a filter from the rows.
+#[test]
+fn lists_are_grouped_by_project_language_purpose_and_kind() {
+    let mut random = Random(11);
+    let mut changes = changes(&mut random, 600);
+    changes.extend((0..40).map(|_| file(&mut random)));
+    let lists = loaded(&items_after(&changes)).lists;
+    let everything = Visibility::everything();
+    let summed = |groups: &Groups| groups.groups.iter().map(|group| group.count).sum::<u64>();
+    let files = FileQuery::default();
+    let all = lists.count(ListKind::File, &[], &everything).unwrap();
+    for by in [FileGroup::DocumentType, FileGroup::Project] {
+        let groups = lists.group_files(&files, by, &everything).unwrap();
+        assert!(groups.is_complete && summed(&groups) == all && all > 0, "{groups:?}");
+    }
+    let languages = lists.group_files(&files, FileGroup::Language, &everything).unwrap();
+    assert!(!languages.groups.is_empty() && summed(&languages) <= all, "{languages:?}");
+    let kinds = lists.group_entities(&EntityQuery::default(), EntityGroup::Kind, &everything).unwrap();
+    assert_eq!(summed(&kinds), lists.count(ListKind::Entity, &[], &everything).unwrap());
+    for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
+        let query =
+            |filter| ThreadQuery { kind, filter, order: ThreadOrder::default(), direction: Direction::default() };
+        let recorded = lists.group_threads(&query(ThreadFilter::default()), ThreadGroup::Project, &everything).unwrap();
+        // Every row was made after that.
+        let created = TimeRange { from: Some(jiff::Timestamp::UNIX_EPOCH), to: None };
+        let filter = ThreadFilter { created, ..ThreadFilter::default() };
+        let counted = lists.group_threads(&query(filter), ThreadGroup::Project, &everything).unwrap();
+        assert!(recorded.groups.len() > 1 && recorded == counted, "{recorded:?} {counted:?}");
+    }
+}
+
+#[test]
 fn a_load_that_is_dropped_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(&directory.path().join("ledger.sqlite")).unwrap();
@@ -718,11 +805,29 @@ fn people_are_ordered_by_what_they_did_and_paged_from_both_ends() {
             assert_eq!(rows, all.rows, "{order:?} {from:?}");
         }
     }
-    let named = lists.person("ALICE", &everything).unwrap().unwrap();
+    let named = lists.person("ALICE", &[], &everything).unwrap().unwrap();
     let ali = PersonQuery { text: Some("ALI".to_owned()), ..PersonQuery::default() };
     let found = lists.people(&ali, &PageRequest { first: 9, ..PageRequest::default() }, &everything).unwrap();
     assert!(found.rows.contains(&named), "{found:?}");
-    assert_eq!(lists.person("nobody-at-all", &everything).unwrap(), None);
+    assert_eq!(lists.person("nobody-at-all", &[], &everything).unwrap(), None);
+}
+
+#[test]
+fn namesakes_are_those_whom_reading_every_page_finds() {
+    let lists = loaded(&items_after(&changes(&mut Random(6), 600))).lists;
+    let everything = Visibility::everything();
+    for text in ["A B", "alice", "DAVE", "example", "b", "nobody-at-all"] {
+        let query = PersonQuery { text: Some(text.to_owned()), ..PersonQuery::default() };
+        let page = PageRequest { first: 100, ..PageRequest::default() };
+        let (named, alike): (Vec<PersonRow>, Vec<PersonRow>) = lists
+            .people(&query, &page, &everything)
+            .unwrap()
+            .rows
+            .into_iter()
+            .partition(|person| is_named(&person.names, &[text.to_owned()]));
+        assert_eq!(lists.namesakes(text, &[], 100, &everything).unwrap(), Namesakes { named, alike }, "{text}");
+    }
+    assert_eq!(lists.namesakes("b", &[], 2, &everything).unwrap().alike.len(), 2);
 }
 
 /// The rows of a short list, read at once and in pages from both ends, which must be the same.

@@ -18,7 +18,7 @@ use crate::{
 };
 use client::{AgentClient, ClientFiles, InstallScope, list_clients};
 use edit::{Change, ConflictPolicy};
-use receipt::{Edit, EditKind, Receipt, UndoOutcome, read_text};
+use receipt::{Edit, Receipt, UndoOutcome, EditKind, read_text, require_below};
 
 pub(super) use edit::ServerCommand;
 
@@ -59,6 +59,7 @@ pub(super) struct Args {
 struct Places {
     home: PathBuf,
     receipt: PathBuf,
+    scope: InstallScope,
     /// Directory of the scope.
     root: PathBuf,
 }
@@ -75,7 +76,9 @@ pub(super) fn run(session: &Session, args: &Args) -> Result<()> {
     for client in &clients {
         session.terminal.line(&client.name)?;
         for (path, what) in wanted(client, args, &places, &command) {
-            let done = write(session, args, client, &command, (&path, what), &mut receipt);
+            let done = places
+                .require(&path)
+                .and_then(|()| write(session, args, client, &command, (&path, what), &mut receipt));
             // What was written before it is noted whatever comes after it.
             if !args.dry_run {
                 receipt.write(&places.receipt)?;
@@ -109,7 +112,15 @@ impl Places {
                     .ok_or_else(|| Failure::usage("there is no repository here; go into one, or use --scope user"))?
             }
         };
-        Ok(Self { receipt: state.join("backstory").join("installed.json"), home, root })
+        Ok(Self { receipt: state.join("backstory").join("installed.json"), home, scope, root })
+    }
+
+    /// Refuses a file outside of the repository, to which a link in it may lead: others have written what is in it.
+    fn require(&self, path: &Path) -> Result<()> {
+        match self.scope {
+            InstallScope::User => Ok(()),
+            InstallScope::Project => require_below(&self.root, path),
+        }
     }
 }
 
@@ -168,10 +179,10 @@ fn wanted(client: &AgentClient, args: &Args, places: &Places, command: &ServerCo
 fn hook_command(command: &ServerCommand) -> String {
     let mut words = vec![command.program.clone(), "hook".to_owned()];
     words.extend(command.args.iter().skip(1).cloned());
-    let quote = |word: &String| match word.contains(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '$' | '\\'))
-    {
-        true => format!("'{}'", word.replace('\'', r"'\''")),
-        false => word.clone(),
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:@%+=,-".contains(c);
+    let quote = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     };
     words.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
@@ -240,6 +251,14 @@ fn uninstall(session: &Session, args: &Args, places: &Places, clients: &[AgentCl
     };
     let mut count = 0;
     let mut failed: Vec<PathBuf> = Vec::new();
+    for edit in receipt.edits().filter(|edit| files.contains(&edit.path)) {
+        if !failed.contains(&edit.path)
+            && let Err(failure) = places.require(&edit.path)
+        {
+            session.terminal.error(failure.sentence());
+            failed.push(edit.path.clone());
+        }
+    }
     loop {
         if args.dry_run {
             break;

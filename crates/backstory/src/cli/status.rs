@@ -8,7 +8,7 @@ use backstory_engine::{
     model::role::Roles,
     quarantine::{Quarantine, QuarantinedItem},
     repository::{ListRepositories, RepositoryStatus},
-    status::{Freshness, ProjectStatus, SyncStatus, SyncStatusRequest},
+    status::{Freshness, GroupFailure, ProjectStatus, SyncStatus, SyncStatusRequest},
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -53,12 +53,23 @@ pub(super) fn quarantine_lines(quarantine: &Quarantine) -> Option<(String, Vec<S
     Some((format!("{count}; what was known of them before is kept, and each sync asks for them again"), lines))
 }
 
+/// Which groups could not be asked for their projects, as sentences.
+pub(super) fn group_failures(groups: &[GroupFailure]) -> impl Iterator<Item = String> {
+    let sentence = |of: &GroupFailure| {
+        repos::failure(&format!("the group {}", plain(&of.group)), Some(of.at), Some(of.error.as_str()))
+    };
+    groups.iter().filter_map(sentence)
+}
+
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Printed {
     projects: Vec<Fresh>,
     documents: u64,
     embedded: u64,
+    /// Groups that could not be asked for their projects.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<GroupFailure>,
     quarantine: Quarantine,
     last_sync: Option<LastSync>,
     syncing: bool,
@@ -102,7 +113,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let status = client.answer(SyncStatusRequest { runs: 1 }).await?;
     let repositories = client.answer(ListRepositories {}).await?;
     let coverage = task::coverage(&client).await?;
-    let SyncStatus { runs, projects, quarantine, freshness, running, roles, .. } = status;
+    let SyncStatus { runs, projects, groups, quarantine, freshness, running, roles, .. } = status;
     let mut projects = fresh(projects, freshness, repositories);
     let known: Vec<&str> = projects.iter().map(|of| of.project.as_str()).collect();
     args.projects.iter().try_for_each(|project| session.config()?.require_project(project, &known))?;
@@ -118,6 +129,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             projects,
             documents,
             embedded,
+            groups,
             quarantine,
             last_sync,
             syncing,
@@ -138,9 +150,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     if let Some(task) = running {
         session.terminal.note(format_args!("a sync is running: {}", task::progress_line(&task)));
     }
-    let failures: Vec<String> = projects.iter().flat_map(Fresh::failures).collect();
+    let failures: Vec<String> = projects.iter().flat_map(Fresh::failures).chain(group_failures(&groups)).collect();
     failures.iter().for_each(|failure| session.terminal.warning(failure));
-    // What failed in a project is shown already.
+    // What failed in a project or group is shown already.
     if let Some(LastSync { started_at, status: RunStatus::Failed, error }) = last_sync.filter(|_| failures.is_empty()) {
         let error = escape_terminal(&error.unwrap_or_default());
         session.terminal.warning(format_args!("the last sync, {}, failed: {error}", minute(started_at)));

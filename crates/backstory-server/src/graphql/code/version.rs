@@ -1,7 +1,10 @@
 //! GraphQL types of what search reads of files: versions of files, their chunks, the facts of their syntax trees.
 
-use async_graphql::SimpleObject;
-use backstory_engine::files::{self, FileVersion as FileVersionItem};
+use async_graphql::{ID, SimpleObject};
+use backstory_engine::{
+    files::{self, FileVersion as FileVersionItem},
+    model::id::NodeId,
+};
 
 use super::{
     super::{
@@ -15,31 +18,31 @@ use super::{
 /// A file at a revision.
 #[derive(SimpleObject)]
 pub(crate) struct FileVersion {
-    /// The file.
+    /// File that this is a version of.
     file: File,
-    /// The commit at which it is like this.
+    /// Commit at which the file is like this.
     commit: Commit,
-    /// Object name of its content.
+    /// Object name of the content.
     blob: String,
-    /// SHA-256 of its text without secrets; null if it is no text.
+    /// SHA-256 of the text without secrets, in hex; null if the content is no text.
     content_hash: Option<String>,
-    /// Bytes of its content.
+    /// How many bytes the content has.
     bytes: BigInt,
-    /// How many lines it has; null if it is no text.
+    /// How many lines the content has; null if it is no text.
     line_count: Option<u32>,
-    /// How many tokens it has, in the vocabulary `o200k_base`; null if it is no text.
+    /// How many tokens the content has, in the vocabulary `o200k_base`; null if it is no text.
     token_count: Option<usize>,
-    /// Its programming language; null for what is no code.
+    /// Programming language of the content; null for what is no code.
     language: Option<String>,
-    /// Its MIME type.
+    /// MIME type of the content.
     mime_type: String,
-    /// What it is for.
+    /// What the file is for.
     document_type: DocumentType,
-    /// Name and version of the grammar that reads it; null for what is no code.
+    /// Name and version of the grammar that reads the content; null for what is no code.
     grammar: Option<String>,
-    /// The commit that changed it last; null unless the revision is the head of the default branch.
+    /// Commit that changed the file last; null unless the revision is the head of the default branch.
     last_commit: Option<Commit>,
-    /// When that was; null unless the revision is the head of the default branch.
+    /// When the file was last changed; null unless the revision is the head of the default branch.
     changed_at: Option<DateTime>,
 }
 
@@ -68,33 +71,33 @@ impl From<FileVersionItem> for FileVersion {
 /// A chunk of a file: what search reads at once, and packs and hits name by its id.
 #[derive(SimpleObject)]
 pub(crate) struct FileChunk {
-    /// Its id, which follows from where it stands and what it says.
-    chunk_id: String,
-    /// The file, or the code entity of it, that it is a piece of; null for a section.
+    /// Id of the chunk, which follows from its place and its text.
+    chunk_id: ID,
+    /// File, or code entity of it, that the chunk is a piece of; null for a section.
     node: Option<Node>,
-    /// What that is.
+    /// Kind of what the chunk is a piece of.
     kind: DocumentKind,
     /// Name of the code entity, heading of the section, or path.
     title: String,
-    /// Its number among the pieces of what it is of, from 0.
+    /// Number of the chunk among the pieces of the file, entity or section, from 0.
     index: u32,
-    /// Its lines of the file.
+    /// Lines of the chunk in the file.
     lines: LineRange,
-    /// How many tokens it has, in the vocabulary `o200k_base`.
+    /// How many tokens the chunk has, in the vocabulary `o200k_base`.
     token_count: usize,
-    /// SHA-256 of what it says.
+    /// SHA-256 of the text, in hex.
     text_hash: String,
-    /// The model that embedded what it is of, with its version; null if none has.
+    /// Name and version of the model that embedded the chunk; null if none has.
     embedding_model: Option<String>,
-    /// What it says.
+    /// Text of the chunk.
     text: String,
 }
 
 impl From<files::FileChunk> for FileChunk {
     fn from(chunk: files::FileChunk) -> Self {
         Self {
-            node: node_of(chunk.document.parse().ok(), chunk.kind.into()),
-            chunk_id: chunk.chunk_id,
+            node: document_node(chunk.document.parse().ok(), chunk.kind.into()),
+            chunk_id: chunk.chunk_id.into(),
             kind: chunk.kind.into(),
             title: chunk.title,
             index: chunk.index,
@@ -110,15 +113,15 @@ impl From<files::FileChunk> for FileChunk {
 /// A node of a file's syntax tree.
 #[derive(SimpleObject)]
 pub(crate) struct SyntaxFact {
-    /// Its type in the grammar, `function_definition`.
+    /// Type of the syntax node in the grammar, `function_definition`.
     node_type: String,
-    /// What it says, at most 2,000 bytes.
+    /// Text of the syntax node, at most 2,000 bytes.
     text: String,
-    /// Whether that is not all.
+    /// Whether the text is longer than what is shown.
     shortened: bool,
-    /// Its lines.
+    /// Lines of the syntax node in the file.
     lines: LineRange,
-    /// The field of its parent that holds it, `name`.
+    /// Field of the parent that holds the syntax node, `name`; null if none does.
     field: Option<String>,
 }
 
@@ -127,4 +130,9 @@ impl From<files::Fact> for SyntaxFact {
         let files::Fact { node_type, text, shortened, lines, field } = fact;
         Self { node_type, text, shortened, lines: lines.into(), field }
     }
+}
+
+/// The node of a document; sections are none.
+pub(crate) fn document_node(id: Option<NodeId>, kind: DocumentKind) -> Option<Node> {
+    id.filter(|_| kind != DocumentKind::Section).map(Node::from)
 }

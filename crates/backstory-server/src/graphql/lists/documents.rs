@@ -1,17 +1,17 @@
 //! The documents that search has of a project, as a list.
 
 use async_graphql::{
-    Context, Object, Result, SimpleObject,
+    Context, ID, Object, Result, SimpleObject,
     connection::{Connection, Edge},
 };
 use backstory_engine::{
-    model::{filter::Filter, id::NodeId},
+    model::filter::Filter,
     search::{DocumentSummary, ListDocuments},
 };
 
 use super::{
     super::{
-        code::LineRange,
+        code::{LineRange, document_node},
         loaders,
         names::{DocumentKind, DocumentType},
         node::Node,
@@ -38,22 +38,26 @@ impl ProjectDocuments {
 
 #[Object]
 impl ProjectDocuments {
-    /// What search has of it: issues, merge requests, discussions, commits, files, code entities and sections, by reference.
+    /// Documents that search has of the project: issues, merge requests, discussions, commits, files, code entities and
+    /// sections, by reference.
     async fn documents(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Only those of these kinds.")] kinds: Option<Vec<DocumentKind>>,
-        #[graphql(desc = "Only those of files whose paths start with this, and commits that change such files.")]
-        paths: Option<Vec<String>>,
-        #[graphql(desc = "Only those for these purposes.")] types: Option<Vec<DocumentType>>,
+        #[graphql(desc = "Kinds of documents. All if absent or empty.")] kinds: Option<Vec<DocumentKind>>,
+        #[graphql(
+            desc = "Beginnings of paths: of files whose paths have one of them, and commits that change such files. All if \
+                    absent or empty."
+        )]
+        path_prefixes: Option<Vec<String>>,
+        #[graphql(desc = "Purposes of documents. All if absent or empty.")] document_types: Option<Vec<DocumentType>>,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
     ) -> Result<IndexedDocumentConnection> {
         let filter = Filter {
             project: Some(self.project.clone()),
             kinds: kinds.into_iter().flatten().map(Into::into).collect(),
-            paths: paths.unwrap_or_default(),
-            document_types: types.into_iter().flatten().map(Into::into).collect(),
+            paths: path_prefixes.unwrap_or_default(),
+            document_types: document_types.into_iter().flatten().map(Into::into).collect(),
             ..Filter::default()
         };
         let is_further = after.is_some();
@@ -69,45 +73,45 @@ impl ProjectDocuments {
 /// A document that search has.
 #[derive(SimpleObject)]
 pub(crate) struct IndexedDocument {
-    /// Its reference.
-    id: String,
-    /// The node that it tells of; null for a section of a document.
+    /// Id of the document: that of its node, or of a section of a file.
+    id: ID,
+    /// Node that the document tells of; null for a section of a file.
     node: Option<Node>,
-    /// What it is.
+    /// Kind of the document.
     kind: DocumentKind,
-    /// What it is for.
+    /// What the document is for.
     document_type: DocumentType,
-    /// The project it belongs to.
+    /// Project that the document belongs to.
     project: Project,
-    /// Its title.
+    /// Title of the document.
     title: String,
-    /// Its address for people; null if there is none.
+    /// Page of the document; null if there is none.
     url: Option<String>,
-    /// Path of its file, of what is in one.
+    /// Path of the file; null for what is in none.
     path: Option<String>,
-    /// Its lines of the file, of what is in one.
+    /// Lines of the file; null for what is in none.
     lines: Option<LineRange>,
-    /// When it was opened or begun.
+    /// When the document was opened or begun.
     created_at: DateTime,
-    /// When it last changed: which revision of it this is.
+    /// When the document last changed, which tells its revision.
     updated_at: DateTime,
-    /// Bytes of its text.
+    /// How many bytes the text has.
     bytes: BigInt,
-    /// How many tokens its text has, in the vocabulary `o200k_base`.
+    /// How many tokens the text has, in the vocabulary `o200k_base`.
     token_count: usize,
-    /// SHA-256 of its text.
+    /// SHA-256 of the text, in hex.
     content_hash: String,
-    /// The model that embedded it, with its version; null if none has.
+    /// Name and version of the model that embedded the document; null if none has.
     embedding_model: Option<String>,
-    /// Whether only some may see it.
+    /// Whether only some may see the document.
     confidential: bool,
 }
 
 impl From<DocumentSummary> for IndexedDocument {
     fn from(document: DocumentSummary) -> Self {
         Self {
-            node: node_of(Some(document.id.clone()), document.kind.into()),
-            id: document.id.to_string(),
+            node: document_node(Some(document.id.clone()), document.kind.into()),
+            id: document.id.to_string().into(),
             kind: document.kind.into(),
             document_type: document.document_type.into(),
             project: Project::new(document.project),
@@ -124,9 +128,4 @@ impl From<DocumentSummary> for IndexedDocument {
             confidential: document.confidential,
         }
     }
-}
-
-/// The node of a document; sections are none.
-fn node_of(id: Option<NodeId>, kind: DocumentKind) -> Option<Node> {
-    id.filter(|_| kind != DocumentKind::Section).map(Node::from)
 }

@@ -5,7 +5,7 @@ use backstory_engine::{
     model::{id::NodeId, time::utc_date},
 };
 
-use super::{Entry, Page, title};
+use super::{Entry, Page, name, title};
 
 /// Adds changes to a page, and what is related.
 pub(in crate::mcp) fn print_changes(page: &mut Page, changes: &Changes) {
@@ -32,11 +32,11 @@ fn print_change(change: &RecentChange) -> Entry {
         utc_date(commit.date),
         commit.sha.short(),
         title(&commit.title),
-        commit.author,
+        name(&commit.author),
     ))
 }
 
 fn name_in_project(id: &NodeId) -> String {
     let id = id.to_string();
-    id.split_once(':').map_or(id.as_str(), |(_, name)| name).to_owned()
+    name(id.split_once(':').map_or(id.as_str(), |(_, rest)| rest))
 }

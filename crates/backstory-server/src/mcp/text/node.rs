@@ -8,7 +8,7 @@ use backstory_engine::{
     },
 };
 
-use super::{Entry, Page, mention, title};
+use super::{Entry, Page, mention, name, title};
 
 /// Digits of a hash that are shown.
 const SHORT_HASH: usize = 12;
@@ -37,13 +37,13 @@ fn print_thread(page: &mut Page, thread: &ThreadDetails) {
             facts.push(format!("merged {} by {}", utc_date(at), mention(request.merged_by.as_deref())));
         }
         if !request.approved_by.is_empty() {
-            facts.push(format!("approved by {}", request.approved_by.join(", ")));
+            facts.push(format!("approved by {}", name(&request.approved_by.join(", "))));
         }
     } else if let Some(at) = thread.closed_at {
         facts.push(format!("closed {}", utc_date(at)));
     }
     if !summary.labels.is_empty() {
-        facts.push(format!("labels {}", summary.labels.join(", ")));
+        facts.push(format!("labels {}", name(&summary.labels.join(", "))));
     }
     let hash = short_hash(&thread.description);
     let mut head = format!(
@@ -51,10 +51,18 @@ fn print_thread(page: &mut Page, thread: &ThreadDetails) {
         summary.id,
         title(&summary.title),
         facts.join(" · "),
-        summary.url
+        name(&summary.url)
     );
-    let outgoing = thread.edges.out.iter().map(|edge| format!("{} {}", spoken(edge), edge.id) + &certainty(edge));
-    let incoming = thread.edges.into.iter().map(|edge| format!("{} {} it", edge.id, spoken(edge)) + &certainty(edge));
+    let outgoing = thread
+        .edges
+        .out
+        .iter()
+        .map(|edge| format!("{} {}", spoken(edge), name(&edge.id.to_string())) + &certainty(edge));
+    let incoming = thread
+        .edges
+        .into
+        .iter()
+        .map(|edge| format!("{} {} it", name(&edge.id.to_string()), spoken(edge)) + &certainty(edge));
     let mut edges: Vec<String> = Vec::new();
     for edge in outgoing.chain(incoming) {
         if edges.len() < MAX_EDGES && !edges.contains(&edge) {
@@ -101,7 +109,7 @@ fn print_notes(page: &mut Page, discussion: &DiscussionDetails) {
         if place == 0 && discussion.confidential {
             head.push_str(" · confidential");
         }
-        head.push_str(&format!(" · {}", note.url));
+        head.push_str(&format!(" · {}", name(&note.url)));
         page.push(Entry::quoting(head, &author(note), &note.body));
     }
 }
@@ -114,26 +122,26 @@ fn print_position(position: &DiffPosition) -> String {
     let new = position.new_line_start.zip(position.new_line_end);
     let old = position.old_line_start.zip(position.old_line_end);
     match (new, old) {
-        (Some((first, last)), _) => format!("{}:{first}-{last}", position.new_path),
-        (None, Some((first, last))) => format!("{}:{first}-{last} (before)", position.old_path),
-        (None, None) => position.new_path.clone(),
+        (Some((first, last)), _) => format!("{}:{first}-{last}", name(&position.new_path)),
+        (None, Some((first, last))) => format!("{}:{first}-{last} (before)", name(&position.old_path)),
+        (None, None) => name(&position.new_path),
     }
 }
 
 fn print_commit(page: &mut Page, commit: &CommitDetails) {
     let kind = commit.change_type.map(|kind| format!(" · {}", kind.as_str())).unwrap_or_default();
-    let url = commit.url.as_ref().map(|url| format!("\n  {url}")).unwrap_or_default();
+    let url = commit.url.as_ref().map(|url| format!("\n  {}", name(url))).unwrap_or_default();
     let head = format!(
         "Commit {} · {} · {} · {} files +{} -{}{kind} · sha256 {}{url}",
         commit.id,
-        commit.author_name,
+        name(&commit.author_name),
         utc_date(commit.authored_at),
         commit.file_count,
         commit.insertions,
         commit.deletions,
         short_hash(&commit.message),
     );
-    let who = format!("{}, {}", commit.author_name, utc_date(commit.authored_at));
+    let who = format!("{}, {}", name(&commit.author_name), utc_date(commit.authored_at));
     page.push(Entry::quoting(head, &who, &commit.message));
 }
 

@@ -9,7 +9,12 @@ use backstory_engine::{
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Report, connection, repos};
-use crate::{cli::status::quarantine_lines, client::Client, config::Config, output::pluralize};
+use crate::{
+    cli::status::{group_failures, quarantine_lines},
+    client::Client,
+    config::Config,
+    output::pluralize,
+};
 
 /// How many times as long as its schedule says a project may not have been read.
 const LATE: i32 = 3;
@@ -24,7 +29,7 @@ fn known(of: &Freshness, list: ThreadList) -> u64 {
 }
 
 pub(super) async fn check(client: &Client, config: &Config, report: &mut Report) {
-    let SyncStatus { freshness, quarantine, .. } = match client.answer(SyncStatusRequest { runs: 0 }).await {
+    let SyncStatus { freshness, groups, quarantine, .. } = match client.answer(SyncStatusRequest { runs: 0 }).await {
         Ok(status) => status,
         Err(failure) => return report.fail("freshness", failure),
     };
@@ -32,6 +37,7 @@ pub(super) async fn check(client: &Client, config: &Config, report: &mut Report)
         report.warn("quarantine", count);
         lines.iter().for_each(|line| report.warn("quarantine", line));
     }
+    group_failures(&groups).for_each(|failure| report.warn("groups", failure));
     let every = config.settings.schedule.sync.filter(|_| client.uses_server());
     for of in freshness {
         let forge = config.settings.forges.iter().find(|forge| forge.projects.contains(&of.project));

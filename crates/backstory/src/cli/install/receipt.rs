@@ -5,7 +5,7 @@ use std::{
     fs,
     io::{self, Write as _},
     os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use backstory_engine::{error::ErrorKind, model::digest::sha256_hex};
@@ -244,6 +244,27 @@ fn follow_links(path: &Path) -> PathBuf {
         target = target.with_file_name("").join(next);
     }
     target
+}
+
+/// Refuses a file that a path leads to outside of a directory, through links in it.
+///
+/// # Errors
+/// It is outside, or its place cannot be found.
+pub(super) fn require_below(root: &Path, path: &Path) -> Result<()> {
+    let target = follow_links(path);
+    let is_below = || -> Option<bool> {
+        let parent = target.ancestors().skip(1).find(|directory| directory.exists())?;
+        // What is not there yet is created, and must not lead up again.
+        let mut missing = target.strip_prefix(parent).ok()?.components();
+        let leads_down = missing.all(|part| matches!(part, Component::Normal(_)));
+        Some(leads_down && parent.canonicalize().ok()?.starts_with(root.canonicalize().ok()?))
+    };
+    if is_below() == Some(true) {
+        return Ok(());
+    }
+    let message = format!("{} leads out of {}", path.display(), root.display());
+    let hint = "put a file in place of the link, or use --scope user".to_owned();
+    Err(Failure { hint: Some(hint), ..Failure::configuration(message) })
 }
 
 /// Replaces a file in one step, with the permissions and the owner that it has. A link is followed: what it leads to is
