@@ -356,6 +356,7 @@ impl Requests {
             text: "/// Loads.\npub fn load_session() -> u32 {\n    step_3(parse_order())\n}\n".to_owned(),
             committed: None,
             commits: vec![],
+            earlier_paths: vec![],
         });
     }
 

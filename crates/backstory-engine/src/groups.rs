@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use backstory_sources::forge::{self, Client, GroupProject};
-use backstory_store::ledger::{ForgeAddress, LedgerError, ErasureTarget};
+use backstory_store::ledger::{ErasureTarget, ForgeAddress, LedgerError};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 

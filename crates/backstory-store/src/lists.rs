@@ -84,8 +84,8 @@ pub use digest::TableDigest;
 pub use discussions::{DiscussionOrder, DiscussionQuery, DiscussionRow};
 pub use entry::{Key, ListKind};
 pub use groups::{
-    Activity, CommitGroup, DiscussionGroup, EntityGroup, FileGroup, GroupCount, Groups, MAX_GROUPED, MAX_GROUPS, Period,
-    ThreadGroup,
+    Activity, CommitGroup, DiscussionGroup, EntityGroup, FileGroup, GroupCount, Groups, MAX_GROUPED, MAX_GROUPS,
+    Period, ThreadGroup,
 };
 pub use load::Load;
 pub(crate) use load::remove_leftover;

@@ -313,7 +313,8 @@ impl Shown {
             let message = "a session changes something for pages of this server only; programs show a token";
             return Err(Refusal::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
         }
-        let local = check_local(request).and_then(|()| if is_page { check_page_site(request) } else { check_site(request) });
+        let local =
+            check_local(request).and_then(|()| if is_page { check_page_site(request) } else { check_site(request) });
         Ok(Self { token, address: client(app, request), local, may_defer, session })
     }
 }

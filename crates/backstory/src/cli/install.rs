@@ -18,7 +18,7 @@ use crate::{
 };
 use client::{AgentClient, ClientFiles, InstallScope, list_clients};
 use edit::{Change, ConflictPolicy};
-use receipt::{Edit, Receipt, UndoOutcome, EditKind, read_text, require_below};
+use receipt::{Edit, EditKind, Receipt, UndoOutcome, read_text, require_below};
 
 pub(super) use edit::ServerCommand;
 
