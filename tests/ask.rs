@@ -156,6 +156,19 @@ fn code_commits_and_documents_are_quoted_with_their_lines() {
     assert_eq!(verified(&sandbox, &answer).0, 0);
 }
 
+#[test]
+fn quoted_lines_are_dated_by_who_wrote_them_and_not_by_their_file() {
+    let mut shop = shop();
+    let cart = fs::read_to_string(shop.path().join("src/cart.py")).unwrap();
+    shop.write("src/cart.py", format!("{cart}\n\ndef items(key):\n    return []\n"));
+    shop.at(1_893_456_000).commit_all("List the items");
+    let sandbox = Sandbox::indexed(&shop);
+    let answer = ask(&sandbox, "Why must rounding not happen in the total of the cart?");
+    let first = &answer["citations"][0];
+    assert_eq!((&first["path"], &first["lines"]), (&json!("src/cart.py"), &json!([5, 5])), "{answer:#}");
+    assert!(first["at"].as_str().unwrap().starts_with("2024-01-01"), "{first:#}");
+}
+
 /// A server in Go whose comments say why, and commits whose titles sound like it.
 fn go_server() -> Fixture {
     let mut server = Fixture::new();

@@ -82,6 +82,7 @@ async fn map(indexed: &Indexed, origin: &Fixture, line: u32) -> MappedLines {
         text: file.text,
         committed: file.committed,
         commits: file.commits,
+        earlier_paths: file.earlier_paths,
     };
     indexed.engine.answer(request).await.unwrap()
 }
@@ -180,8 +181,71 @@ async fn texts_that_are_too_long_are_refused() {
     let long = "x\n".repeat(MAX_CHECKOUT_TEXT);
     for (text, committed) in [(long.clone(), None), ("x\n".to_owned(), Some(long))] {
         let path = FILE.to_owned();
-        let request = MapLinesRequest { project: None, path, lines: (1, 1), text, committed, commits: Vec::new() };
+        let request = MapLinesRequest {
+            project: None,
+            path,
+            lines: (1, 1),
+            text,
+            committed,
+            commits: Vec::new(),
+            earlier_paths: vec![],
+        };
         let refused = indexed.engine.answer(request).await.unwrap_err();
         assert!(refused.to_string().contains("no lines of a file that can be compared"), "{refused}");
     }
+}
+
+#[test]
+fn a_clone_that_is_not_indexed_gets_no_answer_about_another_repository() {
+    let mut shop = Fixture::new();
+    shop.write(FILE, "fn load() {}\n");
+    shop.commit_all("Keep sessions");
+    let sandbox = Sandbox::indexed(&shop);
+    let mut other = Fixture::new();
+    other.write(FILE, "fn unrelated() {}\n");
+    other.commit_all("Begin something else");
+    let run = |args: &[&str], directory: &std::path::Path| {
+        sandbox.output(&sandbox.command(args).current_dir(directory).output().unwrap())
+    };
+    let line = format!("{FILE}:1");
+    for args in [["why", &line], ["history", FILE], ["context", &line], ["file", FILE]] {
+        let refused = run(&args, other.path());
+        let said = refused.error(1);
+        assert!(said.contains("this clone is not indexed") && said.contains("backstory add ."), "{args:?}: {said}");
+    }
+    let project = run(&["repos", "--json"], shop.path()).ok().json()[0]["project"].as_str().unwrap().to_owned();
+    let named = run(&["why", &line, "--project", &project], other.path()).ok();
+    assert!(named.stdout.contains("Keep sessions"), "{named:?}");
+    // A clone of it is known by its commits, whatever it is called.
+    let copy = sandbox.path().join("copy");
+    shop.git(["clone", "--quiet", ".", copy.to_str().unwrap()]);
+    assert!(run(&["why", &line], &copy).ok().stdout.contains("Keep sessions"));
+    run(&["add", other.path().to_str().unwrap(), "--name", "acme/other"], sandbox.path()).ok();
+    assert!(run(&["why", &line], &copy).ok().stdout.contains("Keep sessions"));
+    let ambiguous = run(&["why", &line], sandbox.path());
+    assert!(ambiguous.stderr.contains("--project") && ambiguous.stderr.contains("backstory add ."), "{ambiguous:?}");
+}
+
+#[test]
+fn lines_of_a_file_that_was_renamed_in_the_checkout_are_found() {
+    let mut shop = Fixture::new();
+    let text: String = (0..20).map(|at| format!("let value_{at} = compute({at});\n")).collect();
+    shop.write(FILE, &text);
+    shop.commit_all("Compute values");
+    let sandbox = Sandbox::indexed(&shop);
+    let here = shop.path().to_owned();
+    let why = |what: &str| sandbox.output(&sandbox.command(&["why", what]).current_dir(&here).output().unwrap());
+    let renamed = |what: &str| {
+        let found = why(what).ok();
+        assert!(found.stdout.contains("Compute values") && found.stdout.contains("value_4"), "{found:?}");
+        assert!(found.stderr.contains(&format!("is {FILE} at")), "{found:?}");
+    };
+    shop.git(["mv", FILE, "src/values.rs"]);
+    renamed("src/values.rs:5");
+    shop.write("src/values.rs", format!("// A note.\n{text}"));
+    renamed("src/values.rs:6");
+    shop.commit_all("Call them values");
+    renamed("src/values.rs:6");
+    shop.git(["mv", "src/values.rs", "src/numbers.rs"]);
+    renamed("src/numbers.rs:6");
 }

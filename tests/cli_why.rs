@@ -177,6 +177,62 @@ fn a_file_that_was_removed_is_said_to_be_with_the_commit() {
 }
 
 #[test]
+fn a_file_that_was_moved_is_said_to_be_with_its_path() {
+    let (mut shop, sandbox) = indexed();
+    shop.git(["mv", "src/cart.py", "src/basket.py"]);
+    shop.commit_all("Call it a basket");
+    sandbox.run(&["sync"]).ok();
+    let (sha, head) = (&shop.sha("main").to_string()[..8], &shop.sha("main").to_string()[..12]);
+    assert_eq!(
+        error(&sandbox.run(&["why", "src/cart.py:3"]), 1),
+        format!(
+            "there is no file src/cart.py in acme/shop at {head}; {sha} (Call it a basket, 2024-01-01) moved it to \
+             src/basket.py; ask about src/basket.py"
+        )
+    );
+    let history = sandbox.run(&["history", "src/cart.py"]).ok();
+    assert!(
+        history.stderr.contains("src/cart.py was moved to src/basket.py; 'backstory history src/basket.py'"),
+        "{history:?}"
+    );
+    assert_eq!(sandbox.run(&["history", "src/basket.py"]).ok().stderr, "");
+}
+
+#[test]
+fn history_of_a_symbol_counts_no_lines_of_its_file() {
+    let (_shop, sandbox) = indexed();
+    let symbol = told(&sandbox.run(&["history", "src/cart.py#total"]).ok());
+    let heading: Vec<&str> = symbol.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(heading, ["DATE", "COMMIT", "WHAT", "REQUEST", "AUTHOR", "TITLE", "AS"]);
+}
+
+#[test]
+fn lines_and_revisions_that_are_written_otherwise_are_understood_or_told_how() {
+    let (shop, sandbox) = indexed();
+    for (what, said) in [
+        ("src/cart.py:3-2", "the range 3-2 ends before it begins; write 2-3"),
+        ("src/cart.py:0", "there is no line 0; lines count from 1"),
+    ] {
+        assert_eq!(error(&sandbox.run(&["why", what]), 2), said);
+        let there = sandbox.command(&["why", what]).current_dir(shop.path()).output().unwrap();
+        assert_eq!(error(&sandbox.output(&there), 2), said);
+    }
+    for (what, hint) in [("src/cart.py:1,2", "src/cart.py:1-2"), ("src/cart.py:total", "src/cart.py#total")] {
+        let said = error(&sandbox.run(&["why", what]), 2);
+        assert_eq!(said, format!("'{what}' names no lines and no symbol of a file; write {hint}"));
+    }
+    let parent = shop.sha("main~1").to_string();
+    for what in ["HEAD~1", "main^"] {
+        let answer = sandbox.run(&["why", what, "--json"]).ok().json();
+        assert_eq!(answer["chain"][0]["node"]["id"], format!("acme/shop@{parent}"), "{what}");
+    }
+    let tagged = sandbox.run(&["why", "v1", "--json"]).ok().json();
+    assert_eq!(tagged["chain"][0]["node"]["id"], format!("acme/shop@{}", shop.sha("v1^{commit}")));
+    let at = sandbox.run(&["why", "src/cart.py:1", "--rev", "main^", "--json"]).ok().json();
+    assert_eq!(at["rev"], parent);
+}
+
+#[test]
 fn history_follows_names() {
     let (_shop, sandbox) = indexed();
     expect![[r#"

@@ -59,6 +59,24 @@ async fn a_line_says_in_which_release_it_first_shipped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_tag_that_was_put_on_an_old_commit_later_is_no_first_release() {
+    let repository = repository();
+    // The maintenance branch is tagged years after the release that came from it.
+    let mut tag = repository.command();
+    tag.env("GIT_COMMITTER_DATE", "2029-10-24T12:00:00Z").args([
+        "tag",
+        "-a",
+        "-m",
+        "Maintained",
+        "0-maintenance",
+        "v1.0",
+    ]);
+    assert!(tag.status().unwrap().success());
+    let indexed = Indexed::cold(repository.path(), Branches::Default).await;
+    assert_eq!(first_shipped(&indexed, "src/cart.rs", 1).await.as_deref(), Some("v1.0"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn commits_and_people_between_two_releases_are_told() {
     let repository = repository();
     let indexed = Indexed::cold(repository.path(), Branches::Default).await;

@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use crate::{
+    citations::date_by_lines,
     decision_status::decision_status,
     error::{Error, Result},
     read::existing_nodes,
@@ -129,7 +130,8 @@ pub(crate) async fn ask_streaming(
             Err(error) => warnings.push(format!("the language model was not used: {error}")),
         }
     }
-    let answer = quote_answer(&found);
+    let mut answer = quote_answer(&found);
+    answer.citations = date_citations(resources, answer.citations).await?;
     if !answer.answered {
         found.verdict.missing.push("nothing in them says enough to be quoted".to_owned());
         return Ok(build_refusal(&found));
@@ -139,6 +141,16 @@ pub(crate) async fn ask_streaming(
         send_statement(telling.as_ref(), statement, cited.cloned().collect()).await;
     }
     finish_answer(resources, &found, answer, warnings).await
+}
+
+/// Gives citations of files the dates of their lines.
+async fn date_citations(resources: &Resources, mut citations: Vec<Citation>) -> Result<Vec<Citation>> {
+    resources
+        .blocking(move |resources| {
+            date_by_lines(resources, &mut citations)?;
+            Ok(citations)
+        })
+        .await
 }
 
 /// What a question lacks to be answered from what is stored, a sentence each; `None` if it can be answered.

@@ -27,7 +27,7 @@ use crate::{
     read::not_found,
     records::{commit_record, parse_item},
     resources::{Resources, blocking},
-    trace::target::{lineage_at, resolve_place},
+    trace::target::{lineage_at, resolve_place, taken_over},
     use_case::{UseCase, Weight},
 };
 
@@ -82,6 +82,9 @@ pub struct History {
     pub discussed: Vec<DiscussedMergeRequest>,
     /// Whether there are more.
     pub has_more: bool,
+    /// What it is called since a commit took its name away, if it is still there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<NodeId>,
 }
 
 /// A change of a file or code entity.
@@ -232,6 +235,7 @@ pub(crate) async fn code_history(resources: &Resources, request: HistoryRequest)
         }
     };
     let found = changes_across_renames(resources, &id).await?;
+    let moved_to = find_move(resources, &id).await?;
     let has_more = found.len() > skip.saturating_add(limit);
     let project = id.project().unwrap_or_default().to_owned();
     let names: BTreeSet<NodeId> = found.iter().map(|change| change.name.clone()).chain([id.clone()]).collect();
@@ -247,7 +251,7 @@ pub(crate) async fn code_history(resources: &Resources, request: HistoryRequest)
             for found in found.into_iter().skip(skip).take(limit) {
                 changes.extend(to_change(resources, &project, found)?);
             }
-            Ok(History { changes, discussed, has_more })
+            Ok(History { changes, discussed, has_more, moved_to })
         })
         .await
 }
@@ -304,6 +308,21 @@ pub(crate) async fn changes_across_renames(resources: &Resources, id: &NodeId) -
     found.retain(|found| found.kind != EntityChangeKind::Removed || !kept.contains(&found.sha));
     found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| (&a.sha, &a.name).cmp(&(&b.sha, &b.name))));
     Ok(found)
+}
+
+/// What a node that is gone is called since, if it is still there.
+async fn find_move(resources: &Resources, id: &NodeId) -> Result<Option<NodeId>> {
+    let mut at = id.clone();
+    for _ in 0..MAX_NAMES {
+        let newest = changes_of(resources, &at).await?.into_iter().next();
+        let Some(removed) = newest.filter(|newest| newest.kind == EntityChangeKind::Removed) else {
+            return Ok(Some(at).filter(|at| at != id));
+        };
+        let next = resources.blocking(move |resources| taken_over(resources, &at, &removed.sha)).await?;
+        let Some(next) = next else { return Ok(None) };
+        at = next;
+    }
+    Ok(None)
 }
 
 /// What a node was called before.

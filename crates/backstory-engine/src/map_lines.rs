@@ -13,12 +13,14 @@ use crate::{
     clones::MAX_TEXT,
     error::{Error, Result},
     resources::Resources,
-    trace::{Revision, target::resolve_place},
+    trace::{Revision, check_range, target::resolve_place},
     use_case::{UseCase, Weight},
 };
 
 /// Most commits of a checkout that are looked at.
 pub const MAX_COMMITS: usize = 1000;
+/// Most paths that a file had before.
+pub const MAX_EARLIER_PATHS: usize = 50;
 /// Largest text of a file, in bytes.
 pub const MAX_CHECKOUT_TEXT: usize = 4 << 20;
 
@@ -38,6 +40,9 @@ pub struct MapLinesRequest {
     pub committed: Option<String>,
     /// The checked out commit and those below it, the newest first, at most [`MAX_COMMITS`].
     pub commits: Vec<Sha>,
+    /// The paths that the file had before it was renamed there, the newest first, at most [`MAX_EARLIER_PATHS`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_paths: Vec<String>,
 }
 
 /// Where the lines are.
@@ -46,6 +51,9 @@ pub struct MapLinesRequest {
 pub struct MappedLines {
     /// The same lines at `rev`; `None` if all of them are new.
     pub lines: Option<(u32, u32)>,
+    /// The path at which they are these, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// The commit at which they are these; `None` for the indexed head.
     pub rev: Option<String>,
     /// Those of the lines that are new, as first and last line.
@@ -73,11 +81,12 @@ struct Followed {
 
 fn map_lines(resources: &Resources, request: &MapLinesRequest) -> Result<MappedLines> {
     let (first, last) = request.lines;
+    check_range(first, last)?;
     let is_too_long = |text: &String| text.len() > MAX_CHECKOUT_TEXT;
     let has_long_text = is_too_long(&request.text) || request.committed.as_ref().is_some_and(is_too_long);
-    if first == 0 || last < first || has_long_text || request.commits.len() > MAX_COMMITS {
+    if has_long_text || request.commits.len() > MAX_COMMITS || request.earlier_paths.len() > MAX_EARLIER_PATHS {
         return Err(Error::invalid("these are no lines of a file that can be compared")
-            .with_hint(format!("lines count from 1; a file may have {} MiB", MAX_CHECKOUT_TEXT >> 20)));
+            .with_hint(format!("a file may have {} MiB", MAX_CHECKOUT_TEXT >> 20)));
     }
     let place = resolve_place(resources, request.project.as_deref(), None)?;
     let head = file_at(&place, place.commit, &request.path)?;
@@ -88,7 +97,7 @@ fn map_lines(resources: &Resources, request: &MapLinesRequest) -> Result<MappedL
         let note = "this checkout shares no commit with the index; the lines are taken as those of the index";
         return Ok(MappedLines { lines: Some(request.lines), notes: vec![note.to_owned()], ..MappedLines::default() });
     };
-    let Some(old) = file_at(&place, base, &request.path)? else {
+    let Some((path, old)) = find_file(&place, base, request)? else {
         let mut mapped = unmapped(request);
         let base = base.short();
         mapped.notes.push(format!("{} is not at {base}, the newest commit that the index knows of", request.path));
@@ -96,6 +105,12 @@ fn map_lines(resources: &Resources, request: &MapLinesRequest) -> Result<MappedL
     };
     let followed = follow(&old, request)?;
     let mut mapped = MappedLines { new_lines: runs(&followed.new), ..MappedLines::default() };
+    // At the indexed head, a file that was renamed since may still have its old path.
+    let head = if path == request.path { head } else { head.or(file_at(&place, place.commit, path)?) };
+    if path != request.path {
+        mapped.path = Some(path.to_owned());
+        mapped.notes.push(format!("{} of this checkout is {path} at {}", request.path, base.short()));
+    }
     mapped.notes.extend(describe_distance(&place, base, ahead));
     describe_new(request, &followed, &mut mapped)?;
     let at_base = span(followed.pairs.iter().map(|(_, old)| *old));
@@ -145,6 +160,16 @@ fn file_at(place: &Revision, commit: Sha, path: &str) -> Result<Option<Vec<u8>>>
         Err(ObjectError::NoSuchPath { .. } | ObjectError::OtherKind { .. } | ObjectError::TooLarge { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The file of a request at a commit, under the newest of its paths that the commit has.
+fn find_file<'a>(place: &Revision, commit: Sha, request: &'a MapLinesRequest) -> Result<Option<(&'a str, Vec<u8>)>> {
+    for path in std::iter::once(&request.path).chain(&request.earlier_paths) {
+        if let Some(text) = file_at(place, commit, path)? {
+            return Ok(Some((path, text)));
+        }
+    }
+    Ok(None)
 }
 
 /// The lines of a request in an older version: first past what is not committed, then past commits, as blame goes.

@@ -41,7 +41,7 @@ use lines::{trace_lines, trace_symbol};
 use node::trace_node;
 use target::resolve_place;
 
-pub(crate) use lines::signature_and_subject;
+pub(crate) use lines::{check_range, signature_and_subject};
 pub(crate) use target::Revision;
 pub use target::Target;
 

@@ -110,7 +110,7 @@ pub struct Citation {
     pub url: Option<String>,
     /// User name, or address, of who wrote it; none for files, which many wrote.
     pub author: Option<String>,
-    /// When it was written; of a file, when it last changed.
+    /// When it was written; of lines of a file, when the newest of them was.
     pub at: Timestamp,
     /// Of a file: the commit.
     pub commit: Option<String>,

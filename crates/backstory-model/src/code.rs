@@ -160,7 +160,7 @@ pub struct Entity {
     /// Its name as written.
     pub name: String,
     /// Its name with those of what it stands in, as `Store.open` or `auth::login`. Unique in its file: the second one of
-    /// a name ends in `~2`, the third in `~3`.
+    /// a name ends in `~2`, the third in `~3`. The plain name is the implementation's if there are mere declarations of it.
     pub qualified_name: String,
     /// The whole definition, without the comments, attributes and decorators before it.
     pub lines: Lines,

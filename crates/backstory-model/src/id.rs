@@ -577,6 +577,16 @@ pub fn is_address(text: &str) -> bool {
         && !text.chars().any(|c| c.is_whitespace() || c.is_control())
 }
 
+/// Whether a text can be a revision as git writes it: `HEAD`, the name of a branch or tag, or one of them with `~3` or `^`
+/// after it. Nothing that searches the history is one.
+pub fn is_revision(text: &str) -> bool {
+    let name = text.split(['~', '^']).next().unwrap_or_default();
+    let begins = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '/' | '+'));
+    let suffix = &text[name.len()..];
+    begins && is_name && suffix.bytes().all(|byte| matches!(byte, b'~' | b'^' | b'0'..=b'9'))
+}
+
 /// Whether the text is a full or abbreviated object name.
 pub fn is_sha(text: &str) -> bool {
     (7..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit())

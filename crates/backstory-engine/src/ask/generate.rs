@@ -9,7 +9,7 @@ use backstory_model::{
 use backstory_sources::redact::redact;
 
 use super::{
-    AskEvidence, StatementSender,
+    AskEvidence, StatementSender, date_citations,
     select::{MAX_QUOTES, choose_quotes},
     send_statement,
     stories::Story,
@@ -54,7 +54,7 @@ pub(super) async fn generate_answer(
     found: &AskEvidence,
     telling: Option<&StatementSender>,
 ) -> Result<Option<Answer>> {
-    let passages = passages(found);
+    let passages = passages(resources, found).await?;
     let texts: Vec<String> = passages.iter().map(|passage| passage.text.clone()).collect();
     let prompt = prompt(&found.question, &passages);
     let provenance = Provenance { name: model.name(), prompt: PROMPT };
@@ -136,30 +136,31 @@ async fn add(
 }
 
 /// The best pieces with what stands around them, each part of a text once.
-fn passages(found: &AskEvidence) -> Vec<NumberedPassage> {
-    let mut passages: Vec<NumberedPassage> = Vec::new();
+async fn passages(resources: &Resources, found: &AskEvidence) -> Result<Vec<NumberedPassage>> {
+    let mut citations: Vec<Citation> = Vec::new();
     for quote in choose_quotes(&found.scored, &found.stories, MAX_QUOTES * 3) {
         let story = &found.stories[quote.story];
         let (document, range) = expand_with_context(story, quote.passages);
         let document = &story.documents[document];
         let id = document.id.to_string();
-        let overlaps = |known: &NumberedPassage| {
-            known.citation.id == id
-                && (known.citation.bytes.0 as usize) < range.end
-                && range.start < known.citation.bytes.1 as usize
+        let overlaps = |known: &Citation| {
+            known.id == id && (known.bytes.0 as usize) < range.end && range.start < known.bytes.1 as usize
         };
-        if passages.iter().any(overlaps) {
+        if citations.iter().any(overlaps) {
             continue;
         }
-        let citation = document.cite(0, range);
-        let by = citation.author.as_deref().map(|author| format!("{author}, ")).unwrap_or_default();
-        let head = format!("{by}{}, {}, {}", utc_date(citation.at), citation.id, citation.title);
-        passages.push(NumberedPassage { text: format!("{head}\n{}", citation.text), citation });
-        if passages.len() == MAX_PASSAGES {
+        citations.push(document.cite(0, range));
+        if citations.len() == MAX_PASSAGES {
             break;
         }
     }
-    passages
+    let mut passages = Vec::new();
+    for citation in date_citations(resources, citations).await? {
+        let by = citation.author.as_deref().map(|author| format!("{author}, ")).unwrap_or_default();
+        let head = format!("{by}{}, {}, {}", utc_date(citation.at), citation.id, citation.title);
+        passages.push(NumberedPassage { text: format!("{head}\n{}", citation.text), citation });
+    }
+    Ok(passages)
 }
 
 /// Passages and their neighbors in the same document, as long as they fit.

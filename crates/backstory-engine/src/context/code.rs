@@ -119,7 +119,8 @@ pub(super) fn code_context(
         if snippet.is_empty() {
             continue;
         }
-        let (explanation, mut sources) = written_by(resources, project, path, lines, files)?;
+        let (explanation, mut sources) =
+            written_by(resources, project, path, &Excerpt { asked: lines, is_part: false }, files)?;
         sources.files.push(path.clone());
         let entity = (kind != DocumentKind::File).then(|| document.title.clone());
         let (repository, commit) = (project.to_string(), commit.to_string());
@@ -145,8 +146,9 @@ fn asked_code(resources: &Resources, evidence: &Evidence, files: &mut Files<'_>)
         let kept = (wanted.0, wanted.0 + MAX_LINES - 1);
         (kept, text.lines().take(MAX_LINES as usize).collect::<Vec<_>>().join("\n"))
     };
+    let shown = Excerpt { asked: (first, last), is_part: lines != (first, last) };
     let (explanation, mut sources) = match evidence.at_head {
-        true => written_by(resources, &trace.project, path, (first, last), files)?,
+        true => written_by(resources, &trace.project, path, &shown, files)?,
         false => Default::default(),
     };
     sources.files.push(path.clone());
@@ -162,14 +164,23 @@ fn asked_code(resources: &Resources, evidence: &Evidence, files: &mut Files<'_>)
     }))
 }
 
+/// Lines of code that are explained.
+struct Excerpt {
+    /// First and last of them.
+    asked: (u32, u32),
+    /// Whether they are shown with lines around them, which others may have written.
+    is_part: bool,
+}
+
 /// Which commit wrote most of the lines, what carried it, and why.
 fn written_by(
     resources: &Resources,
     project: &str,
     path: &str,
-    (first, last): (u32, u32),
+    excerpt: &Excerpt,
     files: &mut Files<'_>,
 ) -> Result<(String, Provenance)> {
+    let (first, last) = excerpt.asked;
     let nothing = || ("It is not known which commit wrote it.".to_owned(), Provenance::default());
     let Some(place) = files.place(project) else { return Ok(nothing()) };
     // A file whose lines are not traced has no explanation, and is no reason to fail.
@@ -191,9 +202,12 @@ fn written_by(
         authors: vec![commit.author.name.clone()],
         ..Provenance::default()
     };
-    let mut text = match others {
-        0 => "Written".to_owned(),
-        _ => format!("{lines} of {total} lines were written"),
+    let mut text = match (others, excerpt.is_part) {
+        (0, false) => "Written".to_owned(),
+        (0, true) if first == last => format!("Line {first} was written"),
+        (0, true) => format!("Lines {first}-{last} were written"),
+        (_, false) => format!("{lines} of {total} lines were written"),
+        (_, true) => format!("{lines} of the {total} lines {first}-{last} were written"),
     };
     text.push_str(&format!(
         " by {}, {}, in {reference} “{}”",

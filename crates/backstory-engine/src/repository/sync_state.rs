@@ -10,8 +10,9 @@ use crate::{error::Result, resources::Resources};
 
 /// Name of it in the ledger.
 const NAME: &str = "standing";
-/// What is kept of a commit. With another number commits are read again at the next sync.
-pub(super) const FORMAT: u32 = 2;
+/// What is kept of a commit, how code entities are named, and how blame is computed. With another number everything is read
+/// again at the next sync.
+pub(super) const FORMAT: u32 = 3;
 
 /// What everything that is said of a repository follows from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

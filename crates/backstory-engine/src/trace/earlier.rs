@@ -14,10 +14,13 @@ const SHOWN: u32 = 6;
 const AROUND: u32 = 25;
 /// Characters of a line that are compared.
 const COMPARED: usize = 120;
+/// Least similarity, 0 to 1, of a line to the one that it replaced: with less, it was put in.
+const MIN_SIMILARITY: f64 = 0.4;
 /// Largest file that is read, in bytes.
 const MAX_FILE: u64 = 4 << 20;
 
-/// The versions before that of the origin, the newest first: each is what the one after it replaced.
+/// The versions before that of the origin, the newest first: each is what the one after it replaced. They end at a line that
+/// is like none of those that its commit took away.
 pub(super) fn earlier_versions(
     resources: &Resources,
     place: &Revision,
@@ -55,8 +58,8 @@ pub(super) fn earlier_versions(
     Ok(versions)
 }
 
-/// The old lines that are most similar to the text, and the line of theirs that is: old and new lines of a hunk stand in
-/// the same order, so it is looked for around the same place, and among equals the nearest is it.
+/// The old lines that are most similar to the text, and the line of theirs that is; `None` if none is like it. Old and new
+/// lines of a hunk stand in the same order, so it is looked for around the same place, and among equals the nearest is it.
 fn most_similar<'a>(place: &Revision, hunk: &'a ReplacedHunk, line: u32, text: &str) -> Option<(&'a BlameOrigin, u32)> {
     let offset = line.saturating_sub(hunk.start);
     let text = comparable(text);
@@ -79,9 +82,7 @@ fn most_similar<'a>(place: &Revision, hunk: &'a ReplacedHunk, line: u32, text: &
         }
         seen += old.lines;
     }
-    // Lines far from the same place: what stood nearest.
-    let nearest = || hunk.old.last().map(|old| (old, old.line + old.lines - 1));
-    best.map(|(_, _, old, at)| (old, at)).or_else(nearest)
+    best.filter(|(likeness, ..)| *likeness >= MIN_SIMILARITY).map(|(_, _, old, at)| (old, at))
 }
 
 /// Lines of a file at a commit, without secrets; empty if they cannot be read.

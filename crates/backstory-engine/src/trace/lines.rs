@@ -159,12 +159,7 @@ fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u3
         return Err(Error::invalid(format!("{path} is empty; it has no lines to explain")));
     }
     let Some((first, last)) = lines else { return Ok((1, count.min(MAX_LINES))) };
-    if first == 0 || last < first {
-        return Err(Error::invalid(match first == last {
-            true => format!("there is no line {first}; lines count from 1"),
-            false => format!("{first}-{last} are no lines; lines count from 1, the first one first"),
-        }));
-    }
+    check_range(first, last)?;
     if first > count || last > count {
         let line = if first > count { first } else { last };
         let lines = if count == 1 { "line" } else { "lines" };
@@ -176,4 +171,16 @@ fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u3
         );
     }
     Ok((first, last))
+}
+
+/// Refuses lines that cannot be.
+pub(crate) fn check_range(first: u32, last: u32) -> Result<()> {
+    if first == 0 {
+        return Err(Error::invalid("there is no line 0").with_hint("lines count from 1"));
+    }
+    if last < first {
+        return Err(Error::invalid(format!("the range {first}-{last} ends before it begins"))
+            .with_hint(format!("write {last}-{first}")));
+    }
+    Ok(())
 }

@@ -7,18 +7,19 @@ use backstory_model::{
     commit::{Commit, ObjectKind, RepoPath, Sha, Tag},
     edge::Edge,
     entity::ItemKind,
-    id::NodeId,
+    id::{NodeId, is_revision},
     lineage::Lineage,
     repository::{HeadFile, Repository},
     text::truncate_echo,
 };
 use backstory_sources::git::{
+    checkout::resolve_commit,
     lineage::{self, FileOutcome, Mode, Options, Untraced},
     objects::{ObjectError, Objects},
     refs,
 };
 use backstory_store::{
-    graph::Direction,
+    graph::{AdjacentEdge, Direction},
     ledger::{RepositoryEntry, StoredBlame},
 };
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,12 @@ use crate::{
 
 /// Most similar names that an error tells.
 const NAMED: usize = 5;
+/// Longest revision that follows from another, in bytes.
+const MAX_REVISION: usize = 60;
+/// The revision that stands for the indexed head.
+const HEAD: &str = "HEAD";
+/// Most moves of a file that are followed.
+const MAX_MOVES: usize = 20;
 /// Most letters in which a path that is meant may differ from the one that was written.
 const MAX_TYPOS: usize = 3;
 
@@ -113,8 +120,10 @@ pub(crate) fn resolve_place(resources: &Resources, project: Option<&str>, rev: O
                 (Some(last), _) => {
                     all.push(last);
                     let names: Vec<&str> = all.iter().map(|entry| entry.project.as_str()).collect();
-                    return Err(Error::invalid("several repositories are indexed")
-                        .with_hint(format!("say which one: {}", names.join(", "))));
+                    return Err(Error::invalid("several repositories are indexed").with_hint(format!(
+                        "name its project (--project): {}; 'backstory add .' indexes the clone that you stand in",
+                        names.join(", ")
+                    )));
                 }
             }
         }
@@ -171,9 +180,20 @@ fn resolve_revision(
     }
     let refs = refs::read(&clone_path(resources, &entry.project))?;
     let branch = refs.branches.iter().find(|branch| branch.name.as_str() == rev).map(|branch| branch.tip);
+    if branch.is_none() && rev == HEAD {
+        return resolve_place(resources, Some(&entry.project), None).map(|head| (head.commit, head.branch));
+    }
     let is_it = |tag: &&Tag| tag.name.as_str() == rev && tag.kind == ObjectKind::Commit;
     let tag = || refs.tags.iter().find(is_it).map(|tag| tag.target);
-    let commit = branch.or_else(tag).ok_or_else(|| with_names_like(unknown(), &refs, rev))?;
+    let commit = branch.or_else(tag);
+    if commit.is_none()
+        && let Some(at) = rev.find(['~', '^']).filter(|_| rev.len() <= MAX_REVISION && is_revision(rev))
+    {
+        let (base, _) = resolve_revision(resources, entry, objects, &rev[..at])?;
+        let found = resolve_commit(&clone_path(resources, &entry.project), &format!("{base}{}", &rev[at..]));
+        return found.map(|commit| (commit, None)).ok_or_else(unknown);
+    }
+    let commit = commit.ok_or_else(|| with_names_like(unknown(), &refs, rev))?;
     Ok((commit, None))
 }
 
@@ -269,6 +289,10 @@ pub(crate) fn no_such_path(resources: &Resources, place: &Revision, path: &str) 
     if let Some(removal) = find_removal(resources, place, plain)? {
         let (sha, title) = (removal.sha.short(), truncate_echo(removal.title()));
         let day = removal.committer.at.strftime("%Y-%m-%d");
+        if let Some(now) = moved_to(resources, place, plain, &removal)? {
+            let message = format!("{absent}; {sha} ({title}, {day}) moved it to {now}");
+            return Ok(Error::new(ErrorKind::NotFound, message).with_hint(format!("ask about {now}")));
+        }
         return Ok(Error::new(ErrorKind::NotFound, format!("{absent}; it was removed by {sha} ({title}, {day})"))
             .with_hint(format!("'backstory why {project}@{sha}' explains that commit")));
     }
@@ -283,6 +307,41 @@ pub(crate) fn no_such_path(resources: &Resources, place: &Revision, path: &str) 
         true => "check the path, or run 'backstory sync'".to_owned(),
         false => format!("did you mean {}?", alike.join(", ")),
     }))
+}
+
+/// The path at which a file is that a commit removed, if it was moved there and is still there.
+fn moved_to(resources: &Resources, place: &Revision, path: &str, removal: &Commit) -> Result<Option<String>> {
+    let (mut at, mut removal) = (path.to_owned(), removal.clone());
+    for _ in 0..MAX_MOVES {
+        let node = NodeId::file(place.project(), &at);
+        let Some(NodeId::File { path, .. }) = taken_over(resources, &node, &removal.sha.to_string())? else {
+            return Ok(None);
+        };
+        if place.objects.entry(place.commit, &RepoPath::from_escaped(&path)).is_ok() {
+            return Ok(Some(path));
+        }
+        match find_removal(resources, place, &path)? {
+            Some(next) => (at, removal) = (path, next),
+            None => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+/// What a file or code entity was called after a commit that took its name away; `None` if the commit removed it.
+pub(crate) fn taken_over(resources: &Resources, node: &NodeId, sha: &str) -> Result<Option<NodeId>> {
+    let graph = resources.graph();
+    for end in graph.edges(node, Direction::Out, Some(Edge::ReplacedBy))? {
+        let changes = graph.edges(&end.other, Direction::In, None)?;
+        let is_change = |change: &AdjacentEdge| {
+            matches!(change.edge, Edge::Introduces | Edge::Modifies)
+                && matches!(&change.other, NodeId::Commit { sha: own, .. } if own == sha)
+        };
+        if changes.iter().any(is_change) {
+            return Ok(Some(end.other));
+        }
+    }
+    Ok(None)
 }
 
 /// The newest commit that removed a file, if what is asked about is the head of an indexed branch: at an earlier commit,

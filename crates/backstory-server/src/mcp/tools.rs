@@ -149,7 +149,8 @@ impl<B: Backend> Call<'_, B> {
             return Ok((location, MappedLines::default()));
         };
         let mapped = self.backend.answer(request).await?;
-        let target = Target::Lines { path: path.clone(), lines: mapped.lines.or(Some(*lines)) };
+        let path = mapped.path.clone().unwrap_or_else(|| path.clone());
+        let target = Target::Lines { path, lines: mapped.lines.or(Some(*lines)) };
         Ok((Location { project: project.clone(), target }, mapped))
     }
 

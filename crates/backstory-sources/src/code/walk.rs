@@ -2,7 +2,7 @@
 //! [`super::languages`].
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     ops::Range,
 };
 
@@ -100,6 +100,10 @@ pub(super) struct Walk<'s, 't> {
     depth: usize,
     lead: Option<Lead>,
     names: HashMap<String, u32>,
+    /// The entities after the first one of each name that stands more than once.
+    repeated: BTreeMap<String, Vec<u32>>,
+    /// For every entity whether it only declares what another one of its name defines.
+    stubs: Vec<bool>,
     calls_seen: HashSet<(Option<u32>, u64)>,
 }
 
@@ -119,13 +123,53 @@ impl<'s, 't> Walk<'s, 't> {
             depth: 0,
             lead: None,
             names: HashMap::new(),
+            repeated: BTreeMap::new(),
+            stubs: Vec::new(),
             calls_seen: HashSet::new(),
         }
     }
 
     /// What was found.
-    pub(super) fn into_analysis(self) -> CodeAnalysis {
+    pub(super) fn into_analysis(mut self) -> CodeAnalysis {
+        self.name_implementations();
         self.out
+    }
+
+    /// Gives the plain name to the implementation where declarations of the same name stand before it, as overloads do.
+    fn name_implementations(&mut self) {
+        let entities = &mut self.out.entities;
+        let mut renamed: HashMap<u32, String> = HashMap::new();
+        for (name, others) in &self.repeated {
+            let Some(first) = entities.iter().position(|entity| entity.qualified_name == *name) else { continue };
+            let is_stub = |index: u32| self.stubs.get(index as usize).copied().unwrap_or_default();
+            let first = first as u32;
+            let Some(implementation) = others.iter().copied().rfind(|other| !is_stub(*other)) else { continue };
+            if !is_stub(first) {
+                continue;
+            }
+            renamed.insert(implementation, name.clone());
+            let declarations = std::iter::once(first).chain(others.iter().copied());
+            for (number, index) in (2..).zip(declarations.filter(|index| *index != implementation)) {
+                renamed.insert(index, format!("{name}~{number}"));
+            }
+        }
+        if renamed.is_empty() {
+            return;
+        }
+        let old: Vec<String> = entities.iter().map(|entity| entity.qualified_name.clone()).collect();
+        for at in 0..entities.len() {
+            if let Some(name) = renamed.remove(&(at as u32)) {
+                entities[at].qualified_name = name;
+                continue;
+            }
+            // What stands inside is called after it.
+            let Some(parent) = entities[at].parent.map(|parent| parent as usize).filter(|parent| *parent < at) else {
+                continue;
+            };
+            if let Some(rest) = old[at].strip_prefix(&old[parent]) {
+                entities[at].qualified_name = format!("{}{rest}", entities[parent].qualified_name);
+            }
+        }
     }
 
     /// Visits every node once, parents first.
@@ -332,7 +376,8 @@ impl<'s, 't> Walk<'s, 't> {
         let kind = self.kind_in_place(found.kind, found.owner.is_some());
         let lead = self.source.get(start.first..found.name_at.start.max(start.first)).unwrap_or_default();
         let test = super::testing::role(self.spec.language, self.test_path, kind, &found.name, lead);
-        let qualified_name = self.qualified(&found.name, found.owner.as_deref());
+        let qualified_name = self.qualified(&found.name, found.owner.as_deref(), index);
+        self.stubs.push(is_stub(self.spec.language, kind, found.body, self.source));
         let place = match kind {
             EntityKind::Module | EntityKind::Namespace => BindingScope::Open,
             kind if kind.is_type() => BindingScope::Type,
@@ -428,7 +473,7 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// The name with those of what it stands in, made unique.
-    fn qualified(&mut self, name: &str, owner: Option<&str>) -> String {
+    fn qualified(&mut self, name: &str, owner: Option<&str>, index: u32) -> String {
         let separator = self.spec.language.separator();
         let mut qualified = String::with_capacity(name.len() + 32);
         if let Some(scope) = self.scopes.last().filter(|scope| !scope.prefix.is_empty()) {
@@ -444,6 +489,7 @@ impl<'s, 't> Walk<'s, 't> {
         *count += 1;
         if *count > 1 {
             let number = *count;
+            self.repeated.entry(qualified.clone()).or_default().push(index);
             qualified.push('~');
             qualified.push_str(&number.to_string());
             self.names.insert(qualified.clone(), 1);
@@ -490,6 +536,21 @@ impl<'s, 't> Walk<'s, 't> {
     pub(super) fn text(&self, node: Node<'_>) -> &'s str {
         self.source.get(node.byte_range()).unwrap_or_default()
     }
+}
+
+/// Whether a function only says how it is called: it has no body, or in Python one of `...` and a doc string.
+fn is_stub(language: Language, kind: EntityKind, body: Option<Node<'_>>, source: &str) -> bool {
+    if !matches!(kind, EntityKind::Function | EntityKind::Method) {
+        return false;
+    }
+    let Some(body) = body else { return true };
+    let says_nothing = |statement: Node<'_>| {
+        let text = source.get(statement.byte_range()).unwrap_or_default().trim();
+        let is_text = statement.named_child(0).is_some_and(|child| child.kind() == "string");
+        statement.kind() == "comment" || text == "..." || (statement.kind() == "expression_statement" && is_text)
+    };
+    language == Language::Python
+        && (0..body.named_child_count()).all(|at| body.named_child(at as _).is_none_or(says_nothing))
 }
 
 /// An analysis without anything in it.

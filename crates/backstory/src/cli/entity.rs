@@ -46,6 +46,13 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     if args.json {
         return Ok(session.terminal.json(&entities)?);
     }
+    if let Some(entity) = entities.iter().find(|entity| is_numbered(&entity.name)) {
+        session.terminal.note(format_args!(
+            "{} is another definition or overload of that name in its file; the name without ~ is the first one, or the one \
+             that has a body",
+            escape_terminal(&entity.name)
+        ));
+    }
     for (at, entity) in entities.iter().enumerate() {
         if at > 0 {
             session.terminal.line("")?;
@@ -53,6 +60,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         print(session, entity)?;
     }
     Ok(())
+}
+
+/// Whether a name ends in `~2` or another number, as all but one of the same name do in a file.
+fn is_numbered(name: &str) -> bool {
+    name.rsplit_once('~').is_some_and(|(_, number)| number.parse::<u32>().is_ok())
 }
 
 fn print(session: &Session, entity: &EntityDetails) -> Result<()> {

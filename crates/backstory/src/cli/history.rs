@@ -17,6 +17,9 @@ use crate::{
     output::{FAINT, STRONG, day, escape_terminal, pluralize},
 };
 
+/// The column of line counts.
+const LINES: usize = 3;
+
 /// Show what happened to a file or code entity, under all its names, the newest change first
 #[derive(clap::Args)]
 #[command(after_long_help = "\
@@ -63,6 +66,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     if args.json {
         return Ok(session.terminal.json(&history)?);
     }
+    // Lines are counted in files alone.
+    let counts_lines = matches!(id, NodeId::File { .. });
     let row = |change: &Change| {
         let lines = match (change.insertions, change.deletions) {
             (Some(insertions), Some(deletions)) => format!("+{insertions} -{deletions}"),
@@ -74,7 +79,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             EntityChangeKind::Removed => "removed",
         };
         let name = if change.name == id { String::new() } else { name_in_project(&change.name) };
-        vec![
+        let mut row = vec![
             day(change.commit.date),
             change.commit.sha.short(),
             what.to_owned(),
@@ -83,10 +88,23 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             change.commit.author.clone(),
             session.terminal.title(&change.commit.title),
             name,
-        ]
+        ];
+        if !counts_lines {
+            row.remove(LINES);
+        }
+        row
     };
-    let headings = ["date", "commit", "what", "lines", "request", "author", "title", "as"];
+    let mut headings = vec!["date", "commit", "what", "lines", "request", "author", "title", "as"];
+    if !counts_lines {
+        headings.remove(LINES);
+    }
     session.terminal.table(&headings, &[], history.changes.iter().map(row).collect())?;
+    if let Some(moved) = &history.moved_to {
+        let (was, is) = (name_in_project(&id), name_in_project(moved));
+        session
+            .terminal
+            .note(format_args!("{was} was moved to {is}; 'backstory history {is}' shows what happened since"));
+    }
     print_discussed(session, &history)?;
     if history.has_more {
         let next = args.skip + u32::from(args.limit);

@@ -3,10 +3,18 @@
 use std::path::{Component, Path, PathBuf};
 
 use backstory_engine::{
-    locate::{LocateRequest, Location},
-    model::id::{NodeId, is_sha},
+    error::{Error, ErrorKind},
+    locate::{LocateRequest, Location, check_spelling},
+    model::{
+        commit::Sha,
+        id::{NodeId, is_revision, is_sha},
+    },
     repository::{ListRepositories, RepositoryStatus},
-    sources::git::naming::{discover_repository, host_and_project, origin_url},
+    show::ShowRequest,
+    sources::git::{
+        checkout::{recent_commits, resolve_commit},
+        naming::{discover_repository, host_and_project, origin_url},
+    },
     trace::Target,
 };
 
@@ -16,6 +24,11 @@ use crate::{
     config::Config,
     failure::{Failure, Result},
 };
+
+/// Commits of a checkout by which it is recognized: so many below the one that is checked out.
+const RECOGNIZED_BY: [usize; 6] = [0, 1, 4, 16, 64, 256];
+/// Most repositories that a checkout is compared with.
+const MAX_COMPARED: usize = 50;
 
 /// What is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,11 +89,11 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
         return Ok(Place::Reference(find_commit(client, sha, project).await?));
     }
     let repositories = client.answer(ListRepositories {}).await?;
-    let here = Here::find(&repositories);
+    let here = Here::find(client, &repositories).await;
     let known = |name: &str| repositories.iter().any(|repository| repository.project == name);
-    let usual = usual_project(project, here.as_ref(), &repositories);
+    let usual = || usual_project(project, here.as_ref(), &repositories);
     if text.strip_prefix(['#', '!']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
-        let project = usual.ok_or_else(|| ambiguous(text))?;
+        let project = usual()?.ok_or_else(|| ambiguous(text))?;
         return Ok(Place::Reference(parse_id(&format!("{project}{text}"))?));
     }
     let on_disk = Path::new(split(text).0).exists();
@@ -114,12 +127,23 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
         }
         _ => {}
     }
+    let usual = usual()?;
     let (path, lines, symbol) = split(text);
-    if !on_disk && lines.is_none() && symbol.is_none() && !text.contains('/') {
-        let request = LocateRequest { text: text.to_owned(), project: usual.clone() };
-        let Location { project, target } = client.answer(request).await?;
-        if let Target::Symbol { path, name } = target {
-            return Ok(Place::Code(CodePlace { project, path, symbol: Some(name), ..CodePlace::default() }));
+    if !on_disk && lines.is_none() && symbol.is_none() {
+        if let (Some(project), Some(sha)) = (&usual, here.as_ref().and_then(|here| here.commit(text))) {
+            return Ok(Place::Reference(NodeId::commit(project, &sha.to_string())));
+        }
+        check_spelling(text)?;
+        if !text.contains('/') || is_revision(text) {
+            let request = LocateRequest { text: text.to_owned(), project: usual.clone() };
+            let Location { project, target } = client.answer(request).await?;
+            match target {
+                Target::Symbol { path, name } => {
+                    return Ok(Place::Code(CodePlace { project, path, symbol: Some(name), ..CodePlace::default() }));
+                }
+                Target::Node(id @ NodeId::Commit { .. }) => return Ok(Place::Reference(id)),
+                _ => {}
+            }
         }
     }
     let (path, file) = from_root(path, here.as_ref())?;
@@ -132,7 +156,7 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
 /// The repositories cannot be listed.
 pub(super) async fn project_here(client: &Client) -> Result<Option<(String, PathBuf)>> {
     let repositories = client.answer(ListRepositories {}).await?;
-    Ok(Here::find(&repositories).and_then(|here| Some((here.project?, here.root))))
+    Ok(Here::find(client, &repositories).await.and_then(|here| Some((here.project?, here.root))))
 }
 
 /// Finds the commit of an object name without its project: of the project that is meant, or where the user stands.
@@ -141,9 +165,9 @@ pub(super) async fn project_here(client: &Client) -> Result<Option<(String, Path
 /// It could be of several projects.
 pub(super) async fn find_commit(client: &Client, sha: &str, project: Option<&str>) -> Result<NodeId> {
     let repositories = client.answer(ListRepositories {}).await?;
-    let here = Here::find(&repositories);
+    let here = Here::find(client, &repositories).await;
     let text = format!("@{sha}");
-    let project = usual_project(project, here.as_ref(), &repositories).ok_or_else(|| ambiguous(&text))?;
+    let project = usual_project(project, here.as_ref(), &repositories)?.ok_or_else(|| ambiguous(&text))?;
     parse_id(&format!("{project}{text}"))
 }
 
@@ -154,10 +178,10 @@ pub(super) async fn find_commit(client: &Client, sha: &str, project: Option<&str
 /// It could be of several projects, or it is no number.
 pub(super) async fn find_thread(client: &Client, number: &str, config: &Config) -> Result<NodeId> {
     let repositories = client.answer(ListRepositories {}).await?;
-    let here = Here::find(&repositories);
+    let here = Here::find(client, &repositories).await;
     let is_configured = config.settings.projects().next().is_some();
     let candidates: &[RepositoryStatus] = if is_configured { &[] } else { &repositories };
-    let usual = usual_project(None, here.as_ref(), candidates);
+    let usual = usual_project(None, here.as_ref(), candidates)?;
     let project = usual.map_or_else(|| only_project(config, number).map(str::to_owned), Ok)?;
     parse_id(&format!("{project}{number}"))
 }
@@ -168,14 +192,39 @@ pub(super) fn parse_bare_commit(text: &str) -> Option<&str> {
     (is_sha(sha) && !Path::new(text).exists()).then_some(sha)
 }
 
-/// The project that is meant, that of the repository in which the user stands, or the only one.
-fn usual_project(project: Option<&str>, here: Option<&Here>, repositories: &[RepositoryStatus]) -> Option<String> {
-    let here = here.and_then(|here| here.project.as_deref());
-    let only = match repositories {
-        [only] => Some(only.project.as_str()),
-        _ => None,
+/// A revision with what is checked out where the user stands in place of `HEAD`, unless a project is named.
+pub(super) fn resolve_head(rev: Option<&str>, project: Option<&str>) -> Option<String> {
+    let rev = rev?;
+    let resolve = || {
+        let root = discover_repository(&std::env::current_dir().ok()?)?;
+        resolve_commit(&root, rev).map(|sha| sha.to_string())
     };
-    project.or(here).or(only).map(str::to_owned)
+    let is_own = project.is_none() && rev.starts_with("HEAD") && is_revision(rev);
+    Some(is_own.then(resolve).flatten().unwrap_or_else(|| rev.to_owned()))
+}
+
+/// The project that is meant, that of the repository in which the user stands, or, outside of a repository, the only one.
+///
+/// # Errors
+/// The user stands in a repository that is not one of these, and nothing names another.
+fn usual_project(
+    project: Option<&str>,
+    here: Option<&Here>,
+    repositories: &[RepositoryStatus],
+) -> Result<Option<String>> {
+    let found = match (project, here, repositories) {
+        (Some(project), ..) => Some(project),
+        (None, Some(Here { project: Some(project), .. }), _) => Some(project.as_str()),
+        (None, _, []) => None,
+        (None, Some(here), _) => {
+            let message = format!("this clone is not indexed: {}", here.root.display());
+            let hint = "run 'backstory add .', or name an indexed project with --project";
+            return Err(Error::new(ErrorKind::NotFound, message).with_hint(hint).into());
+        }
+        (None, None, [only]) => Some(only.project.as_str()),
+        (None, None, _) => None,
+    };
+    Ok(found.map(str::to_owned))
 }
 
 fn ambiguous(text: &str) -> Failure {
@@ -195,15 +244,40 @@ struct Here {
 }
 
 impl Here {
-    fn find(repositories: &[RepositoryStatus]) -> Option<Self> {
+    async fn find(client: &Client, repositories: &[RepositoryStatus]) -> Option<Self> {
         let root = discover_repository(&std::env::current_dir().ok()?)?.canonicalize().ok()?;
         let by_path = |repository: &&RepositoryStatus| Path::new(&repository.address) == root;
         let origin = origin_url(&root);
         let origin = origin.as_deref().and_then(host_and_project).map(|(_, project)| project);
         let by_name = |repository: &&RepositoryStatus| Some(repository.project.as_str()) == origin;
         let found = repositories.iter().find(by_path).or_else(|| repositories.iter().find(by_name));
-        Some(Self { project: found.map(|repository| repository.project.clone()), root })
+        let project = match found {
+            Some(repository) => Some(repository.project.clone()),
+            None => recognize(client, &root, repositories).await,
+        };
+        Some(Self { root, project })
     }
+
+    /// The commit of a revision that follows from what is checked out, like `HEAD~3`.
+    fn commit(&self, text: &str) -> Option<Sha> {
+        let is_own = is_revision(text) && (text == "HEAD" || text.contains(['~', '^']));
+        if is_own { resolve_commit(&self.root, text) } else { None }
+    }
+}
+
+/// The project of a checkout, whatever it is called and wherever it comes from: the one that has commits of it.
+async fn recognize(client: &Client, root: &Path, repositories: &[RepositoryStatus]) -> Option<String> {
+    let commits = recent_commits(root);
+    let last = commits.len().checked_sub(1)?;
+    let places = RECOGNIZED_BY.into_iter().filter(|place| *place < last).chain([last]);
+    for sha in places.map(|place| commits[place].to_string()) {
+        for RepositoryStatus { project, .. } in repositories.iter().take(MAX_COMPARED) {
+            if client.answer(ShowRequest { id: NodeId::commit(project, &sha) }).await.is_ok() {
+                return Some(project.clone());
+            }
+        }
+    }
+    None
 }
 
 /// A path, and what follows it: `:12-20`, `#L12-L20` as forges write it, or `#name`.

@@ -78,7 +78,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 
 fn request(args: &Args, place: &Place, rev: Option<String>) -> TraceRequest {
     let (project, target) = place.to_target();
-    TraceRequest { project, target, rev: args.rev.clone().or(rev), earlier: args.earlier as usize }
+    let asked = place::resolve_head(args.rev.as_deref(), args.project.as_deref());
+    TraceRequest { project, target, rev: asked.or(rev), earlier: args.earlier as usize }
 }
 
 fn print(session: &Session, trace: &Trace) -> Result<()> {

@@ -357,7 +357,7 @@ impl Planner {
         cover: &mut LineCoverage,
     ) -> Result<(), Error> {
         let lines = self.lines(content, text);
-        if cover.free.iter().all(|run| blocks::score(&lines, *run) < blocks::MIN_SCORE_SAME_FILE) {
+        if cover.free.iter().all(|run| blocks::score(&lines, *run) < blocks::MIN_SCORE) {
             return Ok(());
         }
         let index = self.blocks(commit)?;

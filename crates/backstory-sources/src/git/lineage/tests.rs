@@ -308,6 +308,31 @@ fn a_copied_block_says_so_and_a_short_one_is_new() {
 }
 
 #[test]
+fn an_idiom_that_stands_elsewhere_too_is_new_where_it_is_written_again() {
+    let old: &[&str] = &[
+        "int connect_to(Context *c) {",
+        "    if (!(c->flags & SESSION_CONNECTED)) {",
+        "        return SESSION_ERROR;",
+        "    }",
+        "    begin_the_first_handshake(c);",
+        "}",
+    ];
+    let new: &[&str] = &["int read_from(Context *c) {", old[1], old[2], old[3], "    fill_buffer(c);", old[2], "}"];
+    let mut history = History::new();
+    history.commit(&[], tree(&[("net.c", old)]));
+    history.commit(&[0], tree(&[("net.c", &[old, &[""], new].concat())]));
+    let lineage = history.lineage(1, "net.c", Mode::SeeThrough);
+    for line in [9, 10, 13] {
+        assert_eq!(lineage.origin(line).unwrap().source.commit, history.hash(1), "line {line}");
+    }
+    // A single short line is not taken for one that went away elsewhere either.
+    let moved = [old[0], old[2], old[3], old[4], old[5], "", new[0], "    wait_for_it(c);", old[1]];
+    history.commit(&[0], tree(&[("net.c", &moved)]));
+    let origin = history.lineage(2, "net.c", Mode::SeeThrough).origin(9).unwrap();
+    assert_eq!((origin.source.commit, origin.seen), (history.hash(2), OriginFlags::NONE));
+}
+
+#[test]
 fn an_ignored_commit_passes_its_lines_on() {
     let mut history = History::new();
     history.commit(&[], tree(&[("a.js", &["let a = 'x'", "let b = 'y'", "done()"])]));
