@@ -18,7 +18,7 @@ use crate::{
 };
 use client::{AgentClient, ClientFiles, InstallScope, list_clients};
 use edit::{Change, ConflictPolicy};
-use receipt::{Edit, Receipt, UndoOutcome, EditKind, read_text, require_below};
+use receipt::{Edit, EditKind, Receipt, UndoOutcome, read_text, require_below};
 
 pub(super) use edit::ServerCommand;
 
@@ -84,6 +84,10 @@ pub(super) fn run(session: &Session, args: &Args) -> Result<()> {
                 receipt.write(&places.receipt)?;
             }
             if let Err(failure) = done {
+                // The reader of the output has seen enough.
+                if failure.message.is_none() {
+                    return Err(failure);
+                }
                 failed += 1;
                 session.terminal.error(format_args!("{}: {}", path.display(), failure.sentence()));
             }
