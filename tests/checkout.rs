@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs};
 
 use backstory_engine::{
     ledger::Branches,
-    map_lines::{MapLinesRequest, MappedLines},
+    map_lines::{MAX_CHECKOUT_TEXT, MapLinesRequest, MappedLines},
     sources::git::checkout::read_file,
 };
 use serde_json::json;
@@ -171,4 +171,17 @@ fn why_says_how_it_found_lines_of_an_edited_file() {
     let output = sandbox.command(&["why", &format!("{FILE}:1"), "--json"]).current_dir(shop.path()).output().unwrap();
     let json = sandbox.output(&output).ok().json();
     assert_eq!((&json["line"], &json["chain"]), (&json!(1), &json!([])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_that_are_too_long_are_refused() {
+    let (origin, _) = world(&mut fastrand::Rng::with_seed(1));
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let long = "x\n".repeat(MAX_CHECKOUT_TEXT);
+    for (text, committed) in [(long.clone(), None), ("x\n".to_owned(), Some(long))] {
+        let path = FILE.to_owned();
+        let request = MapLinesRequest { project: None, path, lines: (1, 1), text, committed, commits: Vec::new() };
+        let refused = indexed.engine.answer(request).await.unwrap_err();
+        assert!(refused.to_string().contains("no lines of a file that can be compared"), "{refused}");
+    }
 }

@@ -420,3 +420,23 @@ fn the_nearest_name_is_the_one_with_the_fewest_typos() {
         assert_eq!(noted, format!("note: nothing has the label '{label}'; the nearest name is '{nearest}'\n"));
     }
 }
+
+#[test]
+fn a_page_token_holds_whatever_is_annotated_meanwhile_and_one_beyond_all_hits_is_refused() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let tag = |id: &str| sandbox.run(&["annotate", id, "To be read again.", "--tag", "later"]).ok();
+    for id in ["acme/shop#1", "acme/shop#2"] {
+        tag(id);
+    }
+    let args = ["session database", "--tag", "later", "--mode", "lexical", "--limit", "1"];
+    let first = search(&sandbox, &args);
+    let next = first["next"].as_str().unwrap();
+    tag("acme/shop#4");
+    let second = search(&sandbox, &[&args[..], &["--page-token", next]].concat());
+    assert_ne!(hits(&first, "id"), hits(&second, "id"));
+    let (_, search_and_state) = next.split_once('-').unwrap();
+    let beyond = format!("{}-{search_and_state}", usize::MAX);
+    let refused = sandbox.run(&[&["search"], &args[..], &["--page-token", &beyond]].concat());
+    assert!(refused.error(2).contains("the cursor cannot be read"), "{refused:?}");
+}

@@ -2,7 +2,7 @@
 
 use backstory_engine::{
     Engine,
-    context::{About, ContextRequest, Source},
+    context::{About, ContextRequest, RetrieveRequest, Source},
     error::ErrorKind,
     ledger::Branches,
     model::{
@@ -464,4 +464,25 @@ fn words_are_questions_and_names_are_places() {
     ] {
         assert_eq!(asked(question).ok().json()["metadata"]["query"], question);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_many_passages_are_retrieved_as_are_asked_for() {
+    let mut origin = Origin::new();
+    for tenant in 0..40 {
+        let text = format!("# Tenant {tenant}\n\nThe session of tenant {tenant} ends after {tenant} idle minutes.\n");
+        origin.write(&format!("docs/tenant_{tenant}.md"), text);
+    }
+    origin.commit("Say when sessions end");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let request = |limit| RetrieveRequest {
+        query: "when does the session of a tenant end".to_owned(),
+        limit,
+        tokens: 50_000,
+        ..RetrieveRequest::default()
+    };
+    let few = indexed.engine.answer(request(3)).await.unwrap();
+    assert_eq!(few.chunks.len(), 3, "{few:#?}");
+    let many = indexed.engine.answer(request(40)).await.unwrap();
+    assert!(many.chunks.len() > 12, "{} of {}", many.chunks.len(), many.left_out);
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use backstory_engine::{
     export::{ExportCursor, ExportFilter, ExportKind, ExportRequest},
-    model::visibility::Visibility,
+    ledger::{NewItem, Page},
+    model::{entity::ItemKind, visibility::Visibility},
 };
 use reqwest::Client;
 use serde_json::Value;
 
-use crate::support::{Fixture, Forge, Indexed, Sandbox, problem};
+use crate::support::{Fixture, Forge, Indexed, PROJECT, Sandbox, problem};
 
 /// The rows of NDJSON.
 fn rows(text: &str) -> Vec<Value> {
@@ -136,4 +137,29 @@ fn a_title_is_no_formula_of_a_spreadsheet() {
     assert!(csv.stdout.contains("\"'=HYPERLINK("), "{csv:#?}");
     let ndjson = sandbox.run(&["export", "issues"]).ok();
     assert!(ndjson.stdout.contains("\"=HYPERLINK("), "{ndjson:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn edges_of_what_the_graph_has_not_applied_yet_are_exported_too() {
+    let mut repository = Fixture::new();
+    repository.write("src/a.rs", "pub fn a() {}\n");
+    repository.commit("Begin");
+    repository.git(["tag", "v1"]);
+    let indexed = Indexed::cold(repository.path(), backstory_engine::ledger::Branches::default()).await;
+    let ledger = indexed.ledger();
+    let tag = ledger.item(PROJECT, ItemKind::Tag, "v1").unwrap().unwrap();
+    let payload = String::from_utf8(tag.payload.unwrap()).unwrap().replace("v1", "v2");
+    let item = NewItem {
+        project: PROJECT.to_owned(),
+        kind: ItemKind::Tag,
+        key: "v2".to_owned(),
+        thread: None,
+        updated_at: None,
+        secrets: Default::default(),
+        confidential: false,
+        payload: payload.into(),
+    };
+    ledger.ingest(&IngestBatch { items: vec![item], fetched_at: tag.fetched_at, ..IngestBatch::default() }).unwrap();
+    let edges = read(&indexed, Visibility::everything(), ExportKind::Edges, 1000).await;
+    assert!(edges.iter().any(|edge| edge.contains("v2")), "{edges:#?}");
 }

@@ -8,7 +8,9 @@ use backstory_engine::{
     trace::{Target, TraceRequest},
 };
 
-use crate::support::{Fixture, Indexed, PROJECT, Sandbox};
+use serde_json::json;
+
+use crate::support::{Fixture, Forge, Indexed, PROJECT, Sandbox, Stuffing};
 
 /// A repository with two releases and a commit that has not shipped.
 fn repository() -> Fixture {
@@ -73,6 +75,28 @@ async fn commits_and_people_between_two_releases_are_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn commits_of_a_release_are_told_newest_first_and_without_merges() {
+    let mut repository = repository();
+    repository.switch("invoices");
+    repository.write("src/invoice.rs", "pub fn invoice() {}\n");
+    let invoices = repository.commit("Add invoices");
+    repository.git(["checkout", "--quiet", "main"]);
+    repository.commit_index("Merge branch 'invoices'", &[invoices]);
+    for step in 0..6 {
+        repository.write("src/tax.rs", format!("pub const TAX: u32 = {step};\n"));
+        repository.commit(format!("Set the tax to {step}"));
+    }
+    repository.git(["tag", "v3.0"]);
+    let indexed = Indexed::cold(repository.path(), Branches::Default).await;
+    let release = shipped(&indexed, None, "v3.0").await;
+    let between = shipped(&indexed, Some("v2.0"), "v3.0").await;
+    assert_eq!((release.count, release.commits.len()), (8, 8), "{release:#?}");
+    assert_eq!((between.count, between.commits.len()), (8, 8), "{between:#?}");
+    let linear = |shipped: &Shipped| shipped.commits.iter().take(6).cloned().collect::<Vec<NodeId>>();
+    assert_eq!(linear(&release), linear(&between));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tags_that_come_move_and_go_end_in_what_a_first_sync_says() {
     let mut repository = repository();
     let indexed = Indexed::cold(repository.path(), Branches::Default).await;
@@ -97,6 +121,32 @@ async fn tags_that_come_move_and_go_end_in_what_a_first_sync_says() {
         .await
         .unwrap();
     assert_eq!(edges[0].len(), 4);
+}
+
+#[test]
+fn a_release_is_read_when_its_tag_came_though_no_issue_changed() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let repository = repository();
+    sandbox.run(&["add", repository.path().to_str().unwrap(), "--name", "acme/shop"]).ok();
+    sandbox.run(&["sync"]).ok();
+    forge.asked();
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(forge.asked().len(), 2, "the tags are as they were");
+    repository.git(["tag", "v3.0"]);
+    let release = json!([{
+        "tag_name": "v3.0",
+        "name": "Invoices",
+        "description": "",
+        "created_at": "2024-06-03T12:00:00Z",
+        "released_at": "2024-06-03T12:00:00Z",
+        "upcoming_release": false,
+    }]);
+    forge.stuff("/releases", Stuffing { body: release.to_string().into(), headers: Vec::new() });
+    let synced = sandbox.run(&["sync", "--json"]).ok().json();
+    let asked = forge.asked();
+    assert!(asked.iter().any(|asked| asked.contains("/releases")), "{asked:?}");
+    assert_eq!(synced["changed"]["release"], 1, "{synced}");
 }
 
 #[test]

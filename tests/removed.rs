@@ -121,6 +121,22 @@ async fn symbols_and_files_are_found_by_name() {
     assert_eq!(moves(&renamed), [("Call it net", "src/client.py", "src/net.py")]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn places_of_the_head_are_told_once_where_a_text_is_followed_out_of_a_directory() {
+    let mut origin = Origin::new();
+    let with = |name: &str| format!("def {name}():\n    retries = 3\n    return {name}\n");
+    for name in ["a", "b", "c"] {
+        origin.write(&format!("src/{name}.py"), with(name));
+    }
+    origin.commit("Begin");
+    origin.write("src/c.py", "def c():\n    return c\n").write("lib/c.py", "def d():\n    retries = 3\n");
+    origin.commit("Retry in the library");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let found = removed(&indexed, "retries = 3", Some("src")).await;
+    assert_eq!(moves(&found), [("Retry in the library", "src/c.py", "lib/c.py")]);
+    assert_eq!(present(&found), [("src/a.py", Some(2)), ("src/b.py", Some(2)), ("lib/c.py", Some(2))]);
+}
+
 /// The same name was removed in another project so often that this one's did not come up.
 #[tokio::test(flavor = "multi_thread")]
 async fn symbols_of_other_projects_hide_none() {

@@ -1,8 +1,9 @@
 //! Searching for code alone: hits are files, in the order in which somebody who asks for code wants them.
 
+use backstory_engine::{ledger::Branches, search::ListDocuments};
 use serde_json::{Value, json};
 
-use crate::support::{Fixture, Sandbox};
+use crate::support::{Fixture, Indexed, Sandbox};
 
 fn search(sandbox: &Sandbox, args: &[&str]) -> Value {
     sandbox.run(&[&["search", "--json", "--mode", "lexical"], args].concat()).ok().json()
@@ -138,4 +139,27 @@ async fn language_and_path_narrow_a_search_on_every_face() {
     let url = format!("{}/graphql", server.url);
     let found: Value = http.post(url).json(&json!({ "query": query })).send().await.unwrap().json().await.unwrap();
     assert!(found.to_string().contains("src/currency.rs") && !found.to_string().contains("cart.py"), "{found:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_are_listed_page_by_page_as_all_at_once() {
+    let mut repository = Fixture::new();
+    for part in 0..5 {
+        repository.write(format!("src/part_{part}.rs"), format!("pub fn part_{part}() {{}}\n"));
+    }
+    repository.commit("Add parts");
+    let indexed = Indexed::cold(repository.path(), Branches::default()).await;
+    let all = indexed.engine.answer(ListDocuments { limit: 500, ..ListDocuments::default() }).await.unwrap();
+    assert!(all.documents.len() > 5 && all.documents.len() == all.total && !all.has_more, "{all:#?}");
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = indexed.engine.answer(ListDocuments { limit: 2, after, ..ListDocuments::default() }).await.unwrap();
+        assert_eq!((page.total, page.has_more), (all.total, found.len() + 2 < all.total));
+        after = page.documents.last().map(|document| document.id.to_string());
+        found.extend(page.documents);
+        if !page.has_more {
+            break;
+        }
+    }
+    assert_eq!(found, all.documents);
 }

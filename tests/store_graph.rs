@@ -13,7 +13,7 @@ use backstory_model::{
     reference::Forge,
 };
 use backstory_store::graph::{
-    Cancel, Direction, EdgeCount, Graph, GraphChange, MAX_ROWS,
+    Cancel, Direction, EdgeCount, Graph, GraphChange, InferredLink, MAX_ROWS,
     queries::{CHECKS, NODE_COUNTS},
 };
 use jiff::Timestamp;
@@ -396,4 +396,27 @@ fn what_has_a_number_is_what_texts_call_by_it() {
         let found = graph.items_mentioning(&expected.parse().unwrap()).unwrap();
         assert_eq!(Vec::from_iter(found), [("acme/shop".to_owned(), ItemKind::Discussion, "!7~d1".to_owned())]);
     }
+}
+
+#[test]
+fn inferred_links_come_one_by_one_as_they_come_at_once() {
+    let graph = Graph::in_memory().unwrap();
+    let request = |iid| NodeId::from(ThreadId::merge_request("acme/shop", iid));
+    let starts = [request(7), request(10), request(9), NodeId::commit("acme/shop", &"a".repeat(40))];
+    let links = starts.map(|from| InferredLink {
+        from,
+        to: ThreadId::issue("acme/shop", 1).into(),
+        confidence: 0.75,
+        evidence: vec!["both name the session".to_owned()],
+    });
+    graph.replace_inferred(&links, "a test").unwrap();
+    let (mut found, mut after) = (Vec::new(), None);
+    while let Some(link) = graph.inferred_after(after.as_ref(), 1, |_| true).unwrap().pop() {
+        after = Some(link.from.clone());
+        found.push(link);
+    }
+    assert_eq!((found.len(), &found), (4, &graph.all_inferred().unwrap()));
+    let of_requests = |from: &NodeId| matches!(from, NodeId::Thread(_));
+    assert_eq!(graph.inferred_after(None, 2, of_requests).unwrap().len(), 2);
+    assert_eq!(graph.inferred_after(None, 9, of_requests).unwrap().len(), 3);
 }

@@ -7,9 +7,9 @@ use std::{
 
 use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, visibility::Visibility};
 use backstory_store::ledger::{
-    AuditAction, Branches, ChatLimits, Cursor, Delivery, DeliveryCursor, JobKind, JobPriority, Ledger, LedgerError,
-    MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined, IngestBatch, REMOVED_ANSWER_TEXT, RepositoryEntry,
-    RetriedItem, Role, RunStatus, ErasureTarget, GeneratedText,
+    AuditAction, Branches, ChatLimits, Cursor, Delivery, DeliveryCursor, ErasureTarget, GeneratedText, IngestBatch, JobKind,
+    JobPriority, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined, GenerationOutcome,
+    REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -206,7 +206,7 @@ fn adding_and_indexing_a_repository_do_not_undo_each_other() {
         added_at: at(1),
         synced_at: None,
         indexed: BTreeMap::new(),
-        rewritten: BTreeSet::new(),
+        unreachable: BTreeSet::new(),
     };
     ledger.put_repository(&listed).unwrap();
     // Other branches are asked for while a sync is running.
@@ -497,6 +497,32 @@ fn what_somebody_waits_for_goes_first_but_not_for_ever() {
     ledger.cancel_job(waiting, at(late)).unwrap();
     ledger.queue_requested_job(&sync("acme/web"), at(late)).unwrap();
     assert_eq!(order(late), ["acme/api", "acme/shop", "acme/web"]);
+}
+
+#[test]
+fn why_a_job_failed_is_told_of_webhooks_only_to_those_whom_the_list_of_jobs_tells() {
+    let ledger = Ledger::in_memory().unwrap();
+    let delivery = Delivery {
+        forge: "https://git.example.com".to_owned(),
+        id: "delivery-1".to_owned(),
+        event: "Note Hook".to_owned(),
+        project: Some("acme/shop".to_owned()),
+        sender: None,
+    };
+    let subject = Some("#12".to_owned());
+    let job = NewJob { kind: JobKind::Refetch, project: "acme/shop".to_owned(), subject };
+    ledger.receive(&delivery, &[job], at(100)).unwrap();
+    let id = ledger.jobs(None, None, 9).unwrap()[0].id;
+    ledger.begin_jobs(&[id], at(101)).unwrap();
+    ledger.end_jobs(&[id], &Outcome::Failed("acme/shop#12 cannot be read".to_owned()), at(102)).unwrap();
+    let errors = |ledger: &Ledger| {
+        let of_deliveries = ledger.list_deliveries(None, 9).unwrap()[0].error.clone();
+        (of_deliveries, ledger.jobs(None, None, 9).unwrap()[0].error.clone())
+    };
+    let error = Some("acme/shop#12 cannot be read".to_owned());
+    assert_eq!(errors(&ledger), (error.clone(), error));
+    // Nobody knows that the issue is open to all.
+    assert_eq!(errors(&ledger.with_visibility(Visibility::public())), (None, None));
 }
 
 #[test]

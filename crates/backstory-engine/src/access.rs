@@ -373,8 +373,10 @@ fn flush_soon(resources: &Resources) {
     });
 }
 
-/// Writes what waits for the audit log. What cannot be written is lost, and that is an error.
+/// Writes what waits for the audit log, also what another flush writes already. What cannot be written is lost, and that is
+/// an error.
 pub(crate) async fn flush(resources: &Resources) -> Result<()> {
+    let _one_at_a_time = resources.shared.access.flushing.lock().await;
     let pending = resources.shared.access.take();
     if pending.dropped > 0 {
         tracing::error!(operations = pending.dropped, "the audit log lacks operations: too many came at once");

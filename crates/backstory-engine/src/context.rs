@@ -46,7 +46,7 @@ use crate::{
 };
 use changes::important_diffs;
 use code::{code_context, related_tests};
-use gather::gather_evidence;
+use gather::{TOKENS_PER_HIT, gather_evidence};
 use items::records_of;
 use notes::model_notes;
 use retrieved::retrieved;
@@ -175,7 +175,7 @@ async fn build_contents(resources: &Resources, request: &ContextRequest) -> Resu
 async fn gather(resources: &Resources, request: &ContextRequest, state: &IndexState) -> Result<ContextPack> {
     let (resolved, others) = resolve_symbol(resources, request).await?;
     let (mut evidence, missing) = tokio::try_join!(
-        gather_evidence(resources, &resolved, state),
+        gather_evidence(resources, &resolved, state, resolved.tokens / TOKENS_PER_HIT),
         Box::pin(find_missing_of(resources, &resolved))
     )?;
     evidence.warnings.extend(others);

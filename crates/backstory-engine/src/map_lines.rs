@@ -73,7 +73,9 @@ struct Followed {
 
 fn map_lines(resources: &Resources, request: &MapLinesRequest) -> Result<MappedLines> {
     let (first, last) = request.lines;
-    if first == 0 || last < first || request.text.len() > MAX_CHECKOUT_TEXT || request.commits.len() > MAX_COMMITS {
+    let is_too_long = |text: &String| text.len() > MAX_CHECKOUT_TEXT;
+    let has_long_text = is_too_long(&request.text) || request.committed.as_ref().is_some_and(is_too_long);
+    if first == 0 || last < first || has_long_text || request.commits.len() > MAX_COMMITS {
         return Err(Error::invalid("these are no lines of a file that can be compared")
             .with_hint(format!("lines count from 1; a file may have {} MiB", MAX_CHECKOUT_TEXT >> 20)));
     }

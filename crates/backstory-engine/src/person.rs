@@ -6,7 +6,7 @@ mod waiting;
 mod work;
 
 use backstory_model::id::{NodeId, ThreadId};
-use backstory_store::lists::{PageRequest, PersonQuery, PersonRow};
+use backstory_store::lists::{Namesakes, PersonRow};
 use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +23,7 @@ use crate::{
 pub const MAX_LISTED: usize = 100;
 /// Entries of each list unless the request says how many.
 pub const DEFAULT_LISTED: usize = 10;
-/// Most people whose names are compared with one that is no user name and no address, and most of them that an error names.
-const MAX_NAMESAKES: usize = 50;
+/// Most people that an error names.
 const MAX_NEAR: usize = 5;
 /// After how many days without a change something is stale unless the request says so.
 pub const DEFAULT_STALE_DAYS: u32 = 30;
@@ -217,29 +216,9 @@ async fn find_person(resources: &Resources, request: &PersonRequest) -> Result<P
     if let Some(row) = row {
         return Ok(row);
     }
-    let query =
-        PersonQuery { text: Some(request.name.clone()), projects: request.projects.clone(), ..PersonQuery::default() };
-    let (name, wanted) = (request.name.to_lowercase(), MAX_NEAR);
-    let (mut named, alike) = resources
-        .with_lists(move |lists, visibility| {
-            let (mut named, mut alike) = (Vec::new(), Vec::new());
-            let mut page = PageRequest { first: MAX_NAMESAKES, ..PageRequest::default() };
-            loop {
-                let found = lists.people(&query, &page, visibility)?;
-                for row in found.rows {
-                    if row.names.iter().any(|known| known.to_lowercase() == name) {
-                        named.push(row);
-                    } else if alike.len() < wanted {
-                        alike.push(row);
-                    }
-                }
-                page.after = found.next;
-                if page.after.is_none() || named.len() >= wanted {
-                    return Ok((named, alike));
-                }
-            }
-        })
-        .await?;
+    let (name, projects) = (request.name.clone(), request.projects.clone());
+    let found = resources.with_lists(move |lists, visibility| lists.namesakes(&name, &projects, MAX_NEAR, visibility));
+    let Namesakes { mut named, alike } = found.await?;
     if named.len() == 1 {
         return Ok(named.remove(0));
     }

@@ -215,6 +215,7 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
     let mut request = request::checked(resources, request).await?;
     request.query = resources.redactor().redact(&request.query).0.into_owned();
     let page = Page::of(resources, &request).await?;
+    request::narrow_to_tags(resources, &mut request).await?;
     let only_code = narrow_to_files(&mut request);
     let mut warnings = expand_author_names(resources, &mut request.filter).await?;
     warnings.extend(page.is_of_older_state.then(|| CHANGED.to_owned()));

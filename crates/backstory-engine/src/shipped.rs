@@ -1,11 +1,12 @@
 //! What shipped: the releases of a project, and the commits, merge requests, issues and people between two of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use backstory_model::{
     edge::Edge,
-    entity::{ItemKind, State},
+    entity::{Item, ItemKind, State},
     id::{NodeId, ThreadId, ThreadKind},
+    repository::{Record, RepositoryRecord},
     text::truncate_echo,
 };
 use backstory_sources::git::{command::Cancel, graph::CommitGraph};
@@ -20,7 +21,7 @@ use crate::{
     clones::{clone_path, find_git},
     code::CommitSummary,
     error::{Error, ErrorKind, Result},
-    records::commit_record,
+    records::{commit_record, parse_item},
     releases::{Release, find_release},
     resources::Resources,
     trace::target::{Revision, resolve_place},
@@ -172,7 +173,7 @@ fn find_shipped(resources: &Resources, request: &ShippedRequest) -> Result<Shipp
             }
             names
         }
-        None => commits_of_release(resources, &to, &request.to)?,
+        None => newest_first(resources, to.project(), commits_of_release(resources, &to, &request.to)?)?,
     };
     if names.len() > MAX_COMMITS {
         names.truncate(MAX_COMMITS);
@@ -182,9 +183,10 @@ fn find_shipped(resources: &Resources, request: &ShippedRequest) -> Result<Shipp
     if rows.len() < names.len() {
         shipped.missing.push(format!("{} commits that are not indexed", names.len() - rows.len()));
     }
-    shipped.count = rows.iter().filter(|row| row.kind != CommitKind::Merge).count() as u64;
-    shipped.commits = rows.iter().take(MAX_NAMED).map(CommitRow::node_id).collect();
-    for row in rows.iter().filter(|row| row.kind != CommitKind::Merge).take(MAX_TOLD) {
+    let without_merges = || rows.iter().filter(|row| row.kind != CommitKind::Merge);
+    shipped.count = without_merges().count() as u64;
+    shipped.commits = without_merges().take(MAX_NAMED).map(CommitRow::node_id).collect();
+    for row in without_merges().take(MAX_TOLD) {
         let record = commit_record(resources, &row.project, &row.sha)?;
         shipped.told_commits.extend(record.map(|record| CommitSummary::new(&row.project, &record)));
     }
@@ -215,22 +217,31 @@ fn explain_emptiness(
     Ok(format!("{to_name} does not follow {from_name}, which has all of its commits{hint}"))
 }
 
-/// The commits that a tag is the first release of.
+/// All commits that a tag is the first release of, by name.
 fn commits_of_release(resources: &Resources, to: &Revision, tag: &str) -> Result<Vec<String>> {
-    let id = NodeId::Tag { project: to.project().to_owned(), name: tag.to_owned() };
     if find_release(resources, to.project(), tag)?.is_none() {
         return Err(
             Error::new(ErrorKind::Invalid, format!("'{tag}' is no tag")).with_hint("name two revisions, like v1..v2")
         );
     }
-    let edges = resources.graph().edges(&id, Direction::In, Some(Edge::ShippedIn))?;
-    Ok(edges
-        .into_iter()
-        .filter_map(|end| match end.other {
-            NodeId::Commit { sha, .. } => Some(sha),
-            _ => None,
-        })
-        .collect())
+    let Some(stored) = resources.ledger().item(to.project(), ItemKind::Shipment, tag)? else { return Ok(Vec::new()) };
+    match parse_item(resources, &stored)? {
+        Item::Repository(RepositoryRecord { record: Record::Shipment(shipment), .. }) => {
+            Ok(shipment.commits.iter().map(ToString::to_string).collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Commits with children before their parents, as a corrected date is later than those of the parents; last those that are
+/// not indexed.
+fn newest_first(resources: &Resources, project: &str, mut names: Vec<String>) -> Result<Vec<String>> {
+    let mut dates: HashMap<String, Timestamp> = HashMap::new();
+    for batch in names.chunks(BATCH) {
+        dates.extend(read_rows(resources, project, batch)?.into_iter().map(|row| (row.sha, row.committed_at)));
+    }
+    names.sort_by(|a, b| (dates.get(b), b).cmp(&(dates.get(a), a)));
+    Ok(names)
 }
 
 fn read_rows(resources: &Resources, project: &str, names: &[String]) -> Result<Vec<CommitRow>> {

@@ -4,6 +4,7 @@
 mod batch;
 mod gone;
 mod project;
+mod releases;
 mod retention;
 mod visibility;
 mod write;
@@ -41,6 +42,7 @@ use crate::{
     use_case::{self, UseCase},
 };
 use project::ProjectSync;
+use releases::reread_releases;
 use retention::enforce_size_limit;
 
 /// What is not kept any more is found nowhere at once, but taken out of the files at most so often: all are written again.
@@ -266,6 +268,9 @@ async fn run_sync(
     let mut read = Ok(());
     if request.wants_repository() {
         read = sync_repositories(resources, request, reporter, report).await;
+    }
+    if request.only.is_empty() {
+        read = read.and(Box::pin(reread_releases(resources, request.scope, reporter, report)).await);
     }
     // What was read in part is not known as a whole.
     if !request.only.is_empty() {

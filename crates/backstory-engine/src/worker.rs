@@ -18,7 +18,7 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use backstory_model::id::{NodeId, ThreadId, ThreadKind};
 use backstory_sources::forge::webhook::{self, WebhookChange, WebhookEvent};
 use backstory_store::ledger::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 use tokio::sync::watch;
@@ -289,7 +289,7 @@ async fn queue_scheduled(resources: &Resources) -> Result<()> {
                         // Waiting longer than it ever should: the clock or the schedule was changed.
                         Some(job) if job.status == JobStatus::Queued && job.due_at <= next => continue,
                         Some(job) if job.status == JobStatus::Queued => next,
-                        Some(job) => job.started_at.and_then(|at| at.checked_add(every).ok()).unwrap_or(now).min(next),
+                        Some(job) => due_after(&job, every, now).min(next),
                         // The first sync reads everything.
                         None if kind == JobKind::Sync => now,
                         None => next,
@@ -301,6 +301,12 @@ async fn queue_scheduled(resources: &Resources) -> Result<()> {
             Ok(())
         })
         .await
+}
+
+/// When a job is due that follows one that has ended: some time after that was begun, or was cancelled while it waited.
+fn due_after(job: &Job, every: SignedDuration, now: Timestamp) -> Timestamp {
+    let last = job.started_at.or(job.finished_at);
+    last.and_then(|at| at.checked_add(every).ok()).unwrap_or(now)
 }
 
 /// The first jobs that can be done at once: of one project; one that has failed goes alone, so that it fails no other.
@@ -328,4 +334,30 @@ fn retry_or_fail(error: &Error, attempts: u32) -> Outcome {
     let Some(wait) = wait else { return Outcome::Failed(error) };
     let now = Timestamp::now();
     Outcome::Again { error, due_at: now.checked_add(wait).unwrap_or(now) }
+}
+
+#[cfg(test)]
+mod tests {
+    use backstory_store::ledger::Ledger;
+
+    use super::*;
+
+    #[test]
+    fn what_follows_a_cancelled_job_waits_as_long_as_what_follows_one_that_was_done() {
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let every = SignedDuration::from_mins(10);
+        let ledger = Ledger::in_memory().unwrap();
+        let sync = NewJob { kind: JobKind::Sync, project: "acme/shop".to_owned(), subject: None };
+        let due = |ledger: &Ledger| {
+            let job = ledger.newest_job(JobKind::Sync, "acme/shop").unwrap().unwrap();
+            due_after(&job, every, at(5000))
+        };
+        let id = ledger.queue_job(&sync, at(1000), at(1000)).unwrap();
+        ledger.begin_jobs(&[id], at(1000)).unwrap();
+        ledger.end_jobs(&[id], &Outcome::Succeeded(serde_json::json!({})), at(1030)).unwrap();
+        assert_eq!(due(&ledger), at(1600));
+        let id = ledger.queue_job(&sync, at(1600), at(1100)).unwrap();
+        ledger.cancel_job(id, at(1200)).unwrap();
+        assert_eq!(due(&ledger), at(1800));
+    }
 }

@@ -53,7 +53,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 
 pub use self::{
     error::{IndexError, IndexFormat},
-    facts::{Fingerprint, Named},
+    facts::{Fingerprint, IdPage, Named},
     maintain::KEPT_VERSIONS,
     query::{MAX_HITS, MAX_QUERY_WORDS},
     types::{
@@ -270,6 +270,12 @@ impl Index {
     /// Every visible document and what it says, by id.
     pub fn fingerprints(&self) -> Vec<(String, Fingerprint)> {
         self.counted().stats.facts.fingerprints(&self.visibility)
+    }
+
+    /// The documents that are wanted, by id: at most `limit` of those after the id `after`, and how many there are in all.
+    /// Costs some milliseconds.
+    pub fn page(&self, after: Option<&str>, limit: usize, is_wanted: impl Fn(&str, &DocumentFacts) -> bool) -> IdPage {
+        self.counted().stats.facts.page(&self.visibility, after, limit, is_wanted)
     }
 
     /// Documents, visible or not, whose current text has no vectors of the current model, in the order of their ids: at most

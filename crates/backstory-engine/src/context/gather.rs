@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Tokens of the budget for each hit of the search that is looked at.
-const TOKENS_PER_HIT: usize = 200;
+pub(super) const TOKENS_PER_HIT: usize = 200;
 
 /// Fewest and most hits that are looked at.
 const SEARCHED: (usize, usize) = (12, 50);
@@ -54,10 +54,12 @@ const STEP: (f32, f32) = (0.03, 0.7);
 /// What a part of a hit is worth of the whole.
 const PART: f32 = 0.95;
 
+/// Gathers evidence, of the search so many hits, at least and at most [`SEARCHED`].
 pub(super) async fn gather_evidence(
     resources: &Resources,
     request: &ContextRequest,
     state: &IndexState,
+    hits: usize,
 ) -> Result<Evidence> {
     let trace = match &request.about {
         About::Query(_) => None,
@@ -100,7 +102,7 @@ pub(super) async fn gather_evidence(
     if request.mode == PackMode::All {
         add_chain(resources, &mut evidence).await?;
     }
-    add_hits(resources, request, &mut evidence).await?;
+    add_hits(resources, request, hits.clamp(SEARCHED.0, SEARCHED.1), &mut evidence).await?;
     if request.mode == PackMode::All && request.path.is_none() {
         add_linked(resources, &mut evidence).await?;
     }
@@ -129,12 +131,16 @@ async fn add_chain(resources: &Resources, evidence: &mut Evidence) -> Result<()>
 }
 
 /// What search finds, within what the request allows.
-async fn add_hits(resources: &Resources, request: &ContextRequest, evidence: &mut Evidence) -> Result<()> {
+async fn add_hits(
+    resources: &Resources,
+    request: &ContextRequest,
+    wanted: usize,
+    evidence: &mut Evidence,
+) -> Result<()> {
     let Some(filter) = filter_of(request) else { return Ok(()) };
     if evidence.question.is_empty() {
         return Ok(());
     }
-    let wanted = (request.tokens / TOKENS_PER_HIT).clamp(SEARCHED.0, SEARCHED.1);
     let search = SearchRequest {
         query: evidence.question.clone(),
         filter,

@@ -8,8 +8,8 @@ use backstory_model::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    About, ContextRequest, MAX_CHUNKS, MAX_TIME, check_is_current, checked, code::Files, gather::gather_evidence,
-    retrieved::retrieved,
+    ATTEMPTS, About, ContextRequest, MAX_CHUNKS, MAX_TIME, check_is_current, checked, code::Files,
+    gather::gather_evidence, retrieved::retrieved,
 };
 use crate::{
     embed::Provider,
@@ -134,11 +134,7 @@ impl UseCase for RetrieveRequest {
 /// A bound is wrong, a project is not known, the named snapshot is not the current state, or a store failed.
 async fn retrieve(resources: &Resources, request: RetrieveRequest) -> Result<Retrieved> {
     check_bounds(&request)?;
-    let state = load_state(resources).await?;
-    if let Some(wanted) = &request.snapshot {
-        check_is_current(resources, wanted, &state).await?;
-    }
-    let mut chunks = find_chunks(resources, &pack_request(resources, &request)?, &state).await?;
+    let (state, mut chunks) = find_chunks(resources, &request).await?;
     chunks.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.chunk_id.cmp(&b.chunk_id)));
     let found = chunks.len();
     let (mut kept, tokens) = fit_chunks(chunks, &request);
@@ -200,15 +196,28 @@ fn pack_request(resources: &Resources, request: &RetrieveRequest) -> Result<Cont
     })
 }
 
-async fn find_chunks(resources: &Resources, request: &ContextRequest, state: &IndexState) -> Result<Vec<Chunk>> {
-    let evidence = gather_evidence(resources, request, state).await?;
-    let state = state.clone();
-    resources
-        .blocking(move |resources| {
-            let mut files = Files::new(resources, &state);
-            retrieved(resources, &evidence, &mut files)
-        })
-        .await
+/// The passages and the state of the index that they are from. They are read again if it changes meanwhile, a few times.
+async fn find_chunks(resources: &Resources, request: &RetrieveRequest) -> Result<(IndexState, Vec<Chunk>)> {
+    let of_pack = pack_request(resources, request)?;
+    let mut attempt = 1;
+    loop {
+        let state = load_state(resources).await?;
+        if let Some(wanted) = &request.snapshot {
+            check_is_current(resources, wanted, &state).await?;
+        }
+        let evidence = gather_evidence(resources, &of_pack, &state, request.limit).await?;
+        let of_files = state.clone();
+        let chunks = resources
+            .blocking(move |resources| {
+                let mut files = Files::new(resources, &of_files);
+                retrieved(resources, &evidence, &mut files)
+            })
+            .await?;
+        if attempt == ATTEMPTS || load_state(resources).await?.id == state.id {
+            return Ok((state, chunks));
+        }
+        attempt += 1;
+    }
 }
 
 /// The best that have room, with their tokens, and how many those are together.

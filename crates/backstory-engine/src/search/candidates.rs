@@ -281,9 +281,11 @@ fn lexical_filters(filter: &Filter) -> Vec<(Filter, usize)> {
     let (parts, whole): (Vec<_>, Vec<_>) = DocumentKind::ALL.into_iter().partition(|kind| kind.is_part());
     let whole: Vec<_> = whole.into_iter().filter(wanted).collect();
     let added = parts_of(&filter.kinds);
-    let parts = parts.into_iter().filter(|kind| wanted(kind) || added.contains(kind)).collect();
+    let parts: Vec<_> = parts.into_iter().filter(|kind| wanted(kind) || added.contains(kind)).collect();
     let apart = [Filter { kinds: whole, ..filter.clone() }, Filter { kinds: parts, ..candidates }];
-    apart.iter().flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES)).collect()
+    // A filter without kinds would let all of them through.
+    let apart = apart.iter().filter(|filter| !filter.kinds.is_empty());
+    apart.flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES)).collect()
 }
 
 pub(crate) fn is_excluded(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
@@ -314,4 +316,23 @@ pub(crate) fn meets(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
         && (filter.nodes.is_empty() || is_of(&filter.nodes, id, facts))
         && filter.state.is_none_or(|state| facts.state == Some(state))
         && !is_excluded(filter, id, facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_parts_is_not_searched_for_parts() {
+        let filter =
+            Filter { kinds: vec![DocumentKind::Commit], authors: vec!["alice".to_owned()], ..Filter::default() };
+        let filters = lexical_filters(&filter);
+        assert!(!filters.is_empty());
+        for (filter, _) in filters {
+            assert_eq!((filter.kinds, filter.authors), (vec![DocumentKind::Commit], vec!["alice".to_owned()]));
+        }
+        let filter = Filter { kinds: vec![DocumentKind::Issue], ..filter };
+        let kinds: Vec<_> = lexical_filters(&filter).into_iter().map(|(filter, _)| filter.kinds).collect();
+        assert_eq!(kinds, [vec![DocumentKind::Issue], vec![DocumentKind::Discussion]]);
+    }
 }

@@ -74,12 +74,11 @@ pub(super) async fn checked(resources: &Resources, mut request: SearchRequest) -
         let id = node.parse().map_err(|error: InvalidId| Error::invalid(error.to_string()))?;
         *node = resolve_id(resources, id).await?.to_string();
     }
-    narrow_to_tags(resources, &mut request).await?;
     Ok(request)
 }
 
-/// Narrows a search to the nodes that have an annotation with its tags.
-async fn narrow_to_tags(resources: &Resources, request: &mut SearchRequest) -> Result<()> {
+/// Narrows a search to the nodes that have an annotation with its tags. Which these are may differ from page to page.
+pub(super) async fn narrow_to_tags(resources: &Resources, request: &mut SearchRequest) -> Result<()> {
     if request.tags.is_empty() {
         return Ok(());
     }

@@ -153,6 +153,12 @@ impl<'a> ProjectSync<'a> {
         if self.report.changes.total() > 0 { self.project_level().await } else { Ok(()) }
     }
 
+    /// Reads the project itself, its labels, milestones and releases again.
+    pub(super) async fn reread_project(mut self) -> Result<()> {
+        self.load_forgotten().await?;
+        self.project_level().await
+    }
+
     /// What was forgotten need not be fetched; the ledger would not take it in. People who were are compared by their aliases,
     /// as the ledger has them.
     async fn load_forgotten(&mut self) -> Result<()> {

@@ -1,11 +1,11 @@
 //! Inferred links, which no item states: each in a named graph of its own with method, confidence and evidence. They
 //! are outside the digest, and [`Graph::edges`] does not return them.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Bound};
 
 use backstory_model::{
     edge::Edge,
-    id::{META_GRAPH, NodeId, inferred_graph_iri, is_inferred_graph},
+    id::{META_GRAPH, NodeId, inferred_graph_iri, inferred_graph_node, is_inferred_graph},
 };
 use oxigraph::model::{
     GraphName, GraphNameRef, Literal, NamedNode, NamedNodeRef, NamedOrBlankNode, Quad, Term, TermRef, vocab::xsd,
@@ -114,7 +114,7 @@ impl Graph {
         })
     }
 
-    /// All inferred links, ordered by where they start.
+    /// All inferred links, ordered by the IRI of the node that they start at.
     ///
     /// # Errors
     /// The store refused.
@@ -122,10 +122,37 @@ impl Graph {
         self.guarded(|| self.links_in(&self.inferred_graphs()?))
     }
 
-    fn links_in(&self, graphs: &BTreeSet<String>) -> Result<Vec<InferredLink>, GraphError> {
+    /// The inferred links of [`all_inferred`](Self::all_inferred) that come after those of a node, at most `limit`: those
+    /// that start at nodes that are `wanted`.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn inferred_after(
+        &self,
+        after: Option<&NodeId>,
+        limit: usize,
+        wanted: impl Fn(&NodeId) -> bool,
+    ) -> Result<Vec<InferredLink>, GraphError> {
+        self.guarded(|| {
+            let graphs = self.inferred_graphs()?;
+            let start = after.map_or(Bound::Unbounded, |after| Bound::Excluded(inferred_graph_iri(after)));
+            let mut links = Vec::new();
+            for graph in graphs.range((start, Bound::Unbounded)) {
+                if links.len() >= limit {
+                    break;
+                }
+                if inferred_graph_node(graph).is_some_and(|node| wanted(&node)) {
+                    links.extend(self.links_in([graph])?);
+                }
+            }
+            Ok(links)
+        })
+    }
+
+    fn links_in<'g>(&self, graphs: impl IntoIterator<Item = &'g String>) -> Result<Vec<InferredLink>, GraphError> {
         let mut links = Vec::new();
-        for link in graphs.iter().map(|graph| self.inferred_in(graph)) {
-            let Some(link) = link? else { continue };
+        for graph in graphs {
+            let Some(link) = self.inferred_in(graph)? else { continue };
             if self.shows_node(&link.from)? && self.shows_node(&link.to)? {
                 links.push(link);
             }

@@ -34,6 +34,17 @@ pub enum Named {
 /// text's hash and its state.
 pub type Fingerprint = [u8; 8];
 
+/// A page of documents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IdPage {
+    /// Their ids, in order.
+    pub ids: Vec<String>,
+    /// How many documents there are on all pages.
+    pub total: usize,
+    /// Whether more follow.
+    pub has_more: bool,
+}
+
 /// The facts of all documents, by id: some 240 bytes each, and the paths of a commit.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
@@ -230,6 +241,32 @@ impl Facts {
         let mut all: Vec<_> = visible.map(|(id, (_, said))| (id.to_string(), short(said))).collect();
         all.sort_unstable();
         all
+    }
+
+    /// A page of the visible documents that are wanted. Looks at all documents.
+    pub(super) fn page(
+        &self,
+        visibility: &Visibility,
+        after: Option<&str>,
+        limit: usize,
+        is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
+    ) -> IdPage {
+        let (mut following, mut total): (Vec<&Arc<str>>, _) = (Vec::new(), 0);
+        for (id, (facts, _)) in &self.documents {
+            if visibility.allows(&facts.project, facts.confidential) && is_wanted(id, facts) {
+                total += 1;
+                if after.is_none_or(|after| **id > *after) {
+                    following.push(id);
+                }
+            }
+        }
+        let has_more = following.len() > limit;
+        if has_more {
+            following.select_nth_unstable(limit);
+            following.truncate(limit);
+        }
+        following.sort_unstable();
+        IdPage { ids: following.into_iter().map(ToString::to_string).collect(), total, has_more }
     }
 
     /// When the newest visible document was begun.

@@ -192,8 +192,11 @@ const TEXTS: [(&str, &str); 32] = [
     ("deliveries", "forge, id, event, project, sender"),
     ("chats", "project"),
     ("operations", "projects, request"),
-    ("list_threads", "project, title, author, labels, assignees, reviewers, approvers, participants"),
-    ("list_discussions", "project, key, author, path, people"),
+    (
+        "list_threads",
+        "project, title, author, labels, assignees, reviewers, approvers, participants, mentions, mentioned",
+    ),
+    ("list_discussions", "project, key, author, path, people, mentions"),
     ("list_commits", "project, title, author, committer, paths"),
     ("list_files", "project, path"),
     ("list_entities", "project, code, path, name"),
@@ -274,5 +277,45 @@ mod tests {
         let searched = |table: &str| TEXTS.iter().any(|(name, _)| *name == table) || WITHOUT_TEXTS.contains(&table);
         let forgotten: Vec<&String> = tables.iter().filter(|table| !searched(table)).collect();
         assert!(forgotten.is_empty(), "{forgotten:?}");
+    }
+
+    #[test]
+    fn every_column_of_the_lists_is_searched_or_has_nothing_that_people_wrote() {
+        const WITHOUT_TEXTS: [&str; 14] = [
+            "change_type",
+            "document_type",
+            "field",
+            "kind",
+            "language",
+            "list",
+            "other_order",
+            "part",
+            "project",
+            "sha",
+            "short_name",
+            "source",
+            "state",
+            "thread",
+        ];
+        let ledger = Ledger::in_memory().unwrap();
+        let connection = ledger.lock();
+        let mut statement = connection
+            .prepare(
+                "SELECT tables.name, columns.name FROM sqlite_schema AS tables
+                 JOIN pragma_table_info(tables.name) AS columns
+                 WHERE tables.type = 'table' AND tables.name LIKE 'list\\_%' ESCAPE '\\'
+                    AND columns.type IN ('TEXT', 'BLOB', 'ANY')",
+            )
+            .unwrap();
+        let columns = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let columns: Vec<(String, String)> = columns.map(Result::unwrap).collect();
+        assert!(columns.len() > 50, "{columns:?}");
+        let is_searched = |(table, column): &&(String, String)| {
+            let mut listed =
+                TEXTS.iter().filter(|(name, _)| name == table).flat_map(|(_, columns)| columns.split(", "));
+            WITHOUT_TEXTS.contains(&column.as_str()) || listed.any(|listed| listed == column)
+        };
+        let missing: Vec<_> = columns.iter().filter(|column| !is_searched(column)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 }

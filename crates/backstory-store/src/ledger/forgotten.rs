@@ -385,7 +385,6 @@ pub(super) fn is_on_list(connection: &Connection, kind: ForgottenKind, subject: 
     Ok(statement.query_row(params![kind.as_str(), subject], |_| Ok(())).optional()?.is_some())
 }
 
-// The schema lets no other names in.
 /// Whether an item must not be ingested: its issue or merge request, or its project, was forgotten.
 pub(super) fn is_blocked(connection: &Connection, project: &str, thread: Option<&str>) -> Result<bool, LedgerError> {
     if is_on_list(connection, ForgottenKind::Project, project)? {
@@ -397,6 +396,7 @@ pub(super) fn is_blocked(connection: &Connection, project: &str, thread: Option<
     }
 }
 
+// The schema lets no other names in.
 fn entry(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
     let (action, kind) = (row.get::<_, String>(2)?, row.get::<_, String>(3)?);
     let action = AuditAction::ALL.into_iter().find(|known| known.as_str() == action).unwrap_or(AuditAction::Forget);

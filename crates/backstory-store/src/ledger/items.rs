@@ -108,6 +108,18 @@ impl Ledger {
         Ok(seq.unwrap_or(0).unsigned_abs())
     }
 
+    /// Position of the newest change of a kind of a project; 0 if there never was any.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn last_change(&self, project: &str, kind: ItemKind) -> Result<u64, LedgerError> {
+        let connection = self.lock();
+        let mut statement =
+            connection.prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM items WHERE project = ?1 AND kind = ?2")?;
+        let seq: i64 = statement.query_row(params![project, kind.as_str()], |row| row.get(0))?;
+        Ok(seq.unsigned_abs())
+    }
+
     /// One object; `None` if it was never there or is gone.
     ///
     /// # Errors

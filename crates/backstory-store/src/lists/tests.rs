@@ -615,6 +615,38 @@ fn pages_and_totals_are_those_of_reading_every_row() {
     }
 }
 
+#[test]
+fn what_a_filter_names_twice_counts_once() {
+    let lists = loaded(&items_after(&changes(&mut Random(3), 600))).lists;
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let all = PageRequest { first: 100, with_total: true, ..PageRequest::default() };
+    let filters = [
+        ThreadFilter { authors: names(&["alice", "Alice"]), ..ThreadFilter::default() },
+        ThreadFilter { milestones: vec![1, 1], ..ThreadFilter::default() },
+        ThreadFilter { any_label: names(&["bug", "bug"]), ..ThreadFilter::default() },
+    ];
+    for visibility in [Visibility::everything(), Visibility::public()] {
+        for filter in filters.clone() {
+            for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
+                let filter = filter.clone();
+                let query = ThreadQuery { kind, filter, order: ThreadOrder::Updated, direction: Direction::Descending };
+                let page = lists.threads(&query, &all, &visibility).unwrap();
+                assert!(!page.rows.is_empty(), "{query:?}");
+                assert_eq!(page.total.unwrap().count, page.rows.len() as u64, "{query:?}");
+            }
+        }
+        let of_commits = [
+            CommitQuery { authors: names(&["alice@example.com", "ALICE@example.com"]), ..CommitQuery::default() },
+            CommitQuery { paths: names(&["src", "src"]), ..CommitQuery::default() },
+        ];
+        for query in of_commits {
+            let page = lists.commits(&query, &all, &visibility).unwrap();
+            assert!(!page.rows.is_empty(), "{query:?}");
+            assert_eq!(page.total.unwrap().count, page.rows.len() as u64, "{query:?}");
+        }
+    }
+}
+
 // Rows 127 and 140 of docs/requirements.md.
 #[test]
 fn commits_belong_to_the_request_that_introduced_them_and_are_found_by_directory_and_person() {
@@ -778,6 +810,24 @@ fn people_are_ordered_by_what_they_did_and_paged_from_both_ends() {
     let found = lists.people(&ali, &PageRequest { first: 9, ..PageRequest::default() }, &everything).unwrap();
     assert!(found.rows.contains(&named), "{found:?}");
     assert_eq!(lists.person("nobody-at-all", &[], &everything).unwrap(), None);
+}
+
+#[test]
+fn namesakes_are_those_whom_reading_every_page_finds() {
+    let lists = loaded(&items_after(&changes(&mut Random(6), 600))).lists;
+    let everything = Visibility::everything();
+    for text in ["A B", "alice", "DAVE", "example", "b", "nobody-at-all"] {
+        let query = PersonQuery { text: Some(text.to_owned()), ..PersonQuery::default() };
+        let page = PageRequest { first: 100, ..PageRequest::default() };
+        let (named, alike): (Vec<PersonRow>, Vec<PersonRow>) = lists
+            .people(&query, &page, &everything)
+            .unwrap()
+            .rows
+            .into_iter()
+            .partition(|person| is_named(&person.names, &[text.to_owned()]));
+        assert_eq!(lists.namesakes(text, &[], 100, &everything).unwrap(), Namesakes { named, alike }, "{text}");
+    }
+    assert_eq!(lists.namesakes("b", &[], 2, &everything).unwrap().alike.len(), 2);
 }
 
 /// The rows of a short list, read at once and in pages from both ends, which must be the same.

@@ -1,7 +1,7 @@
 //! The documents that search has of a project, as a list.
 
 use async_graphql::{
-    Context, Object, Result, SimpleObject,
+    Context, ID, Object, Result, SimpleObject,
     connection::{Connection, Edge},
 };
 use backstory_engine::{
