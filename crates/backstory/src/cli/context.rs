@@ -5,7 +5,6 @@ use backstory_engine::{
     locate::names_place,
     model::{
         filter::{DocumentKind, Filter},
-        id::NodeId,
         pack::{DEFAULT_TOKENS, Format, MAX_TOKENS, MIN_TOKENS, Mode},
     },
 };

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use backstory_engine::{
-    error::Error,
+    error::{Error, ErrorKind},
     locate::{LocateRequest, Location},
     model::id::{NodeId, is_address, is_sha},
     person::{DEFAULT_STALE_DAYS, PersonRequest},
@@ -253,7 +253,7 @@ pub(super) async fn infer_project(client: &Client, project: Option<&str>) -> Res
     if inferred.is_none() && !repositories.is_empty() {
         let names: Vec<&str> = repositories.iter().map(|repository| repository.project.as_str()).collect();
         let hint = format!("say which one with --project: {}", names.join(", "));
-        return Err(Error::invalid("several repositories are indexed").with_hint(hint).into());
+        return Err(Error::new(ErrorKind::Invalid, "several repositories are indexed").with_hint(hint).into());
     }
     Ok(inferred)
 }
