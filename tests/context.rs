@@ -473,7 +473,7 @@ async fn as_many_passages_are_retrieved_as_are_asked_for() {
         let text = format!("# Tenant {tenant}\n\nThe session of tenant {tenant} ends after {tenant} idle minutes.\n");
         origin.write(&format!("docs/tenant_{tenant}.md"), text);
     }
-    origin.commit("Say when sessions end");
+    origin.commit_all("Say when sessions end");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let request = |limit| RetrieveRequest {
         query: "when does the session of a tenant end".to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backstory_engine::{
     export::{ExportCursor, ExportFilter, ExportKind, ExportRequest},
-    ledger::{NewItem, Page},
+    ledger::{IngestBatch, NewItem},
     model::{entity::ItemKind, visibility::Visibility},
 };
 use reqwest::Client;
@@ -143,7 +143,7 @@ fn a_title_is_no_formula_of_a_spreadsheet() {
 async fn edges_of_what_the_graph_has_not_applied_yet_are_exported_too() {
     let mut repository = Fixture::new();
     repository.write("src/a.rs", "pub fn a() {}\n");
-    repository.commit("Begin");
+    repository.commit_all("Begin");
     repository.git(["tag", "v1"]);
     let indexed = Indexed::cold(repository.path(), backstory_engine::ledger::Branches::default()).await;
     let ledger = indexed.ledger();

@@ -79,12 +79,12 @@ async fn commits_of_a_release_are_told_newest_first_and_without_merges() {
     let mut repository = repository();
     repository.switch("invoices");
     repository.write("src/invoice.rs", "pub fn invoice() {}\n");
-    let invoices = repository.commit("Add invoices");
+    let invoices = repository.commit_all("Add invoices");
     repository.git(["checkout", "--quiet", "main"]);
     repository.commit_index("Merge branch 'invoices'", &[invoices]);
     for step in 0..6 {
         repository.write("src/tax.rs", format!("pub const TAX: u32 = {step};\n"));
-        repository.commit(format!("Set the tax to {step}"));
+        repository.commit_all(format!("Set the tax to {step}"));
     }
     repository.git(["tag", "v3.0"]);
     let indexed = Indexed::cold(repository.path(), Branches::Default).await;

@@ -128,9 +128,9 @@ async fn places_of_the_head_are_told_once_where_a_text_is_followed_out_of_a_dire
     for name in ["a", "b", "c"] {
         origin.write(&format!("src/{name}.py"), with(name));
     }
-    origin.commit("Begin");
+    origin.commit_all("Begin");
     origin.write("src/c.py", "def c():\n    return c\n").write("lib/c.py", "def d():\n    retries = 3\n");
-    origin.commit("Retry in the library");
+    origin.commit_all("Retry in the library");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let found = removed(&indexed, "retries = 3", Some("src")).await;
     assert_eq!(moves(&found), [("Retry in the library", "src/c.py", "lib/c.py")]);

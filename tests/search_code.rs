@@ -147,7 +147,7 @@ async fn documents_are_listed_page_by_page_as_all_at_once() {
     for part in 0..5 {
         repository.write(format!("src/part_{part}.rs"), format!("pub fn part_{part}() {{}}\n"));
     }
-    repository.commit("Add parts");
+    repository.commit_all("Add parts");
     let indexed = Indexed::cold(repository.path(), Branches::default()).await;
     let all = indexed.engine.answer(ListDocuments { limit: 500, ..ListDocuments::default() }).await.unwrap();
     assert!(all.documents.len() > 5 && all.documents.len() == all.total && !all.has_more, "{all:#?}");

@@ -409,7 +409,7 @@ fn inferred_links_come_one_by_one_as_they_come_at_once() {
         confidence: 0.75,
         evidence: vec!["both name the session".to_owned()],
     });
-    graph.replace_inferred(&links, "a test").unwrap();
+    graph.replace_inferred_links(&links, "a test").unwrap();
     let (mut found, mut after) = (Vec::new(), None);
     while let Some(link) = graph.inferred_after(after.as_ref(), 1, |_| true).unwrap().pop() {
         after = Some(link.from.clone());

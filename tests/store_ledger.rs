@@ -8,7 +8,7 @@ use std::{
 use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, visibility::Visibility};
 use backstory_store::ledger::{
     AuditAction, Branches, ChatLimits, Cursor, Delivery, DeliveryCursor, ErasureTarget, GeneratedText, IngestBatch, JobKind,
-    JobPriority, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined, GenerationOutcome,
+    JobPriority, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined, Outcome,
     REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus,
 };
 use jiff::Timestamp;
@@ -511,7 +511,7 @@ fn why_a_job_failed_is_told_of_webhooks_only_to_those_whom_the_list_of_jobs_tell
     };
     let subject = Some("#12".to_owned());
     let job = NewJob { kind: JobKind::Refetch, project: "acme/shop".to_owned(), subject };
-    ledger.receive(&delivery, &[job], at(100)).unwrap();
+    ledger.record_delivery(&delivery, &[job], at(100)).unwrap();
     let id = ledger.jobs(None, None, 9).unwrap()[0].id;
     ledger.begin_jobs(&[id], at(101)).unwrap();
     ledger.end_jobs(&[id], &Outcome::Failed("acme/shop#12 cannot be read".to_owned()), at(102)).unwrap();

@@ -6,7 +6,7 @@ use backstory_model::{
     entity::{Discussion, Item, Note, State},
     filter::is_same_name,
     id::{NodeId, ThreadId, ThreadKind},
-    reference::{Context, Forge, extract},
+    reference::{Forge, ReferenceContext, extract},
     text::snippet,
 };
 use backstory_store::lists::{
@@ -154,7 +154,7 @@ async fn threads_that_mention(resources: &Resources, request: &PersonRequest) ->
 /// Whether a text mentions a person.
 fn mentions_person(name: &str, text: &str, forge: Forge, web_url: &str, project: &str) -> bool {
     let forge_url = forge.url_in(web_url, project).unwrap_or_default();
-    extract(text, Context { forge, project, forge_url })
+    extract(text, ReferenceContext { forge, project, forge_url })
         .iter()
         .any(|target| matches!(target, NodeId::Person(person) if is_same_name(person, name)))
 }

@@ -64,7 +64,7 @@ async fn are_due(resources: &Resources, project: &str, scope: Scope) -> Result<b
     let check = move |resources: &Resources| {
         let (ledger, now) = (resources.ledger(), Timestamp::now());
         let seq = ledger.last_change(&project, ItemKind::Tag)?;
-        let state = ledger.derived(&project, NAME)?;
+        let state = ledger.aggregate(&project, NAME)?;
         let known: Option<TagState> = state.and_then(|state| serde_json::from_slice(&state).ok());
         let is_first = known.is_none();
         if let Some(known) = known.filter(|known| known.seq == seq) {

@@ -3,7 +3,7 @@
 use std::{fmt::Display, str::FromStr};
 
 use async_graphql::ID;
-use backstory_engine::{error::Result, model::text::echo};
+use backstory_engine::{error::Result, model::text::truncate_echo};
 
 use super::page;
 
@@ -42,7 +42,7 @@ impl Counter {
         let number = id.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('/')).unwrap_or(id);
         number
             .parse()
-            .map_err(|_| page::invalid(format!("'{}' is no id of this type; write {prefix}/1 or 1", echo(id))))
+            .map_err(|_| page::invalid(format!("'{}' is no id of this type; write {prefix}/1 or 1", truncate_echo(id))))
     }
 }
 

@@ -422,7 +422,7 @@ fn check_project_path(path: &str) -> Result<()> {
     if is_project_path(path) {
         return Ok(());
     }
-    Err(page::invalid(format!("'{}' is no path of a project; write group/project", echo(path))).into())
+    Err(page::invalid(format!("'{}' is no path of a project; write group/project", truncate_echo(path))).into())
 }
 
 fn wrong_kind(reference: &str, what: &str, form: &str) -> async_graphql::Error {

@@ -56,7 +56,7 @@ pub(super) fn quarantine_lines(quarantine: &Quarantine) -> Option<(String, Vec<S
 /// Which groups could not be asked for their projects, as sentences.
 pub(super) fn group_failures(groups: &[GroupFailure]) -> impl Iterator<Item = String> {
     let sentence = |of: &GroupFailure| {
-        repos::failure(&format!("the group {}", plain(&of.group)), Some(of.at), Some(of.error.as_str()))
+        repos::failure(&format!("the group {}", escape_terminal(&of.group)), Some(of.at), Some(of.error.as_str()))
     };
     groups.iter().filter_map(sentence)
 }
