@@ -388,7 +388,28 @@ fn the_commands_that_up_proposes_work() {
         said.lines().find_map(|line| line.strip_prefix("  backstory search '")).unwrap().trim_end_matches('\'');
     let found = sandbox.run(&["search", search, "--mode", "lexical", "--json"]).ok().json();
     assert_eq!(found["hits"][0]["kind"], "commit", "{found}");
+    // A definition has a story; the first line of a file may be its license.
+    let why = said.lines().find_map(|line| line.strip_prefix("  backstory why ")).unwrap();
+    assert_eq!(why, "src/session.py:5", "{said}");
     drop(server);
+    let data = sandbox.data().display().to_string();
+    let server = sandbox.serve();
+    let said = sandbox.run(&["up", &shop.path().display().to_string(), "--data-dir", &data]).ok().stdout;
+    assert!(said.contains(&format!("  backstory --data-dir {data} why src/session.py:5")), "{said}");
+    drop(server);
+}
+
+#[test]
+fn a_shallow_clone_is_added_with_a_warning() {
+    let shop = shop();
+    let sandbox = Sandbox::empty();
+    let shallow = sandbox.path().join("shallow");
+    let origin = format!("file://{}", shop.path().display());
+    shop.git(["clone", "--quiet", "--depth=1", &origin, &shallow.display().to_string()]);
+    let added = sandbox.run(&["add", &shallow.display().to_string(), "--name", "acme/shallow"]).ok();
+    assert!(added.stdout.contains("Indexed acme/shallow: 1 commit,"), "{added:?}");
+    assert!(added.stderr.contains("is a shallow clone: of the history of acme/shallow only what it has"), "{added:?}");
+    assert_eq!(sandbox.run(&["repos", "--json"]).ok().json()[0]["shallow"], true);
 }
 
 // Rows 98 and 116 of docs/requirements.md.

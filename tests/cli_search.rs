@@ -141,6 +141,12 @@ fn filters_are_met_by_every_result() {
     let nearest = sandbox.run(&["search", "redis", "--label", "performence", "--author", "alise"]).ok().stderr;
     assert!(nearest.contains("nothing has the label 'performence'; the nearest name is 'performance'"), "{nearest}");
     assert!(nearest.contains("nothing is by 'alise'; the nearest name is 'alice'"), "{nearest}");
+    // A part of a name stands for whom nobody else is called by.
+    let part = found(&["--author", "Ng"]);
+    assert_eq!(hits(&part, "id"), hits(&alice, "id"));
+    assert_eq!(part["warnings"][0], "'Ng' is taken for Alice Ng");
+    let several = found(&["--author", "Doe"])["warnings"][0].take();
+    assert_eq!(several, "nothing is by 'Doe' alone; did you mean Jane Doe, John Doe?");
     let after = found(&["--after", "2024-03-01"]);
     assert!(hits(&after, "created_at").iter().all(|at| *at >= "2024-03-01") && !hits(&after, "id").is_empty());
     let before = found(&["--before", "2024"]);

@@ -288,19 +288,92 @@ fn the_graph_is_explored_from_any_node() {
     let (load, total) = ("acme/shop:src/session.py#load", "acme/shop:src/cart.py#total");
     expect![[r#"
         acme/shop:src/session.py#load
-          ← CALLS acme/shop:src/cart.py#total"#]]
+          <-CALLS- acme/shop:src/cart.py#total"#]]
     .assert_eq(&told(&sandbox.run(&["path", load, total]).ok()));
     let nowhere = sandbox.run(&["path", load, total, "--edges", "blocks,closes"]).ok();
     assert_eq!(told(&nowhere), "No path.");
     expect![[r#"
-        1  acme/shop:src/cart.py#total CALLS →
-        1  acme/shop:src/session.py#store ← CALLS"#]]
+        1  <-CALLS- acme/shop:src/cart.py#total
+        1  -CALLS-> acme/shop:src/session.py#store"#]]
     .assert_eq(&told(&sandbox.run(&["neighborhood", load, "--edges", "calls"]).ok()));
     let near = sandbox.run(&["neighborhood", load, "--depth", "2", "--limit", "1", "--json"]).ok().json();
     assert_eq!(near["neighbors"].as_array().unwrap().len(), 1, "{near}");
     assert_eq!(near["left_out"].as_array().unwrap().len(), 2, "{near}");
+    expect![[r#"
+        acme/shop:src/session.py
+          <-INTRODUCES- acme/shop@a561454a feat: keep sessions in Redis
+          -AUTHORED_BY-> @ada@example.com Ada Lovelace
+          <-AUTHORED_BY- acme/shop@a26daafc Add the cart
+          -CLOSES-> acme/shop#1"#]]
+    .assert_eq(&told(&sandbox.run(&["path", "src/session.py", "acme/shop#1"]).ok()));
+    // Everything belongs to the project, so a path over it says nothing.
+    assert_eq!(told(&sandbox.run(&["path", "src/session.py", "INTRO.md", "--edges", "part-of"]).ok()), "No path.");
     sandbox.run(&["path", load, total, "--edges", "nothing"]).error(2);
     sandbox.run(&["path", load, "acme/shop:src/none.py"]).error(1);
+}
+
+#[test]
+fn what_a_user_types_means_the_same_for_every_command() {
+    let (shop, sandbox) = indexed();
+    let mut other = Fixture::new();
+    other.write("src/other.py", "def other():\n    pass\n");
+    other.commit_all("Begin another project");
+    sandbox.run(&["add", &other.path().display().to_string(), "--name", "acme/other"]).ok();
+    let run = |args: &[&str], directory: &Path| {
+        sandbox.output(&sandbox.command(args).current_dir(directory).output().unwrap())
+    };
+    let source = shop.path().join("src");
+    let sha = shop.sha("main~1").to_string();
+    for (typed, directory, expected) in [
+        ("src/cart.py", shop.path(), "acme/shop:src/cart.py".to_owned()),
+        ("cart.py:4-6", &source, "acme/shop:src/cart.py".to_owned()),
+        ("cart.py#total", &source, "acme/shop:src/cart.py#total".to_owned()),
+        ("total", shop.path(), "acme/shop:src/cart.py#total".to_owned()),
+        (&sha[..8], shop.path(), format!("acme/shop@{sha}")),
+        ("acme/shop:src/cart.py", sandbox.path(), "acme/shop:src/cart.py".to_owned()),
+    ] {
+        run(&["annotate", typed, "Mind the order", "--tag", "fragile"], directory).ok();
+        let found = run(&["annotate", typed, "--json"], directory).ok().json();
+        assert_eq!(found[0]["id"], expected, "{typed}");
+        assert!(!run(&["neighborhood", typed, "--json"], directory).ok().json()["neighbors"][0].is_null(), "{typed}");
+    }
+    for person in ["ada@example.com", "@ada@example.com", "Ada Lovelace"] {
+        let path = run(&["path", person, "cart.py", "--json"], &source).ok().json();
+        assert_eq!((&path["nodes"][0], path["nodes"].as_array().unwrap().len()), (&json!("@ada@example.com"), 3));
+    }
+    let entity = run(&["entity", "cart.py#total", "--json"], &source).ok().json();
+    assert_eq!(entity[0]["id"], "acme/shop:src/cart.py#total");
+    let near = run(&["search", "session", "--near", "cart.py", "--mode", "lexical", "--json"], &source).ok().json();
+    assert!(!near["hits"].as_array().unwrap().is_empty(), "{near}");
+
+    let shipped = run(&["shipped", "v1", "--json"], &source).ok().json();
+    assert_eq!((&shipped["project"], &shipped["count"]), (&json!("acme/shop"), &json!(3)));
+    let unclear = run(&["shipped", "v1"], sandbox.path());
+    assert_eq!(unclear.code, 2);
+    assert!(unclear.stderr.contains("several repositories are indexed"), "{unclear:?}");
+    assert!(unclear.stderr.contains("say which one with --project: acme/other, acme/shop"), "{unclear:?}");
+    let unclear = run(&["neighborhood", "src/cart.py"], sandbox.path());
+    assert!(unclear.stderr.contains("say with --project which project"), "{unclear:?}");
+    run(&["neighborhood", "src/cart.py", "--project", "acme/shop"], sandbox.path()).ok();
+}
+
+#[test]
+fn tags_and_definitions_are_completed() {
+    let (_shop, sandbox) = indexed();
+    let data = sandbox.data().display().to_string();
+    let proposed = |words: &[&str]| sandbox.run(&[&["complete", "--"], words].concat()).ok().stdout;
+    assert_eq!(proposed(&["--data-dir", &data, "shipped", "v"]), "v1\ttag\n");
+    assert_eq!(proposed(&["--data-dir", &data, "shipped", "main..v"]), "main..v1\ttag\n");
+    assert_eq!(proposed(&["--data-dir", &data, "entity", "tot"]), "total\tdefinition\n");
+    assert_eq!(proposed(&["--data-dir", &data, "entity", "none\""]), "");
+}
+
+#[test]
+fn an_issue_of_a_repository_without_a_forge_is_not_to_be_synced() {
+    let (shop, sandbox) = indexed();
+    let output = sandbox.output(&sandbox.command(&["show", "#800"]).current_dir(shop.path()).output().unwrap());
+    assert_eq!(output.code, 1);
+    assert!(output.stderr.contains("only the repository of acme/shop is indexed"), "{output:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
+    process::Stdio,
 };
 
 use backstory_engine::tokens;
@@ -143,6 +144,20 @@ fn dry_run_writes_nothing_and_shows_everything() {
     let output = sandbox.run(&["install", "--dry-run", "--client", "cursor"]).ok();
     assert!(output.stdout.contains("would get") && output.stdout.contains("\"backstory\""), "{output:?}");
     assert_eq!(files(&home(&sandbox)), before);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let sandbox = used();
+    let mut child = sandbox
+        .command(&["install", "--dry-run", "--client", "claude", "--client", "cursor"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
 }
 
 #[test]

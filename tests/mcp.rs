@@ -43,13 +43,18 @@ impl Agent {
         Self::start_in(sandbox, sandbox.path(), args, version)
     }
 
-    fn start_in(sandbox: &Sandbox, directory: &std::path::Path, args: &[&str], version: &str) -> Self {
+    /// A client that has said nothing yet.
+    fn spawn(sandbox: &Sandbox, directory: &std::path::Path, args: &[&str], version: &str) -> Self {
         let mut command = sandbox.command(&[&["mcp"], args].concat());
         command.current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let stdin = child.stdin.take();
-        let mut client = Self { child, stdin, stdout, next: 0, is_new: version == NEW };
+        Self { child, stdin, stdout, next: 0, is_new: version == NEW }
+    }
+
+    fn start_in(sandbox: &Sandbox, directory: &std::path::Path, args: &[&str], version: &str) -> Self {
+        let mut client = Self::spawn(sandbox, directory, args, version);
         if client.is_new {
             let found = client.request("server/discover", json!({}));
             assert!(found["supportedVersions"].as_array().unwrap().contains(&json!(NEW)), "{found}");
@@ -224,10 +229,45 @@ fn wrong_call_is_answered_with_what_to_do() {
     let project = client.refused("search", json!({ "query": "x", "project": "acme/ship" }));
     assert_eq!(project, "acme/ship is not known; known projects: acme/shop");
     let tokens = client.refused("context", json!({ "about": "x", "tokens": 5 }));
-    assert_eq!(tokens, "'tokens' of context must be between 300 and 50000");
+    assert_eq!(tokens, "'tokens' of context must be between 300 and 100000");
     // What exists is read all the same.
     let some = client.ok("read", json!({ "refs": ["src/session.py", "!9"] }));
     assert!(some.contains("Keeps it.") && some.contains("!9: there is no"), "{some}");
+}
+
+#[test]
+fn line_that_is_no_json_and_request_before_the_handshake_are_answered() {
+    let (_shop, sandbox) = indexed();
+    let mut client = Agent::spawn(&sandbox, sandbox.path(), &[], OLD[1]);
+    let (early, _) = client.exchange("tools/list", json!({}));
+    assert_eq!(early["error"]["code"], -32600);
+    assert!(early["error"]["message"].as_str().unwrap().starts_with("call 'initialize' first"), "{early}");
+    writeln!(client.stdin.as_mut().unwrap(), "why is this so?").unwrap();
+    let refused = client.read();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32700)), "{refused}");
+    let params = json!({
+        "protocolVersion": OLD[1], "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+    });
+    client.request("initialize", params);
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    assert!(client.ok("why", json!({ "target": "src/session.py:7" })).contains("keep sessions in Redis"));
+    writeln!(client.stdin.as_mut().unwrap(), "{{").unwrap();
+    assert_eq!(client.read()["error"]["code"], -32700);
+    client.end();
+}
+
+#[test]
+fn kinds_have_the_names_of_the_other_interfaces() {
+    let (_shop, sandbox) = indexed();
+    let mut client = Agent::start(&sandbox, &[], OLD[1]);
+    for kinds in [["doc"], ["section"], ["document"]] {
+        let found = client.ok("search", json!({ "query": "introduction", "kinds": kinds }));
+        assert_eq!(found, client.ok("search", json!({ "query": "introduction", "kinds": ["docs"] })), "{kinds:?}");
+    }
+    for kind in ["mr", "merge_request", "merge-request", "pr", "doc", "docs", "section", "file", "code"] {
+        sandbox.run(&["search", "introduction", "--type", kind]).ok();
+        client.ok("search", json!({ "query": "introduction", "kinds": [kind] }));
+    }
 }
 
 #[test]

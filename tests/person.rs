@@ -89,6 +89,9 @@ fn the_work_of_somebody_is_told_over_time() {
     for piece in ["@bob", "Work by month", "2023-11", "Opened", "acme/shop!1"] {
         assert!(printed.contains(piece), "{piece}: {printed}");
     }
+    let idle = sandbox.run(&["person", "bob", "--after", "2026-01-01"]).ok();
+    assert!(idle.stderr.contains("no work since 202"), "{idle:?}");
+    assert!(idle.stderr.contains("; --after 202"), "{idle:?}");
     let other = sandbox.run(&["person", "alice", "--project", "acme/none"]).error(2).to_owned();
     assert!(other.starts_with("acme/none is not known"), "{other}");
 }

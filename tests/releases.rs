@@ -173,6 +173,12 @@ fn a_command_tells_what_shipped() {
     let told = sandbox.run(&["shipped", "v1.0..v2.0"]).ok();
     assert!(told.stdout.contains("2 commits, 0 merge requests, 0 issues, 1 contributor"), "{told:#?}");
     assert!(told.stdout.contains("bob@acme.example"), "{told:#?}");
+    let listed = told.stdout.lines().skip_while(|line| *line != "Commits").skip(1).take_while(|line| !line.is_empty());
+    assert_eq!(listed.count(), 2, "{told:#?}");
+    let reversed = sandbox.run(&["shipped", "v2.0..v1.0"]).ok();
+    let reason = "v1.0 does not follow v2.0, which has all of its commits; did you mean v1.0..v2.0?";
+    assert!(reversed.stderr.contains(reason), "{reversed:#?}");
+    assert!(sandbox.run(&["shipped", "v1.0..v1.0"]).ok().stderr.contains("v1.0 and v1.0 are the same commit"));
     assert!(sandbox.run(&["shipped", "v1.0.."]).error(2).contains("name two revisions"));
     let why = sandbox.run(&["why", "src/cart.rs:2"]).ok();
     assert!(why.stdout.contains("First shipped in v2.0"), "{why:#?}");

@@ -84,6 +84,7 @@ async fn resources_are_as_the_document_describes_them() {
     let rest = Rest::new(&server);
     for (path, query) in [
         ("/api/v1/search", "?query=Redis&limit=3&kinds=issue,discussion"),
+        ("/api/v1/search", "?query=Redis&kinds=mr,pull_request,doc"),
         ("/api/v1/search", "?query=Redis&kinds[]=issue&kinds[]=commit&after=2024&facets=true"),
         ("/api/v1/why", "?target=acme/shop%233"),
         ("/api/v1/issues", "?project=acme/shop&limit=2"),

@@ -79,12 +79,16 @@ async fn a_token_is_shown_once_and_ends_when_it_is_revoked() {
     });
 
     sandbox.run(&["token", "create", "--name", "ci", "--projects", "acme/*"]).error(1);
-    sandbox.run(&["token", "create", "--name", "other", "--projects", "acme/*"]).ok();
-    sandbox.run(&["token", "revoke", "ci"]).ok();
+    let every = "every request to the server needs a token";
+    let second = sandbox.run(&["token", "create", "--name", "other", "--projects", "acme/*"]).ok();
+    assert!(!second.stderr.contains(every), "{second:?}");
+    let again = "everyone on this machine is answered without one again";
+    assert!(!sandbox.run(&["token", "revoke", "ci"]).ok().stderr.contains(again));
     assert_eq!(holder.status().await, 401);
     sandbox.run(&["token", "revoke", "ci"]).error(1);
-    sandbox.run(&["token", "revoke", "other"]).ok();
+    assert!(sandbox.run(&["token", "revoke", "other"]).ok().stderr.contains(again));
     assert_eq!(nobody.status().await, 200, "without any token this machine may use the server");
+    assert!(sandbox.run(&["token", "create", "--projects", "acme/*"]).ok().stderr.contains(every));
 }
 
 // Rows 152 and 156 of docs/requirements.md.

@@ -63,15 +63,21 @@ pub struct AskRequest {
     /// The question, at most [`MAX_QUERY`] characters.
     pub question: String,
     /// What was asked before, if the question goes on from there: its words are searched for too.
+    #[serde(default)]
     pub before: Option<String>,
     /// What to narrow it to.
     #[serde(default)]
     pub filter: Filter,
-    /// Whether a language model may word the answer, if one is configured.
+    /// Whether a language model may word the answer, if one is configured; it may if absent.
+    #[serde(default = "default_model")]
     pub model: bool,
     /// How what is found is ranked, if not as configured.
     #[serde(default)]
     pub ranking: Option<Ranking>,
+}
+
+fn default_model() -> bool {
+    true
 }
 
 impl UseCase for AskRequest {

@@ -35,7 +35,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     resources::{Resources, blocking},
     search::{
-        MAX_LIMIT, MAX_QUERY, check_filter, check_names, check_ranking,
+        BY_MEANING_ALONE, MAX_LIMIT, MAX_QUERY, check_filter, check_names, check_ranking,
         definitions::{find_definitions, only_name},
     },
     settings::Ranking,
@@ -180,6 +180,11 @@ async fn gather(resources: &Resources, request: &ContextRequest, state: &IndexSt
     )?;
     evidence.warnings.extend(others);
     evidence.missing = missing.filter(|_| evidence.coverage.documents > 0);
+    // What is near to words that nothing has is no evidence for anything.
+    let is_nonsense = evidence.warnings.iter().any(|warning| warning == BY_MEANING_ALONE);
+    if is_nonsense && evidence.missing.is_some() && evidence.trace.is_none() {
+        evidence.found.clear();
+    }
     let mut pack = build_metadata(resources, request, state, &evidence.question).await?;
     let (request, state) = (resolved, state.clone());
     resources

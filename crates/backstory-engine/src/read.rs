@@ -232,8 +232,18 @@ pub(crate) fn thread_not_found(resources: &Resources, what: &str, id: &ThreadId)
     };
     let other = ThreadId { kind, ..id.clone() };
     let error = not_found(what, &id.to_string());
-    let is_there = item_of_node(resources, &other.clone().into())?.is_some();
-    Ok(if is_there { error.with_hint(format!("did you mean {other}?")) } else { error })
+    if item_of_node(resources, &other.clone().into())?.is_some() {
+        return Ok(error.with_hint(format!("did you mean {other}?")));
+    }
+    let is_configured = resources.settings().projects().any(|(_, project)| project == id.project);
+    let has_forge = is_configured || item_of_node(resources, &NodeId::Project(id.project.clone()))?.is_some();
+    if !has_forge && resources.ledger().repository(&id.project)?.is_some() {
+        return Ok(error.with_hint(format!(
+            "only the repository of {} is indexed, without issues and merge requests; 'backstory init' configures a forge",
+            id.project
+        )));
+    }
+    Ok(error)
 }
 
 /// The item that a node is.

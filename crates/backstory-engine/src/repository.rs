@@ -156,6 +156,9 @@ pub struct RepositoryStatus {
     pub rewritten: u64,
     /// What of it was left out because it cannot be read or is too large, in sentences.
     pub left_out: Vec<String>,
+    /// Whether its history is cut off: it is cloned from a shallow clone, or with a depth.
+    #[serde(default)]
+    pub shallow: bool,
 }
 
 /// Which branches of a repository are indexed.
@@ -244,6 +247,7 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
     };
     let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
     let repository = repository_record(resources, &entry.project)?;
+    let shallow = repository.as_ref().is_some_and(|repository| repository.shallow);
     let default_branch =
         repository.and_then(|repository| Some(repository.default_branch.as_ref()?.as_str().to_owned()));
     let mut left_out = left_out(resources, &entry.project)?;
@@ -264,6 +268,7 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
         commits,
         files,
         left_out,
+        shallow,
         project: entry.project,
         address: entry.address,
         branches: entry.branches.into(),

@@ -82,6 +82,9 @@ pub const MAX_PASSAGES: usize = 3;
 const SNIPPET: usize = 240;
 /// Weight of the relationship in a search near to nodes that does not say how its hits are ranked.
 const WEIGHT_OF_NEAR: f32 = 0.2;
+/// What a search says of results that no word of the query led to.
+pub(crate) const BY_MEANING_ALONE: &str =
+    "no document has any word of the query; what was found is only near to it in meaning";
 /// What a search says when the vectors of the query cannot be had.
 pub const LEXICAL_ONLY: &str = "Embedding service unavailable, using lexical search only";
 /// What a page says when it is of another state of the stores than the one before.
@@ -234,9 +237,7 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
     // Text search weighs words by how rare they are in all that is visible.
     let (documents, frequencies) = index.document_frequencies(ProjectScope::All, terms());
     let bound = TermWeights::new(documents, &frequencies).total();
-    if scope.is_none() {
-        drop_unknown(&mut found, &understood, &frequencies);
-    }
+    let is_unknown = scope.is_none() && drop_unknown(&mut found, &understood, &frequencies);
     let newest = index.newest_created_at().unwrap_or(Timestamp::UNIX_EPOCH);
     let scale = ScoringContext { terms: &understood.terms, weights: &weights, bound, newest };
 
@@ -266,6 +267,7 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
     let shown = stories.into_iter().skip(page.start).take(request.limit).collect();
     let hits = build_hits(resources, &request.query, &weights, &order, shown).await?;
     let (facets, candidates) = describe_candidates(&index, &request, &found, &relations.unwrap_or_default());
+    warnings.extend((is_unknown && !hits.is_empty()).then(|| BY_MEANING_ALONE.to_owned()));
     warnings.extend(found.warnings.into_iter().chain(missing_vectors(mode, &coverage)));
     Ok(SearchResponse {
         query: request.query,
@@ -283,17 +285,18 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
 }
 
 /// Drops what meaning alone found for a query of which nothing has a word, as far as it is far away; of the name of what
-/// does not exist nothing is near.
-fn drop_unknown(found: &mut Candidates, understood: &ParsedQuery, frequencies: &[u64]) {
+/// does not exist nothing is near. Returns whether it is such a query.
+fn drop_unknown(found: &mut Candidates, understood: &ParsedQuery, frequencies: &[u64]) -> bool {
     let is_unknown = !frequencies.is_empty() && frequencies.iter().all(|documents| *documents == 0);
     if !is_unknown || !found.words.is_empty() {
-        return;
+        return false;
     }
     if understood.is_name {
         found.passages.clear();
     } else {
         found.drop_distant();
     }
+    true
 }
 
 fn missing_vectors(mode: Mode, coverage: &Coverage) -> Option<String> {

@@ -7,6 +7,7 @@ use backstory_model::{
     entity::{Item, ItemKind, State},
     id::{NodeId, ThreadId, ThreadKind},
     repository::{Record, RepositoryRecord},
+    text::truncate_echo,
 };
 use backstory_sources::git::{command::Cancel, graph::CommitGraph};
 use backstory_store::{
@@ -18,8 +19,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     clones::{clone_path, find_git},
+    code::CommitSummary,
     error::{Error, ErrorKind, Result},
-    records::parse_item,
+    records::{commit_record, parse_item},
     releases::{Release, find_release},
     resources::Resources,
     trace::target::{Revision, resolve_place},
@@ -32,6 +34,8 @@ pub const MAX_RELEASES: usize = 1_000;
 pub const MAX_COMMITS: usize = 20_000;
 /// Most commits that are named.
 pub const MAX_NAMED: usize = 1_000;
+/// Most commits that are told with their titles.
+pub const MAX_TOLD: usize = 50;
 /// Rows that are read from the lists at once.
 const BATCH: usize = 500;
 
@@ -91,6 +95,9 @@ pub struct Shipped {
     pub count: u64,
     /// The first [`MAX_NAMED`] of these commits, children before their parents.
     pub commits: Vec<NodeId>,
+    /// The first [`MAX_TOLD`] of these commits with their titles, without merges.
+    #[serde(default)]
+    pub told_commits: Vec<CommitSummary>,
     /// The merge requests that introduced them, the last merged first.
     pub merge_requests: Vec<ShippedThread>,
     /// The issues that merge requests and commits close, by number.
@@ -159,8 +166,12 @@ fn find_shipped(resources: &Resources, request: &ShippedRequest) -> Result<Shipp
     };
     let mut names = match &request.from {
         Some(from) => {
-            let from = resolve_place(resources, Some(to.project()), Some(from))?;
-            commits_between(resources, &from, &to)?
+            let base = resolve_place(resources, Some(to.project()), Some(from))?;
+            let names = commits_between(resources, &base, &to)?;
+            if names.is_empty() {
+                shipped.missing.push(explain_emptiness(resources, (from, &base), (&request.to, &to))?);
+            }
+            names
         }
         None => newest_first(resources, to.project(), commits_of_release(resources, &to, &request.to)?)?,
     };
@@ -175,6 +186,10 @@ fn find_shipped(resources: &Resources, request: &ShippedRequest) -> Result<Shipp
     let without_merges = || rows.iter().filter(|row| row.kind != CommitKind::Merge);
     shipped.count = without_merges().count() as u64;
     shipped.commits = without_merges().take(MAX_NAMED).map(CommitRow::node_id).collect();
+    for row in without_merges().take(MAX_TOLD) {
+        let record = commit_record(resources, &row.project, &row.sha)?;
+        shipped.told_commits.extend(record.map(|record| CommitSummary::new(&row.project, &record)));
+    }
     add_threads(resources, &mut shipped, &rows)?;
     shipped.contributors = count_contributors(resources, &rows)?;
     Ok(shipped)
@@ -185,6 +200,21 @@ fn commits_between(resources: &Resources, from: &Revision, to: &Revision) -> Res
     let git = find_git(resources)?;
     let found = CommitGraph::between(&git, &clone, from.commit, to.commit, MAX_COMMITS + 1, &Cancel::default())?;
     Ok(found.iter().map(ToString::to_string).collect())
+}
+
+/// Says why there are no commits between two revisions, each with its name.
+fn explain_emptiness(
+    resources: &Resources,
+    (from_name, from): (&str, &Revision),
+    (to_name, to): (&str, &Revision),
+) -> Result<String> {
+    let (from_name, to_name) = (truncate_echo(from_name), truncate_echo(to_name));
+    if from.commit == to.commit {
+        return Ok(format!("{from_name} and {to_name} are the same commit"));
+    }
+    let is_reversed = !commits_between(resources, to, from)?.is_empty();
+    let hint = if is_reversed { format!("; did you mean {to_name}..{from_name}?") } else { String::new() };
+    Ok(format!("{to_name} does not follow {from_name}, which has all of its commits{hint}"))
 }
 
 /// All commits that a tag is the first release of, by name.

@@ -33,6 +33,7 @@ mod mcp;
 mod me;
 mod model_notes;
 mod neighborhood;
+mod nodes;
 mod path;
 mod person;
 mod place;
@@ -283,7 +284,7 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Health(args) => health::run(session, &args).await,
         Command::Schema(args) => schema::run(session, &args),
         Command::Completions(args) => completions::run(session, &args),
-        Command::Complete(args) => completions::propose(session, &args),
+        Command::Complete(args) => completions::propose(session, &args).await,
     }
 }
 

@@ -44,6 +44,18 @@ impl Session {
         Self { global, config: OnceCell::new(), terminal: Terminal::new(), share: EmbeddedServer::default() }
     }
 
+    /// A session of those words of a command line, which need not be whole, that say where configuration and data are.
+    pub(crate) fn of_words(words: &[String]) -> Self {
+        let value = |option: &str| {
+            let mut found = words.iter().enumerate().filter_map(|(at, word)| Some((at, word.strip_prefix(option)?)));
+            found.find_map(|(at, rest)| match rest {
+                "" => words.get(at + 1).map(PathBuf::from),
+                rest => rest.strip_prefix('=').map(PathBuf::from),
+            })
+        };
+        Self::new(GlobalArgs { config: value("--config"), data_dir: value("--data-dir"), verbose: 0 })
+    }
+
     /// The configuration, read when it is first needed.
     ///
     /// # Errors

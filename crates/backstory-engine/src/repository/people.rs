@@ -161,6 +161,14 @@ pub(crate) fn author_keys(resources: &Resources, called: &str) -> Result<BTreeSe
     Ok(keys)
 }
 
+/// The names of people that have a word in them, in whatever case, in order.
+pub(crate) fn names_with_word(resources: &Resources, word: &str) -> Result<BTreeSet<String>> {
+    let has_word = |name: &String| name.split_whitespace().any(|part| is_same_name(part, word));
+    let known = all_identities(resources)?.into_iter().flat_map(|of| of.names);
+    let users = forge_users(resources)?.into_iter().map(|user| user.name);
+    Ok(known.chain(users).filter(has_word).collect())
+}
+
 /// What each visible project knows of those who made commits.
 fn all_identities(resources: &Resources) -> Result<Vec<CommitIdentity>> {
     Ok(resources.ledger().items_of_kind(ItemKind::Identity)?.iter().filter_map(identity).collect())

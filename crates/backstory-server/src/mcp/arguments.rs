@@ -145,12 +145,10 @@ impl Arguments {
         let named = self.texts(name)?;
         for kind in named.iter().flat_map(|named| named.split(',')).map(str::trim).filter(|kind| !kind.is_empty()) {
             match kind {
-                "doc" | "document" | "docs" => kinds.push(DocumentKind::Section),
                 "code" => kinds.extend([DocumentKind::Code, DocumentKind::File]),
-                "mr" | "pr" | "pull_request" => kinds.push(DocumentKind::MergeRequest),
                 name => kinds.push(DocumentKind::from_name(name).ok_or_else(|| {
                     Error::new(ErrorKind::Invalid, format!("there is no kind '{}'", truncate_echo(name)))
-                        .with_hint("kinds are issue, merge_request, discussion, commit, code, doc")
+                        .with_hint("kinds are issue, merge_request, discussion, commit, file, code, section")
                 })?),
             }
         }
@@ -217,6 +215,6 @@ mod tests {
     fn number_outside_of_its_range_is_refused() {
         let arguments = check("context", json!({ "about": "x", "tokens": 10 })).expect("arguments");
         let error = arguments.tokens("tokens").expect_err("an error");
-        assert_eq!(error.to_string(), "'tokens' of context must be between 300 and 50000");
+        assert_eq!(error.to_string(), "'tokens' of context must be between 300 and 100000");
     }
 }

@@ -114,6 +114,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     session.terminal.line(format_args!("{} in {}", indexed(&repository), duration(took)))?;
     repos::tell_left_out(&session.terminal, &repository);
+    if args.depth.is_none() {
+        tell_shallow(session, &repository);
+    }
     for missing in args.branches.iter().filter(|name| !repository.indexed.iter().any(|tip| tip.branch == **name)) {
         session.terminal.warning(format_args!(
             "{project} has no branch {}; it is indexed as soon as there is one",
@@ -214,6 +217,17 @@ pub(super) fn indexed(repository: &RepositoryStatus) -> String {
         pluralize(repository.files, "file", "files"),
         repos::head_of(repository)
     )
+}
+
+/// Warns of a repository on this machine whose history is cut off.
+pub(super) fn tell_shallow(session: &Session, repository: &RepositoryStatus) {
+    if repository.shallow && Path::new(&repository.address).is_absolute() {
+        let (project, address) = (escape_terminal(&repository.project), escape_terminal(&repository.address));
+        session.terminal.warning(format_args!(
+            "{address} is a shallow clone: of the history of {project} only what it has is known; 'git fetch \
+             --unshallow' there and then 'backstory sync {project}' read the rest"
+        ));
+    }
 }
 
 /// What was written, with a path made absolute: a server has another working directory.

@@ -24,14 +24,6 @@ pub(super) fn parse_user(text: &str) -> std::result::Result<String, String> {
     if name.is_empty() { Err("missing user name, like johndoe".to_owned()) } else { Ok(name.to_owned()) }
 }
 
-/// A whole reference to any node.
-///
-/// # Errors
-/// What a reference looks like.
-pub(super) fn parse_node(text: &str) -> std::result::Result<NodeId, String> {
-    text.parse().map_err(|wrong: InvalidId| wrong.to_string())
-}
-
 /// The name of an edge: `merged-as`, `MERGED_AS`.
 ///
 /// # Errors

@@ -29,6 +29,7 @@ Examples:
   backstory ask \"who came up with the token bucket?\" --project group/project
   backstory ask \"why is the expiry checked twice?\" --json > answer.json && backstory verify answer.json
 
+All projects are asked, also from within a clone; --project restricts the question to one.
 Without a language model the answer is made of quotations. If there is not enough evidence, that is said instead.")]
 pub(super) struct Args {
     /// The question

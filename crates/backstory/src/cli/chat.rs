@@ -31,6 +31,7 @@ Examples:
   backstory chat --list
   backstory chat --continue 3
 
+All projects are asked, also from within a clone; --project restricts the chat to one.
 A question like \"and who wrote it?\" is about what was asked before. An empty line or Ctrl-D ends it.")]
 pub(super) struct Args {
     /// Only about this project

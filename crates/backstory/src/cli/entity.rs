@@ -1,12 +1,17 @@
 //! `entity`: shows a code entity: where it is, who changed it, what uses it.
 
+use std::path::Path;
+
 use backstory_engine::{
     code::{CommitSummary, EntityDetails, EntityRequest},
     graph::Direction,
     model::{code::EntityKind, edge::Edge, id::NodeId},
 };
 
-use super::Session;
+use super::{
+    Session,
+    place::{self, Place},
+};
 use crate::{
     client::Client,
     failure::Result,
@@ -22,9 +27,10 @@ const LISTED: usize = 8;
 Examples:
   backstory entity login
   backstory entity Session.login --project group/project
+  backstory entity auth.rs#login
   backstory entity 'group/project:src/auth.rs#login' --json")]
 pub(super) struct Args {
-    /// Its name, with or without what contains it, or its reference
+    /// Its name, with or without what contains it, PATH#NAME, or its reference
     #[arg(value_name = "NAME")]
     name: String,
     /// Only of this project
@@ -40,8 +46,8 @@ pub(super) struct Args {
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "entity", || Ok(())).await?;
-    let request =
-        EntityRequest { name: args.name.clone(), project: args.project.clone(), limit: usize::from(args.limit) };
+    let (name, project) = resolve_name(&client, args).await?;
+    let request = EntityRequest { name, project, limit: usize::from(args.limit) };
     let entities = client.answer(request).await?;
     if args.json {
         return Ok(session.terminal.json(&entities)?);
@@ -65,6 +71,20 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 /// Whether a name ends in `~2` or another number, as all but one of the same name do in a file.
 fn is_numbered(name: &str) -> bool {
     name.rsplit_once('~').is_some_and(|(_, number)| number.parse::<u32>().is_ok())
+}
+
+/// The name of an entity and its project; the path of PATH#NAME is relative to where the user stands, as that of 'why'.
+async fn resolve_name(client: &Client, args: &Args) -> Result<(String, Option<String>)> {
+    let given = (args.name.clone(), args.project.clone());
+    let path = args.name.split_once('#').map(|(path, _)| Path::new(path));
+    if !path.is_some_and(Path::exists) {
+        return Ok(given);
+    }
+    let Place::Code(code) = place::find(client, &args.name, args.project.as_deref()).await? else { return Ok(given) };
+    Ok(match (code.project, code.symbol) {
+        (project, Some(symbol)) => (format!("{}#{symbol}", code.path), project),
+        (_, None) => given,
+    })
 }
 
 fn print(session: &Session, entity: &EntityDetails) -> Result<()> {

@@ -84,6 +84,10 @@ pub(super) fn run(session: &Session, args: &Args) -> Result<()> {
                 receipt.write(&places.receipt)?;
             }
             if let Err(failure) = done {
+                // The reader of the output has seen enough.
+                if failure.message.is_none() {
+                    return Err(failure);
+                }
                 failed += 1;
                 session.terminal.error(format_args!("{}: {}", path.display(), failure.sentence()));
             }

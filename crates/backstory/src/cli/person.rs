@@ -98,11 +98,28 @@ pub(super) async fn show(session: &Session, command: &'static str, question: Que
     let client = Client::open(session, command, || Ok(())).await?;
     let Question { name, projects, after, before, stale_days, limit, json } = question;
     let request = PersonRequest { name, projects, after, before, stale_days, limit };
-    let person = client.answer(request).await?;
+    let person = client.answer(request.clone()).await?;
     if json {
         return Ok(session.terminal.json(&person)?);
     }
-    print(&session.terminal, &person)
+    print(&session.terminal, &person)?;
+    if person.work.months.is_empty() && before.is_none() && person.totals != WorkCounts::default() {
+        note_last_work(session, &client, request).await?;
+    }
+    Ok(())
+}
+
+/// Says when somebody did something last who did nothing in the time that is shown.
+async fn note_last_work(session: &Session, client: &Client, request: PersonRequest) -> Result<()> {
+    let all = PersonRequest { after: Some(Timestamp::UNIX_EPOCH), limit: 1, ..request };
+    let work = client.answer(all).await?.work;
+    let Some(month) = work.months.first().map(|month| month.start) else { return Ok(()) };
+    // Of what is listed the newest commit alone has the day on which it was done.
+    let commit = work.commits.first().map(|commit| day(commit.date));
+    let date = commit.filter(|date| date.starts_with(&month.strftime("%Y-%m").to_string()));
+    let date = date.unwrap_or_else(|| month.strftime("%Y-%m").to_string());
+    session.terminal.note(format_args!("no work since {date}; --after {} shows more", month.year()));
+    Ok(())
 }
 
 fn print(terminal: &Terminal, person: &PersonDetails) -> Result<()> {

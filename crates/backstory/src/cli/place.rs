@@ -7,18 +7,24 @@ use backstory_engine::{
     locate::{LocateRequest, Location, check_spelling},
     model::{
         commit::Sha,
-        id::{NodeId, is_revision, is_sha},
+        id::{NodeId, is_address, is_revision, is_sha},
     },
+    person::{DEFAULT_STALE_DAYS, PersonRequest},
     repository::{ListRepositories, RepositoryStatus},
     show::ShowRequest,
     sources::git::{
         checkout::{recent_commits, resolve_commit},
         naming::{discover_repository, host_and_project, origin_url},
     },
+    status::SyncStatusRequest,
     trace::Target,
 };
+use jiff::Timestamp;
 
-use super::arguments::{only_project, parse_id};
+use super::{
+    Session,
+    arguments::{only_project, parse_id},
+};
 use crate::{
     client::Client,
     config::Config,
@@ -148,6 +154,131 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
     }
     let (path, file) = from_root(path, here.as_ref())?;
     Ok(Place::Code(CodePlace { project: usual, path, lines: range(lines)?, symbol: symbol.map(str::to_owned), file }))
+}
+
+/// A node, and which lines of it are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NodePlace {
+    /// What is meant.
+    pub(super) id: NodeId,
+    /// First and last line of a file.
+    pub(super) lines: Option<(u32, u32)>,
+}
+
+impl From<NodeId> for NodePlace {
+    fn from(id: NodeId) -> Self {
+        Self { id, lines: None }
+    }
+}
+
+/// Finds out which node a text means: what [`find`] finds, a project, a person by user name, address or full name, or
+/// whatever else has an id.
+///
+/// # Errors
+/// It means nothing, or several things.
+pub(super) async fn find_node(
+    session: &Session,
+    client: &Client,
+    text: &str,
+    project: Option<&str>,
+) -> Result<NodePlace> {
+    let is_number = text.strip_prefix(['#', '!']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if is_number {
+        return Ok(match project {
+            Some(project) => parse_id(&format!("{project}{text}"))?.into(),
+            None => find_thread(client, text, session.config()?).await?.into(),
+        });
+    }
+    if !Path::new(split(text).0).exists()
+        && parse_bare_commit(text).is_none()
+        && let Some(id) = find_named_node(client, text).await?
+    {
+        return Ok(id.into());
+    }
+    match find(client, text, project).await? {
+        Place::Reference(id) => Ok(id.into()),
+        Place::Code(code) => {
+            // A word that names no code may name somebody.
+            let is_there = code.symbol.is_some() || code.file.as_ref().is_some_and(|file| file.exists());
+            if !is_there
+                && !text.contains(['/', '.', ':', '#'])
+                && let Ok(id) = find_person(client, text).await
+            {
+                return Ok(id.into());
+            }
+            let unclear = || ambiguous(&format!(":{text}"));
+            Ok(NodePlace { id: code.id().ok_or_else(unclear)?, lines: code.lines })
+        }
+    }
+}
+
+/// Whether a project is indexed, with or without a repository.
+async fn is_known_project(client: &Client, path: &str) -> Result<bool> {
+    let repositories = client.answer(ListRepositories {}).await?;
+    if repositories.iter().any(|repository| repository.project == path) {
+        return Ok(true);
+    }
+    let status = client.answer(SyncStatusRequest { runs: 1 }).await?;
+    Ok(status.freshness.iter().any(|of| of.project == path))
+}
+
+/// The node of a text that is a whole id, but for code, commits, issues and merge requests, or that names a person.
+async fn find_named_node(client: &Client, text: &str) -> Result<Option<NodeId>> {
+    match text.parse::<NodeId>() {
+        Ok(NodeId::Project(path)) => {
+            let is_known = path.contains('/') && is_known_project(client, &path).await?;
+            Ok(is_known.then_some(NodeId::Project(path)))
+        }
+        Ok(
+            NodeId::File { .. }
+            | NodeId::Entity { .. }
+            | NodeId::Commit { .. }
+            | NodeId::Thread(_)
+            | NodeId::Discussion { .. }
+            | NodeId::Note { .. },
+        ) => Ok(None),
+        Ok(id) => Ok(Some(id)),
+        // What people did may not be shown, but who wrote something may.
+        Err(_) if is_address(text) && !text.contains(['/', ':', '#']) => {
+            Ok(Some(find_person(client, text).await.unwrap_or_else(|_| NodeId::person(text))))
+        }
+        Err(_) if text.contains(char::is_whitespace) && !text.contains(['/', '.', ':', '#']) => {
+            find_person(client, text).await.map(Some)
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+/// The node of a person, as 'person' finds them.
+///
+/// # Errors
+/// Nobody has that name, several do, or what people did is not shown.
+async fn find_person(client: &Client, name: &str) -> Result<NodeId> {
+    let request = PersonRequest {
+        name: name.to_owned(),
+        projects: Vec::new(),
+        // Only who it is is of interest.
+        after: Some(Timestamp::now()),
+        before: None,
+        stale_days: DEFAULT_STALE_DAYS,
+        limit: 0,
+    };
+    Ok(NodeId::person(client.answer(request).await?.person))
+}
+
+/// The project that is given, that of the repository in which the user stands, or the only one; `None` if there is none.
+///
+/// # Errors
+/// There are several, or they cannot be listed.
+pub(super) async fn infer_project(client: &Client, project: Option<&str>) -> Result<Option<String>> {
+    let repositories = client.answer(ListRepositories {}).await?;
+    let inferred = usual_project(project, Here::find(&repositories).as_ref(), &repositories);
+    if inferred.is_none() && !repositories.is_empty() {
+        let names: Vec<&str> = repositories.iter().map(|repository| repository.project.as_str()).collect();
+        let hint = format!("say which one with --project: {}", names.join(", "));
+        return Err(Error::new(ErrorKind::Invalid, "several repositories are indexed").with_hint(hint).into());
+    }
+    Ok(inferred)
 }
 
 /// The project of the repository in which the user stands, if it is indexed, and the root of the checkout.

@@ -138,10 +138,14 @@ fn print_removal(session: &Session, removal: &Removal) -> Result<()> {
         print_step(session, step)?;
     }
     if let Some(parent) = removal.parent {
-        let line = removal.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let part = match (&removal.node, removal.line) {
+            (Some(NodeId::Entity { name, .. }), _) => format!("#{}", escape_terminal(name)),
+            (_, Some(line)) => format!(":{line}"),
+            _ => String::new(),
+        };
         let (path, rev) = (escape_terminal(&removal.path), parent.short());
         terminal.line(format_args!(
-            "    {FAINT}backstory why {path}{line} --rev {rev} explains why it was there{FAINT:#}"
+            "    {FAINT}backstory why {path}{part} --rev {rev} explains why it was there{FAINT:#}"
         ))?;
     }
     Ok(())

@@ -14,8 +14,8 @@ use jiff::Timestamp;
 
 use super::{
     Session,
-    arguments::{Weights, called, parse_node, parse_time, parse_user},
-    repos,
+    arguments::{Weights, called, parse_time, parse_user},
+    place, repos,
 };
 use crate::{
     client::Client,
@@ -36,7 +36,9 @@ Examples:
   backstory search \"retry with backoff\" --type code --type commit
   backstory search \"why a limit\" --near group/project:src/retry.rs --path src/
   backstory search expiry --weight recency=1 --explain
-  backstory search redis --mode lexical --json")]
+  backstory search redis --mode lexical --json
+
+All projects are searched, also from within a clone; --project restricts the search to one.")]
 pub(super) struct Args {
     /// Words or a question
     query: String,
@@ -69,9 +71,9 @@ pub(super) struct Args {
     profile: Option<Profile>,
     #[command(flatten)]
     weights: Weights,
-    /// Only what is at most two links from this: group/project!7, group/project:src/a.rs (repeatable)
-    #[arg(long, value_name = "REF", value_parser = parse_node)]
-    near: Vec<NodeId>,
+    /// Only what is at most two links from this: PATH, a commit, group/project!7, a person (repeatable)
+    #[arg(long, value_name = "REF")]
+    near: Vec<String>,
     /// Only what has an annotation with this tag, see 'backstory annotate'; several times for all of several
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
@@ -101,7 +103,11 @@ pub(super) struct Args {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "search", || Ok(())).await?;
     repos::require_projects(session, &client, args.project.as_slice()).await?;
-    let found = client.answer(request(args)?).await?;
+    let mut request = request(args)?;
+    for text in &args.near {
+        request.near.push(place::find_node(session, &client, text, args.project.as_deref()).await?.id);
+    }
+    let found = client.answer(request).await?;
     if args.json {
         return Ok(session.terminal.json(&found)?);
     }
@@ -130,7 +136,6 @@ fn request(args: &Args) -> Result<SearchRequest> {
             languages: args.languages.clone(),
             ..Filter::default()
         },
-        near: args.near.clone(),
         tags: args.tags.clone(),
         mode: args.mode,
         limit: args.limit.into(),
@@ -215,8 +220,11 @@ fn print_facets(session: &Session, facets: &Facets) -> Result<()> {
     Ok(())
 }
 
-/// `@alice · `, `ada@example.com · `; nothing for code, which many wrote.
+/// `@alice · `, `Ada Lovelace · `; nothing for code, which many wrote.
 fn author(hit: &HitSummary) -> String {
+    if let Some(name) = &hit.author_name {
+        return format!("{} · ", escape_terminal(name));
+    }
     match (&hit.author, &hit.path) {
         (Some(address), _) if address.contains('@') => format!("{} · ", escape_terminal(address)),
         (Some(name), _) => format!("@{} · ", escape_terminal(name)),

@@ -113,11 +113,15 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             let (scopes, confidential) = Grant::parse_scopes(words).map_err(Failure::usage)?;
             let expires = expires.0.map(|lifetime| Timestamp::now() + lifetime);
             let (name, projects) = (name.clone(), projects.clone());
+            let is_first = !has_tokens(session, &client).await?;
             let made = client.answer(CreateToken { name, projects, confidential, scopes, expires }).await?;
             if *json {
                 return Ok(terminal.json(&made)?);
             }
             terminal.note("this is shown once; anyone who has it sees what the token shows");
+            if is_first {
+                terminal.note("from here on every request to the server needs a token, also from this machine");
+            }
             Ok(terminal.line(&made.secret)?)
         }
         What::List { json } => {
@@ -126,11 +130,15 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         }
         What::Revoke { token } => {
             let revoked = client.answer(RevokeToken { token: token.clone() }).await?;
-            Ok(terminal.line(format_args!(
+            terminal.line(format_args!(
                 "{} ({}) opens nothing any more",
                 escape_terminal(&revoked.name),
                 revoked.id
-            ))?)
+            ))?;
+            if !has_tokens(session, &client).await? {
+                terminal.note("it was the last token: everyone on this machine is answered without one again");
+            }
+            Ok(())
         }
         What::Log { actor, operation, first, json } => {
             let limit = usize::from(*first).min(MAX_OPERATIONS);
@@ -139,6 +147,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             if *json { Ok(terminal.json(&operations)?) } else { log(session, &operations) }
         }
     }
+}
+
+/// Whether there is a token that is not revoked, so that every request must show one.
+async fn has_tokens(session: &Session, client: &Client) -> Result<bool> {
+    let is_configured = !session.config()?.server_tokens.is_empty();
+    Ok(is_configured || client.answer(ListTokens {}).await?.iter().any(|token| token.revoked_at.is_none()))
 }
 
 fn list(session: &Session, tokens: &[IssuedToken]) -> Result<()> {
