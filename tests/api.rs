@@ -1,6 +1,6 @@
 //! `/api/v1`, the use cases over HTTP: who may request what, and what a wrong request is answered.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use backstory_engine::{
     Engine,
@@ -257,39 +257,40 @@ async fn a_token_is_needed_where_one_is_configured() {
     }
 }
 
-#[test]
-fn an_answer_that_takes_too_long_is_cut_off() {
-    const BLOCKING_THREADS: usize = 8;
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    runtime.worker_threads(2).max_blocking_threads(BLOCKING_THREADS).enable_all();
-    runtime.build().unwrap().block_on(async {
-        let data = tempfile::tempdir().unwrap();
-        let engine = Engine::open(data.path(), settings()).await.unwrap();
-        let limits = Limits { time: Duration::ZERO, ..Limits::default() };
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let api = Api::new(&format!("http://{}", listener.local_addr().unwrap()));
-        let token = Token { name: "test".to_owned(), secret: SecretString::from(TOKEN), grant: Grant::everything() };
-        let own = SecretString::from("of the data directory");
-        let (tokens, origins, proxy) = (vec![token], Vec::new(), Proxy::default());
-        let access = Access { tokens, own, webhooks: false, origins, requests_per_minute: 0, proxy };
-        tokio::spawn(async move { serve(engine, listener, access, limits, std::future::pending()).await.unwrap() });
-        // Every thread that could read the stores is busy, so no answer is ready before its time is over.
-        let gate = Arc::new(tokio::sync::Mutex::new(()));
-        let held = gate.clone().lock_owned().await;
-        for _ in 0..BLOCKING_THREADS {
-            let gate = gate.clone();
-            tokio::task::spawn_blocking(move || drop(gate.blocking_lock()));
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_takes_too_long_is_cut_off() {
+    /// A fast machine may have an answer before the time is looked at, but not again and again.
+    const TRIES: usize = 100;
+    let data = tempfile::tempdir().unwrap();
+    let engine = Engine::open(data.path(), settings()).await.unwrap();
+    let limits = Limits { time: Duration::ZERO, ..Limits::default() };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let api = Api::new(&format!("http://{}", listener.local_addr().unwrap()));
+    let token = Token { name: "test".to_owned(), secret: SecretString::from(TOKEN), grant: Grant::everything() };
+    let own = SecretString::from("of the data directory");
+    let (tokens, origins, proxy) = (vec![token], Vec::new(), Proxy::default());
+    let access = Access { tokens, own, webhooks: false, origins, requests_per_minute: 0, proxy };
+    tokio::spawn(async move { serve(engine, listener, access, limits, std::future::pending()).await.unwrap() });
+    let mut answer = api.request("stats", Some(TOKEN), &json!({})).await;
+    for _ in 0..TRIES {
+        if answer.0 != 200 {
+            break;
         }
-        expect!["504 TIMEOUT: the answer took longer than 0 s; ask for less at once"]
-            .assert_eq(&refusal(&api.request("stats", Some(TOKEN), &json!({})).await));
-        let query = json!({ "query": "{ stats { issueCount } }" });
+        answer = api.request("stats", Some(TOKEN), &json!({})).await;
+    }
+    expect!["504 TIMEOUT: the answer took longer than 0 s; ask for less at once"].assert_eq(&refusal(&answer));
+    let mut answer = (200, Value::Null);
+    for _ in 0..TRIES {
+        if answer.0 != 200 {
+            break;
+        }
+        let query = json!({ "query": "{ stats { __typename } coverage { __typename } }" });
         let request = api.http.post(api.url.clone() + "/graphql").bearer_auth(TOKEN).json(&query);
         let response = request.send().await.unwrap();
-        expect!["504 TIMEOUT: the operation took longer than 0 s; ask for less at once"]
-            .assert_eq(&refusal(&(response.status().as_u16(), response.json().await.unwrap())));
-        drop(held);
-        // What reads everything has more time.
-        let (status, digest) = api.request("digest", Some(TOKEN), &json!({})).await;
-        assert_eq!((status, &digest["quads"]), (200, &json!(0)));
-    });
+        answer = (response.status().as_u16(), response.json().await.unwrap());
+    }
+    expect!["504 TIMEOUT: the operation took longer than 0 s; ask for less at once"].assert_eq(&refusal(&answer));
+    // What reads everything has more time.
+    let (status, digest) = api.request("digest", Some(TOKEN), &json!({})).await;
+    assert_eq!((status, &digest["quads"]), (200, &json!(0)));
 }

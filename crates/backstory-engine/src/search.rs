@@ -205,6 +205,15 @@ pub struct Member {
     pub relation: Edge,
 }
 
+/// Checks a request, takes secrets out of it, and reads its cursor, which does not depend on who has which tag.
+async fn prepare(resources: &Resources, request: SearchRequest) -> Result<(SearchRequest, Page)> {
+    let mut request = request::checked(resources, request).await?;
+    request.query = resources.redactor().redact(&request.query).0.into_owned();
+    let page = Page::of(resources, &request).await?;
+    request::narrow_to_tags(resources, &mut request).await?;
+    Ok((request, page))
+}
+
 /// Searches.
 ///
 /// # Errors
@@ -212,10 +221,7 @@ pub struct Member {
 /// store failed.
 pub(crate) async fn search_documents(resources: &Resources, request: SearchRequest) -> Result<SearchResponse> {
     let started = Instant::now();
-    let mut request = request::checked(resources, request).await?;
-    request.query = resources.redactor().redact(&request.query).0.into_owned();
-    let page = Page::of(resources, &request).await?;
-    request::narrow_to_tags(resources, &mut request).await?;
+    let (mut request, page) = prepare(resources, request).await?;
     let only_code = narrow_to_files(&mut request);
     let mut warnings = expand_author_names(resources, &mut request.filter).await?;
     warnings.extend(page.is_of_older_state.then(|| CHANGED.to_owned()));

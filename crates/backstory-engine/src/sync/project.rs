@@ -221,14 +221,14 @@ impl<'a> ProjectSync<'a> {
                 self.tombstone_threads(list, move |known| known == key).await
             }
             Err(error) => {
-                let unreadable = vec![self.to_unreadable(listing, error)?];
+                let unreadable = vec![self.describe_unreadable(listing, error)?];
                 self.commit(Step { unreadable, ..Step::default() }, None, forge_time).await
             }
         }
     }
 
     /// An item about which an answer makes no sense, or is too large: that is no fault of the others.
-    fn to_unreadable(&mut self, listing: &ThreadListing, error: ForgeError) -> Result<UnreadableItem> {
+    fn describe_unreadable(&mut self, listing: &ThreadListing, error: ForgeError) -> Result<UnreadableItem> {
         self.senseless += usize::from(matches!(error, ForgeError::Malformed { .. }));
         if !error.is_limited_to_item() || self.senseless > MAX_MALFORMED {
             return Err(self.explain(error));
@@ -419,7 +419,7 @@ impl<'a> ProjectSync<'a> {
                     gone.insert(key(&listing));
                 }
                 Err(ForgeError::TooLarge { .. }) => self.read_oversized(list, &listing, forge_time).await?,
-                Err(error) => step.unreadable.push(self.to_unreadable(&listing, error)?),
+                Err(error) => step.unreadable.push(self.describe_unreadable(&listing, error)?),
             }
         }
         if !gone.is_empty() {
