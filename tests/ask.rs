@@ -156,6 +156,19 @@ fn code_commits_and_documents_are_quoted_with_their_lines() {
     assert_eq!(verified(&sandbox, &answer).0, 0);
 }
 
+#[test]
+fn quoted_lines_are_dated_by_who_wrote_them_and_not_by_their_file() {
+    let mut shop = shop();
+    let cart = fs::read_to_string(shop.path().join("src/cart.py")).unwrap();
+    shop.write("src/cart.py", format!("{cart}\n\ndef items(key):\n    return []\n"));
+    shop.at(1_893_456_000).commit_all("List the items");
+    let sandbox = Sandbox::indexed(&shop);
+    let answer = ask(&sandbox, "Why must rounding not happen in the total of the cart?");
+    let first = &answer["citations"][0];
+    assert_eq!((&first["path"], &first["lines"]), (&json!("src/cart.py"), &json!([5, 5])), "{answer:#}");
+    assert!(first["at"].as_str().unwrap().starts_with("2024-01-01"), "{first:#}");
+}
+
 /// A server in Go whose comments say why, and commits whose titles sound like it.
 fn go_server() -> Fixture {
     let mut server = Fixture::new();
@@ -167,15 +180,15 @@ fn go_server() -> Fixture {
          \treturn &Server{timeout: 30 * time.Second}\n}\n\n// Start accepts connections until the context ends.\n\
          func (s *Server) Start(address string) error {\n\treturn s.listen(address)\n}\n",
     );
-    server.commit("feat: first version of Server with New and Start");
+    server.commit_all("feat: first version of Server with New and Start");
     server.write(
         "main.go",
         "package app\n\n// Run makes the server of the shop and starts it.\nfunc Run() error {\n\tserver := New()\n\
          \treturn server.Start(\":8080\")\n}\n",
     );
-    server.commit("feat: main starts the server");
+    server.commit_all("feat: main starts the server");
     server.write("client.go", "package app\n\nimport \"time\"\n\nvar readTimeout = 45 * time.Second\n");
-    server.commit("fix: raise read timeout to 45 seconds");
+    server.commit_all("fix: raise read timeout to 45 seconds");
     server
 }
 
@@ -331,7 +344,7 @@ fn an_edited_text_and_a_moved_line_are_told_apart_from_lost_ones() {
     let file = answer["citations"].as_array().unwrap().iter().find(|c| !c["path"].is_null()).unwrap().clone();
     // The file moves on; what was cited stays at its commit.
     shop.write("src/cart.py", "# nothing\n");
-    shop.commit("Empty the cart");
+    shop.commit_all("Empty the cart");
     sandbox.run(&["sync"]).ok();
     assert_eq!(verified(&sandbox, &answer).0, 0);
     // At another commit it is not there, or stands elsewhere.

@@ -298,7 +298,7 @@ async fn commits_and_files_are_summarized_too() {
     assert!(ask(&commit).await["text"].as_str().unwrap().starts_with("It keeps sessions"));
     // It is outdated once the file has changed.
     shop.write("src/session.py", "def load(key):\n    return None\n");
-    shop.commit("Load nothing");
+    shop.commit_all("Load nothing");
     sandbox.run(&["sync"]).ok();
     assert_ne!(ask(file).await["outdated"], false);
 }

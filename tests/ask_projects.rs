@@ -132,7 +132,7 @@ fn asked() -> Fixture {
         let text = format!("# The {subject}\n\n{sentence}\n\nThis page of the app was written by its team.\n");
         repository.write(format!("docs/{}.md", subject.replace(' ', "-")), text);
     }
-    repository.commit("Describe the shop");
+    repository.commit_all("Describe the shop");
     repository
 }
 
@@ -145,7 +145,7 @@ fn another(number: usize) -> Fixture {
             repository.write(format!("docs/{}-{page}.md", subject.replace(' ', "-")), text);
         }
     }
-    repository.commit(format!("Service {number}"));
+    repository.commit_all(format!("Service {number}"));
     repository
 }
 

@@ -49,7 +49,7 @@ fn bundle_has_issues_and_vectors_too() {
 fn bundle_of_one_project_is_what_a_sync_of_that_project_gives() {
     let (shop, mut till) = (shop(), Fixture::new());
     till.write("till.py", "def open():\n    pass\n");
-    till.commit("Begin");
+    till.commit_all("Begin");
     let sandbox = Sandbox::indexed(&shop);
     let alone = sandbox.run(&["check", "--digest"]).ok().stdout;
     sandbox.run(&["add", till.path().to_str().unwrap(), "--name", "acme/till"]).ok();

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs};
 
 use backstory_engine::{
     ledger::Branches,
-    map_lines::{MapLinesRequest, MappedLines},
+    map_lines::{MAX_CHECKOUT_TEXT, MapLinesRequest, MappedLines},
     sources::git::checkout::read_file,
 };
 use serde_json::json;
@@ -24,11 +24,11 @@ fn world(random: &mut fastrand::Rng) -> (Fixture, Vec<String>) {
     let mut origin = Fixture::new();
     let mut lines: Vec<String> = (0..30).map(|at| format!("let value_{at} = compute({});", at % 7)).collect();
     origin.write(FILE, text(&lines));
-    origin.commit("Begin");
+    origin.commit_all("Begin");
     for change in 0..4 {
         edit(&mut lines, random, change);
         origin.write(FILE, text(&lines));
-        origin.commit(format!("Change {change}"));
+        origin.commit_all(format!("Change {change}"));
     }
     (origin, lines)
 }
@@ -82,6 +82,7 @@ async fn map(indexed: &Indexed, origin: &Fixture, line: u32) -> MappedLines {
         text: file.text,
         committed: file.committed,
         commits: file.commits,
+        earlier_paths: file.earlier_paths,
     };
     indexed.engine.answer(request).await.unwrap()
 }
@@ -94,7 +95,7 @@ async fn compare(seed: u64, indexed: &Indexed, origin: &mut Fixture, head: &str)
         found.push(map(indexed, origin, line).await);
     }
     let known: Vec<String> = origin.say(["rev-list", head]).lines().map(str::to_owned).collect();
-    let state = origin.commit("The state of the working tree").to_string();
+    let state = origin.commit_all("The state of the working tree").to_string();
     let blamed = blame(origin, &state);
     assert_eq!(blamed.len(), found.len(), "seed {seed}");
     let mut at: BTreeMap<String, Vec<(String, u32)>> = BTreeMap::new();
@@ -142,7 +143,7 @@ async fn lines_of_commits_that_the_index_lacks_and_of_branches_are_found_too() {
         }
         edit(&mut lines, &mut random, 200);
         origin.write(FILE, text(&lines));
-        origin.commit("A commit that the index lacks");
+        origin.commit_all("A commit that the index lacks");
         edit(&mut lines, &mut random, 201);
         origin.write(FILE, text(&lines));
         compare(seed, &indexed, &mut origin, &head).await;
@@ -153,7 +154,7 @@ async fn lines_of_commits_that_the_index_lacks_and_of_branches_are_found_too() {
 fn why_says_how_it_found_lines_of_an_edited_file() {
     let mut shop = Fixture::new();
     shop.write(FILE, "fn load() {}\nfn keep() {}\n");
-    shop.commit("Keep sessions\n\nBecause cookies get lost.");
+    shop.commit_all("Keep sessions\n\nBecause cookies get lost.");
     let sandbox = Sandbox::indexed(&shop);
     shop.write(FILE, "// A note.\nfn load() {}\nfn keep() {}\n");
     let here = shop.path().to_owned();
@@ -164,11 +165,87 @@ fn why_says_how_it_found_lines_of_an_edited_file() {
     let new = why(&format!("{FILE}:1")).ok();
     assert_eq!(new.stdout, format!("{FILE}:1 is new; nothing is known of why it is so\n"));
     assert!(new.stderr.contains("note: line 1 is new: not committed yet"), "{new:?}");
-    shop.commit("Note it");
+    shop.commit_all("Note it");
     let ahead = why(&format!("{FILE}:1")).ok();
     assert!(ahead.stderr.contains("this checkout has a commit that the index lacks"), "{ahead:?}");
     assert!(ahead.stderr.contains("line 1 is new: from a commit that the index lacks"), "{ahead:?}");
     let output = sandbox.command(&["why", &format!("{FILE}:1"), "--json"]).current_dir(shop.path()).output().unwrap();
     let json = sandbox.output(&output).ok().json();
     assert_eq!((&json["line"], &json["chain"]), (&json!(1), &json!([])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_that_are_too_long_are_refused() {
+    let (origin, _) = world(&mut fastrand::Rng::with_seed(1));
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let long = "x\n".repeat(MAX_CHECKOUT_TEXT);
+    for (text, committed) in [(long.clone(), None), ("x\n".to_owned(), Some(long))] {
+        let path = FILE.to_owned();
+        let request = MapLinesRequest {
+            project: None,
+            path,
+            lines: (1, 1),
+            text,
+            committed,
+            commits: Vec::new(),
+            earlier_paths: vec![],
+        };
+        let refused = indexed.engine.answer(request).await.unwrap_err();
+        assert!(refused.to_string().contains("no lines of a file that can be compared"), "{refused}");
+    }
+}
+
+#[test]
+fn a_clone_that_is_not_indexed_gets_no_answer_about_another_repository() {
+    let mut shop = Fixture::new();
+    shop.write(FILE, "fn load() {}\n");
+    shop.commit_all("Keep sessions");
+    let sandbox = Sandbox::indexed(&shop);
+    let mut other = Fixture::new();
+    other.write(FILE, "fn unrelated() {}\n");
+    other.commit_all("Begin something else");
+    let run = |args: &[&str], directory: &std::path::Path| {
+        sandbox.output(&sandbox.command(args).current_dir(directory).output().unwrap())
+    };
+    let line = format!("{FILE}:1");
+    for args in [["why", &line], ["history", FILE], ["context", &line], ["file", FILE]] {
+        let refused = run(&args, other.path());
+        let said = refused.error(1);
+        assert!(said.contains("this clone is not indexed") && said.contains("backstory add ."), "{args:?}: {said}");
+    }
+    let project = run(&["repos", "--json"], shop.path()).ok().json()[0]["project"].as_str().unwrap().to_owned();
+    let named = run(&["why", &line, "--project", &project], other.path()).ok();
+    assert!(named.stdout.contains("Keep sessions"), "{named:?}");
+    // A clone of it is known by its commits, whatever it is called.
+    let copy = sandbox.path().join("copy");
+    shop.git(["clone", "--quiet", ".", copy.to_str().unwrap()]);
+    assert!(run(&["why", &line], &copy).ok().stdout.contains("Keep sessions"));
+    run(&["add", other.path().to_str().unwrap(), "--name", "acme/other"], sandbox.path()).ok();
+    assert!(run(&["why", &line], &copy).ok().stdout.contains("Keep sessions"));
+    let ambiguous = run(&["why", &line], sandbox.path());
+    assert!(ambiguous.stderr.contains("--project") && ambiguous.stderr.contains("backstory add ."), "{ambiguous:?}");
+}
+
+#[test]
+fn lines_of_a_file_that_was_renamed_in_the_checkout_are_found() {
+    let mut shop = Fixture::new();
+    let text: String = (0..20).map(|at| format!("let value_{at} = compute({at});\n")).collect();
+    shop.write(FILE, &text);
+    shop.commit_all("Compute values");
+    let sandbox = Sandbox::indexed(&shop);
+    let here = shop.path().to_owned();
+    let why = |what: &str| sandbox.output(&sandbox.command(&["why", what]).current_dir(&here).output().unwrap());
+    let renamed = |what: &str| {
+        let found = why(what).ok();
+        assert!(found.stdout.contains("Compute values") && found.stdout.contains("value_4"), "{found:?}");
+        assert!(found.stderr.contains(&format!("is {FILE} at")), "{found:?}");
+    };
+    shop.git(["mv", FILE, "src/values.rs"]);
+    renamed("src/values.rs:5");
+    shop.write("src/values.rs", format!("// A note.\n{text}"));
+    renamed("src/values.rs:6");
+    shop.commit_all("Call them values");
+    renamed("src/values.rs:6");
+    shop.git(["mv", "src/values.rs", "src/numbers.rs"]);
+    renamed("src/numbers.rs:6");
 }

@@ -56,7 +56,7 @@ fn help_tells_what_there_is() {
           person        Show a person: what they did over time, where, and what waits for them
           neighborhood  Show the nodes around one in the graph
           path          Show the shortest path between two nodes of the graph
-          shipped       Show the merge requests, issues and people between two releases
+          shipped       Show the merge requests, issues, commits and people between two releases
           sparql        Answer a SPARQL query over the graph
           export        Write a table for other programs: NDJSON, CSV, Arrow or Parquet
           eval          Measure how well search answers questions whose answers are known

@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use backstory_engine::model::text::is_hidden;
+use backstory_engine::model::text::is_control_character;
 use expect_test::expect;
 
 use crate::support::{Forge, Sandbox};
@@ -116,8 +116,8 @@ fn ledger_of_a_version_that_is_not_read_is_left_alone() {
     let mut bytes = fs::read(&ledger).unwrap();
     bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
     fs::write(&ledger, &bytes).unwrap();
-    expect!["the ledger has schema version 99, this backstory knows versions up to 14; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["stats"]).error(1));
-    expect!["the ledger has schema version 99, this backstory knows versions up to 14; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["serve", "--listen", "127.0.0.1:0"]).error(1));
+    expect!["the ledger has schema version 99, this backstory knows versions up to 15; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["stats"]).error(1));
+    expect!["the ledger has schema version 99, this backstory knows versions up to 15; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["serve", "--listen", "127.0.0.1:0"]).error(1));
     assert_eq!(fs::read(&ledger).unwrap(), bytes);
     bytes[60..64].copy_from_slice(&6u32.to_be_bytes());
     fs::write(&ledger, &bytes).unwrap();
@@ -207,7 +207,10 @@ fn nothing_that_is_printed_commands_the_terminal() {
         &["search", "x", "y", "\u{9b}31m\u{202e}\u{1b}[2J"],
     ] {
         let output = sandbox.run(args);
-        assert!(!output.stdout.contains(is_hidden) && !output.stderr.contains(is_hidden), "{output:?}");
+        assert!(
+            !output.stdout.contains(is_control_character) && !output.stderr.contains(is_control_character),
+            "{output:?}"
+        );
     }
     let refused = sandbox.run(&["search", "x", "--\u{202e}limit"]).stderr;
     assert!(refused.starts_with("error: unexpected argument '--\\u{202e}limit' found\n"), "{refused}");

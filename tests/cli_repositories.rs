@@ -20,14 +20,14 @@ pub(crate) fn shop() -> Fixture {
         "src/session.py",
         "def load(key):\n    return store(key)\n\n\ndef store(key):\n    \"\"\"Keeps it.\"\"\"\n    return key\n",
     );
-    shop.commit("feat: keep sessions in Redis\n\nRather than in memcached, because memcached loses every session on a restart.\n");
+    shop.commit_all("feat: keep sessions in Redis\n\nRather than in memcached, because memcached loses every session on a restart.\n");
     shop.write("src/cart.py", "from session import load\n\n\ndef total(key):\n    # NOTE: rounding must not happen here, because taxes are rounded per line\n    return load(key)\n");
-    shop.commit("Add the cart\n\nCloses #1\n");
+    shop.commit_all("Add the cart\n\nCloses #1\n");
     shop.git(["mv", "README.md", "INTRO.md"]);
-    shop.author("Grace Hopper", "grace@example.com").commit("docs: the read-me is an introduction");
+    shop.author("Grace Hopper", "grace@example.com").commit_all("docs: the read-me is an introduction");
     shop.git(["tag", "v1"]);
     shop.switch("next").write("src/next.py", "def next():\n    pass\n");
-    shop.commit("Begin what comes next");
+    shop.commit_all("Begin what comes next");
     shop.switch("main");
     shop
 }
@@ -80,7 +80,7 @@ fn repository_is_added_listed_read_again_and_removed() {
     .assert_eq(&sandbox.run(&["sync"]).ok().stdout);
 
     shop.write("src/cart.py", "def total(key):\n    return 0\n");
-    shop.commit("Give everything away");
+    shop.commit_all("Give everything away");
     let summary = sandbox.run(&["sync", "--json"]).ok().json();
     assert_eq!((&summary["changed"]["commit"], &summary["repositories"]), (&json!(1), &json!(1)), "{summary}");
     assert_eq!(sandbox.run(&["repos", "--json"]).ok().json()[0]["commits"], 4);
@@ -111,7 +111,7 @@ fn what_is_of_a_repository_gets_vectors() {
     let mut shop = shop();
     // Characters that end the path of a project in other references.
     shop.write("odd/a#b!c@d:e.py", "def odd():\n    return 1\n");
-    shop.commit("Odd names");
+    shop.commit_all("Odd names");
     let sandbox = Sandbox::indexed(&shop);
     sandbox.run(&["embed"]).ok();
     let stats = sandbox.run(&["stats", "--json"]).ok().json();
@@ -368,7 +368,7 @@ fn up_indexes_what_is_around_and_serves_it() {
 
     // Another one finds the server, which has a second repository then.
     other.write("more", "more");
-    other.commit("More");
+    other.commit_all("More");
     let again = sandbox.run(&["up", &other.path().display().to_string()]).ok().stdout;
     assert!(again.contains("A server is running at http://127.0.0.1:"), "{again}");
     assert_eq!(sandbox.run(&["repos", "--json"]).ok().json().as_array().unwrap().len(), 2);
@@ -388,7 +388,28 @@ fn the_commands_that_up_proposes_work() {
         said.lines().find_map(|line| line.strip_prefix("  backstory search '")).unwrap().trim_end_matches('\'');
     let found = sandbox.run(&["search", search, "--mode", "lexical", "--json"]).ok().json();
     assert_eq!(found["hits"][0]["kind"], "commit", "{found}");
+    // A definition has a story; the first line of a file may be its license.
+    let why = said.lines().find_map(|line| line.strip_prefix("  backstory why ")).unwrap();
+    assert_eq!(why, "src/session.py:5", "{said}");
     drop(server);
+    let data = sandbox.data().display().to_string();
+    let server = sandbox.serve();
+    let said = sandbox.run(&["up", &shop.path().display().to_string(), "--data-dir", &data]).ok().stdout;
+    assert!(said.contains(&format!("  backstory --data-dir {data} why src/session.py:5")), "{said}");
+    drop(server);
+}
+
+#[test]
+fn a_shallow_clone_is_added_with_a_warning() {
+    let shop = shop();
+    let sandbox = Sandbox::empty();
+    let shallow = sandbox.path().join("shallow");
+    let origin = format!("file://{}", shop.path().display());
+    shop.git(["clone", "--quiet", "--depth=1", &origin, &shallow.display().to_string()]);
+    let added = sandbox.run(&["add", &shallow.display().to_string(), "--name", "acme/shallow"]).ok();
+    assert!(added.stdout.contains("Indexed acme/shallow: 1 commit,"), "{added:?}");
+    assert!(added.stderr.contains("is a shallow clone: of the history of acme/shallow only what it has"), "{added:?}");
+    assert_eq!(sandbox.run(&["repos", "--json"]).ok().json()[0]["shallow"], true);
 }
 
 // Rows 98 and 116 of docs/requirements.md.
@@ -410,7 +431,7 @@ fn a_clone_of_some_depth_has_so_many_commits_and_why_says_what_it_lacks() {
     assert_eq!(trace["origin"]["commit"], *head, "{trace:#}");
     // New commits are read; what is cut off stays so.
     shop.write("src/cart.py", "def total(key):\n    return key\n");
-    shop.commit("Simplify the cart");
+    shop.commit_all("Simplify the cart");
     sandbox.run(&["sync"]).ok();
     assert_eq!(status(&sandbox)["commits"], 2);
     assert!(lacks(&why()));

@@ -105,7 +105,7 @@ fn a_hit_says_where_its_best_piece_stands_and_which_model_embedded_it() {
     let mut origin = Fixture::new();
     let filler: String = (0..60).map(|number| format!("Line {number} of the guide says nothing of it.\n")).collect();
     origin.write("docs/guide.md", format!("# Guide\n\n{filler}\nPelicans are counted at sunset.\n"));
-    let head = origin.commit("Count pelicans").to_string();
+    let head = origin.commit_all("Count pelicans").to_string();
     let sandbox = Sandbox::indexed(&origin);
     let find = |text: &str, kind: &str| {
         let found = search(&sandbox, &[text, "--type", kind, "--mode", "lexical"]);
@@ -141,6 +141,12 @@ fn filters_are_met_by_every_result() {
     let nearest = sandbox.run(&["search", "redis", "--label", "performence", "--author", "alise"]).ok().stderr;
     assert!(nearest.contains("nothing has the label 'performence'; the nearest name is 'performance'"), "{nearest}");
     assert!(nearest.contains("nothing is by 'alise'; the nearest name is 'alice'"), "{nearest}");
+    // A part of a name stands for whom nobody else is called by.
+    let part = found(&["--author", "Ng"]);
+    assert_eq!(hits(&part, "id"), hits(&alice, "id"));
+    assert_eq!(part["warnings"][0], "'Ng' is taken for Alice Ng");
+    let several = found(&["--author", "Doe"])["warnings"][0].take();
+    assert_eq!(several, "nothing is by 'Doe' alone; did you mean Jane Doe, John Doe?");
     let after = found(&["--after", "2024-03-01"]);
     assert!(hits(&after, "created_at").iter().all(|at| *at >= "2024-03-01") && !hits(&after, "id").is_empty());
     let before = found(&["--before", "2024"]);
@@ -226,11 +232,11 @@ fn what_the_query_names_comes_first_and_its_words_for_time_are_conditions() {
 fn the_name_of_a_function_finds_its_definition_before_its_callers() {
     let mut shop = Fixture::new();
     shop.write("src/pay.py", "def retry_payment(order):\n    return order\n");
-    shop.commit("Pay again");
+    shop.commit_all("Pay again");
     for name in ["cart", "basket", "order", "refund", "voucher"] {
         let call = format!("    retry_payment({name})\n").repeat(6);
         shop.write(format!("src/{name}.py"), format!("def {name}_again({name}):\n    # retry_payment\n{call}"));
-        shop.commit(format!("retry_payment: call retry_payment of {name}"));
+        shop.commit_all(format!("retry_payment: call retry_payment of {name}"));
     }
     let sandbox = Sandbox::indexed(&shop);
     let definition = "acme/shop:src/pay.py#retry_payment";
@@ -254,7 +260,7 @@ fn a_definition_is_found_however_many_use_its_name() {
         let call = "    settle_account(order)\n".repeat(3);
         shop.write(format!("src/use{number}.py"), format!("def settle_account_{number}(order):\n{call}"));
     }
-    shop.commit("Settle accounts");
+    shop.commit_all("Settle accounts");
     let sandbox = Sandbox::indexed(&shop);
     for query in ["settle_account", "Till.settle_account", "where is settle_account defined?"] {
         let found = search(&sandbox, &[query]);
@@ -343,9 +349,11 @@ fn how_to_run_or_install_something_is_answered_by_the_readme() {
     origin.write("README.md", "# Shop\n\nA shop.\n\n## Running\n\nRun `docker compose up`, then open the page.\n");
     origin.write("docs/guide.md", "# Guide\n\n## Install\n\nInstall it with `make install`.\n");
     origin.write("install.py", "def install(target):\n    return run(target)\n");
-    origin.commit("Install docker images\n\nRun docker and install what it needs; how to run docker is in install.py.");
+    origin.commit_all(
+        "Install docker images\n\nRun docker and install what it needs; how to run docker is in install.py.",
+    );
     origin.write("src/run.py", "def run(docker):\n    return docker\n");
-    origin.commit("Run docker in the job\n\nHow do I run it with docker: run it.");
+    origin.commit_all("Run docker in the job\n\nHow do I run it with docker: run it.");
     let sandbox = Sandbox::empty();
     sandbox.write_config("data_dir = \"data\"\n");
     sandbox.run(&["add", &origin.path().display().to_string(), "--name", "acme/shop"]).ok();
@@ -411,4 +419,24 @@ fn the_nearest_name_is_the_one_with_the_fewest_typos() {
         let noted = sandbox.run(&["list", "issues", "--label", label]).ok().stderr;
         assert_eq!(noted, format!("note: nothing has the label '{label}'; the nearest name is '{nearest}'\n"));
     }
+}
+
+#[test]
+fn a_page_token_holds_whatever_is_annotated_meanwhile_and_one_beyond_all_hits_is_refused() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let tag = |id: &str| sandbox.run(&["annotate", id, "To be read again.", "--tag", "later"]).ok();
+    for id in ["acme/shop#1", "acme/shop#2"] {
+        tag(id);
+    }
+    let args = ["session database", "--tag", "later", "--mode", "lexical", "--limit", "1"];
+    let first = search(&sandbox, &args);
+    let next = first["next"].as_str().unwrap();
+    tag("acme/shop#4");
+    let second = search(&sandbox, &[&args[..], &["--page-token", next]].concat());
+    assert_ne!(hits(&first, "id"), hits(&second, "id"));
+    let (_, search_and_state) = next.split_once('-').unwrap();
+    let beyond = format!("{}-{search_and_state}", usize::MAX);
+    let refused = sandbox.run(&[&["search"], &args[..], &["--page-token", &beyond]].concat());
+    assert!(refused.error(2).contains("the cursor cannot be read"), "{refused:?}");
 }

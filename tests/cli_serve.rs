@@ -242,7 +242,7 @@ fn nobody_else_can_read_the_data_or_a_copy_of_it() {
     let forge = Forge::start();
     let sandbox = Sandbox::new(&forge);
     let mut repository = Origin::new();
-    repository.write("a.py", "a = 1\n").commit("Begin");
+    repository.write("a.py", "a = 1\n").commit_all("Begin");
     let permissive = |args: &[&str]| sandbox.output(&sandbox.command_after("umask 022", args).output().unwrap()).ok();
     permissive(&["sync"]);
     permissive(&["add", &repository.path().display().to_string(), "--name", "acme/code"]);

@@ -145,9 +145,9 @@ fn secrets_in_changed_lines_are_reported_and_none_twice() {
     let mut repository = Fixture::new();
     let secret = format!("{}{}", "glpat", "-Zx9Kq2LmN4pR7sT1vW3y");
     repository.write("settings.py", format!("TOKEN = '{secret}'\n"));
-    repository.commit("Settings");
+    repository.commit_all("Settings");
     repository.write("settings.py", "TOKEN = None\n");
-    repository.commit("Other settings");
+    repository.commit_all("Other settings");
     sandbox.run(&["add", &repository.path().display().to_string(), "--name", "acme/tool"]).ok();
     let summary = sandbox.run(&["sync-status", "--json"]).ok().json()["runs"][0]["summary"].clone();
     assert_eq!(summary["redactions"]["gitlab-token"], 2, "one line with it came and went: {summary}");
@@ -228,7 +228,7 @@ fn a_copy_of_a_configured_project_is_read_as_that() {
     // What has a repository needs no other.
     let mut other = Fixture::new();
     other.write("README.md", "Something else.\n");
-    other.commit("Begin");
+    other.commit_all("Begin");
     assert!(!added(&other.path().display().to_string()).1.contains("copy"));
 }
 

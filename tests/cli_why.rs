@@ -115,7 +115,7 @@ fn a_bare_commit_is_of_the_clone_that_the_user_stands_in() {
     let (shop, sandbox) = indexed();
     let mut other = Fixture::new();
     other.write("src/other.py", "def other():\n    pass\n");
-    other.commit("Begin another project");
+    other.commit_all("Begin another project");
     sandbox.run(&["add", &other.path().display().to_string(), "--name", "acme/other"]).ok();
     let sha = shop.sha("main~1").to_string();
     let short = &sha[..8];
@@ -142,7 +142,7 @@ fn a_bare_number_is_of_the_clone_that_the_user_stands_in() {
     let (shop, sandbox) = indexed();
     let mut other = Fixture::new();
     other.write("src/other.py", "def other():\n    pass\n");
-    other.commit("Begin another project");
+    other.commit_all("Begin another project");
     sandbox.run(&["add", &other.path().display().to_string(), "--name", "acme/other"]).ok();
     let show = |args: &[&str], directory: &Path| {
         let args = [&["show"][..], args].concat();
@@ -161,7 +161,7 @@ fn a_bare_number_is_of_the_clone_that_the_user_stands_in() {
 fn a_file_that_was_removed_is_said_to_be_with_the_commit() {
     let (mut shop, sandbox) = indexed();
     shop.git(["rm", "--quiet", "src/cart.py"]);
-    shop.commit("Sell nothing any more");
+    shop.commit_all("Sell nothing any more");
     sandbox.run(&["sync"]).ok();
     let (sha, head) = (&shop.sha("main").to_string()[..8], &shop.sha("main").to_string()[..12]);
     for what in ["src/cart.py", "src/cart.py:3"] {
@@ -174,6 +174,62 @@ fn a_file_that_was_removed_is_said_to_be_with_the_commit() {
         );
     }
     sandbox.run(&["why", &format!("acme/shop@{sha}")]).ok();
+}
+
+#[test]
+fn a_file_that_was_moved_is_said_to_be_with_its_path() {
+    let (mut shop, sandbox) = indexed();
+    shop.git(["mv", "src/cart.py", "src/basket.py"]);
+    shop.commit_all("Call it a basket");
+    sandbox.run(&["sync"]).ok();
+    let (sha, head) = (&shop.sha("main").to_string()[..8], &shop.sha("main").to_string()[..12]);
+    assert_eq!(
+        error(&sandbox.run(&["why", "src/cart.py:3"]), 1),
+        format!(
+            "there is no file src/cart.py in acme/shop at {head}; {sha} (Call it a basket, 2024-01-01) moved it to \
+             src/basket.py; ask about src/basket.py"
+        )
+    );
+    let history = sandbox.run(&["history", "src/cart.py"]).ok();
+    assert!(
+        history.stderr.contains("src/cart.py was moved to src/basket.py; 'backstory history src/basket.py'"),
+        "{history:?}"
+    );
+    assert_eq!(sandbox.run(&["history", "src/basket.py"]).ok().stderr, "");
+}
+
+#[test]
+fn history_of_a_symbol_counts_no_lines_of_its_file() {
+    let (_shop, sandbox) = indexed();
+    let symbol = told(&sandbox.run(&["history", "src/cart.py#total"]).ok());
+    let heading: Vec<&str> = symbol.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(heading, ["DATE", "COMMIT", "WHAT", "REQUEST", "AUTHOR", "TITLE", "AS"]);
+}
+
+#[test]
+fn lines_and_revisions_that_are_written_otherwise_are_understood_or_told_how() {
+    let (shop, sandbox) = indexed();
+    for (what, said) in [
+        ("src/cart.py:3-2", "the range 3-2 ends before it begins; write 2-3"),
+        ("src/cart.py:0", "there is no line 0; lines count from 1"),
+    ] {
+        assert_eq!(error(&sandbox.run(&["why", what]), 2), said);
+        let there = sandbox.command(&["why", what]).current_dir(shop.path()).output().unwrap();
+        assert_eq!(error(&sandbox.output(&there), 2), said);
+    }
+    for (what, hint) in [("src/cart.py:1,2", "src/cart.py:1-2"), ("src/cart.py:total", "src/cart.py#total")] {
+        let said = error(&sandbox.run(&["why", what]), 2);
+        assert_eq!(said, format!("'{what}' names no lines and no symbol of a file; write {hint}"));
+    }
+    let parent = shop.sha("main~1").to_string();
+    for what in ["HEAD~1", "main^"] {
+        let answer = sandbox.run(&["why", what, "--json"]).ok().json();
+        assert_eq!(answer["chain"][0]["node"]["id"], format!("acme/shop@{parent}"), "{what}");
+    }
+    let tagged = sandbox.run(&["why", "v1", "--json"]).ok().json();
+    assert_eq!(tagged["chain"][0]["node"]["id"], format!("acme/shop@{}", shop.sha("v1^{commit}")));
+    let at = sandbox.run(&["why", "src/cart.py:1", "--rev", "main^", "--json"]).ok().json();
+    assert_eq!(at["rev"], parent);
 }
 
 #[test]
@@ -232,19 +288,92 @@ fn the_graph_is_explored_from_any_node() {
     let (load, total) = ("acme/shop:src/session.py#load", "acme/shop:src/cart.py#total");
     expect![[r#"
         acme/shop:src/session.py#load
-          ← CALLS acme/shop:src/cart.py#total"#]]
+          <-CALLS- acme/shop:src/cart.py#total"#]]
     .assert_eq(&told(&sandbox.run(&["path", load, total]).ok()));
     let nowhere = sandbox.run(&["path", load, total, "--edges", "blocks,closes"]).ok();
     assert_eq!(told(&nowhere), "No path.");
     expect![[r#"
-        1  acme/shop:src/cart.py#total CALLS →
-        1  acme/shop:src/session.py#store ← CALLS"#]]
+        1  <-CALLS- acme/shop:src/cart.py#total
+        1  -CALLS-> acme/shop:src/session.py#store"#]]
     .assert_eq(&told(&sandbox.run(&["neighborhood", load, "--edges", "calls"]).ok()));
     let near = sandbox.run(&["neighborhood", load, "--depth", "2", "--limit", "1", "--json"]).ok().json();
     assert_eq!(near["neighbors"].as_array().unwrap().len(), 1, "{near}");
     assert_eq!(near["left_out"].as_array().unwrap().len(), 2, "{near}");
+    expect![[r#"
+        acme/shop:src/session.py
+          <-INTRODUCES- acme/shop@a561454a feat: keep sessions in Redis
+          -AUTHORED_BY-> @ada@example.com Ada Lovelace
+          <-AUTHORED_BY- acme/shop@a26daafc Add the cart
+          -CLOSES-> acme/shop#1"#]]
+    .assert_eq(&told(&sandbox.run(&["path", "src/session.py", "acme/shop#1"]).ok()));
+    // Everything belongs to the project, so a path over it says nothing.
+    assert_eq!(told(&sandbox.run(&["path", "src/session.py", "INTRO.md", "--edges", "part-of"]).ok()), "No path.");
     sandbox.run(&["path", load, total, "--edges", "nothing"]).error(2);
     sandbox.run(&["path", load, "acme/shop:src/none.py"]).error(1);
+}
+
+#[test]
+fn what_a_user_types_means_the_same_for_every_command() {
+    let (shop, sandbox) = indexed();
+    let mut other = Fixture::new();
+    other.write("src/other.py", "def other():\n    pass\n");
+    other.commit_all("Begin another project");
+    sandbox.run(&["add", &other.path().display().to_string(), "--name", "acme/other"]).ok();
+    let run = |args: &[&str], directory: &Path| {
+        sandbox.output(&sandbox.command(args).current_dir(directory).output().unwrap())
+    };
+    let source = shop.path().join("src");
+    let sha = shop.sha("main~1").to_string();
+    for (typed, directory, expected) in [
+        ("src/cart.py", shop.path(), "acme/shop:src/cart.py".to_owned()),
+        ("cart.py:4-6", &source, "acme/shop:src/cart.py".to_owned()),
+        ("cart.py#total", &source, "acme/shop:src/cart.py#total".to_owned()),
+        ("total", shop.path(), "acme/shop:src/cart.py#total".to_owned()),
+        (&sha[..8], shop.path(), format!("acme/shop@{sha}")),
+        ("acme/shop:src/cart.py", sandbox.path(), "acme/shop:src/cart.py".to_owned()),
+    ] {
+        run(&["annotate", typed, "Mind the order", "--tag", "fragile"], directory).ok();
+        let found = run(&["annotate", typed, "--json"], directory).ok().json();
+        assert_eq!(found[0]["id"], expected, "{typed}");
+        assert!(!run(&["neighborhood", typed, "--json"], directory).ok().json()["neighbors"][0].is_null(), "{typed}");
+    }
+    for person in ["ada@example.com", "@ada@example.com", "Ada Lovelace"] {
+        let path = run(&["path", person, "cart.py", "--json"], &source).ok().json();
+        assert_eq!((&path["nodes"][0], path["nodes"].as_array().unwrap().len()), (&json!("@ada@example.com"), 3));
+    }
+    let entity = run(&["entity", "cart.py#total", "--json"], &source).ok().json();
+    assert_eq!(entity[0]["id"], "acme/shop:src/cart.py#total");
+    let near = run(&["search", "session", "--near", "cart.py", "--mode", "lexical", "--json"], &source).ok().json();
+    assert!(!near["hits"].as_array().unwrap().is_empty(), "{near}");
+
+    let shipped = run(&["shipped", "v1", "--json"], &source).ok().json();
+    assert_eq!((&shipped["project"], &shipped["count"]), (&json!("acme/shop"), &json!(3)));
+    let unclear = run(&["shipped", "v1"], sandbox.path());
+    assert_eq!(unclear.code, 2);
+    assert!(unclear.stderr.contains("several repositories are indexed"), "{unclear:?}");
+    assert!(unclear.stderr.contains("say which one with --project: acme/other, acme/shop"), "{unclear:?}");
+    let unclear = run(&["neighborhood", "src/cart.py"], sandbox.path());
+    assert!(unclear.stderr.contains("say with --project which project"), "{unclear:?}");
+    run(&["neighborhood", "src/cart.py", "--project", "acme/shop"], sandbox.path()).ok();
+}
+
+#[test]
+fn tags_and_definitions_are_completed() {
+    let (_shop, sandbox) = indexed();
+    let data = sandbox.data().display().to_string();
+    let proposed = |words: &[&str]| sandbox.run(&[&["complete", "--"], words].concat()).ok().stdout;
+    assert_eq!(proposed(&["--data-dir", &data, "shipped", "v"]), "v1\ttag\n");
+    assert_eq!(proposed(&["--data-dir", &data, "shipped", "main..v"]), "main..v1\ttag\n");
+    assert_eq!(proposed(&["--data-dir", &data, "entity", "tot"]), "total\tdefinition\n");
+    assert_eq!(proposed(&["--data-dir", &data, "entity", "none\""]), "");
+}
+
+#[test]
+fn an_issue_of_a_repository_without_a_forge_is_not_to_be_synced() {
+    let (shop, sandbox) = indexed();
+    let output = sandbox.output(&sandbox.command(&["show", "#800"]).current_dir(shop.path()).output().unwrap());
+    assert_eq!(output.code, 1);
+    assert!(output.stderr.contains("only the repository of acme/shop is indexed"), "{output:?}");
 }
 
 #[test]
@@ -286,7 +415,7 @@ fn what_cannot_be_explained_is_said_in_one_sentence() {
 fn lines_and_symbols_stand_behind_the_path() {
     let (mut shop, sandbox) = indexed();
     shop.write("a:b/odd.py", "def odd():\n    return 1\n");
-    shop.commit("An odd name");
+    shop.commit_all("An odd name");
     sandbox.run(&["sync"]).ok();
     let _server = sandbox.serve();
     let asked = |what: &str| {

@@ -178,8 +178,8 @@ async fn what_becomes_confidential_is_hidden_and_comes_back() {
     let sandbox = keeping(&forge);
     let second = &forge.new_issue("acme/shop", "carol", "A move of all tables", "Nobody must wait for it.");
     forge.discuss(second, "carol", "The kangaroo plan is to dual write.");
-    let issue = format!("{{ issue(ref: \"{second}\") {{ title confidential discussions {{ totalCount }} }} }}");
-    let search = "{ search(query: \"kangaroo\", mode: LEXICAL) { hits { id confidential } } }";
+    let issue = format!("{{ issue(id: \"{second}\") {{ title confidential discussions {{ totalCount }} }} }}");
+    let search = "{ search(query: \"kangaroo\", mode: LEXICAL) { hits { documentId confidential } } }";
     for confidential in [false, true, false] {
         forge.set_confidential(second, confidential);
         forge.advance(600);
@@ -219,7 +219,7 @@ async fn records_of_what_was_forgotten_are_as_confidential_as_it_was() {
     };
     assert_eq!(subjects(open.ask(None, audit, &Value::Null).await), ["acme/shop#2"]);
     assert_eq!(subjects(whole.ask(None, audit, &Value::Null).await), ["acme/shop#2", HIDDEN]);
-    let undo = format!("mutation {{ undoForget(ref: \"{HIDDEN}\") {{ subject }} }}");
+    let undo = format!("mutation {{ undoForget(id: \"{HIDDEN}\") {{ subject }} }}");
     let refused = open.ask(None, &undo, &Value::Null).await;
     assert!(refused["errors"][0]["message"].as_str().unwrap().contains("is not forgotten"), "{refused}");
     sandbox.run(&["forget", "--undo", HIDDEN]).ok();
@@ -234,7 +234,7 @@ async fn a_server_without_tokens_shows_it_to_its_own_commands_alone() {
     sandbox.configure("confidential = true\n");
     sandbox.run(&["sync"]).ok();
     let server = sandbox.serve();
-    let title = format!("{{ issue(ref: \"{HIDDEN}\") {{ title }} }}");
+    let title = format!("{{ issue(id: \"{HIDDEN}\") {{ title }} }}");
     for token in [None, Some("a scoped token, long enough")] {
         let answer = Client::new(&server, token).ask(None, &title, &Value::Null).await;
         assert_eq!(answer["data"]["issue"], Value::Null);
@@ -263,7 +263,7 @@ async fn conversations_are_read_by_those_who_see_as_much() {
     let question = "Why did we decide on marzipan in the tangerine outage?";
     let create = "mutation { createChat { id } }";
     let send = "mutation ($chat: ID!, $text: String!) { sendMessage(chat: $chat, text: $text) { text answer { citations { id confidential } } } }";
-    let read = "query ($chat: ID!) { chat(id: $chat) { title messages { nodes { text } } } chats { id } }";
+    let read = "query ($chat: ID!) { chat(id: $chat) { title messages { nodes { text } } } chats { nodes { id } } }";
 
     whole.ask(None, create, &Value::Null).await;
     let told = whole.ask(None, send, &json!({ "chat": "1", "text": question })).await;

@@ -2,7 +2,7 @@
 
 use backstory_engine::{
     Engine,
-    context::{About, ContextRequest, Source},
+    context::{About, ContextRequest, RetrieveRequest, Source},
     error::ErrorKind,
     ledger::Branches,
     model::{
@@ -10,7 +10,7 @@ use backstory_engine::{
         digest::sha256_hex,
         document_type::DocumentType,
         filter::{DocumentKind, Filter},
-        pack::{ContextPack, Format, Mode, Section, chunk::ChunkRef, in_order, render},
+        pack::{ContextPack, Format, Mode, Section, chunk::ChunkRef, compare_chunks, render},
     },
     tokens,
     trace::Target,
@@ -108,7 +108,7 @@ async fn the_manifest_says_what_was_read() {
         }
     }
     expect_file!["context/manifest.json"].assert_eq(&(serde_json::to_string_pretty(&manifest).unwrap() + "\n"));
-    assert!(pack.retrieved.is_sorted_by(|a, b| in_order(a, b).is_le()));
+    assert!(pack.retrieved.is_sorted_by(|a, b| compare_chunks(a, b).is_le()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -201,7 +201,7 @@ async fn no_line_stands_in_two_passages() {
         "src/codes.rs",
         format!("//! Codes of errors.\n\n/// Reports every code.\npub fn report_all() {{\n{body}}}\n"),
     );
-    origin.commit("Report every code");
+    origin.commit_all("Report every code");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let mut shown = 0;
     for asked in ["report every code of errors", "errors", "report_code", "Codes of errors"] {
@@ -231,7 +231,7 @@ fn governed() -> Origin {
         "src/errors.rs",
         "/// Reports an error with its code.\npub fn report(code: u32) -> u32 {\n    code\n}\n",
     );
-    origin.commit("Report errors with a code");
+    origin.commit_all("Report errors with a code");
     origin
 }
 
@@ -273,10 +273,10 @@ async fn what_governs_or_stands_below_a_path_is_found_behind_hundreds_of_others(
         let text = format!("# Errors, codes\n\nErrors report codes: error code {number}, errors, codes.\n");
         origin.write(format!("notes/errors-{number}.md"), text);
     }
-    origin.commit("Report errors with codes");
+    origin.commit_all("Report errors with codes");
     origin.write("docs/adr/0001-failures.md", "# Failures\n\nOf all things that fail, each is told with many more words than others need, and then the errors have their codes too, since clients ask for them.\n");
     origin.write("lib/failures.md", "# Failures\n\nOf all the things that a library may say when it fails, of which there are many more than anybody wants to know, it reports the codes of errors last.\n");
-    origin.commit("Say what fails");
+    origin.commit_all("Say what fails");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let asked = question("report errors with codes");
     let paths = |pack: &ContextPack| {
@@ -350,7 +350,7 @@ async fn wrong_requests_are_refused() {
         format!("{:?}: {error}", error.kind)
     };
     let old = indexed.engine.load_state().await.unwrap().id;
-    origin.write("docs/guide.md", "# Other\n").commit("Say something else");
+    origin.write("docs/guide.md", "# Other\n").commit_all("Say something else");
     indexed.sync().await;
     let new = indexed.engine.load_state().await.unwrap().id;
     let mut said = Vec::new();
@@ -386,7 +386,7 @@ async fn secrets_are_in_no_pack() {
         "src/forge.py",
         format!("# The token of the forge\nTOKEN = \"{token}\"\n\ndef fetch(url):\n    return url\n"),
     );
-    let sha: Sha = origin.commit("Sign with the key and fetch with the token");
+    let sha: Sha = origin.commit_all("Sign with the key and fetch with the token");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     for about in [
         question("signing key and token of the forge"),
@@ -464,4 +464,25 @@ fn words_are_questions_and_names_are_places() {
     ] {
         assert_eq!(asked(question).ok().json()["metadata"]["query"], question);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_many_passages_are_retrieved_as_are_asked_for() {
+    let mut origin = Origin::new();
+    for tenant in 0..40 {
+        let text = format!("# Tenant {tenant}\n\nThe session of tenant {tenant} ends after {tenant} idle minutes.\n");
+        origin.write(&format!("docs/tenant_{tenant}.md"), text);
+    }
+    origin.commit_all("Say when sessions end");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let request = |limit| RetrieveRequest {
+        query: "when does the session of a tenant end".to_owned(),
+        limit,
+        tokens: 50_000,
+        ..RetrieveRequest::default()
+    };
+    let few = indexed.engine.answer(request(3)).await.unwrap();
+    assert_eq!(few.chunks.len(), 3, "{few:#?}");
+    let many = indexed.engine.answer(request(40)).await.unwrap();
+    assert!(many.chunks.len() > 12, "{} of {}", many.chunks.len(), many.left_out);
 }

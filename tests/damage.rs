@@ -41,7 +41,7 @@ impl World {
         let (forge, mut repository) = (Forge::start(), Fixture::new());
         repository
             .write("lib.rs", "/// Sums, as the cache in Redis does.\nfn sum(a: u8, b: u8) -> u8 {\n    a + b\n}\n");
-        repository.commit("Sum\n\nSee #2.");
+        repository.commit_all("Sum\n\nSee #2.");
         let sandbox = Sandbox::new(&forge);
         let path = repository.path().display().to_string();
         sandbox.run(&["add", &path, "--name", "acme/shop"]).ok();

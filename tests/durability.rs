@@ -55,7 +55,7 @@ impl World {
     fn new(seed: u64) -> Self {
         let (forge, mut repository) = (Forge::start(), Fixture::new());
         repository.write("lib.rs", "/// Sums.\nfn sum(a: u8, b: u8) -> u8 {\n    a + b\n}\n");
-        repository.commit("Sum\n\nSee #2.");
+        repository.commit_all("Sum\n\nSee #2.");
         let sandbox = Self::cold(&forge, &repository);
         Self { forge, repository, sandbox, random: fastrand::Rng::with_seed(seed), turn: 0 }
     }
@@ -83,7 +83,7 @@ impl World {
             4 => self.forge.edit_description(thread, &format!("Described in turn {turn}; closes #1.")),
             _ => {
                 self.repository.write("turn.rs", format!("fn turn_{turn}() {{}}\n"));
-                self.repository.commit(format!("Turn {turn}"));
+                self.repository.commit_all(format!("Turn {turn}"));
             }
         }
     }

@@ -281,7 +281,7 @@ fn changed_discussion_is_read_again_and_until_then_its_notes_are_outdated() {
     sandbox.run(&["check"]).ok();
 
     // What is gone takes along what was written of it.
-    let kept = || Ledger::open(&sandbox.data().join("ledger.sqlite")).unwrap().written("design_notes", "acme/shop#3");
+    let kept = || Ledger::open(&sandbox.data().join("ledger.sqlite")).unwrap().generated("design_notes", "acme/shop#3");
     assert!(kept().unwrap().is_some());
     forge.advance(3600);
     forge.delete("acme/shop#3");

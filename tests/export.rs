@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use backstory_engine::{
     export::{ExportCursor, ExportFilter, ExportKind, ExportRequest},
-    model::visibility::Visibility,
+    ledger::{IngestBatch, NewItem},
+    model::{entity::ItemKind, visibility::Visibility},
 };
 use reqwest::Client;
 use serde_json::Value;
 
-use crate::support::{Fixture, Forge, Indexed, Sandbox, problem};
+use crate::support::{Fixture, Forge, Indexed, PROJECT, Sandbox, problem};
 
 /// The rows of NDJSON.
 fn rows(text: &str) -> Vec<Value> {
@@ -105,7 +106,7 @@ async fn batches_of_any_size_have_the_same_rows_and_hide_what_is_hidden() {
     let mut repository = Fixture::new();
     for step in 0..12 {
         repository.write(format!("src/part_{step}.rs"), format!("pub fn part_{step}() {{}}\n"));
-        repository.commit(format!("Add part {step}"));
+        repository.commit_all(format!("Add part {step}"));
     }
     let indexed = Indexed::cold(repository.path(), backstory_engine::ledger::Branches::default()).await;
     for what in [ExportKind::Commits, ExportKind::Files, ExportKind::Edges] {
@@ -125,4 +126,40 @@ async fn batches_of_any_size_have_the_same_rows_and_hide_what_is_hidden() {
         limit: 10,
     };
     assert!(indexed.engine.answer(wrong).await.is_err());
+}
+
+#[test]
+fn a_title_is_no_formula_of_a_spreadsheet() {
+    let forge = Forge::start();
+    forge.spoil("/issues?", "/0/title", Some(Value::from("=HYPERLINK(\"http://evil.example\")")));
+    let sandbox = Sandbox::synced(&forge);
+    let csv = sandbox.run(&["export", "issues", "--format", "csv"]).ok();
+    assert!(csv.stdout.contains("\"'=HYPERLINK("), "{csv:#?}");
+    let ndjson = sandbox.run(&["export", "issues"]).ok();
+    assert!(ndjson.stdout.contains("\"=HYPERLINK("), "{ndjson:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn edges_of_what_the_graph_has_not_applied_yet_are_exported_too() {
+    let mut repository = Fixture::new();
+    repository.write("src/a.rs", "pub fn a() {}\n");
+    repository.commit_all("Begin");
+    repository.git(["tag", "v1"]);
+    let indexed = Indexed::cold(repository.path(), backstory_engine::ledger::Branches::default()).await;
+    let ledger = indexed.ledger();
+    let tag = ledger.item(PROJECT, ItemKind::Tag, "v1").unwrap().unwrap();
+    let payload = String::from_utf8(tag.payload.unwrap()).unwrap().replace("v1", "v2");
+    let item = NewItem {
+        project: PROJECT.to_owned(),
+        kind: ItemKind::Tag,
+        key: "v2".to_owned(),
+        thread: None,
+        updated_at: None,
+        secrets: Default::default(),
+        confidential: false,
+        payload: payload.into(),
+    };
+    ledger.ingest(&IngestBatch { items: vec![item], fetched_at: tag.fetched_at, ..IngestBatch::default() }).unwrap();
+    let edges = read(&indexed, Visibility::everything(), ExportKind::Edges, 1000).await;
+    assert!(edges.iter().any(|edge| edge.contains("v2")), "{edges:#?}");
 }

@@ -19,7 +19,7 @@ fn origin() -> Origin {
     }
     origin.write("src/bin/tool.rs", "fn main() {}\n").write("docs/bin.md", "# Bin\n\nWhat stands in bin.\n");
     origin.write("src/large.py", "LIMIT = 1\n".repeat(400));
-    origin.commit("Begin");
+    origin.commit_all("Begin");
     origin
 }
 
@@ -131,7 +131,7 @@ fn a_section_over_the_size_is_split_and_sizes_are_configured() {
     let words = "one two three four five six seven eight nine ten";
     let section: String = (0..90).map(|number| format!("Step {number}: {words}.\n")).collect();
     origin.write("README.md", format!("# Shop\n\nA shop.\n\n## Install\n\n{section}\nThen water the marmoset.\n"));
-    origin.commit("Begin");
+    origin.commit_all("Begin");
     let sandbox = Sandbox::empty();
     let configure = |text: &str| sandbox.write_config(&format!("data_dir = \"data\"\n{text}"));
     configure("");

@@ -75,8 +75,8 @@ fn spans(file: &FileText) -> Vec<String> {
     let lineage = file.lineage.as_ref().unwrap();
     let title = |id: &NodeId| lineage.commits.iter().find(|commit| commit.id == *id).unwrap().title.clone();
     let span = |span: &backstory_engine::files::LineSpan| {
-        let merge_request = span.merge_request.as_ref().map_or("-".to_owned(), |id| id.short());
-        let issues: Vec<String> = span.issues.iter().map(|id| id.short()).collect();
+        let merge_request = span.merge_request.as_ref().map_or("-".to_owned(), |id| id.local_reference());
+        let issues: Vec<String> = span.issues.iter().map(|id| id.local_reference()).collect();
         let (first, last) = (span.start, span.start + span.lines - 1);
         format!("{first}-{last} {} {merge_request} {issues:?} {}", title(&span.commit), span.discussions)
     };

@@ -7,7 +7,7 @@ use std::{
 };
 
 use backstory_model::id::ThreadId;
-use backstory_store::ledger::{Ledger, Subject};
+use backstory_store::ledger::{ErasureTarget, Ledger};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -350,9 +350,9 @@ fn titles_of_commits_that_are_not_kept_have_aliases() {
     let forge = Forge::start();
     let mut repository = Fixture::new();
     repository.write("src/cart.py", "def total():\n    return 0\n");
-    repository.commit("Merge pull request #12 from alice/cart");
+    repository.commit_all("Merge pull request #12 from alice/cart");
     repository.write("src/tax.py", "def tax():\n    return 2\n");
-    repository.commit("Add a tax");
+    repository.commit_all("Add a tax");
     let sandbox = Sandbox::new(&forge);
     sandbox.configure("[retention]\ncommits = 1\n");
     sandbox.run(&["sync"]).ok();
@@ -368,9 +368,9 @@ fn shop_of_alice() -> Fixture {
     let mut shop = shop();
     shop.write("AUTHORS.md", "# Authors\n\nAlice Ng <alice@example.com>\nGrace Hopper <grace@example.com>\n");
     shop.write(".mailmap", "Alice Ng <alice@example.com> <al@old.example.com>\n");
-    shop.author("Alice Ng", "alice@example.com").commit("docs: tell who wrote it");
+    shop.author("Alice Ng", "alice@example.com").commit_all("docs: tell who wrote it");
     shop.write("src/fee.py", "def fee():\n    return 1\n");
-    shop.author("Grace Hopper", "grace@example.com").commit(
+    shop.author("Grace Hopper", "grace@example.com").commit_all(
         "Add a fee\n\nas Alice Ng <alice@example.com> proposed\n\nReviewed-by: Alice Ng\n\
          Co-authored-by: Al <al@old.example.com>\nAcked-by: Ada <ada@example.com>\n",
     );
@@ -412,9 +412,9 @@ fn a_person_is_forgotten_in_commits_and_files_too() {
         assert_eq!(digest(&sandbox), without, "{how:?}");
     }
     repository.write("src/tax.py", "def tax():\n    return 2\n");
-    repository.author("Alice Ng", "alice@new.example.com").commit("Add a tax\n\nThanks to @alice\n");
+    repository.author("Alice Ng", "alice@new.example.com").commit_all("Add a tax\n\nThanks to @alice\n");
     repository.write("src/toll.py", "def toll():\n    return 3\n");
-    repository.author("Al", "al@old.example.com").commit("Add a toll");
+    repository.author("Al", "al@old.example.com").commit_all("Add a toll");
     sandbox.run(&["sync"]).ok();
     assert_eq!(statements_with(&sandbox, "lice"), Vec::<String>::new());
     assert_eq!(statements_with(&sandbox, "al@old"), Vec::<String>::new());
@@ -520,7 +520,7 @@ fn one_that_was_cut_off_is_told_and_done_again() {
     // All that a process which was killed after the first step has done.
     let sandbox = Sandbox::synced(&forge);
     let ledger = Ledger::open(&sandbox.data().join("ledger.sqlite")).unwrap();
-    ledger.forget(&Subject::Thread(ThreadId::issue("acme/shop", 2)), &[], None, Timestamp::UNIX_EPOCH).unwrap();
+    ledger.forget(&ErasureTarget::Thread(ThreadId::issue("acme/shop", 2)), &[], None, Timestamp::UNIX_EPOCH).unwrap();
     drop(ledger);
     let listed = sandbox.run(&["forget", "--list"]).ok();
     assert!(listed.stdout.contains("not ended"), "{listed:?}");

@@ -221,7 +221,7 @@ fn synced_without(forge: &Forge, sandbox: &Sandbox, repositories: [&mut Fixture;
     for repository in repositories {
         let tax = format!("def tax():\n    return '{}'\n", repository.sha("HEAD"));
         repository.write("src/tax.py", tax);
-        repository.commit("Add a tax");
+        repository.commit_all("Add a tax");
     }
     let commits = || {
         let repositories = sandbox.run(&["repos", "--json"]).ok().json();

@@ -100,7 +100,7 @@ fn schema_in_the_repository_is_the_real_one() {
 async fn every_operation_document_is_valid() {
     let api = Api::new();
     let variables = json!({
-        "query": "why", "mode": "HYBRID", "first": 1, "runs": 1, "id": "1", "ref": "acme/shop#1", "projection": "GRAPH",
+        "query": "why", "mode": "HYBRID", "first": 1, "runs": 1, "id": "acme/shop#1", "projection": "GRAPH",
         "scope": "NEW", "force": false, "address": "/nowhere", "allBranches": false, "project": "acme/shop",
         "questions": [], "kind": "SYNC",
     });

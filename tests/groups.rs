@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Forge, NO_SCHEDULE, Sandbox, TOKEN_ENV};
+use crate::support::{Forge, NO_SCHEDULE, Sandbox, TOKEN_ENV, eventually};
 
 fn fixture(archived: bool) -> String {
     let mut fixture: Value = serde_json::from_str(include_str!("fixtures/acme.json")).unwrap();
@@ -121,4 +121,46 @@ fn a_group_that_is_added_is_read_with_its_new_projects() {
     let failed = sandbox.run(&["add", "--group", "https://git.example.com/acme"]);
     assert_eq!(failed.code, 2, "{failed:#?}");
     assert!(failed.stderr.contains("nothing tells which forge git.example.com is"), "{failed:#?}");
+}
+
+/// A job of a visible project failed over a hidden group, and named it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_cannot_be_read_is_named_only_to_those_who_see_all_projects() {
+    let forge = Forge::start_with(&fixture(false));
+    let sandbox = Sandbox::new(&forge);
+    configure(&sandbox, &forge, "projects = [\"nobody/*\", \"acme/shop\"]");
+    sandbox.run(&["sync"]).error(1);
+    let made = sandbox.run(&["token", "create", "--json", "--projects", "acme/*", "--scopes", "sync"]).ok().json();
+    let server = sandbox.serve();
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let post = async |name: &str, body: Value| -> Value {
+        let request = http.post(format!("{}/api/v1/{name}", server.url)).json(&body);
+        let response = request.bearer_auth(made["secret"].as_str().unwrap()).send().await.unwrap();
+        assert_eq!(response.status(), 200, "{name}");
+        response.json().await.unwrap()
+    };
+    let job = post("queue-job", json!({ "kind": "sync", "project": "acme/shop" })).await;
+    eventually("the end of the job", || {
+        let job = sandbox.run(&["jobs", "list", "--json"]).ok().json()[0]["status"].clone();
+        job == "succeeded" || job == "failed"
+    });
+    let job = post("job", json!({ "id": job["id"] })).await;
+    assert_eq!((&job["status"], &job["error"]), (&json!("succeeded"), &Value::Null), "{job:#}");
+    for (name, body) in [
+        ("jobs", json!({ "limit": 9 })),
+        ("sync-status", json!({ "runs": 9 })),
+        ("repositories", json!({})),
+        ("tasks", json!({})),
+    ] {
+        let answer = post(name, body).await;
+        assert!(!answer.to_string().contains("nobody"), "{name}: {answer:#}");
+    }
+    let status = sandbox.run(&["sync-status", "--json"]).ok().json();
+    assert_eq!(status["groups"][0]["group"], "nobody/*", "{status:#}");
+    let status = sandbox.run(&["status"]).ok();
+    assert!(status.stderr.contains("the group nobody/* could not be read on"), "{status:#?}");
+    drop(server);
+    configure(&sandbox, &forge, "projects = [\"acme/shop\"]");
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(sandbox.run(&["sync-status", "--json"]).ok().json()["groups"], Value::Null);
 }

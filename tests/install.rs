@@ -5,6 +5,7 @@ use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
+    process::Stdio,
 };
 
 use backstory_engine::tokens;
@@ -143,6 +144,20 @@ fn dry_run_writes_nothing_and_shows_everything() {
     let output = sandbox.run(&["install", "--dry-run", "--client", "cursor"]).ok();
     assert!(output.stdout.contains("would get") && output.stdout.contains("\"backstory\""), "{output:?}");
     assert_eq!(files(&home(&sandbox)), before);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let sandbox = used();
+    let mut child = sandbox
+        .command(&["install", "--dry-run", "--client", "claude", "--client", "cursor"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
 }
 
 #[test]
@@ -329,4 +344,49 @@ fn hook_tells_the_decision_if_a_server_knows_one_and_nothing_otherwise() {
     }
     let other = json!({ "tool_name": "Bash", "cwd": shop.path(), "tool_input": { "command": "cargo test" } });
     assert_eq!(told(&other), "");
+}
+
+#[test]
+fn links_of_a_repository_lead_to_nothing_outside_of_it() {
+    let sandbox = used();
+    let shop = shop();
+    let outside = sandbox.path().join("outside");
+    fs::create_dir_all(&outside).unwrap();
+    fs::write(outside.join("mcp.json"), "{}").unwrap();
+    symlink(outside.join("mcp.json"), shop.path().join(".mcp.json")).unwrap();
+    symlink(&outside, shop.path().join(".cursor")).unwrap();
+    symlink("absent/../../../escaped.md", shop.path().join("CLAUDE.md")).unwrap();
+    symlink("docs/agents.md", shop.path().join("AGENTS.md")).unwrap();
+    let before = files(&outside);
+    let install = |more: &[&str]| {
+        let args = ["install", "--scope", "project", "--client", "claude", "--client", "cursor", "--client", "codex"];
+        let mut command = sandbox.command(&[&args, more].concat());
+        sandbox.output(&command.current_dir(shop.path()).output().unwrap())
+    };
+    let output = install(&[]);
+    assert_eq!(output.code, 1, "{output:?}");
+    for path in [".mcp.json", ".cursor/mcp.json", "CLAUDE.md"] {
+        assert!(output.stderr.contains(&format!("{path} leads out of ")), "{path}: {output:?}");
+    }
+    assert_eq!(files(&outside), before);
+    assert!(!shop.path().join("absent").exists());
+    // A link within the repository is one of its own files.
+    assert!(fs::read_to_string(shop.path().join("docs/agents.md")).unwrap().contains("Ask backstory"));
+    install(&["--uninstall"]).ok();
+    assert!(!shop.path().join("docs/agents.md").exists());
+    assert_eq!(files(&outside), before);
+}
+
+#[test]
+fn the_command_of_a_hook_is_one_command_whatever_its_paths_are() {
+    let sandbox = used();
+    let settings = home(&sandbox).join(".claude/settings.json");
+    for (name, is_quoted) in
+        [("plain-1", false), ("a;b", true), ("a&b", true), ("a|b", true), ("a`b", true), ("a(b", true)]
+    {
+        sandbox.run(&["install", "--client", "claude", "--hooks", "--data-dir", name]).ok();
+        let hooks = json_of(&settings);
+        let command = hooks["hooks"]["PreToolUse"][1]["hooks"][0]["command"].as_str().unwrap();
+        assert_eq!(command.ends_with(&format!("{name}'")), is_quoted, "{command}");
+    }
 }

@@ -14,7 +14,7 @@ fn fixture() -> String {
     request["reviewers"] = json!(["bob", "janedoe"]);
     let note = |author: &str, at: &str, body: &str| json!([{ "author": author, "at": at, "body": body }]);
     let issues = &mut shop["issues"];
-    issues[5]["discussions"] = json!([note("carol", "2024-05-28T05:00:00.000Z", "@janedoe can you reproduce it?")]);
+    issues[5]["discussions"] = json!([note("carol", "2024-05-28T05:00:00.000Z", "@JaneDoe can you reproduce it?")]);
     let answered = [
         note("carol", "2024-05-01T05:00:00.000Z", "@janedoe is there an index on the orders?"),
         note("janedoe", "2024-05-01T06:00:00.000Z", "There is one on the customer."),
@@ -53,6 +53,24 @@ fn what_waits_for_somebody_is_told() {
     assert_eq!(ids(&bob["waiting"]["to_review"], "id"), Vec::<String>::new());
 }
 
+#[test]
+fn the_stalest_is_told_however_much_has_changed_since() {
+    let mut fixture: Value = serde_json::from_str(include_str!("fixtures/acme.json")).unwrap();
+    let issue = |number: usize| {
+        let (day, time) = if number == 1 { ("2023-01-02", 0) } else { ("2024-01-02", number) };
+        let at = format!("{day}T{:02}:{:02}:00.000Z", time / 60, time % 60);
+        json!({ "title": format!("Order {number} is late"), "description": "", "state": "opened", "author": "bob",
+            "assignees": ["carol"], "created_at": at, "updated_at": at })
+    };
+    let shop = &mut fixture["projects"][0];
+    shop["issues"] = (1..=210).map(issue).collect();
+    shop["merge_requests"] = json!([]);
+    let forge = Forge::start_with(&fixture.to_string());
+    let sandbox = Sandbox::synced(&forge);
+    let carol = sandbox.run(&["person", "carol", "--limit", "1", "--json"]).ok().json();
+    assert_eq!(ids(&carol["waiting"]["stale"], "id"), ["acme/shop#1"]);
+}
+
 // Rows 62 and 82 of docs/requirements.md.
 #[test]
 fn the_work_of_somebody_is_told_over_time() {
@@ -71,6 +89,9 @@ fn the_work_of_somebody_is_told_over_time() {
     for piece in ["@bob", "Work by month", "2023-11", "Opened", "acme/shop!1"] {
         assert!(printed.contains(piece), "{piece}: {printed}");
     }
+    let idle = sandbox.run(&["person", "bob", "--after", "2026-01-01"]).ok();
+    assert!(idle.stderr.contains("no work since 202"), "{idle:?}");
+    assert!(idle.stderr.contains("; --after 202"), "{idle:?}");
     let other = sandbox.run(&["person", "alice", "--project", "acme/none"]).error(2).to_owned();
     assert!(other.starts_with("acme/none is not known"), "{other}");
 }

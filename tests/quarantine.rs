@@ -14,7 +14,7 @@ use backstory_engine::{
     Engine, Scope, SyncRequest,
     check::DigestRequest,
     error::Error,
-    ledger::{Ledger, NewItem, Page},
+    ledger::{IngestBatch, Ledger, NewItem},
     model::entity::ItemKind,
     settings::{Forge as ForgeSettings, ForgeKind, Settings},
     sources::forge,
@@ -234,7 +234,7 @@ fn left_by_an_older_version(forge: &Forge) -> Sandbox {
         bad(ItemKind::Project, "project", None, |json| json["web_url"] = json!("")),
         bad(ItemKind::Issue, "#3", Some("#3"), |json| json["issue"]["author"] = json!([])),
     ];
-    ledger.ingest(&Page { items, fetched_at: Timestamp::now(), ..Page::default() }).unwrap();
+    ledger.ingest(&IngestBatch { items, fetched_at: Timestamp::now(), ..IngestBatch::default() }).unwrap();
     drop(ledger);
     // No older version looked whether what it stored can be read.
     let looked = rusqlite::Connection::open(&path).unwrap();
@@ -360,7 +360,7 @@ struct Reader {
 
 impl Reader {
     fn new(kind: ForgeKind, url: &str, project: &str) -> Self {
-        let mut connection = forge::Settings::new(url.parse().unwrap(), Some(TOKEN.into()));
+        let mut connection = forge::ForgeSettings::new(url.parse().unwrap(), Some(TOKEN.into()));
         (connection.requests_per_second, connection.retries) = (0, 0);
         let projects = vec![project.to_owned()];
         let settings = settings_with(vec![ForgeSettings { kind, connection, projects, webhook_secret: None }]);

@@ -47,20 +47,20 @@ def legacy_login(user):
 /// A line, a function and a file that move and then go away.
 fn moving() -> Origin {
     let mut origin = Origin::new();
-    origin.write("src/client.py", CLIENT).write("docs/old.md", "# Old\n\nUse the telephone.\n").commit("Begin");
+    origin.write("src/client.py", CLIENT).write("docs/old.md", "# Old\n\nUse the telephone.\n").commit_all("Begin");
     origin.git(["mv", "src/client.py", "src/net.py"]);
-    origin.commit("Call it net");
+    origin.commit_all("Call it net");
     origin.write("src/net.py", CLIENT.replace("    timeout = 30\n", "    timeout = limit()\n"));
     origin.write("src/limits.py", "def limit():\n    timeout = 30\n    return timeout\n");
-    origin.commit("Limits have a file of their own");
+    origin.commit_all("Limits have a file of their own");
     origin
         .write("src/net.py", CLIENT.replace("    timeout = 30\n", "    timeout = limit()\n").replace("= 3\n", "= 5\n"));
-    origin.commit("Try more often\n\nThree attempts were not enough on trains.");
-    origin.write("src/limits.py", "def limit():\n    return 45\n").commit("Raise the limit");
+    origin.commit_all("Try more often\n\nThree attempts were not enough on trains.");
+    origin.write("src/limits.py", "def limit():\n    return 45\n").commit_all("Raise the limit");
     let net = CLIENT.replace("    timeout = 30\n", "    timeout = limit()\n").replace("= 3\n", "= 5\n");
     let (rest, _) = net.split_once("\n\ndef legacy_login").unwrap();
     origin.write("src/net.py", rest).remove("docs/old.md");
-    origin.commit("Drop what nobody uses");
+    origin.commit_all("Drop what nobody uses");
     origin
 }
 
@@ -121,6 +121,22 @@ async fn symbols_and_files_are_found_by_name() {
     assert_eq!(moves(&renamed), [("Call it net", "src/client.py", "src/net.py")]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn places_of_the_head_are_told_once_where_a_text_is_followed_out_of_a_directory() {
+    let mut origin = Origin::new();
+    let with = |name: &str| format!("def {name}():\n    retries = 3\n    return {name}\n");
+    for name in ["a", "b", "c"] {
+        origin.write(&format!("src/{name}.py"), with(name));
+    }
+    origin.commit_all("Begin");
+    origin.write("src/c.py", "def c():\n    return c\n").write("lib/c.py", "def d():\n    retries = 3\n");
+    origin.commit_all("Retry in the library");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let found = removed(&indexed, "retries = 3", Some("src")).await;
+    assert_eq!(moves(&found), [("Retry in the library", "src/c.py", "lib/c.py")]);
+    assert_eq!(present(&found), [("src/a.py", Some(2)), ("src/b.py", Some(2)), ("lib/c.py", Some(2))]);
+}
+
 /// The same name was removed in another project so often that this one's did not come up.
 #[tokio::test(flavor = "multi_thread")]
 async fn symbols_of_other_projects_hide_none() {
@@ -129,10 +145,10 @@ async fn symbols_of_other_projects_hide_none() {
         (0..count).map(class).collect::<String>()
     };
     let (mut own, mut other) = (Origin::new(), Origin::new());
-    own.write("src/z.py", methods(1)).commit("Begin");
-    own.write("src/z.py", "LEFT = 1\n").commit("Drop the class");
-    other.write("src/a.py", methods(250)).commit("Begin");
-    other.write("src/a.py", "LEFT = 1\n").commit("Drop them all");
+    own.write("src/z.py", methods(1)).commit_all("Begin");
+    own.write("src/z.py", "LEFT = 1\n").commit_all("Drop the class");
+    other.write("src/a.py", methods(250)).commit_all("Begin");
+    other.write("src/a.py", "LEFT = 1\n").commit_all("Drop them all");
     let indexed = Indexed::cold(own.path(), Branches::Default).await;
     indexed.add(other.path(), "acme/all", Branches::Default).await.unwrap();
     indexed.sync().await;
@@ -158,8 +174,8 @@ async fn a_removal_has_its_merge_request_and_issue() {
 async fn secrets_are_not_found_and_what_makes_no_sense_is_refused() {
     let mut origin = Origin::new();
     let token = format!("glpat-{}", "a1B2c3D4e5F6g7H8i9J0");
-    origin.write("conf.py", format!("token = '{token}'\nurl = 'x'\n")).commit("Begin");
-    origin.write("conf.py", "url = 'x'\n").commit("Without the token");
+    origin.write("conf.py", format!("token = '{token}'\nurl = 'x'\n")).commit_all("Begin");
+    origin.write("conf.py", "url = 'x'\n").commit_all("Without the token");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     removed_nothing(&indexed, &token).await;
     removed_nothing(&indexed, &token[..12]).await;

@@ -1,6 +1,11 @@
 //! REST: resources, problem details, pages, entity tags, request ids, and the document of the API.
 
+use std::time::{Duration, Instant};
+
+use backstory_engine::ledger::{JobKind, Ledger, NewJob};
 use expect_test::expect_file;
+use futures::{StreamExt as _, stream::FuturesUnordered};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::support::{Fixture, Forge, OpenApi, Sandbox, Server};
@@ -79,6 +84,7 @@ async fn resources_are_as_the_document_describes_them() {
     let rest = Rest::new(&server);
     for (path, query) in [
         ("/api/v1/search", "?query=Redis&limit=3&kinds=issue,discussion"),
+        ("/api/v1/search", "?query=Redis&kinds=mr,pull_request,doc"),
         ("/api/v1/search", "?query=Redis&kinds[]=issue&kinds[]=commit&after=2024&facets=true"),
         ("/api/v1/why", "?target=acme/shop%233"),
         ("/api/v1/issues", "?project=acme/shop&limit=2"),
@@ -112,7 +118,7 @@ async fn resources_are_as_the_document_describes_them() {
 async fn files_and_entities_are_nodes_and_a_job_is_waited_for() {
     let mut repository = Fixture::new();
     repository.write("src/session.rs", "pub fn load_session() -> u32 {\n    7\n}\n");
-    repository.commit("Keep the session");
+    repository.commit_all("Keep the session");
     let sandbox = Sandbox::indexed(&repository);
     let server = sandbox.serve();
     let rest = Rest::new(&server);
@@ -272,4 +278,50 @@ async fn the_api_can_be_browsed_without_a_token_and_asks_no_other_site() {
         assert!(!response.text().await.unwrap().contains("https://"), "{address}");
     }
     assert_eq!(rest.http.get(format!("{}/api/v1/stats", rest.url)).send().await.unwrap().status(), 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_is_not_due_in_time_is_not_waited_for() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let ledger = Ledger::open(&sandbox.data().join("ledger.sqlite")).unwrap();
+    let now = Timestamp::now();
+    let job = NewJob { kind: JobKind::Full, project: "acme/shop".to_owned(), subject: None };
+    let job = ledger.queue_job(&job, now + SignedDuration::from_hours(24), now).unwrap();
+    drop(ledger);
+    let server = sandbox.serve();
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let begun = Instant::now();
+    let request = http.get(format!("{}/api/v1/jobs/{job}", server.url)).header("prefer", "wait=60");
+    let response = request.send().await.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(50), "{:?}", begun.elapsed());
+    assert_eq!((response.status().as_u16(), response.headers().get("preference-applied")), (200, None));
+    assert_eq!(response.json::<Value>().await.unwrap()["status"], "queued");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_waits_for_so_many_jobs_at_a_time() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let made = sandbox.run(&["token", "create", "--json", "--projects", "acme/*", "--scopes", "sync"]).ok().json();
+    let token = made["secret"].as_str().unwrap();
+    let server = sandbox.serve();
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    forge.hold();
+    let queue = http.post(format!("{}/api/v1/queue-job", server.url)).bearer_auth(token);
+    let job: Value =
+        queue.json(&json!({ "kind": "sync", "project": "acme/shop" })).send().await.unwrap().json().await.unwrap();
+    let address = format!("{}/api/v1/jobs/{}", server.url, job["id"]);
+    let waiting = (0..9).map(|_| http.get(&address).bearer_auth(token).header("prefer", "wait=60").send());
+    let mut waiting: FuturesUnordered<_> = waiting.collect();
+    let begun = Instant::now();
+    let first = waiting.next().await.unwrap().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(50), "{:?}", begun.elapsed());
+    assert_eq!((first.status().as_u16(), first.headers().get("preference-applied")), (200, None));
+    forge.release();
+    while let Some(response) = waiting.next().await {
+        let response = response.unwrap();
+        assert_eq!(response.headers()["preference-applied"], "wait=60");
+        assert_eq!(response.json::<Value>().await.unwrap()["status"], "succeeded");
+    }
 }

@@ -204,7 +204,7 @@ fn the_newest_commits_are_kept() {
     for (path, message) in [("src/tax.py", "Add a tax"), ("src/cart.py", "Give everything away")] {
         let oldest = repository.sha("main~1").to_string();
         repository.write(path, "def tax():\n    return 2\n");
-        repository.commit(message);
+        repository.commit_all(message);
         let told = sandbox.run(&["sync"]).ok().stdout;
         assert!(told.contains("1 item not kept any more"), "{told}");
         assert!(!is_there(&sandbox, &format!("acme/shop@{oldest}")));
@@ -222,7 +222,7 @@ fn the_newest_commits_are_kept() {
     // A rewritten history leaves nothing behind.
     repository.git(["reset", "--quiet", "--hard", "HEAD~1"]);
     repository.write("src/cart.py", "def total():\n    return 3\n");
-    repository.commit("Take it back");
+    repository.commit_all("Take it back");
     sandbox.run(&["sync"]).ok();
     let first = with_commits(&repository, 2);
     assert_eq!(digest(&sandbox), digest(&first));
@@ -241,7 +241,7 @@ fn commits_are_kept_alike_after_a_kill() {
     let mut repository = shop();
     for number in 0..20 {
         repository.write(format!("src/part{number}.py"), format!("def part{number}():\n    return {number}\n"));
-        repository.commit(format!("Add part {number}"));
+        repository.commit_all(format!("Add part {number}"));
     }
     let expected = digest(&with_commits(&repository, 5));
     for phase in

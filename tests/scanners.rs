@@ -9,8 +9,8 @@ use backstory_engine::{
         entity::{Issue, State, Thread},
         id::ThreadId,
         message, pack, question,
-        redaction::counted,
-        reference::{Context, Forge, extract},
+        redaction::count_markers,
+        reference::{Forge, ReferenceContext, extract},
         sentence, terms, text,
     },
     sources::{code, redact::redact},
@@ -32,31 +32,31 @@ type Scanner = (&'static str, fn(&str) -> usize);
 
 const SCANNERS: [Scanner; 20] = [
     ("redaction", |text| redact(text).1.total() as usize),
-    ("markers", |text| counted([text]).len()),
+    ("markers", |text| count_markers([text]).len()),
     ("references on GitLab", |text| extract(text, place(Forge::GitLab)).len()),
     ("references on GitHub", |text| extract(text, place(Forge::GitHub)).len()),
-    ("messages on GitLab", |text| message::read(text, place(Forge::GitLab)).mentions.len()),
-    ("messages on GitHub", |text| message::read(text, place(Forge::GitHub)).mentions.len()),
+    ("messages on GitLab", |text| message::parse_facts(text, place(Forge::GitLab)).mentions.len()),
+    ("messages on GitHub", |text| message::parse_facts(text, place(Forge::GitHub)).mentions.len()),
     ("trailers", |text| message::Message::parse(&format!("subject\n\nRefs: #1\nPart-of: {text}")).trailers.len()),
     ("carriers", |text| {
-        message::read(&format!("subject\n\nRefs: #1\nPart-of: {text}"), place(Forge::GitHub)).introduced_by.len()
+        message::parse_facts(&format!("subject\n\nRefs: #1\nPart-of: {text}"), place(Forge::GitHub)).introduced_by.len()
     }),
     ("design notes", |text| message::design_notes(text).len()),
     ("closed by a description", |text| message::closed_by_description(text, place(Forge::GitLab)).len()),
-    ("terms", |text| terms::Terms::default().distinct(text).len()),
+    ("terms", |text| terms::TermExtractor::default().distinct(text).len()),
     ("terms of a query", |text| {
-        terms::QueryTerms::of(text).found_in(text, &mut terms::Terms::default()).count_ones() as usize
+        terms::QueryTerms::of(text).found_in(text, &mut terms::TermExtractor::default()).count_ones() as usize
     }),
-    ("sentences", |text| sentence::pieces(text).len()),
+    ("sentences", |text| sentence::split_sentences(text).len()),
     ("stems", |text| sentence::stems(text).len() + sentence::exact_words(text).len()),
-    ("questions", |text| question::Question::read(text).terms.len()),
+    ("questions", |text| question::Question::parse(text).terms.len()),
     ("snippets", |text| text::snippet(text, "why is the password of a token", 200).len()),
     ("chunks", |text| {
-        let documents = document::of_issue(&issue(text), &[]);
-        let limits = chunk::Limits { window: 250, document: chunk::MAX_DOCUMENT_TOKENS };
-        chunk::cut(&documents[0], limits, tokens).texts.len()
+        let documents = document::issue_documents(&issue(text), &[]);
+        let limits = chunk::ChunkLimits { window: 250, document: chunk::MAX_DOCUMENT_TOKENS };
+        chunk::split_into_chunks(&documents[0], limits, tokens).texts.len()
     }),
-    ("pieces", |text| pack::chunk::pieces(text).len() + pack::clip(text, 300, &tokens).len()),
+    ("pieces", |text| pack::chunk::split_text(text).len() + pack::clip(text, 300, &tokens).len()),
     ("documents", |text| {
         ["a.md", "a.adoc", "a.rst"]
             .into_iter()
@@ -126,8 +126,8 @@ const REPEATED: [&str; 52] = [
     "A. ",
 ];
 
-fn place(forge: Forge) -> Context<'static> {
-    Context { forge, project: "acme/shop", forge_url: "https://git.example.com" }
+fn place(forge: Forge) -> ReferenceContext<'static> {
+    ReferenceContext { forge, project: "acme/shop", forge_url: "https://git.example.com" }
 }
 
 /// About as many tokens as models count.

@@ -1,8 +1,9 @@
 //! Searching for code alone: hits are files, in the order in which somebody who asks for code wants them.
 
+use backstory_engine::{ledger::Branches, search::ListDocuments};
 use serde_json::{Value, json};
 
-use crate::support::{Fixture, Sandbox};
+use crate::support::{Fixture, Indexed, Sandbox};
 
 fn search(sandbox: &Sandbox, args: &[&str]) -> Value {
     sandbox.run(&[&["search", "--json", "--mode", "lexical"], args].concat()).ok().json()
@@ -32,7 +33,7 @@ fn shop() -> Sandbox {
     shop.write("src/invoice.py", "def print_invoice(order):\n    # a voucher is a line of its own\n    return order\n");
     shop.write("src/currency.rs", "money! {\n    Euro, \"EUR\", cents;\n    Yen, \"JPY\", none;\n}\n");
     shop.write("docs/vouchers.md", "# Vouchers\n\nA voucher of a cart lowers its total. Vouchers expire.\n");
-    shop.commit("Carts have vouchers");
+    shop.commit_all("Carts have vouchers");
     Sandbox::indexed(&shop)
 }
 
@@ -70,7 +71,7 @@ fn a_file_with_several_parts_that_match_stands_before_one_with_a_single_part() {
     let part = |name: &str| format!("def {name}(order):\n    # refund of the payment\n    return order.total\n\n\n");
     shop.write("src/alpha.py", part("one"));
     shop.write("src/beta.py", ["two", "three", "four", "five"].map(part).concat());
-    shop.commit("Give money back");
+    shop.commit_all("Give money back");
     let sandbox = Sandbox::indexed(&shop);
     assert_eq!(paths(&code(&sandbox, "refund payment")), ["src/beta.py", "src/alpha.py"]);
 }
@@ -83,7 +84,7 @@ fn a_name_after_a_word_like_class_or_alone_is_that_of_a_definition() {
         let uses = "    parcel = Parcel()\n    parcel.weigh()\n".repeat(4);
         shop.write(format!("src/parcel_{number}.py"), format!("def send_parcel_{number}():\n    # Parcel\n{uses}"));
     }
-    shop.commit("Send parcels");
+    shop.commit_all("Send parcels");
     let sandbox = Sandbox::indexed(&shop);
     for query in ["where is the class Parcel", "Parcel", "which file has struct Parcel"] {
         let found = code(&sandbox, query);
@@ -134,8 +135,31 @@ async fn language_and_path_narrow_a_search_on_every_face() {
     let found: Value = http.post(url).json(&request).send().await.unwrap().json().await.unwrap();
     assert_eq!(ids(&found), ["acme/shop:src/currency.rs"], "{found:#}");
     let query = r#"{ search(query: "cart voucher euro cents", mode: LEXICAL, filter: { kinds: [CODE], languages: ["Rust"] })
-        { hits { id } } }"#;
+        { hits { documentId } } }"#;
     let url = format!("{}/graphql", server.url);
     let found: Value = http.post(url).json(&json!({ "query": query })).send().await.unwrap().json().await.unwrap();
     assert!(found.to_string().contains("src/currency.rs") && !found.to_string().contains("cart.py"), "{found:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_are_listed_page_by_page_as_all_at_once() {
+    let mut repository = Fixture::new();
+    for part in 0..5 {
+        repository.write(format!("src/part_{part}.rs"), format!("pub fn part_{part}() {{}}\n"));
+    }
+    repository.commit_all("Add parts");
+    let indexed = Indexed::cold(repository.path(), Branches::default()).await;
+    let all = indexed.engine.answer(ListDocuments { limit: 500, ..ListDocuments::default() }).await.unwrap();
+    assert!(all.documents.len() > 5 && all.documents.len() == all.total && !all.has_more, "{all:#?}");
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = indexed.engine.answer(ListDocuments { limit: 2, after, ..ListDocuments::default() }).await.unwrap();
+        assert_eq!((page.total, page.has_more), (all.total, found.len() + 2 < all.total));
+        after = page.documents.last().map(|document| document.id.to_string());
+        found.extend(page.documents);
+        if !page.has_more {
+            break;
+        }
+    }
+    assert_eq!(found, all.documents);
 }

@@ -23,12 +23,12 @@ fn titles(hits: &[Hit]) -> Vec<&str> {
 fn merged() -> (Origin, [String; 3]) {
     let mut origin = Origin::new();
     origin.write("README", "A shop.\n");
-    origin.commit("Begin");
+    origin.commit_all("Begin");
     origin.switch("sessions");
     origin.write("src/session.py", "LIFETIME = 60\n");
-    let first = origin.commit("Let sessions expire").to_string();
+    let first = origin.commit_all("Let sessions expire").to_string();
     origin.write("src/session.py", "LIFETIME = 60 * 60\n");
-    let second = origin.commit("Sessions count minutes").to_string();
+    let second = origin.commit_all("Sessions count minutes").to_string();
     origin.git(["checkout", "--quiet", "main"]);
     let tip = origin.sha("sessions");
     origin.git(["merge", "--quiet", "--no-ff", "--no-commit", "sessions"]);
@@ -43,7 +43,7 @@ fn merged() -> (Origin, [String; 3]) {
 async fn commits_of_one_merge_are_one_hit() {
     let (mut origin, [first, second, merge]) = merged();
     origin.write("src/session.py", "LIFETIME = 60 * 60\nSESSIONS = 8\n");
-    origin.commit("Bound sessions");
+    origin.commit_all("Bound sessions");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let hits = found(&indexed, "sessions").await;
     assert_eq!(hits.len(), 2, "{:?}", titles(&hits));
@@ -60,12 +60,12 @@ async fn commits_of_one_merge_are_one_hit() {
 async fn a_story_is_headed_by_the_commit_that_matches_best_not_by_its_merge() {
     let mut origin = Origin::new();
     origin.write("README", "A shop.\n");
-    origin.commit("Begin");
+    origin.commit_all("Begin");
     origin.switch("sessions");
     origin.write("src/session.py", "LIFETIME = 60\n");
-    let work = origin.commit("Let sessions end when nobody is there any more").to_string();
+    let work = origin.commit_all("Let sessions end when nobody is there any more").to_string();
     origin.write("src/cookie.py", "NAME = 'shop'\n");
-    origin.commit("Name the cookie of sessions");
+    origin.commit_all("Name the cookie of sessions");
     origin.git(["checkout", "--quiet", "main"]);
     let tip = origin.sha("sessions");
     origin.git(["merge", "--quiet", "--no-ff", "--no-commit", "sessions"]);
@@ -92,12 +92,12 @@ async fn a_merge_is_found_by_the_title_of_its_request() {
 async fn commits_are_found_by_changed_words_but_not_by_those_of_changelogs_and_lock_files() {
     let mut origin = Origin::new();
     origin.write("README", "A shop.\n");
-    origin.commit("Begin");
+    origin.commit_all("Begin");
     origin
         .write("src/cart.py", "def total():\n    return quantities\n")
         .write("CHANGELOG.md", "- Baskets are summed up\n")
         .write("poetry.lock", "name = \"memcached\"\n");
-    origin.commit("Fix carts");
+    origin.commit_all("Fix carts");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     assert_eq!(titles(&found(&indexed, "quantities").await), ["Fix carts"]);
     assert!(found(&indexed, "baskets").await.is_empty());
@@ -109,7 +109,7 @@ async fn a_search_for_commits_alone_looks_at_many() {
     let mut origin = Origin::new();
     for number in 0..40 {
         origin.write("cart.py", format!("total = {number}\n"));
-        origin.commit(format!("Carts, part {number}"));
+        origin.commit_all(format!("Carts, part {number}"));
     }
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     assert_eq!(found(&indexed, "carts").await.len(), 20);
@@ -119,11 +119,11 @@ async fn a_search_for_commits_alone_looks_at_many() {
 async fn commits_are_found_by_all_that_their_author_is_called() {
     let mut origin = Origin::new();
     origin.write("cart.py", "total = 1\n");
-    origin.author("Grace Hopper", "grace@example.com").commit("Carts of Grace");
+    origin.author("Grace Hopper", "grace@example.com").commit_all("Carts of Grace");
     origin.write("cart.py", "total = 2\n");
-    origin.author("Grace Hopper", "hopper@navy.example").commit("Carts of the navy");
+    origin.author("Grace Hopper", "hopper@navy.example").commit_all("Carts of the navy");
     origin.write("cart.py", "total = 3\n");
-    origin.author("Ada", "ada@example.com").commit("Carts of Ada");
+    origin.author("Ada", "ada@example.com").commit_all("Carts of Ada");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let by = async |author: &str| {
         let filter = Filter { authors: vec![author.to_owned()], ..Filter::default() };

@@ -83,7 +83,7 @@ fn plant(forge: &Forge, origin: &mut Origin, secrets: &BTreeMap<&str, String>) -
     origin.write(format!("src/{}/refund.py", of("path")), refund);
     origin
         .write(format!("docs/{}.md", of("path that is gone")), "# Plan\n\nThe payment service is reached directly.\n");
-    origin.commit(format!(
+    origin.commit_all(format!(
         "Reach the payment service with {}\n\nIts mails need {}.\n",
         of("commit title"),
         of("commit message")
@@ -99,7 +99,7 @@ fn plant(forge: &Forge, origin: &mut Origin, secrets: &BTreeMap<&str, String>) -
     origin.write("config/weather.yml", "weather:\n  api_key: ${WEATHER_API_KEY}\n");
     let address = format!("postgres://app:{}@db/shop", of("address"));
     origin.write("README.md", format!("# Payment\n\nSet `DB_PASSWORD={}`, then open {address}.\n", of("settings")));
-    origin.commit("Sign what is paid, take the key of the weather service from the environment");
+    origin.commit_all("Sign what is paid, take the key of the weather service from the environment");
     origin.author("Ada Lovelace", "ada@example.com");
     origin.git([
         "tag",
@@ -109,7 +109,7 @@ fn plant(forge: &Forge, origin: &mut Origin, secrets: &BTreeMap<&str, String>) -
         &format!("Release with {}", of("annotation")),
     ]);
     origin.switch(&format!("fix/{}", of("branch")));
-    origin.commit("Fix the payment service");
+    origin.commit_all("Fix the payment service");
     origin.git(["checkout", "--quiet", "main"]);
     [issue, merge_request]
 }
@@ -261,15 +261,15 @@ async fn api(url: &str, secrets: &BTreeMap<&str, String>, seen: &mut Seen) -> Va
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let mut warned = Value::Null;
     for query in [
-        "{ issues(first: 8) { nodes { ref title description securityWarning secrets { kind description count }
+        "{ issues(first: 8) { nodes { id title description securityWarning secrets { kind description count }
              labels(first: 3) { nodes { name } } discussions(first: 4) { nodes { notes(first: 4) { body securityWarning secrets { kind } } } } } } }"
             .to_owned(),
-        "{ mergeRequests(first: 8) { nodes { ref title description securityWarning secrets { kind } } } }".to_owned(),
-        "{ stats { redactions secrets { project { id } secrets { kind count } } } }".to_owned(),
+        "{ mergeRequests(first: 8) { nodes { id title description securityWarning secrets { kind } } } }".to_owned(),
+        "{ stats { redactionCount secrets { project { id } secrets { kind count } } } }".to_owned(),
         "{ repositories { project branches } }".to_owned(),
-        format!("{{ search(query: \"{}\") {{ hits {{ id }} }} }}", secrets["request"]),
+        format!("{{ search(query: \"{}\") {{ hits {{ documentId }} }} }}", secrets["request"]),
         format!("{{ nonsense(query: \"{}\") }}", secrets["request"]),
-        format!("{{ issue(ref: \"{}\") {{ id }} }}", secrets["request"]),
+        format!("{{ issue(id: \"{}\") {{ id }} }}", secrets["request"]),
         format!("query {} {{ __typename", secrets["request"]),
     ] {
         let answer = http.post(format!("{url}/graphql")).json(&json!({ "query": query })).send().await.unwrap();
@@ -384,15 +384,15 @@ async fn long_input_is_answered_at_once_and_repeated_in_part() {
     let long = format!("gl{}-", "pat").repeat(3500);
     let name = "a1234567890".repeat(2000);
     for body in [
-        json!({ "query": format!("{{ project(path: \"{long}\") {{ path }} }}") }),
-        json!({ "query": format!("{{ issue(ref: \"{long}\") {{ id }} }}") }),
-        json!({ "query": format!("{{ search(query: \"{long}\") {{ hits {{ id }} }} }}") }),
-        json!({ "query": format!("{{ search(query: \"x\", filter: {{ project: \"{long}\" }}) {{ hits {{ id }} }} }}") }),
+        json!({ "query": format!("{{ project(fullPath: \"{long}\") {{ fullPath }} }}") }),
+        json!({ "query": format!("{{ issue(id: \"{long}\") {{ id }} }}") }),
+        json!({ "query": format!("{{ search(query: \"{long}\") {{ hits {{ documentId }} }} }}") }),
+        json!({ "query": format!("{{ search(query: \"x\", filter: {{ projects: \"{long}\" }}) {{ hits {{ documentId }} }} }}") }),
         json!({ "query": format!("{{ job(id: \"{long} {long}\") {{ id }} }}") }),
-        json!({ "query": format!("{{ project(path: \"{long}\") {{ {name} }} }}") }),
-        json!({ "query": format!("{{ project(path: \"{long}\"") }),
+        json!({ "query": format!("{{ project(fullPath: \"{long}\") {{ {name} }} }}") }),
+        json!({ "query": format!("{{ project(fullPath: \"{long}\"") }),
         json!({ "query": format!("{{ {name} }}") }),
-        json!({ "query": "query Q($p: Int!) { project(path: $p) { path } }", "variables": { "p": long } }),
+        json!({ "query": "query Q($p: Int!) { project(fullPath: $p) { fullPath } }", "variables": { "p": long } }),
         json!({ "query": "{ __typename }", "operationName": name }),
     ] {
         let started = std::time::Instant::now();
@@ -420,9 +420,9 @@ async fn long_input_is_answered_at_once_and_repeated_in_part() {
 fn commits_are_flagged_for_their_message_and_their_lines() {
     let mut origin = Origin::new();
     let secrets = secrets();
-    origin.write("a.py", format!("VAULT = \"{}\"\n", secrets["code"])).commit("Add the address");
-    origin.write("a.py", "VAULT = None\n").commit(format!("Forget {}", secrets["commit title"]));
-    origin.write("a.py", "VAULT = 1\n").commit("Count");
+    origin.write("a.py", format!("VAULT = \"{}\"\n", secrets["code"])).commit_all("Add the address");
+    origin.write("a.py", "VAULT = None\n").commit_all(format!("Forget {}", secrets["commit title"]));
+    origin.write("a.py", "VAULT = 1\n").commit_all("Count");
     let sandbox = Sandbox::indexed(&origin);
     let stats = sandbox.run(&["stats"]).ok().stdout;
     expect![[r#"

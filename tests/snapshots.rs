@@ -26,7 +26,7 @@ async fn compare(indexed: &Indexed, from: &str, to: &str, limit: usize) -> Resul
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sync_that_changes_something_puts_a_state_on_record() {
     let mut origin = Origin::new();
-    let first = origin.write("src/a.rs", "pub fn a() -> u32 {\n    1\n}\n").commit("Begin");
+    let first = origin.write("src/a.rs", "pub fn a() -> u32 {\n    1\n}\n").commit_all("Begin");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let list = indexed.engine.answer(ListSnapshots {}).await.unwrap();
     assert_eq!(list.recorded.len(), 1);
@@ -59,14 +59,14 @@ async fn a_sync_that_changes_something_puts_a_state_on_record() {
 #[tokio::test(flavor = "multi_thread")]
 async fn old_states_go_and_pinned_ones_stay() {
     let mut origin = Origin::new();
-    origin.write("src/a.rs", "pub fn a() -> u32 {\n    1\n}\n").commit("Begin");
+    origin.write("src/a.rs", "pub fn a() -> u32 {\n    1\n}\n").commit_all("Begin");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let first = indexed.engine.load_state().await.unwrap().id;
     let pinned = indexed.engine.answer(PinSnapshot { id: first[..6].to_owned(), pinned: true }).await.unwrap();
     assert!(pinned.pinned && pinned.id == first);
     let mut all = vec![first.clone()];
     for step in 0..5 {
-        origin.write("src/b.rs", format!("pub fn b() -> u32 {{\n    {step}\n}}\n")).commit(format!("Step {step}"));
+        origin.write("src/b.rs", format!("pub fn b() -> u32 {{\n    {step}\n}}\n")).commit_all(format!("Step {step}"));
         indexed.sync().await;
         all.push(indexed.engine.load_state().await.unwrap().id);
     }
@@ -91,7 +91,7 @@ async fn old_states_go_and_pinned_ones_stay() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_directory_without_records_gets_one_when_it_is_opened() {
     let mut origin = Origin::new();
-    origin.write("src/a.rs", "pub fn a() -> u32 {\n    1\n}\n").commit("Begin");
+    origin.write("src/a.rs", "pub fn a() -> u32 {\n    1\n}\n").commit_all("Begin");
     let Indexed { data, engine } = Indexed::cold(origin.path(), Branches::Default).await;
     let known = engine.answer(ListSnapshots {}).await.unwrap();
     drop(engine);
@@ -144,12 +144,12 @@ fn a_record_of_many_documents_is_small() {
 #[test]
 fn the_command_line_lists_pins_and_compares() {
     let mut origin = Origin::new();
-    origin.write("src/a.rs", "pub fn a() -> u32 {\n    1\n}\n").commit("Begin");
+    origin.write("src/a.rs", "pub fn a() -> u32 {\n    1\n}\n").commit_all("Begin");
     let sandbox = Sandbox::indexed(&origin);
     let list = || sandbox.run(&["snapshots", "list", "--json"]).ok().json();
     let first = list()["current"].as_str().unwrap().to_owned();
     assert_eq!(sandbox.run(&["snapshots", "pin", &first[..8]]).ok().stdout, format!("Pinned {first}\n"));
-    origin.write("src/a.rs", "pub fn a() -> u32 {\n    2\n}\n").commit("Count on");
+    origin.write("src/a.rs", "pub fn a() -> u32 {\n    2\n}\n").commit_all("Count on");
     sandbox.run(&["sync"]).ok();
     let second = list()["current"].as_str().unwrap().to_owned();
     let compared = sandbox.run(&["snapshots", "compare", &first, &second]).ok();

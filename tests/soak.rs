@@ -181,7 +181,7 @@ impl Soak {
     /// Waits until a word is found.
     async fn wait_for(&mut self, word: &str) {
         let begun = Instant::now();
-        let query = format!("{{ search(query: \"{word}\", mode: LEXICAL, first: 1) {{ hits {{ id }} }} }}");
+        let query = format!("{{ search(query: \"{word}\", mode: LEXICAL, first: 1) {{ hits {{ documentId }} }} }}");
         self.until(&query, |found| found["search"]["hits"].as_array().is_some_and(|hits| !hits.is_empty())).await;
         self.waits.push(begun.elapsed());
     }

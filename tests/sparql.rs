@@ -13,7 +13,7 @@ use backstory_model::{
     reference::Forge as ForgeKind,
 };
 use backstory_store::graph::{
-    Cancel, Change, Graph,
+    Cancel, Graph, GraphChange,
     sparql::{ResultFormat, SparqlError, SparqlLimits, SparqlQuery},
 };
 use jiff::Timestamp;
@@ -95,6 +95,9 @@ async fn what_is_no_query_is_refused_in_a_sentence() {
         (http.get(&url), 400, "there is no query"),
         (get("SELECT"), 400, "the query is not SPARQL 1.1"),
         (get("ASK {}").query(&[("query", "ASK {}")]), 400, "send one query at a time"),
+        (get("SELEC ?s {}"), 400, "'SELEC' at 1:1; a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE"),
+        (get("# why\nPREFIX a: <urn:a>\n  SELEC ?s {}"), 400, "'SELEC' at 3:3; a query begins with"),
+        (get("INSERT DATA { <a> <b> <c> }"), 400, "updates are refused"),
         (get("INSERT DATA { <urn:a> <urn:b> <urn:c> }"), 400, "updates are refused"),
         (get("LOAD <http://example.com/>"), 400, "updates are refused"),
         (get("SELECT * { SERVICE <http://example.com/> { ?s ?p ?o } }"), 400, "SERVICE is refused"),
@@ -171,7 +174,7 @@ fn graph() -> Graph {
         let id = ThreadId::issue("acme/shop", iid);
         Item::Issue(Issue { id, thread, related: vec![], closed_by_requests: vec![], links: vec![] })
     };
-    let change = |iid: u64| Change {
+    let change = |iid: u64| GraphChange {
         project: "acme/shop".to_owned(),
         kind: ItemKind::Issue,
         key: iid.to_string(),
@@ -298,10 +301,13 @@ fn the_default_graph_has_each_triple_once_and_guards_change_no_answer() {
         let answer = graph.answer_sparql(&query, SparqlLimits::default(), &Cancel::default()).unwrap();
         answer.text.trim().replace("\r\n", " ")
     };
+    let distinct = count("SELECT (COUNT(*) AS ?n) { SELECT DISTINCT ?s ?p ?o { ?s ?p ?o } }");
     // Each of the 60 issues states what its label is.
     let answers: BTreeMap<&str, &str> = BTreeMap::from([
         ("SELECT (COUNT(*) AS ?n) { ?label a bs:Label }", "n 1"),
         ("SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?label a bs:Label } }", "n 60"),
+        ("SELECT (COUNT(*) AS ?n) { ?s ?p ?o FILTER(?o = bs:Label) }", "n 1"),
+        ("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", distinct.as_str()),
         ("SELECT (COUNT(?t) AS ?n) { ?i dcterms:title ?t ; a bs:Issue FILTER(REGEX(?t, \"1[0-9]th\")) }", "n 10"),
         ("SELECT (GROUP_CONCAT(DISTINCT ?n; SEPARATOR=\"+\") AS ?all) { ?p a ?c BIND(STR(1+1) AS ?n) }", "all 2"),
         ("SELECT (REPLACE(\"abab\", \"a\", \"c\") AS ?r) (CONCAT(\"x\", \"y\") AS ?s) {}", "r,s cbcb,xy"),

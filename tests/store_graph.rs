@@ -8,12 +8,12 @@ use backstory_model::{
         Discussion, Issue, Item, ItemKind, Label, MergeRequest, Note, NoteKind, Person, Position, Project, State,
         SystemEvent, Thread,
     },
-    id::{NS, NodeId, ThreadId},
+    id::{NAMESPACE, NodeId, ThreadId},
     numbers::SharedNumbers,
     reference::Forge,
 };
 use backstory_store::graph::{
-    Cancel, Change, Direction, EdgeCount, Graph, MAX_ROWS,
+    Cancel, Direction, EdgeCount, Graph, GraphChange, InferredLink, MAX_ROWS,
     queries::{CHECKS, NODE_COUNTS},
 };
 use jiff::Timestamp;
@@ -110,11 +110,11 @@ fn discussion() -> Discussion {
     }
 }
 
-fn change(kind: ItemKind, key: &str, item: Option<Item>) -> Change {
-    Change { project: "acme/shop".into(), kind, key: key.into(), confidential: false, item }
+fn change(kind: ItemKind, key: &str, item: Option<Item>) -> GraphChange {
+    GraphChange { project: "acme/shop".into(), kind, key: key.into(), confidential: false, item }
 }
 
-fn everything() -> Vec<Change> {
+fn everything() -> Vec<GraphChange> {
     let person = |id: u64, username: &str| {
         let person = Person { username: username.into(), forge_id: id, name: username.to_uppercase(), web_url: None };
         change(ItemKind::Person, &id.to_string(), Some(Item::Person(person)))
@@ -169,7 +169,7 @@ fn names_in<'a>(source: &'a str, begin: &str) -> impl Iterator<Item = &'a str> {
 fn ontology_defines_every_term_that_is_written() {
     let defined = defined();
     for edge in Edge::ALL {
-        if let Some(name) = edge.iri().strip_prefix(NS) {
+        if let Some(name) = edge.iri().strip_prefix(NAMESPACE) {
             assert!(defined.contains(name), "{} is stored as bs:{name}", edge.name());
         }
     }
@@ -179,7 +179,7 @@ fn ontology_defines_every_term_that_is_written() {
     ];
     let mut seen = BTreeSet::new();
     for source in sources {
-        seen.extend(names_in(source, "{NS}").filter(|name| !name.contains('{')));
+        seen.extend(names_in(source, "{NAMESPACE}").filter(|name| !name.contains('{')));
         for writer in ["own", "flag", "number", "decimal"] {
             let call = format!("self.{writer}(");
             let calls = source.split(call.as_str()).skip(1);
@@ -187,9 +187,9 @@ fn ontology_defines_every_term_that_is_written() {
             seen.extend(calls.filter_map(|call| call.split(';').next()?.split('"').nth(1)));
         }
     }
-    let written = include_str!("../crates/backstory-store/src/graph/written.rs");
+    let written = include_str!("../crates/backstory-store/src/graph/generated.rs");
     seen.extend(names_in(written, "property(\""));
-    seen.extend(names_in(written, "{NS}"));
+    seen.extend(names_in(written, "{NAMESPACE}"));
     for calls in ["self.text(&graph, \"", "self.text(&commit, \"", "self.text(&own, \""] {
         seen.extend(names_in(written, calls));
     }
@@ -274,12 +274,12 @@ fn applying_again_or_in_another_order_gives_the_same_digest() {
 fn a_first_load_gives_what_applying_gives_and_nothing_before_its_end() {
     let directory = tempfile::tempdir().unwrap();
     let loaded = Graph::open(directory.path()).unwrap();
-    let mut cut_short = loaded.load();
+    let mut cut_short = loaded.begin_bulk_load();
     cut_short.add(&everything(), &SharedNumbers::default()).unwrap();
     drop(cut_short);
     assert!(loaded.is_empty().unwrap());
 
-    let mut load = loaded.load();
+    let mut load = loaded.begin_bulk_load();
     everything().chunks(3).for_each(|changes| load.add(changes, &SharedNumbers::default()).unwrap());
     assert!(loaded.is_empty().unwrap());
     load.commit(8).unwrap();
@@ -287,7 +287,7 @@ fn a_first_load_gives_what_applying_gives_and_nothing_before_its_end() {
 
     // What was loaded is replaced and removed like everything else.
     for (number, gone) in everything().into_iter().enumerate() {
-        loaded.apply(&[Change { item: None, ..gone }], &SharedNumbers::default(), 9 + number as u64).unwrap();
+        loaded.apply(&[GraphChange { item: None, ..gone }], &SharedNumbers::default(), 9 + number as u64).unwrap();
     }
     assert!(loaded.is_empty().unwrap());
 }
@@ -326,7 +326,7 @@ fn a_sound_graph_breaks_no_rule() {
 
 #[test]
 fn every_rule_notices_what_breaks_it() {
-    let broken: Vec<(&str, Vec<Change>)> = vec![
+    let broken: Vec<(&str, Vec<GraphChange>)> = vec![
         ("every issue and merge request belongs to a project that exists", without("project")),
         ("every author exists; one who was renamed at the forge does after 'backstory sync --full'", without("1")),
         ("every discussion belongs to one issue or merge request that exists", without("!7")),
@@ -350,11 +350,11 @@ fn every_rule_notices_what_breaks_it() {
     }
 }
 
-fn without(key: &str) -> Vec<Change> {
+fn without(key: &str) -> Vec<GraphChange> {
     everything().into_iter().filter(|change| change.key != key).collect()
 }
 
-fn with_discussion(edit: impl Fn(&mut Discussion)) -> Vec<Change> {
+fn with_discussion(edit: impl Fn(&mut Discussion)) -> Vec<GraphChange> {
     let mut all = everything();
     let mut edited = discussion();
     edit(&mut edited);
@@ -362,7 +362,7 @@ fn with_discussion(edit: impl Fn(&mut Discussion)) -> Vec<Change> {
     all
 }
 
-fn with_issue(edit: impl Fn(&mut Issue)) -> Vec<Change> {
+fn with_issue(edit: impl Fn(&mut Issue)) -> Vec<GraphChange> {
     let mut all = everything();
     let mut edited = issue(1, 1, "alice", &[], "");
     edit(&mut edited);
@@ -381,7 +381,7 @@ fn cancelled_query_ends_with_an_error() {
 fn what_has_a_number_is_what_texts_call_by_it() {
     let numbers = |request: bool| {
         let mut numbers = SharedNumbers::default();
-        numbers.know("acme/shop");
+        numbers.add_project("acme/shop");
         numbers.set(&ThreadId::merge_request("acme/shop", 2), request);
         numbers
     };
@@ -393,7 +393,30 @@ fn what_has_a_number_is_what_texts_call_by_it() {
         graph.apply(&changes, &numbers(request), 1).unwrap();
         let ends = graph.edges(&note, Direction::Out, Some(Edge::References)).unwrap();
         assert_eq!(ends.iter().map(|end| end.other.to_string()).collect::<Vec<_>>(), [expected]);
-        let found = graph.mentioning(&expected.parse().unwrap()).unwrap();
+        let found = graph.items_mentioning(&expected.parse().unwrap()).unwrap();
         assert_eq!(Vec::from_iter(found), [("acme/shop".to_owned(), ItemKind::Discussion, "!7~d1".to_owned())]);
     }
+}
+
+#[test]
+fn inferred_links_come_one_by_one_as_they_come_at_once() {
+    let graph = Graph::in_memory().unwrap();
+    let request = |iid| NodeId::from(ThreadId::merge_request("acme/shop", iid));
+    let starts = [request(7), request(10), request(9), NodeId::commit("acme/shop", &"a".repeat(40))];
+    let links = starts.map(|from| InferredLink {
+        from,
+        to: ThreadId::issue("acme/shop", 1).into(),
+        confidence: 0.75,
+        evidence: vec!["both name the session".to_owned()],
+    });
+    graph.replace_inferred_links(&links, "a test").unwrap();
+    let (mut found, mut after) = (Vec::new(), None);
+    while let Some(link) = graph.inferred_after(after.as_ref(), 1, |_| true).unwrap().pop() {
+        after = Some(link.from.clone());
+        found.push(link);
+    }
+    assert_eq!((found.len(), &found), (4, &graph.all_inferred().unwrap()));
+    let of_requests = |from: &NodeId| matches!(from, NodeId::Thread(_));
+    assert_eq!(graph.inferred_after(None, 2, of_requests).unwrap().len(), 2);
+    assert_eq!(graph.inferred_after(None, 9, of_requests).unwrap().len(), 3);
 }

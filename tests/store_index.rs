@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 
 use backstory_model::{
     digest::sha256_hex,
-    document::{Document, Part},
+    document::{Document, DocumentPart},
     entity::State,
     filter::{DocumentKind, Filter},
     text::words,
@@ -49,7 +49,7 @@ fn issue(id: &str, title: &str, body: &str) -> Document {
         created_at: at(0),
         updated_at: at(0),
         header: title.into(),
-        parts: vec![Part { attribution: String::new(), body: body.into() }],
+        parts: vec![DocumentPart { attribution: String::new(), body: body.into() }],
         whole_text: text,
         path: None,
         changed: vec![],
@@ -66,7 +66,7 @@ fn discussion(of: &Document, id: &str, body: &str) -> Document {
         kind: DocumentKind::Discussion,
         parent: Some(of.id.clone()),
         header: format!("[Issue: {}] Discussion", of.title),
-        parts: vec![Part { attribution: "@bob (2024-03-15):".into(), body: body.into() }],
+        parts: vec![DocumentPart { attribution: "@bob (2024-03-15):".into(), body: body.into() }],
         author: Some("bob".into()),
         whole_text: String::new(),
         ..of.clone()
@@ -105,7 +105,7 @@ fn passages(document: &Document) -> NewPassages {
 }
 
 async fn embed(index: &Index, documents: &[Document]) {
-    let taken = index.add_passages(documents.iter().map(passages).collect()).await.unwrap();
+    let taken = index.replace_passages(documents.iter().map(passages).collect()).await.unwrap();
     assert_eq!(taken, documents.len());
 }
 
@@ -119,12 +119,12 @@ async fn index_of(documents: &[Document]) -> (TempDir, Index) {
 }
 
 async fn lexical(index: &Index, query: &str, filter: &Filter) -> Vec<String> {
-    let hits = index.lexical(query, filter, 50).await.unwrap();
+    let hits = index.search_text(query, filter, 50).await.unwrap();
     hits.into_iter().map(|hit| hit.document).collect()
 }
 
 async fn semantic(index: &Index, query: &str, filter: &Filter) -> Vec<String> {
-    let hits = index.semantic(&vector(query), filter, 50).await.unwrap();
+    let hits = index.search_vectors(&vector(query), filter, 50).await.unwrap();
     hits.into_iter().map(|hit| hit.document).collect()
 }
 
@@ -147,7 +147,7 @@ async fn text_is_found_before_it_has_vectors() {
     let reply = discussion(&parent, "d1", "We moved to JWT tokens.");
     index.apply(vec![thread(&[parent.clone(), reply.clone()])], 7).await.unwrap();
 
-    let hits = index.lexical("why JWT?", &everything(), 10).await.unwrap();
+    let hits = index.search_text("why JWT?", &everything(), 10).await.unwrap();
     assert_eq!(hits.len(), 1);
     assert_eq!(hits[0].document, "acme/shop#1~d1");
     assert_eq!(&*index.facts(["acme/shop#1~d1"])["acme/shop#1~d1"].thread, "acme/shop#1");
@@ -228,7 +228,7 @@ async fn changed_text_replaces_the_old_one_and_asks_for_new_vectors() {
     );
 
     // Vectors of the text it no longer has are refused.
-    assert_eq!(index.add_passages(vec![passages(&old)]).await.unwrap(), 0);
+    assert_eq!(index.replace_passages(vec![passages(&old)]).await.unwrap(), 0);
     assert_eq!(index.coverage().embedded, 1);
     embed(&index, &[new]).await;
     assert_eq!(index.coverage().embedded, 2);
@@ -282,7 +282,7 @@ async fn vanished_documents_and_threads_are_not_found_any_more() {
 #[tokio::test]
 async fn vectors_are_known_by_their_text_even_after_a_change() {
     let mut document = issue("a/b#1", "Title", "first");
-    document.parts.push(Part { attribution: String::new(), body: "second".into() });
+    document.parts.push(DocumentPart { attribution: String::new(), body: "second".into() });
     let (dir, index) = index_of(std::slice::from_ref(&document)).await;
     let hashes: Vec<_> = passages(&document).passages.into_iter().map(|passage| passage.text_hash).collect();
     let known = index.vectors_by_text_hash(&hashes).await.unwrap();
@@ -307,11 +307,11 @@ async fn vectors_that_the_model_cannot_make_are_refused() {
     let document = issue("a/b#1", "Title", "body");
     let (_dir, index) = index_of(std::slice::from_ref(&document)).await;
     for bad in [vec![1.0; DIMENSION - 1], vec![f32::NAN; DIMENSION], vec![0.0; DIMENSION]] {
-        let error = index.semantic(&bad, &everything(), 10).await.unwrap_err();
+        let error = index.search_vectors(&bad, &everything(), 10).await.unwrap_err();
         assert!(matches!(error, IndexError::Vector { .. }), "{error}");
         let mut given = passages(&document);
         given.passages[0].vector = bad;
-        let error = index.add_passages(vec![given]).await.unwrap_err();
+        let error = index.replace_passages(vec![given]).await.unwrap_err();
         assert!(error.to_string().contains("a/b#1") && error.to_string().contains("words"), "{error}");
     }
     assert_eq!(index.coverage().embedded, 1);
@@ -333,8 +333,8 @@ async fn searches_go_on_while_it_is_written() {
         }
     });
     while !writer.is_finished() {
-        assert_eq!(index.lexical("common", &everything(), 1000).await.unwrap().len(), 200);
-        index.semantic(&vector("common"), &everything(), 10).await.unwrap();
+        assert_eq!(index.search_text("common", &everything(), 1000).await.unwrap().len(), 200);
+        index.search_vectors(&vector("common"), &everything(), 10).await.unwrap();
         tokio::task::yield_now().await;
     }
     writer.await.unwrap();

@@ -7,12 +7,15 @@ use std::{
 
 use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, visibility::Visibility};
 use backstory_store::ledger::{
-    AuditAction, Branches, Cursor, Delivery, DeliveryCursor, JobKind, JobPriority, Ledger, LedgerError,
-    MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined, Page, REMOVED_ANSWER_TEXT, RepositoryEntry,
-    RetriedItem, Role, RunStatus, Subject, Written,
+    AuditAction, Branches, ChatLimits, Cursor, Delivery, DeliveryCursor, ErasureTarget, GeneratedText, IngestBatch,
+    JobKind, JobPriority, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined, Outcome,
+    REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus,
 };
 use jiff::Timestamp;
 use serde_json::json;
+
+/// As many conversations as anybody begins here.
+const CHATS: ChatLimits = ChatLimits { in_all: 10, of_maker: 5 };
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -31,8 +34,8 @@ fn item(kind: ItemKind, key: &str, thread: Option<&str>, payload: &str) -> NewIt
     }
 }
 
-fn page(items: Vec<NewItem>) -> Page {
-    Page { items, fetched_at: at(200), ..Page::default() }
+fn page(items: Vec<NewItem>) -> IngestBatch {
+    IngestBatch { items, fetched_at: at(200), ..IngestBatch::default() }
 }
 
 #[test]
@@ -49,7 +52,7 @@ fn creates_the_file_and_applies_migrations_once() {
 }
 
 /// A ledger of every schema version that is read, compressed. Each has two items, a cursor and a sync run.
-const LEDGERS: [(i64, &[u8]); 7] = [
+const LEDGERS: [(i64, &[u8]); 8] = [
     (7, include_bytes!("fixtures/ledgers/7.sqlite.zst")),
     (8, include_bytes!("fixtures/ledgers/8.sqlite.zst")),
     (9, include_bytes!("fixtures/ledgers/9.sqlite.zst")),
@@ -57,6 +60,7 @@ const LEDGERS: [(i64, &[u8]); 7] = [
     (11, include_bytes!("fixtures/ledgers/11.sqlite.zst")),
     (12, include_bytes!("fixtures/ledgers/12.sqlite.zst")),
     (13, include_bytes!("fixtures/ledgers/13.sqlite.zst")),
+    (14, include_bytes!("fixtures/ledgers/14.sqlite.zst")),
 ];
 
 /// The version of a ledger's schema, and the text of all that is in it.
@@ -202,27 +206,27 @@ fn adding_and_indexing_a_repository_do_not_undo_each_other() {
         added_at: at(1),
         synced_at: None,
         indexed: BTreeMap::new(),
-        rewritten: BTreeSet::new(),
+        unreachable: BTreeSet::new(),
     };
     ledger.put_repository(&listed).unwrap();
     // Other branches are asked for while a sync is running.
     ledger.put_repository(&RepositoryEntry { branches: Branches::All, ..listed.clone() }).unwrap();
     ledger.record_indexed("acme/shop", &tips, at(2)).unwrap();
-    ledger.record_rewritten("acme/shop", &BTreeSet::from([tip])).unwrap();
+    ledger.set_unreachable("acme/shop", &BTreeSet::from([tip])).unwrap();
     let known = ledger.repository("acme/shop").unwrap().unwrap();
     assert_eq!((&known.branches, known.synced_at, &known.indexed), (&Branches::All, Some(at(2)), &tips));
     // What was known when the list was read is older than what the sync recorded.
     ledger.put_repository(&listed).unwrap();
     let known = ledger.repository("acme/shop").unwrap().unwrap();
-    assert_eq!((known.branches, known.indexed, known.rewritten.len()), (Branches::Default, tips.clone(), 1));
+    assert_eq!((known.branches, known.indexed, known.unreachable.len()), (Branches::Default, tips.clone(), 1));
     // A sync that ends late does not bring back what was removed.
-    ledger.remove_repository("acme/shop", at(3)).unwrap();
+    ledger.remove_repository_and_added_forge("acme/shop", at(3)).unwrap();
     ledger.record_indexed("acme/shop", &tips, at(4)).unwrap();
     assert_eq!(ledger.repositories().unwrap(), []);
 }
 
-fn first_issue() -> Subject {
-    Subject::Thread(ThreadId::issue("acme/shop", 1))
+fn first_issue() -> ErasureTarget {
+    ErasureTarget::Thread(ThreadId::issue("acme/shop", 1))
 }
 
 fn person(id: u64, username: &str) -> NewItem {
@@ -266,7 +270,7 @@ fn people_whom_only_something_forgotten_names_are_left_out() {
 #[test]
 fn an_answer_that_comes_late_is_not_kept() {
     let ledger = Ledger::in_memory().unwrap();
-    let chat = ledger.add_chat(None, at(1)).unwrap();
+    let chat = ledger.add_chat(None, "owner", CHATS, at(1)).unwrap().unwrap();
     ledger.forget(&first_issue(), &[], None, at(2)).unwrap();
     let names = PersonNames { id: "alice".into(), ..PersonNames::default() };
     let (_, alias) = ledger.forget_person(&names, None, at(2)).unwrap();
@@ -290,7 +294,7 @@ fn an_answer_that_comes_late_is_not_kept() {
 #[test]
 fn what_a_model_writes_late_is_not_kept() {
     let ledger = Ledger::in_memory().unwrap();
-    let written = |subject: &str, text: &str| Written {
+    let written = |subject: &str, text: &str| GeneratedText {
         kind: "summary".into(),
         subject: subject.into(),
         model: "test".into(),
@@ -299,7 +303,7 @@ fn what_a_model_writes_late_is_not_kept() {
         text: text.into(),
         written_at: at(1),
     };
-    let text_of = |subject: &str| ledger.written("summary", subject).unwrap().map(|written| written.text);
+    let text_of = |subject: &str| ledger.generated("summary", subject).unwrap().map(|written| written.text);
     // Only a whole word is a name.
     for (subject, text) in
         [("acme/shop#1", "Al did it."), ("acme/shop#2", "It was also done."), ("acme/shop#3", "One.")]
@@ -312,7 +316,7 @@ fn what_a_model_writes_late_is_not_kept() {
     assert!(text_of("acme/shop#2").is_some() && text_of("acme/shop#3").is_some());
 
     ledger.forget(&first_issue(), &[], None, at(2)).unwrap();
-    ledger.forget(&Subject::Project("acme/cart".into()), &[], None, at(2)).unwrap();
+    ledger.forget(&ErasureTarget::Project("acme/cart".into()), &[], None, at(2)).unwrap();
     for (subject, expected) in [
         ("acme/shop#1", None),
         ("acme/cart!3", None),
@@ -329,7 +333,7 @@ fn what_was_found_once_is_not_gone_because_nobody_knows_it_any_more() {
     let ledger = Ledger::in_memory().unwrap();
     let forget = |verified: Option<bool>| {
         let audit = ledger.forget(&first_issue(), &[], None, at(1)).unwrap().audit;
-        ledger.end_forget(audit, &json!({"items": 0}), verified).unwrap();
+        ledger.finish_erasure(audit, &json!({"items": 0}), verified).unwrap();
         ledger.audit(None, None, 1).unwrap().remove(0).verified
     };
     assert_eq!(forget(None), None);
@@ -389,13 +393,13 @@ fn what_cannot_be_read_is_put_aside_with_its_page_and_what_was_stored_of_it_stay
     ledger.ingest(&page(items)).unwrap();
     let read_again = |put_aside: Vec<NewQuarantined>, items: Vec<NewItem>, second: i64| {
         let (project, thread) = ("acme/shop".to_owned(), "#1".to_owned());
-        let page = Page {
+        let page = IngestBatch {
             items,
             put_aside,
             fetched_at: at(second),
             complete_threads: vec![(project.clone(), thread.clone())],
             retried: vec![RetriedItem::Thread(project, thread)],
-            ..Page::default()
+            ..IngestBatch::default()
         };
         ledger.ingest(&page).unwrap();
     };
@@ -425,7 +429,7 @@ fn what_comes_as_confidential_and_cannot_be_read_is_hidden_as_it_was_stored_befo
     ledger.ingest(&page(items)).unwrap();
     let open = ledger.with_visibility(Visibility::public());
     let hidden = NewQuarantined { confidential: true, ..put_aside(ItemKind::Issue, "#1", thread) };
-    ledger.ingest(&Page { put_aside: vec![hidden], fetched_at: at(300), ..Page::default() }).unwrap();
+    ledger.ingest(&IngestBatch { put_aside: vec![hidden], fetched_at: at(300), ..IngestBatch::default() }).unwrap();
     assert!(open.thread("acme/shop", "#1").unwrap().is_empty());
     assert_eq!(ledger.thread("acme/shop", "#1").unwrap().len(), 2);
     assert_eq!((quarantined(&open), quarantined(&ledger)), (vec![], vec!["#1".to_owned()]));
@@ -444,7 +448,7 @@ fn a_conversation_is_visible_to_those_who_see_as_much_as_those_who_asked() {
         let said = NewMessage { role: Role::User, text: "why?".to_owned(), answer: None };
         ledger.add_messages(chat, &[said], 9, at(100)).unwrap().is_some()
     };
-    let chat = one.add_chat(Some("acme/shop"), at(100)).unwrap();
+    let chat = one.add_chat(Some("acme/shop"), "owner", CHATS, at(100)).unwrap().unwrap();
     assert_eq!(sees(chat), [false, true, true, true], "nobody has asked");
     assert!(ask(&one, chat) && !ask(&other, chat));
     assert_eq!(sees(chat), [false, true, true, true]);
@@ -460,11 +464,11 @@ fn a_conversation_is_visible_to_those_who_see_as_much_as_those_who_asked() {
 fn no_more_than_so_many_items_of_a_project_are_put_aside() {
     let ledger = Ledger::in_memory().unwrap();
     let put_aside = (0..=MAX_QUARANTINED).map(|number| put_aside(ItemKind::Label, &number.to_string(), None)).collect();
-    let page = Page { put_aside, fetched_at: at(300), ..Page::default() };
+    let page = IngestBatch { put_aside, fetched_at: at(300), ..IngestBatch::default() };
     let error = ledger.ingest(&page).unwrap_err();
     assert!(matches!(&error, LedgerError::Quarantine { project, .. } if project == "acme/shop"), "{error}");
     assert_eq!(quarantined(&ledger), Vec::<String>::new(), "nothing of the page");
-    ledger.put_aside(&page.put_aside, at(300)).unwrap();
+    ledger.quarantine_items(&page.put_aside, at(300)).unwrap();
     assert_eq!(ledger.quarantine(1).unwrap().0, MAX_QUARANTINED);
 }
 
@@ -496,6 +500,32 @@ fn what_somebody_waits_for_goes_first_but_not_for_ever() {
 }
 
 #[test]
+fn why_a_job_failed_is_told_of_webhooks_only_to_those_whom_the_list_of_jobs_tells() {
+    let ledger = Ledger::in_memory().unwrap();
+    let delivery = Delivery {
+        forge: "https://git.example.com".to_owned(),
+        id: "delivery-1".to_owned(),
+        event: "Note Hook".to_owned(),
+        project: Some("acme/shop".to_owned()),
+        sender: None,
+    };
+    let subject = Some("#12".to_owned());
+    let job = NewJob { kind: JobKind::Refetch, project: "acme/shop".to_owned(), subject };
+    ledger.record_delivery(&delivery, &[job], at(100)).unwrap();
+    let id = ledger.jobs(None, None, 9).unwrap()[0].id;
+    ledger.begin_jobs(&[id], at(101)).unwrap();
+    ledger.end_jobs(&[id], &Outcome::Failed("acme/shop#12 cannot be read".to_owned()), at(102)).unwrap();
+    let errors = |ledger: &Ledger| {
+        let of_deliveries = ledger.list_deliveries(None, 9).unwrap()[0].error.clone();
+        (of_deliveries, ledger.jobs(None, None, 9).unwrap()[0].error.clone())
+    };
+    let error = Some("acme/shop#12 cannot be read".to_owned());
+    assert_eq!(errors(&ledger), (error.clone(), error));
+    // Nobody knows that the issue is open to all.
+    assert_eq!(errors(&ledger.with_visibility(Visibility::public())), (None, None));
+}
+
+#[test]
 fn pages_of_webhooks_lose_none_that_came_at_the_same_time() {
     let ledger = Ledger::in_memory().unwrap();
     for forge in ["https://git.example.com", "https://github.com"] {
@@ -507,7 +537,7 @@ fn pages_of_webhooks_lose_none_that_came_at_the_same_time() {
                 project: Some("acme/shop".to_owned()),
                 sender: None,
             };
-            ledger.receive(&delivery, &[], at(100 + number / 4)).unwrap();
+            ledger.record_delivery(&delivery, &[], at(100 + number / 4)).unwrap();
         }
     }
     let all = ledger.list_deliveries(None, 100).unwrap();

@@ -25,11 +25,11 @@ fn jira() -> Settings {
 /// A repository whose messages name tickets and vulnerabilities.
 fn origin() -> Origin {
     let mut origin = Origin::new();
-    origin.write("src/a.py", "x = 1\n").commit("Begin\n\nPart of PROJ-7.");
-    origin.write("src/a.py", "x = 2\n").commit("Count from two\n\nFixes PROJ-77, PROJ-78; see OPS-1 and not x-1.");
-    origin
-        .write("src/a.py", "x = 3\n")
-        .commit("security: check the length of names\n\nCVE-2024-3094 (CWE-787) lets anybody write behind the buffer.");
+    origin.write("src/a.py", "x = 1\n").commit_all("Begin\n\nPart of PROJ-7.");
+    origin.write("src/a.py", "x = 2\n").commit_all("Count from two\n\nFixes PROJ-77, PROJ-78; see OPS-1 and not x-1.");
+    origin.write("src/a.py", "x = 3\n").commit_all(
+        "security: check the length of names\n\nCVE-2024-3094 (CWE-787) lets anybody write behind the buffer.",
+    );
     origin
 }
 
@@ -58,7 +58,7 @@ async fn keys_of_tickets_become_nodes_with_edges() {
     assert_eq!(edges_to(&indexed, "x-1").await, Vec::<String>::new());
 
     // Read bit by bit it is the same as read at once.
-    origin.write("src/a.py", "x = 4\n").commit("More of PROJ-77");
+    origin.write("src/a.py", "x = 4\n").commit_all("More of PROJ-77");
     indexed.sync().await;
     let mut edges = edges_to(&indexed, "PROJ-77").await;
     edges.sort();
@@ -103,7 +103,7 @@ async fn what_names_a_vulnerability_is_flagged_with_its_evidence() {
         [(FlagKind::Cve, "CVE-2024-3094", 3), (FlagKind::Cwe, "CWE-787", 3), (FlagKind::Classified, "security", 1)];
     assert_eq!(flags, expected);
     assert!(commit.security_flags[0].evidence.contains("lets anybody write"));
-    origin.write("src/a.py", "x = 5\n").commit("Tidy up");
+    origin.write("src/a.py", "x = 5\n").commit_all("Tidy up");
     indexed.sync().await;
     assert_eq!(indexed.digest().await, tool(&origin).await.digest().await);
 }

@@ -79,12 +79,16 @@ async fn a_token_is_shown_once_and_ends_when_it_is_revoked() {
     });
 
     sandbox.run(&["token", "create", "--name", "ci", "--projects", "acme/*"]).error(1);
-    sandbox.run(&["token", "create", "--name", "other", "--projects", "acme/*"]).ok();
-    sandbox.run(&["token", "revoke", "ci"]).ok();
+    let every = "every request to the server needs a token";
+    let second = sandbox.run(&["token", "create", "--name", "other", "--projects", "acme/*"]).ok();
+    assert!(!second.stderr.contains(every), "{second:?}");
+    let again = "everyone on this machine is answered without one again";
+    assert!(!sandbox.run(&["token", "revoke", "ci"]).ok().stderr.contains(again));
     assert_eq!(holder.status().await, 401);
     sandbox.run(&["token", "revoke", "ci"]).error(1);
-    sandbox.run(&["token", "revoke", "other"]).ok();
+    assert!(sandbox.run(&["token", "revoke", "other"]).ok().stderr.contains(again));
     assert_eq!(nobody.status().await, 200, "without any token this machine may use the server");
+    assert!(sandbox.run(&["token", "create", "--projects", "acme/*"]).ok().stderr.contains(every));
 }
 
 // Rows 152 and 156 of docs/requirements.md.
@@ -145,7 +149,7 @@ async fn the_audit_log_has_what_holders_of_tokens_ask_and_what_anyone_changes() 
     let leak = format!("{}-{}", "glpat", "aB3dE5gH7jK9mN1pQ2sT");
     let query = json!({ "project": "acme/shop", "status": null, "before": null, "limit": 5, "text": leak });
     assert_eq!(holder.post("/api/v1/jobs", &query).await.0, 200);
-    let question = json!({ "query": format!("{{ issue(ref: \"acme/shop#1\") {{ title }} # {leak}\n}}") });
+    let question = json!({ "query": format!("{{ issue(id: \"acme/shop#1\") {{ title }} # {leak}\n}}") });
     assert_eq!(holder.post("/graphql", &question).await.0, 200);
     assert_eq!(holder.post("/api/v1/backup", &json!({})).await.0, 403);
 
@@ -170,6 +174,97 @@ async fn the_audit_log_has_what_holders_of_tokens_ask_and_what_anyone_changes() 
     assert!(found.iter().filter(|row| row["name"] == "graphql").all(|row| row["request"].is_null()), "{found:#?}");
     let audit = sandbox.run(&["forget", "--list", "--json"]).json();
     assert_eq!(audit[0]["actor"], "owner", "{audit:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_audit_log_has_what_an_operation_does_whatever_stands_before_it() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let server = sandbox.serve();
+    let holder = Client::new(&server, Some(&secret(&create(&sandbox, &["--name", "ci", "--projects", "acme/*"]))));
+    let padding = format!("# {}\n", "x".repeat(5_000));
+    let leak = format!("{}-{}", "glpat", "aB3dE5gH7jK9mN1pQ2sT");
+    let question = json!({
+        "query": format!("{padding}query Titles($ref: String!, $in: String!) {{ a: issue(ref: $ref) {{ title }} b: issue(ref: $in) {{ title }} }}"),
+        "operationName": "Titles",
+        "variables": { "ref": "acme/shop#1", "in": leak, "aside": "y".repeat(5_000) },
+    });
+    holder.post("/graphql", &question).await;
+    holder.post("/graphql", &json!({ "query": "{ nonsense }" })).await;
+    let create = json!({ "query": "mutation { createChat(project: \"acme/shop\") { id } }" });
+    let (_, chat) = holder.post("/graphql", &create).await;
+    let chat = chat["data"]["createChat"]["id"].as_str().unwrap();
+    let send = format!("mutation {{ sendMessage(chat: \"{chat}\", text: \"Why token bucket?\") {{ number }} }}");
+    holder.post("/graphql", &json!({ "query": send })).await;
+    let sparql = format!("{padding}SELECT ?s WHERE {{ ?s ?p <urn:a#b> }}");
+    holder.post("/api/v1/sparql", &json!({ "query": sparql })).await;
+
+    let found = log(&sandbox);
+    let of = |name: &str, part: &str| {
+        let is = |row: &&Value| row["name"] == name && row["request"].as_str().unwrap_or_default().contains(part);
+        found.iter().find(is).unwrap_or_else(|| panic!("{name} {part}: {found:#?}"))
+    };
+    let titles = of("graphql", "acme/shop#1");
+    let request = titles["request"].as_str().unwrap();
+    assert!(request.contains("\"operation\":\"Titles\"") && request.contains("issue(ref: $ref)"), "{titles:#}");
+    assert!(!request.contains("xxx") && !request.contains("yyy") && !request.contains(&leak), "{titles:#}");
+    assert_eq!(of("graphql", "nonsense")["outcome"], "INVALID");
+    assert_eq!(of("send-message", "Why token bucket?")["outcome"], "ok");
+    assert!(of("sparql", "SELECT ?s")["request"].as_str().unwrap().contains("<urn:a#b>"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_begins_so_many_chats_and_leaves_room_for_others() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let made = create(&sandbox, &["--name", "ci", "--projects", "acme/*"]);
+    let other = secret(&create(&sandbox, &["--name", "other", "--projects", "acme/*"]));
+    let ledger = rusqlite::Connection::open(sandbox.data().join("ledger.sqlite")).unwrap();
+    let actor = format!("token ci ({})", made["token"]["id"].as_str().unwrap());
+    let fill = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+        INSERT INTO chats (project, created_at, created_by) SELECT 'acme/shop', i, ?1 FROM n";
+    ledger.execute(fill, [&actor]).unwrap();
+    ledger
+        .execute("INSERT INTO messages (chat, number, role, text, created_at) VALUES (1, 1, 'user', 'why?', 1)", [])
+        .unwrap();
+    drop(ledger);
+    let server = sandbox.serve();
+    let holder = Client::new(&server, Some(&secret(&made)));
+    let begin = json!({ "project": "acme/shop" });
+    // The oldest in which nothing was said makes room.
+    let (status, chat) = holder.post("/api/v1/create-chat", &begin).await;
+    assert_eq!((status, &chat["id"]), (200, &json!(1001)), "{chat:#}");
+    assert_eq!(holder.post("/api/v1/messages", &json!({ "chat": 2, "limit": 1 })).await.1, Value::Null);
+    assert_eq!(holder.post("/api/v1/messages", &json!({ "chat": 1, "limit": 1 })).await.1[0]["text"], "why?");
+    let ledger = rusqlite::Connection::open(sandbox.data().join("ledger.sqlite")).unwrap();
+    let say = "INSERT INTO messages (chat, number, role, text, created_at) SELECT id, 1, 'user', 'why?', 1 FROM chats WHERE id > 1";
+    ledger.execute(say, []).unwrap();
+    drop(ledger);
+    let (status, refused) = holder.post("/api/v1/create-chat", &begin).await;
+    assert_eq!((status, &refused["code"]), (409, &json!("CONFLICT")), "{refused:#}");
+    assert_eq!(Client::new(&server, Some(&other)).post("/api/v1/create-chat", &begin).await.0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_of_changes_are_those_of_visible_projects() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let server = sandbox.serve();
+    let of = |projects: &str| Client::new(&server, Some(&secret(&create(&sandbox, &["--projects", projects]))));
+    let (shown, hidden) = (of("acme/*"), of("tools/*"));
+    let numbers = async |client: &Client| {
+        let (_, status) = client.post("/api/v1/sync-status", &json!({ "runs": 1 })).await;
+        ["ledger_seq", "graph_seq", "lists_seq", "index_seq"].map(|name| status[name].as_u64().unwrap())
+    };
+    let [ledger, graph, lists, index] = numbers(&shown).await;
+    assert!(ledger > 0 && [graph, lists, index] == [ledger; 3], "{ledger} {graph} {lists} {index}");
+    assert_eq!(numbers(&hidden).await, [0; 4]);
+    let metrics = async |client: &Client| {
+        let request = client.http.get(format!("{}/metrics", client.url)).bearer_auth(client.token.as_ref().unwrap());
+        request.send().await.unwrap().text().await.unwrap()
+    };
+    assert!(metrics(&hidden).await.contains("backstory_ledger_changes 0.0\n"));
+    assert!(metrics(&shown).await.contains(&format!("backstory_ledger_changes {ledger}.0\n")));
 }
 
 // Row 154 of docs/requirements.md.

@@ -177,17 +177,35 @@ async fn of_a_file_of_many_commits_the_requests_with_threads_on_its_lines_are_to
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_line_that_is_like_none_of_those_that_were_replaced_has_no_earlier_version() {
+    let mut origin = Origin::new();
+    origin
+        .write("retry.py", "def retry():\n    wait = 30\n    log.debug('again')\n    return wait\n")
+        .commit_all("Begin");
+    let text =
+        "def retry():\n    wait = 60\n    if attempts > MAX_ATTEMPTS:\n        raise GaveUp(url)\n    return wait\n";
+    origin.write("retry.py", text).commit_all("Give up after a while");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    for (line, before) in [(2, vec!["    wait = 30"]), (3, vec![]), (4, vec![])] {
+        let request = TraceRequest { project: None, ..about(lines("retry.py", line, line)) };
+        let trace = indexed.engine.answer(request).await.unwrap();
+        let earlier: Vec<&str> = trace.earlier.iter().map(|earlier| earlier.text.as_str()).collect();
+        assert_eq!(earlier, before, "line {line}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lines_of_every_kind_of_file() {
     let mut origin = Origin::new();
     origin.write("dos.py", "a = 1\r\nb = 2\r\n").write(b"src/caf\xe9.c", "int one;\nint two;\n");
-    origin.write("src/\u{fc} #~1.txt", "one\ntwo").commit("Begin");
+    origin.write("src/\u{fc} #~1.txt", "one\nline two").commit_all("Begin");
     origin.write("dos.py", "a = 1\r\nb = 3\r\n").write(b"src/caf\xe9.c", "int one;\nint three;\n");
-    origin.write("src/\u{fc} #~1.txt", "one\nthree").commit("Change the second line of each");
+    origin.write("src/\u{fc} #~1.txt", "one\nline three").commit_all("Change the second line of each");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     for (path, now, before) in [
         ("dos.py", "b = 3", "b = 2"),
         (r#""src/caf\351.c""#, "int three;", "int two;"),
-        ("src/\u{fc} #~1.txt", "three", "two"),
+        ("src/\u{fc} #~1.txt", "line three", "line two"),
     ] {
         let request = TraceRequest { project: None, ..about(lines(path, 2, 2)) };
         let trace = indexed.engine.answer(request).await.unwrap();

@@ -13,7 +13,7 @@ use std::{
 use backstory_engine::{
     Engine,
     ask::VerifyRequest,
-    ledger::{Ledger, NewItem, Page, StoredItem},
+    ledger::{IngestBatch, Ledger, NewItem, StoredItem},
     model::{access::Grant, entity::ItemKind, visibility::Visibility},
     use_case::{Scope, UseCase},
     use_cases::{Visitor, visit_all},
@@ -190,17 +190,17 @@ async fn a_token_for_some_projects_shows_no_others() {
         async move { request.send().await.unwrap().json::<Value>().await.unwrap() }
     };
     let query = "{ projects { nodes { id } } issues(first: 50) { nodes { id } } \
-                 hidden: issue(ref: \"acme/shop-admin#1\") { title } shown: issue(ref: \"acme/shop#1\") { title } \
-                 search(query: \"session token\", mode: LEXICAL, first: 50) { hits { id } } }";
+                 hidden: issue(id: \"acme/shop-admin#1\") { title } shown: issue(id: \"acme/shop#1\") { title } \
+                 search(query: \"session token\", mode: LEXICAL, first: 50) { hits { documentId } } }";
     let found = post("/graphql", json!({ "query": query })).await;
     assert!(found["errors"].is_null(), "{found:#}");
     let data = &found["data"];
-    let ids = |list: &Value| -> Vec<String> {
-        list.as_array().unwrap().iter().map(|node| node["id"].as_str().unwrap().to_owned()).collect()
+    let ids = |list: &Value, name: &str| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|node| node[name].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(ids(&data["projects"]["nodes"]), ["acme/shop", "tools/api"]);
+    assert_eq!(ids(&data["projects"]["nodes"], "id"), ["acme/shop", "tools/api"]);
     assert!(data["hidden"].is_null() && data["shown"]["title"].is_string(), "{data:#}");
-    let found = [ids(&data["issues"]["nodes"]), ids(&data["search"]["hits"])];
+    let found = [ids(&data["issues"]["nodes"], "id"), ids(&data["search"]["hits"], "documentId")];
     for id in found.iter().flatten() {
         let visible = ["acme/shop#", "acme/shop!", "acme/shop@", "acme/shop:", "tools/api"];
         assert!(visible.iter().any(|beginning| id.starts_with(beginning)), "{id}");
@@ -225,7 +225,7 @@ async fn people_that_a_ledger_keeps_for_all_projects_move_to_those_that_mention_
     let Indexed { data, engine } = directory;
     drop(engine);
     let ledger = Ledger::open(&data.path().join("ledger.sqlite")).unwrap();
-    let (mut moved, mut gone) = (Page::default(), Vec::new());
+    let (mut moved, mut gone) = (IngestBatch::default(), Vec::new());
     for kind in [ItemKind::Person, ItemKind::Identity] {
         for stored in ledger.items_of_kind(kind).unwrap() {
             let StoredItem { project, key, payload, confidential, .. } = stored;

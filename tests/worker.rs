@@ -154,7 +154,7 @@ fn a_webhook_tells_that_something_becomes_confidential() {
     let sandbox = keeping();
     let server = sandbox.serve();
     let hooks = Hooks::of(&server);
-    let question = "{ open: issue(ref: \"acme/shop#2\") { title } hidden: issue(ref: \"acme/shop#7\") { title } \
+    let question = "{ open: issue(id: \"acme/shop#2\") { title } hidden: issue(id: \"acme/shop#7\") { title } \
                     person(username: \"mallorquin\") { name } }";
     // Without the scope.
     let seen = || {

@@ -20,22 +20,22 @@ const NOT_ASKED: [&str; 6] = ["add_repository", "remove_repository", "rebuild", 
 
 /// Variables for the operations of a file: for everything hidden that they can be asked about.
 fn variables(file: &str) -> Vec<Value> {
-    let discussions = |reference: &str| json!({ "ref": reference });
+    let discussions = |id: &str| json!({ "id": id });
     match file {
         "ask" => vec![json!({ "question": QUESTION, "model": false })],
         "chat" => vec![json!({ "id": "1" })],
         "send_message" => vec![json!({ "chat": "1", "text": QUESTION, "model": false })],
         "chats" | "audit" | "jobs" => vec![json!({ "first": 20 })],
-        "commit" => vec![json!({ "ref": HIDDEN }), json!({ "ref": "@mallorquin" })],
+        "commit" => vec![json!({ "id": HIDDEN }), json!({ "id": "@mallorquin" })],
         "context" => vec![
             json!({ "about": { "query": QUESTION }, "options": { "tokens": 8000 } }),
             json!({ "about": { "query": QUESTION }, "options": { "tokens": 8000, "format": "JSON" } }),
-            json!({ "about": { "ref": HIDDEN }, "options": { "tokens": 8000 } }),
-            json!({ "about": { "ref": PUBLIC }, "options": { "tokens": 8000 } }),
+            json!({ "about": { "id": HIDDEN }, "options": { "tokens": 8000 } }),
+            json!({ "about": { "id": PUBLIC }, "options": { "tokens": 8000 } }),
         ],
         "entity" => vec![json!({ "name": "tangerin", "first": 5 })],
-        "forget" => vec![json!({ "ref": HIDDEN })],
-        "history" => vec![json!({ "ref": HIDDEN, "first": 5, "skip": 0 })],
+        "forget" => vec![json!({ "id": HIDDEN })],
+        "history" => vec![json!({ "id": HIDDEN, "first": 5, "skip": 0 })],
         "issue" | "issue_discussions" => vec![discussions(HIDDEN), discussions(PUBLIC)],
         "merge_request" => vec![discussions("acme/shop!1"), discussions("acme/shop!7")],
         "issues" => vec![
@@ -50,7 +50,7 @@ fn variables(file: &str) -> Vec<Value> {
             .into(),
         "sync_status" => vec![json!({ "runs": 100 })],
         "task" => vec![json!({ "id": "1" })],
-        "trace" => [HIDDEN, PUBLIC, "acme/shop!1"].map(|of| json!({ "ref": of, "earlier": 5 })).into(),
+        "trace" => [HIDDEN, PUBLIC, "acme/shop!1"].map(|of| json!({ "id": of, "earlier": 5 })).into(),
         _ => vec![json!({})],
     }
 }
@@ -148,13 +148,13 @@ fn requests(use_case: &str) -> Vec<Value> {
 
 /// Whole answers: with everything that a type tells, and from where it can be reached.
 fn fields() -> Vec<String> {
-    let thread = "id known title description confidential notesCount summary { text } modelNotes { about { id } }
+    let thread = "id known title description confidential noteCount lastNoteAt unresolvedCount participants { username } summary { text } modelNotes { about { id } }
         author { username name } assignees { username name } closedBy { username }
         discussions(first: 10) { totalCount nodes { id confidential author { username name } notes(first: 3) { id body confidential author { name } } } }
         out: edges(first: 20) { totalCount nodes { id known } edges { name evidence } }
         in: edges(first: 20, direction: IN) { totalCount nodes { id known } edges { name evidence } }";
     let node = format!(
-        "id known ... on Issue {{ {thread} closingMergeRequests {{ id }} }} ... on Discussion {{ notes(first: 5) {{ body }} }}
+        "id known ... on Issue {{ {thread} closingMergeRequests {{ id }} closingCommits {{ id }} }} ... on Discussion {{ notes(first: 5) {{ body }} }}
          ... on Note {{ body discussion {{ id }} thread {{ id title }} }}
          ... on Person {{ username name url edges(first: 100, direction: OUT) {{ totalCount nodes {{ id }} }} }}
          ... on Project {{ issues(first: 100) {{ totalCount nodes {{ id title }} }} edges(first: 100, direction: IN) {{ totalCount nodes {{ id }} }} }}"
@@ -163,15 +163,15 @@ fn fields() -> Vec<String> {
         format!("{{ issues(first: 2) {{ totalCount nodes {{ {thread} }} }} }}"),
         "{ mergeRequests(first: 10) { nodes { id closes { id title } } } }".to_owned(),
         "{ person(username: \"mallorqui\\u006e\") { known name url edges(direction: IN) { totalCount } } }".to_owned(),
-        "{ stats { issues discussions notes people quads labels nodes { name count } secrets { project { id } } } coverage { documents embedded passages byKind { kind documents } } }".to_owned(),
-        "{ syncStatus { freshness { project { id } issues confidentialIssues internalDiscussions } } }".to_owned(),
-        "{ snapshots { current recorded { id documents passages } } }".to_owned(),
-        format!("{{ search(query: \"{QUESTION}\", first: 100) {{ coverage {{ documents }} hits {{ id title snippet confidential passages {{ node {{ id }} text }} members {{ relation node {{ id known }} }} node {{ id known ... on Issue {{ title }} }} }} }} }}"),
-        format!("{{ ask(question: \"{QUESTION}\", model: false) {{ statements {{ text }} standing {{ node {{ id }} text }} citations {{ id text confidential node {{ id known ... on Issue {{ title description }} ... on Note {{ body }} }} }} }} }}"),
+        "{ stats { issueCount discussionCount noteCount personCount quads labelCount nodes { name count } secrets { project { id } } } coverage { documentCount embeddedCount passageCount byKind { kind documentCount } } }".to_owned(),
+        "{ syncStatus { freshness { project { id } issueCount confidentialIssueCount internalDiscussionCount } } }".to_owned(),
+        "{ snapshots { current recorded { id documentCount passageCount } } }".to_owned(),
+        format!("{{ search(query: \"{QUESTION}\", first: 100) {{ coverage {{ documentCount }} hits {{ documentId title snippet confidential passages {{ node {{ id }} text }} members {{ relation node {{ id known }} }} node {{ id known ... on Issue {{ title }} }} }} }} }}"),
+        format!("{{ ask(question: \"{QUESTION}\", model: false) {{ statements {{ text }} standing {{ node {{ id }} text }} citations {{ documentId text confidential node {{ id known ... on Issue {{ title description }} ... on Note {{ body }} }} }} }} }}"),
         format!("{{ contextPack(about: {{ query: \"{QUESTION}\" }}, options: {{ tokens: 16000 }}) {{ summary text
             keyItems {{ node {{ id }} title excerpt links confidential }} timeline {{ summary items {{ id }} }} designNotes {{ note source {{ id }} author confidential }}
             retrieved {{ node {{ id }} title text confidential }} provenance {{ items {{ id }} authors }} missing
-            manifest {{ documents items {{ id }} chunks {{ id }} snapshot }} }} }}"),
+            manifest {{ documentCount items {{ reference }} chunks {{ reference }} snapshot }} }} }}"),
     ];
     for id in [HIDDEN, PUBLIC, "acme/shop", "@johndoe", "@alice", "acme/shop!1"] {
         all.push(format!("{{ node(id: \"{id}\") {{ {node} }} nodes(ids: [\"{id}\"]) {{ id known }} }}"));
@@ -181,8 +181,8 @@ fn fields() -> Vec<String> {
 
 /// What a program that knows everything about the confidential things asks to get at them by their ids.
 async fn by_id(whole: &Client<'_>) -> Vec<String> {
-    let known = "{ hidden: issue(ref: \"acme/shop#7\") { discussions { nodes { id notes { id } } } }
-        open: issue(ref: \"acme/shop#1\") { discussions { nodes { id confidential notes { id } } } } }";
+    let known = "{ hidden: issue(id: \"acme/shop#7\") { discussions { nodes { id notes { id } } } }
+        open: issue(id: \"acme/shop#1\") { discussions { nodes { id confidential notes { id } } } } }";
     let told = whole.ask(None, known, &Value::Null).await;
     let of = |name: &str| told["data"][name]["discussions"]["nodes"].as_array().unwrap().clone();
     let internal = of("open").into_iter().filter(|discussion| discussion["confidential"] == true);
@@ -192,7 +192,7 @@ async fn by_id(whole: &Client<'_>) -> Vec<String> {
     for discussion in &discussions {
         let id = discussion["id"].as_str().unwrap();
         let note = discussion["notes"][0]["id"].as_str().unwrap();
-        queries.push(format!("{{ discussion(ref: \"{id}\") {{ notes {{ body }} thread {{ id title }} }} }}"));
+        queries.push(format!("{{ discussion(id: \"{id}\") {{ notes {{ body }} thread {{ id title }} }} }}"));
         for id in [id, note] {
             queries.push(format!(
                 "{{ node(id: \"{id}\") {{ known ... on Discussion {{ notes {{ body }} author {{ username }} }}
@@ -286,20 +286,20 @@ async fn without_the_scope_all_is_as_if_it_were_not_there() {
     let bare_server = bare.serve();
     let without = Client::new(&bare_server, None);
     let mut queries = vec![
-        "{ issues(first: 100) { totalCount nodes { id title notesCount } } }".to_owned(),
-        "{ search(query: \"session cookies\", first: 100) { coverage { documents embedded passages } hits { id snippet } } }".to_owned(),
-        "{ stats { issues discussions notes people labels commits nodes { name count } } }".to_owned(),
-        "{ coverage { documents embedded passages byKind { kind documents embedded } } }".to_owned(),
+        "{ issues(first: 100) { totalCount nodes { id title noteCount } } }".to_owned(),
+        "{ search(query: \"session cookies\", first: 100) { coverage { documentCount embeddedCount passageCount } hits { documentId snippet } } }".to_owned(),
+        "{ stats { issueCount discussionCount noteCount personCount labelCount commitCount nodes { name count } } }".to_owned(),
+        "{ coverage { documentCount embeddedCount passageCount byKind { kind documentCount embeddedCount } } }".to_owned(),
         "{ snapshots { current recorded { documents } } }".to_owned(),
         "{ person(username: \"mallorquin\") { known name } }".to_owned(),
-        format!("{{ issue(ref: \"{HIDDEN}\") {{ title }} }}"),
-        format!("{{ contextPack(about: {{ ref: \"{HIDDEN}\" }}) {{ text }} }}"),
-        format!("{{ trace(ref: \"{HIDDEN}\") {{ missing }} }}"),
-        "mutation { forget(ref: \"acme/shop#7\") { id } }".to_owned(),
-        "mutation { summarize(ref: \"acme/shop#7\") { text } }".to_owned(),
+        format!("{{ issue(id: \"{HIDDEN}\") {{ title }} }}"),
+        format!("{{ contextPack(about: {{ id: \"{HIDDEN}\" }}) {{ text }} }}"),
+        format!("{{ trace(id: \"{HIDDEN}\") {{ missing }} }}"),
+        "mutation { forget(id: \"acme/shop#7\") { id } }".to_owned(),
+        "mutation { summarize(id: \"acme/shop#7\") { text } }".to_owned(),
     ];
-    let edges = "id known discussions(first: 10) { totalCount nodes { id notes { id body } } } notesCount";
-    queries.push(format!("{{ issue(ref: \"{PUBLIC}\") {{ {edges} }} }}"));
+    let edges = "id known discussions(first: 10) { totalCount nodes { id notes { id body } } } noteCount lastNoteAt unresolvedCount participants { username }";
+    queries.push(format!("{{ issue(id: \"{PUBLIC}\") {{ {edges} }} }}"));
     for id in ["@mallorquin", "acme/shop", "@alice"] {
         queries.push(format!(
             "{{ node(id: \"{id}\") {{ id known ... on Issue {{ edges(first: 100, direction: IN) {{ totalCount }} }}

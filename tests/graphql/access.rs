@@ -408,7 +408,7 @@ async fn a_session_is_for_pages_of_the_address_that_browsers_know() {
     let response = sign_in.send().await.unwrap();
     assert_eq!(response.status(), 200);
     let cookie = response.headers()["set-cookie"].to_str().unwrap();
-    assert!(cookie.ends_with("; Secure"), "{cookie}");
+    assert!(cookie.starts_with("__Host-") && cookie.ends_with("; Secure"), "{cookie}");
     let cookie = cookie.split(';').next().unwrap().to_owned();
     let cookie = ("cookie", cookie.as_str());
     assert_eq!(status(&api, &[cookie, own]).await, 200);
@@ -417,4 +417,70 @@ async fn a_session_is_for_pages_of_the_address_that_browsers_know() {
     // Browsers send the cookie of a site also for pages of its other ports and subdomains.
     assert!(Socket::connect(&api.server.url, &[cookie, own]).await.is_ok());
     assert_eq!(Socket::connect(&api.server.url, &[cookie, other]).await.err(), Some(403));
+}
+
+/// Signs in from an address; the cookie, or the status of the refusal.
+async fn sign_in(api: &Api, token: &str, from: &str) -> Result<String, u16> {
+    let request = api.http.post(api.url("/session")).header("x-forwarded-for", from).json(&json!({ "token": token }));
+    let response = request.send().await.unwrap();
+    if response.status() != 200 {
+        return Err(response.status().as_u16());
+    }
+    let cookie = response.headers()["set-cookie"].to_str().unwrap();
+    Ok(cookie.split(';').next().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn a_session_outlasts_wrong_tokens_of_others_at_its_address() {
+    let api = configured("\n[server]\ntoken_env = \"API_TOKEN\"\ntrusted_proxies = [\"127.0.0.0/8\"]\n");
+    let cookie = sign_in(&api, TOKEN, "203.0.113.2").await.unwrap();
+    let shared = ("x-forwarded-for", "203.0.113.1");
+    let mut refusals = vec![];
+    for _ in 0..30 {
+        refusals.push(status(&api, &[("authorization", "Bearer a-guess-that-is-wrong"), shared]).await);
+    }
+    assert!(count(&refusals, 429) >= 1, "{refusals:?}");
+    let own = ("origin", api.server.url.as_str());
+    let cookie = ("cookie", cookie.as_str());
+    assert_eq!(status(&api, &[cookie, own, shared]).await, 200);
+    assert_eq!(status(&api, &[cookie, own, ("x-forwarded-for", "203.0.113.2")]).await, 200);
+}
+
+#[tokio::test]
+async fn a_token_ends_its_own_sessions_and_signs_in_so_often() {
+    let api = configured("\n[server]\ntoken_env = \"API_TOKEN\"\nrequests_per_minute = 300\n");
+    let other = api.sandbox.run(&["token", "create", "--json", "--projects", "**"]).ok().json();
+    let own = ("origin", api.server.url.as_str());
+    let kept = sign_in(&api, other["secret"].as_str().unwrap(), "127.0.0.1").await.unwrap();
+    let mut cookies = vec![];
+    for _ in 0..17 {
+        cookies.push(sign_in(&api, TOKEN, "127.0.0.1").await.unwrap());
+    }
+    assert_eq!(status(&api, &[("cookie", &cookies[0]), own]).await, 401);
+    assert_eq!(status(&api, &[("cookie", &cookies[1]), own]).await, 200);
+    let mut refusals = vec![];
+    for _ in 0..60 {
+        refusals.extend(sign_in(&api, TOKEN, "127.0.0.1").await.err());
+    }
+    assert!(count(&refusals, 429) >= 1 && count(&refusals, 429) == refusals.len(), "{refusals:?}");
+    assert_eq!(status(&api, &[("cookie", &kept), own]).await, 200);
+}
+
+#[tokio::test]
+async fn a_token_has_a_part_of_the_sockets() {
+    let api = guarded();
+    let url = &api.server.url;
+    let right = ("authorization", "Bearer open-sesame-open-sesame");
+    let mut own = vec![];
+    for _ in 0..8 {
+        own.push(Socket::connect(url, &[right]).await.ok().unwrap());
+    }
+    assert_eq!(Socket::connect(url, &[right]).await.err(), Some(503));
+    let other = api.sandbox.run(&["token", "create", "--json", "--projects", "**"]).ok().json();
+    let other = format!("Bearer {}", other["secret"].as_str().unwrap());
+    assert!(Socket::connect(url, &[("authorization", &other)]).await.is_ok());
+    // The first message of a browser is no way around it.
+    let mut browser = Socket::connect(url, &[]).await.ok().unwrap();
+    browser.send(json!({ "type": "connection_init", "payload": { "Authorization": right.1 } })).await;
+    assert_eq!(browser.next().await, None);
 }

@@ -67,16 +67,18 @@ async fn fields_tell_what_the_forge_told() {
     let api = Api::new();
     let data = api
         .data(
-            r#"{ mergeRequest(ref: "acme/shop!2") {
-              ref iid title state draft sourceBranch targetBranch createdAt mergedAt closedAt notesCount description
+            r#"{ mergeRequest(id: "acme/shop!2") {
+              id iid title state draft sourceBranch targetBranch createdAt mergedAt closedAt noteCount description
               head { sha } mergeCommit { sha } squashCommit { sha }
               author { username name } mergedBy { username } assignees { username } reviewers { name }
               approvedBy { username } labels { nodes { name color description } } milestone { iid title state }
-              project { path name defaultBranch } closes { ref title closingMergeRequests { ref } }
+              project { fullPath name defaultBranch } closes { id title closingMergeRequests { id } closingCommits { id } }
+              participants { username } unresolvedCount lastNoteAt
               discussions(first: 1) { totalCount nodes {
-                individual resolvable resolved notesCount author { username } thread { ref title state }
+                individual resolvable resolved noteCount author { username } thread { id title state } project { id }
+                participants { username } lastNoteAt position { newFile { path } newLines { first } }
                 notes(first: 2) {
-                  noteKind body author { username } resolvedBy { username } discussion { notesCount }
+                  noteKind body resolved project { id } author { username } resolvedBy { username } discussion { noteCount }
                   position { oldFile { path } newFile { path } oldLines { first } newLines { first last } }
                 }
               } }
@@ -86,7 +88,7 @@ async fn fields_tell_what_the_forge_told() {
     let mr = &data["mergeRequest"];
     assert!(mr["description"].as_str().unwrap().ends_with("Closes #1"));
     for (pointer, value) in [
-        ("/ref", json!("acme/shop!2")),
+        ("/id", json!("acme/shop!2")),
         ("/iid", json!(2)),
         ("/title", json!("Refactor auth to use JWT tokens")),
         ("/state", json!("MERGED")),
@@ -103,12 +105,18 @@ async fn fields_tell_what_the_forge_told() {
         ("/approvedBy", json!([{ "username": "janedoe" }])),
         ("/labels/nodes", json!([{ "name": "auth", "color": "#d9534f", "description": "Signing in and out" }])),
         ("/milestone", json!({ "iid": 2, "title": "v2.0", "state": "OPENED" })),
-        ("/project/path", json!("acme/shop")),
+        ("/project/fullPath", json!("acme/shop")),
         ("/closes/0/title", json!("Authentication redesign")),
-        ("/closes/0/closingMergeRequests", json!([{ "ref": "acme/shop!2" }])),
+        ("/closes/0/closingMergeRequests", json!([{ "id": "acme/shop!2" }])),
         ("/discussions/totalCount", json!(3)),
         ("/discussions/nodes/0/resolved", json!(true)),
-        ("/discussions/nodes/0/notesCount", json!(3)),
+        ("/discussions/nodes/0/noteCount", json!(3)),
+        ("/discussions/nodes/0/project/id", json!("acme/shop")),
+        ("/discussions/nodes/0/participants", json!([{ "username": "janedoe" }, { "username": "johndoe" }])),
+        ("/discussions/nodes/0/position/newFile/path", json!("src/auth/token.rs")),
+        ("/discussions/nodes/0/position/newLines/first", json!(42)),
+        ("/discussions/nodes/0/notes/0/project/id", json!("acme/shop")),
+        ("/unresolvedCount", json!(0)),
         ("/discussions/nodes/0/author/username", json!("janedoe")),
         ("/discussions/nodes/0/thread/title", json!("Refactor auth to use JWT tokens")),
         ("/discussions/nodes/0/notes/0/noteKind", json!("DIFF")),
@@ -116,7 +124,7 @@ async fn fields_tell_what_the_forge_told() {
         ("/discussions/nodes/0/notes/0/position/newFile/path", json!("src/auth/token.rs")),
         ("/discussions/nodes/0/notes/0/position/newLines/first", json!(42)),
         ("/discussions/nodes/0/notes/1/author/username", json!("johndoe")),
-        ("/discussions/nodes/0/notes/1/discussion/notesCount", json!(3)),
+        ("/discussions/nodes/0/notes/1/discussion/noteCount", json!(3)),
     ] {
         assert_eq!(mr.pointer(pointer), Some(&value), "{pointer}: {mr:#}");
     }
@@ -127,29 +135,104 @@ async fn fields_tell_what_the_forge_told() {
 async fn what_does_not_exist_is_null_and_what_is_no_reference_an_error() {
     let api = Api::new();
     for query in [
-        r#"{ found: issue(ref: "acme/shop#99") { id } }"#,
-        r#"{ found: mergeRequest(ref: "acme/shop!99") { id } }"#,
-        r#"{ found: discussion(ref: "acme/shop!2~none") { id } }"#,
+        r#"{ found: issue(id: "acme/shop#99") { id } }"#,
+        r#"{ found: mergeRequest(id: "acme/shop!99") { id } }"#,
+        r#"{ found: discussion(id: "acme/shop!2~none") { id } }"#,
         r#"{ found: person(username: "nobody") { id } }"#,
-        r#"{ found: project(path: "acme/web") { id } }"#,
+        r#"{ found: project(fullPath: "acme/web") { id } }"#,
         r#"{ found: task(id: "99") { id } }"#,
+        r#"{ found: job(id: "job/99") { id } }"#,
+        r#"{ found: snapshot(id: "abcd") { id } }"#,
     ] {
         assert_eq!(api.data(query).await, json!({ "found": null }), "{query}");
     }
     for query in [
-        r#"{ issue(ref: "acme/shop!2") { id } }"#,
-        r#"{ issue(ref: "12") { id } }"#,
-        r#"{ mergeRequest(ref: "acme/shop#1") { id } }"#,
-        r#"{ discussion(ref: "acme/shop!2") { id } }"#,
-        r#"{ project(path: "a b") { id } }"#,
+        r#"{ issue(id: "acme/shop!2") { id } }"#,
+        r#"{ issue(id: "12") { id } }"#,
+        r#"{ mergeRequest(id: "acme/shop#1") { id } }"#,
+        r#"{ discussion(id: "acme/shop!2") { id } }"#,
+        r#"{ project(fullPath: "a b") { id } }"#,
         r#"{ task(id: "x") { id } }"#,
         r#"{ search(query: " ") { query } }"#,
-        r#"{ search(query: "x", filter: { after: "yesterday" }) { query } }"#,
+        r#"{ search(query: "x", filter: { created: { from: "yesterday" } }) { query } }"#,
     ] {
         assert_eq!(api.error(query).await.0, "INVALID", "{query}");
     }
     let person = api.data(r#"{ person(username: "@JaneDoe") { id name } }"#).await;
     assert_eq!(person["person"], json!({ "id": "@janedoe", "name": "Jane Doe" }));
+}
+
+#[tokio::test]
+async fn what_fails_alone_leaves_the_rest_of_the_answer() {
+    let api = Api::new();
+    let broken = [
+        "search(query: \" \") { query }",
+        "issues(first: 101) { totalCount }",
+        "history(id: \"acme/shop#1\") { nodes { kind } }",
+        "trace(id: \"acme/shop#998\") { missing }",
+        "path(from: \"acme/shop#1\", to: \"no id\") { leftOut }",
+        "file(project: \"no path\", path: \"a\") { id }",
+        "job(id: \"task/1\") { id }",
+        "syncStatus(runs: 101) { ledgerSeq }",
+        "issue(id: \"acme/shop#1\") { neighborhood(depth: 9) { leftOut } }",
+    ];
+    for field in broken {
+        let answer = api.answer(&format!("{{ broken: {field} stats {{ issueCount }} }}"), Value::Null).await;
+        assert!(answer["errors"][0]["extensions"]["code"].is_string(), "{field}: {answer:#}");
+        assert_eq!(answer["data"]["stats"]["issueCount"], 6, "{field}: {answer:#}");
+        let broken = answer["data"].get("broken").unwrap_or_else(|| panic!("{field}: {answer:#}"));
+        assert!(broken.is_null() || *broken == json!({ "neighborhood": null }), "{field}: {answer:#}");
+    }
+    // What must not be null takes what it belongs to with it, as far as that must not be null either.
+    let query = "{ project(fullPath: \"acme/shop\") { id issues(first: 101) { totalCount } }
+        nodes(ids: [\"acme/shop\", \"acme/shop#1\"]) { id ... on Project { labels(last: -1) { totalCount } } } }";
+    let answer = api.answer(query, Value::Null).await;
+    assert_eq!(answer["data"], json!({ "project": null, "nodes": [null, { "id": "acme/shop#1" }] }), "{answer:#}");
+    assert_eq!(answer["errors"].as_array().map(Vec::len), Some(2), "{answer:#}");
+}
+
+#[tokio::test]
+async fn nodes_of_a_project_are_found_by_what_names_them_there() {
+    let api = Api::new();
+    let query = "{ project(fullPath: \"acme/shop\") {
+        issue(iid: 1) { id } mergeRequest(iid: 2) { id } milestone(iid: 2) { id } label(name: \"auth\") { id }
+        noIssue: issue(iid: 2000) { id } noMergeRequest: mergeRequest(iid: 1000) { id }
+        noMilestone: milestone(iid: 99) { id } noLabel: label(name: \"none\") { id }
+        noRelease: release(tag: \"none\") { id } noCommit: commit(rev: \"none\") { id } } }";
+    let project = api.data(query).await["project"].take();
+    for (field, id) in [
+        ("issue", json!({ "id": "acme/shop#1" })),
+        ("mergeRequest", json!({ "id": "acme/shop!2" })),
+        ("milestone", json!({ "id": "acme/shop%2" })),
+        ("label", json!({ "id": "acme/shop~auth" })),
+        ("noIssue", Value::Null),
+        ("noMergeRequest", Value::Null),
+        ("noMilestone", Value::Null),
+        ("noLabel", Value::Null),
+        ("noRelease", Value::Null),
+        ("noCommit", Value::Null),
+    ] {
+        assert_eq!(project[field], id, "{field}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_resolved_is_neither_resolved_nor_not() {
+    let api = Api::new();
+    let query = "{ issue(id: \"acme/shop#1\") { discussions(first: 100) { nodes { resolvable resolved
+        notes { resolvable resolved } } } } mergeRequest(id: \"acme/shop!2\") { discussions(first: 100) { nodes {
+        resolvable resolved notes { resolvable resolved } } } } }";
+    let data = api.data(query).await;
+    let mut seen = BTreeSet::new();
+    for thread in ["issue", "mergeRequest"] {
+        for discussion in data[thread]["discussions"]["nodes"].as_array().unwrap() {
+            for of in std::iter::once(discussion).chain(discussion["notes"].as_array().unwrap()) {
+                assert_eq!(of["resolved"].is_null(), of["resolvable"] == false, "{of:#}");
+                seen.insert(of["resolvable"].as_bool().unwrap());
+            }
+        }
+    }
+    assert_eq!(seen.len(), 2, "{data:#}");
 }
 
 #[tokio::test]
@@ -289,7 +372,7 @@ async fn lists_can_be_narrowed() {
     ] {
         let query = format!(
             "{{ issues(filter: {filter}) {{ totalCount nodes {{ id }} }}
-                project(path: \"acme/shop\") {{ issues {{ totalCount }} mergeRequests(first: 1) {{ totalCount }} }} }}"
+                project(fullPath: \"acme/shop\") {{ issues {{ totalCount }} mergeRequests(first: 1) {{ totalCount }} }} }}"
         );
         let data = api.data(&query).await;
         let mut found = texts(&data["issues"]["nodes"], "/id");
@@ -306,15 +389,15 @@ async fn search_leads_into_the_graph() {
     let data = api
         .data(
             r#"{ search(query: "clock skew of phones", mode: LEXICAL, filter: { kinds: [DISCUSSION] }) {
-              query mode coverage { documents byKind { kind documents } }
-              hits { id kind parent { id } title score parts { name score } node { id ... on Discussion { notes { body } } } }
+              query mode coverage { documentCount byKind { kind documentCount } }
+              hits { documentId kind parent { id } title score parts { name score } node { id ... on Discussion { notes { body } } } }
             } }"#,
         )
         .await;
     let hit = &data["search"]["hits"][0];
     assert_eq!(hit["kind"], "DISCUSSION");
     assert_eq!(hit["parent"]["id"], "acme/shop!2");
-    assert_eq!(hit["node"]["id"], hit["id"]);
+    assert_eq!(hit["node"]["id"], hit["documentId"]);
     assert!(hit.pointer("/node/notes/1/body").unwrap().as_str().unwrap().contains("clock skew"));
     let lexical = |part: &&Value| part["name"] == "lexical" && part["score"].as_f64() > Some(0.5);
     assert!(hit["parts"].as_array().unwrap().iter().any(|part| lexical(&part)), "{hit}");
@@ -405,7 +488,7 @@ async fn an_empty_list_says_which_name_is_nearest() {
     };
     let by = "nothing is by 'allice'; the nearest name is 'alice'";
     assert_eq!(warnings("{ issues(filter: { authors: \"@allice\" }) { nodes { id } } }").await, json!([by]));
-    let both = "{ project(path: \"acme/shop\") {
+    let both = "{ project(fullPath: \"acme/shop\") {
         issues(filter: { authors: \"allice\", labels: { any: \"performence\" } }) { nodes { id } }
         mergeRequests(filter: { authors: \"allice\" }) { nodes { id } }
     } }";

@@ -22,7 +22,7 @@ async fn told(api: &Api, chat: &str, text: &str) -> Vec<Value> {
     socket.send(json!({ "type": "connection_init" })).await;
     assert_eq!(socket.next().await, Some(json!({ "type": "connection_ack" })));
     let query = "subscription ($chat: ID!, $text: String!) { answer(chat: $chat, text: $text) {
-        statement { text citations } citations { number id text } message { number text answer { method } } } }";
+        statement { text citations } citations { number documentId text } message { number text answer { method } } } }";
     let payload = json!({ "query": query, "variables": { "chat": chat, "text": text } });
     socket.send(json!({ "id": "a", "type": "subscribe", "payload": payload })).await;
     let mut told = vec![];
@@ -39,15 +39,16 @@ async fn told(api: &Api, chat: &str, text: &str) -> Vec<Value> {
 async fn an_answer_is_told_sentence_by_sentence() {
     let model = Model::start();
     let api = api(&model);
-    let chat =
-        api.data("mutation { createChat(project: \"acme/shop\") { id project { id } messageCount title } }").await;
+    let chat = api
+        .data("mutation { createChat(project: \"acme/shop\") { id number project { id } messageCount title } }")
+        .await;
     assert_eq!(
         chat["createChat"],
-        json!({ "id": "1", "project": { "id": "acme/shop" }, "messageCount": 0, "title": null })
+        json!({ "id": "chat/1", "number": 1, "project": { "id": "acme/shop" }, "messageCount": 0, "title": null })
     );
     // Which number the passage has that is wanted.
     model.say("NOT FOUND");
-    told(&api, "1", "Why did we choose Redis over Memcached?").await;
+    told(&api, "chat/1", "Why did we choose Redis over Memcached?").await;
     let prompt = model.asked()[0].message("user");
     let n =
         prompt.split("<<<passage [").skip(1).position(|passage| passage.contains("survives a restart")).unwrap() + 1;
@@ -99,13 +100,13 @@ async fn messages_are_listed_and_wrong_chats_refused() {
         .data("mutation { sendMessage(chat: \"1\", text: \"Why token bucket?\") { number role answer { answered } } }");
     assert_eq!(sent.await["sendMessage"], json!({ "number": 2, "role": "ASSISTANT", "answer": { "answered": true } }));
     let chat =
-        api.data("{ chat(id: \"1\") { title messageCount messages(first: 1) { nodes { role text } pageInfo { hasNextPage endCursor } } } chats { id } }").await;
+        api.data("{ chat(id: \"1\") { title messageCount messages(first: 1) { nodes { role text } pageInfo { hasNextPage endCursor } } } chats { nodes { id } pageInfo { hasNextPage } } }").await;
     assert_eq!(
         chat,
         json!({
             "chat": { "title": "Why token bucket?", "messageCount": 2, "messages": {
                 "nodes": [{ "role": "USER", "text": "Why token bucket?" }], "pageInfo": { "hasNextPage": true, "endCursor": "1" } } },
-            "chats": [{ "id": "1" }],
+            "chats": { "nodes": [{ "id": "chat/1" }], "pageInfo": { "hasNextPage": false } },
         })
     );
     assert_eq!(api.data("{ chat(id: \"99\") { id } }").await["chat"], Value::Null);
@@ -115,6 +116,15 @@ async fn messages_are_listed_and_wrong_chats_refused() {
     assert_eq!(absent["errors"][0]["extensions"]["hint"], "'chats' lists those there are");
     assert_eq!(api.error("mutation { createChat(project: \"acme/nothing\") { id } }").await.0, "INVALID");
     assert_eq!(api.error("{ chat(id: \"x\") { id } }").await.0, "INVALID");
+    assert_eq!(api.error("{ chat(id: \"task/1\") { id } }").await.0, "INVALID");
+    // Pages are read from the newest on.
+    api.data("mutation { createChat { id } }").await;
+    let page = "query ($after: String) { chats(first: 1, after: $after) { nodes { number } pageInfo { endCursor hasNextPage } } }";
+    let first = api.data_with(page, Value::Null).await["chats"].take();
+    let numbered = |number: u64, more: bool| json!({ "nodes": [{ "number": number }], "pageInfo": { "endCursor": number.to_string(), "hasNextPage": more } });
+    assert_eq!(first, numbered(2, true));
+    assert_eq!(api.data_with(page, json!({ "after": "2" })).await["chats"], numbered(1, false));
+    assert_eq!(api.data("mutation { removeChat(id: \"chat/2\") }").await["removeChat"], true);
     let parts = told(&api, "99", "x").await;
     assert_eq!(parts[0]["errors"][0]["extensions"]["code"], "NOT_FOUND", "{parts:?}");
     let long = "x".repeat(2001);
@@ -125,5 +135,5 @@ async fn messages_are_listed_and_wrong_chats_refused() {
     // Whatever fails is not kept.
     assert_eq!(api.data("{ chat(id: \"1\") { messageCount } }").await["chat"]["messageCount"], 2);
     assert_eq!(api.data("mutation { removeChat(id: \"1\") }").await["removeChat"], true);
-    assert_eq!(api.data("{ chats { id } }").await["chats"], json!([]));
+    assert_eq!(api.data("{ chats { nodes { id } } }").await["chats"]["nodes"], json!([]));
 }

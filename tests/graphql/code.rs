@@ -14,20 +14,20 @@ async fn a_file_leads_from_its_lines_to_commits_and_back() {
     let shop = shop();
     let api = Api::of_repository(&shop);
     let head = shop.sha("main").to_string();
-    let query = r#"{ node(id: "acme/shop:src/session.py") { ref url ... on File {
+    let query = r#"{ node(id: "acme/shop:src/session.py") { id url ... on File {
         content(lines: { first: 5, last: 6 }) { commit { sha } lineCount text lines { first last }
           lineage { spans { lines { first last } commit { title introducedBy { id } onBranches { name } author { id } }
             origin { path } discussionCount } leftOut } }
-        contributors { person { id } lines commits }
+        contributors { person { id } lineCount commitCount }
         coChanges { node { id } }
         comments { discussion { id } } } }
-      project(path: "acme/shop") {
-        tree(path: "src") { entries { name kind language file { id } lastCommit { title } } leftOut }
-        repository { languages { name files share } head { sha } project { id } }
+      project(fullPath: "acme/shop") {
+        tree(path: "src") { entries { name kind language file { id } lastCommit { title } } leftOutCount }
+        repository { id languages { name fileCount share } head { sha } project { id } }
       } }"#;
     let data = api.data(query).await;
     let content = &data["node"]["content"];
-    assert_eq!(data["node"]["ref"], "acme/shop:src/session.py");
+    assert_eq!(data["node"]["id"], "acme/shop:src/session.py");
     assert_eq!(content["commit"]["sha"], json!(head));
     assert_eq!((&content["lineCount"], &content["lines"]), (&json!(7), &json!({ "first": 5, "last": 6 })));
     assert!(content["text"].as_str().unwrap().starts_with("def store(key)"), "{content:#}");
@@ -35,7 +35,7 @@ async fn a_file_leads_from_its_lines_to_commits_and_back() {
     assert_eq!(span["lines"]["first"], 5);
     assert_eq!(span["commit"]["onBranches"], json!([{ "name": "main" }]));
     assert!(span["commit"]["author"]["id"].as_str().unwrap().starts_with('@'), "{span:#}");
-    assert_eq!(data["node"]["contributors"][0]["lines"], 7);
+    assert_eq!(data["node"]["contributors"][0]["lineCount"], 7);
     let tree = &data["project"]["tree"];
     let entries = texts(&tree["entries"], "/name");
     assert!(entries.contains(&"session.py".to_owned()) && entries.is_sorted(), "{tree:#}");
@@ -44,6 +44,8 @@ async fn a_file_leads_from_its_lines_to_commits_and_back() {
     assert_eq!(repository["project"]["id"], "acme/shop");
     assert_eq!(repository["head"]["sha"], json!(head));
     assert_eq!(repository["languages"][0]["name"], "Python");
+    let share = repository["languages"][0]["share"].as_f64().unwrap();
+    assert!(share > 0.0 && share <= 1.0, "{share}");
 }
 
 // Rows 118 and 131 of docs/requirements.md.
@@ -52,12 +54,12 @@ async fn hunks_of_a_commit_are_read_from_the_clone() {
     let mut shop = shop();
     shop.author("Ada", "ada@example.com");
     shop.write("src/session.py", "# Sessions.\n\n\ndef load(key):\n    return key\n");
-    let changed = shop.commit("Load sessions").to_string();
+    let changed = shop.commit_all("Load sessions").to_string();
     let api = Api::of_repository(&shop);
     let query = format!(
         r#"{{ node(id: "acme/shop@{changed}") {{ ... on Commit {{ committer {{ id }} committerName fileCount additions deletions changedFiles {{
             file {{ id }} status additions deletions hunks(context: 0) {{ leftOut hunks {{
-              oldStart oldLines newStart newLines lines {{ kind text }} }} }} }} }} }} }}"#
+              oldStart oldLineCount newStart newLineCount lines {{ kind text }} }} }} }} }} }} }}"#
     );
     let mut commit = api.data_with(&query, Value::Null).await["node"].take();
     assert_eq!((&commit["committerName"], &commit["fileCount"]), (&json!("Charles Babbage"), &json!(1)), "{commit:#}");
@@ -83,7 +85,7 @@ async fn edges_say_how_sure_they_are() {
     let api = Api::new();
     let query = r#"{ node(id: "acme/shop!2") { ... on MergeRequest {
         edges(names: [CLOSES]) { edges { name inferred method confidence support since } }
-        neighborhood(edges: [CLOSES]) { edges { name method since from { id } to { id ref } } } } } }"#;
+        neighborhood(names: [CLOSES]) { edges { name method since from { id } to { id } } } } } }"#;
     let node = api.data(query).await["node"].take();
     let edge = &node["edges"]["edges"][0];
     let stated =
@@ -98,13 +100,13 @@ async fn edges_say_how_sure_they_are() {
 #[tokio::test]
 async fn a_trace_is_walked_on_in_the_same_request() {
     let api = Api::new();
-    let query = r#"{ trace(ref: "acme/shop!2") { project { path } issues { iid title author { username } }
-        chain { edge from { id } node { __typename ref url } title } mergeRequests { id state } } }"#;
+    let query = r#"{ trace(id: "acme/shop!2") { project { fullPath } issues { iid title author { username } }
+        chain { edge from { id } node { __typename id url } title } mergeRequests { id state } } }"#;
     let trace = api.data(query).await["trace"].take();
-    assert_eq!(trace["project"]["path"], "acme/shop");
+    assert_eq!(trace["project"]["fullPath"], "acme/shop");
     assert_eq!(trace["issues"][0]["iid"], 1);
     assert!(trace["issues"][0]["title"].is_string());
-    assert!(texts(&trace["chain"], "/node/ref").contains(&"acme/shop#1".to_owned()), "{trace:#}");
+    assert!(texts(&trace["chain"], "/node/id").contains(&"acme/shop#1".to_owned()), "{trace:#}");
 }
 
 // Rows 64 and 79 of docs/requirements.md.
@@ -171,7 +173,7 @@ async fn what_search_reads_of_a_file_is_told_at_every_revision() {
     let mut shop = shop();
     let old = shop.sha("main").to_string();
     shop.write("src/session.py", "import os\n\n\ndef load(key):\n    # Why: it is kept.\n    return os.environ[key]\n");
-    let new = shop.commit("Load from the environment").to_string();
+    let new = shop.commit_all("Load from the environment").to_string();
     let api = Api::of_repository(&shop);
     api.sandbox.run(&["embed"]).ok();
     let file = async |selection: &str| {
@@ -220,9 +222,9 @@ async fn what_search_reads_of_a_file_is_told_at_every_revision() {
     assert_eq!(code, "INVALID");
     assert!(message.contains("no node type 'call_expression'"), "{message}");
 
-    let query = r#"{ project(path: "acme/shop") {
+    let query = r#"{ project(fullPath: "acme/shop") {
         all: documents { totalCount }
-        code: documents(kinds: [CODE], paths: ["src/session"], types: [CODE]) { totalCount pageInfo { hasNextPage }
+        code: documents(kinds: [CODE], pathPrefixes: ["src/session"], documentTypes: [CODE]) { totalCount pageInfo { hasNextPage }
           nodes { id kind path lines { first last } contentHash tokenCount bytes updatedAt embeddingModel } } } }"#;
     let project = api.data(query).await["project"].take();
     assert_eq!(texts(&project["code"]["nodes"], "/id"), ["acme/shop:src/session.py#load"], "{project:#}");
@@ -244,7 +246,7 @@ async fn code_entities_tell_their_package_and_tests_their_kind() {
     shop.write("tests/e2e/test_checkout.py", "def test_checkout():\n    assert True\n");
     shop.write("tests/integration/test_stock.py", "def test_stock():\n    assert True\n");
     shop.write("tests/unit/test_cart.py", "def test_cart():\n    assert True\n");
-    shop.commit("Count and check");
+    shop.commit_all("Count and check");
     let api = Api::of_repository(&shop);
     let entity = async |id: &str| {
         let query = format!(r#"{{ node(id: "acme/shop:{id}") {{ ... on CodeEntity {{ package testKind }} }} }}"#);
@@ -274,7 +276,7 @@ async fn files_are_annotated_by_hand_and_found_by_tag() {
         api.sandbox.run(&["annotate", file, &text, "--tag", "Fragile", "--kind", "review", "--source", "audit"]).ok();
     assert_eq!(said.stdout, format!("Annotated {file} (1)\n"));
     let mutation = format!(
-        r#"mutation {{ annotate(ref: "{file}", annotation: {{ content: "Loads sessions.", summary: "Loads.", tags: ["overview"],
+        r#"mutation {{ annotate(id: "{file}", annotation: {{ content: "Loads sessions.", summary: "Loads.", tags: ["overview"],
             lines: {{ first: 1, last: 2 }} }}) {{ number author createdAt }} }}"#
     );
     assert_eq!(api.data(&mutation).await["annotate"]["number"], 2);
@@ -298,10 +300,13 @@ async fn files_are_annotated_by_hand_and_found_by_tag() {
     assert_eq!(node["fragile"], json!([{ "number": 1 }]));
 
     // A search for a tag finds that file and its parts alone.
-    let found = api.data(r#"{ search(query: "session load", tags: ["fragile"]) { hits { id } } }"#).await;
-    let ids = texts(&found["search"]["hits"], "/id");
+    let found =
+        api.data(r#"{ search(query: "session load", filter: { tags: ["fragile"] }) { hits { documentId } } }"#).await;
+    let ids = texts(&found["search"]["hits"], "/documentId");
     assert!(!ids.is_empty() && ids.iter().all(|id| id.starts_with(file)), "{found:#}");
-    let none = api.data(r#"{ search(query: "session load", tags: ["fragile", "overview"]) { hits { id } } }"#).await;
+    let none = api
+        .data(r#"{ search(query: "session load", filter: { tags: ["fragile", "overview"] }) { hits { documentId } } }"#)
+        .await;
     assert_eq!(none["search"]["hits"], json!([]));
 
     let listed = api.sandbox.run(&["annotate", "--tag", "fragile", "--json"]).ok().json();
@@ -323,7 +328,7 @@ async fn files_are_annotated_by_hand_and_found_by_tag() {
 #[tokio::test]
 async fn a_project_tells_when_something_of_it_last_changed() {
     let api = Api::new();
-    let query = r#"{ project(path: "acme/shop") { defaultBranch url createdAt updatedAt } }"#;
+    let query = r#"{ project(fullPath: "acme/shop") { defaultBranch url createdAt updatedAt } }"#;
     let before = api.data(query).await["project"].take();
     assert_eq!(before["defaultBranch"], "main");
     api.forge.advance(3600);

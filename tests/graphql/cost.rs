@@ -37,16 +37,17 @@ async fn of_fragments_that_exclude_each_other_the_most_expensive_counts() {
     let node = |selection: &str| format!("{{ node(id: \"acme/shop#1\") {{ {selection} }} }}");
     let plain = cost(&node("... on Issue { title }"), Value::Null).await;
     for same in [
-        "... on Issue { title } ... on Project { path }",
-        "... on Project { path } ... on Issue { title }",
+        "... on Issue { title } ... on Project { fullPath }",
+        "... on Project { fullPath } ... on Issue { title }",
         "... on Thread { title }",
         "... on Node { ... on Issue { title } }",
     ] {
         assert_eq!(cost(&node(same), Value::Null).await, plain, "{same}");
     }
     assert_eq!(cost(&node("... on Issue { title } ... on Thread { state }"), Value::Null).await, plain + 1);
-    assert_eq!(cost(&node("... on Issue { title state } ... on Project { path }"), Value::Null).await, plain + 1);
-    let spread = format!("{} fragment I on Issue {{ title }} fragment P on Project {{ path name }}", node("...I ...P"));
+    assert_eq!(cost(&node("... on Issue { title state } ... on Project { fullPath }"), Value::Null).await, plain + 1);
+    let spread =
+        format!("{} fragment I on Issue {{ title }} fragment P on Project {{ fullPath name }}", node("...I ...P"));
     assert_eq!(cost(&spread, Value::Null).await, plain + 1);
 
     // Two hops around any node.

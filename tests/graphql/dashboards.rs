@@ -33,7 +33,7 @@ fn questions() -> BTreeMap<&'static str, (Value, &'static str)> {
         (
             "search",
             (
-                json!({ "query": "clock skew of phones", "project": shop, "ranking": { "recency": 0.1 } }),
+                json!({ "query": "clock skew of phones", "projects": [shop], "ranking": { "recency": 0.1 } }),
                 "/search/hits/0/title",
             ),
         ),
@@ -53,10 +53,10 @@ fn questions() -> BTreeMap<&'static str, (Value, &'static str)> {
         ("important_code", (json!({ "project": shop }), "/project/entities/nodes/0/name")),
         ("person", (json!({ "username": "johndoe", "time": time }), "/person/commits/nodes/0/title")),
         ("counts_over_time", (json!({ "project": shop, "time": time }), "/project/activity/0/start")),
-        ("context_pack", (json!({ "question": "why is there clock skew", "project": shop }), "/contextPack/text")),
-        ("governing_documents", (json!({ "question": "what is the shop", "project": shop }), "/contextPack/text")),
+        ("context_pack", (json!({ "question": "why is there clock skew", "projects": [shop] }), "/contextPack/text")),
+        ("governing_documents", (json!({ "question": "what is the shop", "projects": [shop] }), "/contextPack/text")),
         ("operations", (json!({}), "/repositories/0/state")),
-        ("project", (json!({ "project": shop }), "/project/people/nodes/0/name")),
+        ("project", (json!({ "project": shop }), "/project/people/edges/0/node/name")),
         ("file_to_issues", (json!({ "project": shop, "path": token }), "/project/commits/nodes/0/mergeRequest")),
     ])
 }
@@ -86,10 +86,10 @@ async fn every_question_of_a_dashboard_is_one_request() {
 #[tokio::test]
 async fn commits_lead_to_merge_requests_and_their_issues() {
     let api = whole_world();
-    let query = "query ($path: [String!]) { project(path: \"acme/shop\") {
+    let query = "query ($path: [String!]) { project(fullPath: \"acme/shop\") {
         commits(filter: { paths: $path, kinds: [COMMIT] }, orderBy: { field: COMMITTED, direction: ASC }) {
           totalCount nodes { title mergeRequest { id closes { id } } } } }
-        mergeRequest(ref: \"acme/shop!2\") { commits(filter: { kinds: [COMMIT] }) { totalCount nodes { title } } } }";
+        mergeRequest(id: \"acme/shop!2\") { commits(filter: { kinds: [COMMIT] }) { totalCount nodes { title } } } }";
     let data = api.data_with(query, json!({ "path": ["src/auth"] })).await;
     let commits = &data["project"]["commits"];
     assert_eq!(commits["totalCount"], 3, "{data:#}");

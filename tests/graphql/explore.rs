@@ -14,7 +14,7 @@ async fn a_neighborhood_has_what_is_near_and_says_what_it_leaves_out() {
         );
         api.data_with(&query, Value::Null).await["node"]["neighborhood"].take()
     };
-    let near = around("edges: [CLOSES, APPROVED]").await;
+    let near = around("names: [CLOSES, APPROVED]").await;
     let ids = texts(&near["nodes"], "/node/id");
     assert!(ids.iter().any(|id| id == "acme/shop#1") && ids.iter().any(|id| id == "@janedoe"), "{near:#}");
     assert!(near["nodes"].as_array().unwrap().iter().all(|node| node["distance"] == 1), "{near:#}");
@@ -55,13 +55,13 @@ async fn the_shortest_path_is_found() {
         (texts(&path["nodes"], "/id"), texts(&path["edges"], "/name"))
     };
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    let names = ", edges: [APPROVED, CLOSES]";
+    let names = ", names: [APPROVED, CLOSES]";
     let there = (owned(&["@janedoe", "acme/shop!2", "acme/shop#1"]), owned(&["APPROVED", "CLOSES"]));
     assert_eq!(path("@janedoe", "acme/shop#1", names).await, there);
     let back = (owned(&["acme/shop#1", "acme/shop!2", "@janedoe"]), owned(&["CLOSES", "APPROVED"]));
     assert_eq!(path("acme/shop#1", "@janedoe", names).await, back);
     assert_eq!(path("@janedoe", "acme/shop#1", &format!("{names}, maxLength: 1")).await, (vec![], vec![]));
-    assert_eq!(path("@janedoe", "acme/shop#1", ", edges: [BLOCKS]").await, (vec![], vec![]));
+    assert_eq!(path("@janedoe", "acme/shop#1", ", names: [BLOCKS]").await, (vec![], vec![]));
     assert_eq!(path("acme/shop#1", "acme/shop#1", "").await, (owned(&["acme/shop#1"]), vec![]));
     // Over any edge nothing is farther.
     assert!(path("@janedoe", "acme/shop#1", "").await.0.len() <= 3);
@@ -82,7 +82,7 @@ async fn any_node_can_be_walked_from_without_naming_its_type() {
     let query = "query ($id: ID!) { node(id: $id) { id
         edges(names: CLOSES, first: 5) { totalCount nodes { id edges(direction: IN, first: 100) { nodes { id } } } }
         neighborhood(depth: 1, first: 100) { nodes { node { id } } }
-        ... on Thread { notesCount milestone { title } assignees { username } labels(first: 1) { totalCount }
+        ... on Thread { noteCount milestone { title } assignees { username } labels(first: 1) { totalCount }
           discussions(first: 1) { totalCount } } } }";
     let node = api.data_with(query, json!({ "id": "acme/shop!2" })).await["node"].take();
     assert_eq!(texts(&node["edges"]["nodes"], "/id"), ["acme/shop#1"], "{node:#}");

@@ -62,7 +62,7 @@ async fn what_is_too_much_is_refused() {
     api.data(&format!("{{ {} }}", aliases(50))).await;
     // Brackets in texts and comments do not count.
     let texts = format!(
-        "{{ search(query: \"{0}\", filter: {{ author: \"\"\"{0}\"\"\" }}) {{ query }} }} # {0}",
+        "{{ search(query: \"{0}\", filter: {{ authors: \"\"\"{0}\"\"\" }}) {{ query }} }} # {0}",
         "[".repeat(99)
     );
     api.data(&texts).await;
@@ -71,13 +71,13 @@ async fn what_is_too_much_is_refused() {
 #[tokio::test]
 async fn names_of_a_filter_are_limited() {
     let api = Api::new();
-    let of = |author: usize, label: usize, labels: usize| json!({ "author": "ä".repeat(author), "labels": vec!["ö".repeat(label); labels] });
+    let of = |author: usize, label: usize, labels: usize| json!({ "authors": ["ä".repeat(author)], "allLabels": vec!["ö".repeat(label); labels] });
     let search =
         "query ($filter: SearchFilter!) { search(query: \"redis\", filter: $filter, mode: LEXICAL) { warnings } }";
-    let ask = "query ($filter: SearchFilter!) { ask(question: \"why redis\", filter: $filter) { answered } }";
-    let pack = "query ($filter: SearchFilter!) { contextPack(about: { query: \"redis\" }, filter: $filter) { text } }";
+    let ask = "query ($filter: DocumentFilter!) { ask(question: \"why redis\", filter: $filter) { answered } }";
+    let pack = "query ($filter: PackFilter!) { contextPack(about: { query: \"redis\" }, filter: $filter) { text } }";
     let of_code =
-        "query ($filter: SearchFilter!) { contextPack(about: { ref: \"acme/shop#1\" }, filter: $filter) { text } }";
+        "query ($filter: PackFilter!) { contextPack(about: { id: \"acme/shop#1\" }, filter: $filter) { text } }";
     for query in [search, ask, pack, of_code] {
         for (filter, expected) in [
             (of(201, 1, 1), "a name in the filter has 201 characters; at most 200 are allowed"),
@@ -103,7 +103,7 @@ async fn names_of_a_filter_are_limited() {
             format!("query ($filter: {of}!) {{ {field}(filter: $filter) {{ nodes {{ id }} }} }}"),
             format!("query ($filter: {of}!) {{ {field}(first: 0, filter: $filter) {{ totalCount }} }}"),
             format!(
-                "query ($filter: {of}!) {{ project(path: \"acme/shop\") {{ {field}(filter: $filter) {{ nodes {{ id }} }} }} }}"
+                "query ($filter: {of}!) {{ project(fullPath: \"acme/shop\") {{ {field}(filter: $filter) {{ nodes {{ id }} }} }} }}"
             ),
         ] {
             let answer = api.answer(&query, json!({ "filter": filter })).await;

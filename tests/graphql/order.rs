@@ -15,9 +15,9 @@ async fn keys_are_in_the_order_of_the_query() {
     let api = Api::new();
     for query in [
         "{ issues(first: 2) { totalCount nodes { title id author { name id } } pageInfo { hasNextPage } } __typename }",
-        "{ issues(first: 2) { pageInfo { hasNextPage } nodes { author { id name } id title } totalCount } stats { issues } }",
+        "{ issues(first: 2) { pageInfo { hasNextPage } nodes { author { id name } id title } totalCount } stats { issueCount } }",
         "{ b: issues(first: 1) { totalCount } a: issues(first: 1) { nodes { id } totalCount } }",
-        "{ issue(ref: \"acme/shop#1\") { ...A id } } fragment A on Issue { title ... on Node { known } }",
+        "{ issue(id: \"acme/shop#1\") { ...A id } } fragment A on Issue { title ... on Node { known } }",
     ] {
         let body = body(&api, query).await;
         let mut rest = body.as_str();
@@ -31,11 +31,11 @@ async fn keys_are_in_the_order_of_the_query() {
     // Of a node whose type only the answer tells.
     let ids = json!(["acme/shop#1", "@janedoe", "acme/shop"]);
     let query = "query ($ids: [ID!]!) { nodes(ids: $ids) {
-        ... on Person { name username id } ... on Issue { title id iid } ... on Project { id path name } } }";
+        ... on Person { name username id } ... on Issue { title id iid } ... on Project { id fullPath name } } }";
     let request = api.http.post(api.url("/graphql")).json(&json!({ "query": query, "variables": { "ids": ids } }));
     let body = request.send().await.unwrap().text().await.unwrap();
     let at = |key: &str| body.find(&format!("\"{key}\"")).unwrap_or_else(|| panic!("{key}: {body}"));
-    assert!(at("title") < at("iid") && at("iid") < at("username") && at("username") < at("path"), "{body}");
+    assert!(at("title") < at("iid") && at("iid") < at("username") && at("username") < at("fullPath"), "{body}");
     assert!(body.contains("{\"name\":"), "the person's name comes first: {body}");
 }
 
@@ -62,10 +62,10 @@ fn keys(query: &str) -> Vec<String> {
 #[tokio::test]
 async fn values_are_those_of_the_query_whatever_their_order() {
     let api = Api::new();
-    let twice = "{ issue(ref: \"acme/shop#1\") { author { username } title author { id } } }";
+    let twice = "{ issue(id: \"acme/shop#1\") { author { username } title author { id } } }";
     let data = api.data_with(twice, Value::Null).await;
     assert_eq!(data["issue"]["author"].as_object().unwrap().keys().collect::<Vec<_>>(), ["username", "id"]);
-    let skipped = "query ($no: Boolean!) { issue(ref: \"acme/shop#1\") { title @include(if: $no) id } }";
+    let skipped = "query ($no: Boolean!) { issue(id: \"acme/shop#1\") { title @include(if: $no) id } }";
     let data = api.data_with(skipped, json!({ "no": false })).await;
     assert_eq!(data, json!({ "issue": { "id": "acme/shop#1" } }));
 }

@@ -7,7 +7,7 @@ use super::Api;
 
 async fn ask(api: &Api, query: Option<&str>, hash: &str) -> Value {
     let named = json!({ "persistedQuery": { "version": 1, "sha256Hash": hash } });
-    let mut body = json!({ "extensions": named, "variables": { "ref": "acme/shop#1" } });
+    let mut body = json!({ "extensions": named, "variables": { "id": "acme/shop#1" } });
     if let Some(query) = query {
         body["query"] = json!(query);
     }
@@ -17,7 +17,7 @@ async fn ask(api: &Api, query: Option<&str>, hash: &str) -> Value {
 #[tokio::test]
 async fn a_document_that_was_sent_once_is_named_by_its_hash() {
     let api = Api::new();
-    let query = "query ($ref: String!) { issue(ref: $ref) { title } }";
+    let query = "query ($id: ID!) { issue(id: $id) { title } }";
     let hash = sha256_hex(query);
     let unknown = ask(&api, None, &hash).await;
     let error = &unknown["errors"][0];

@@ -25,24 +25,25 @@ async fn repositories_tell_how_they_stand() {
     let api = Api::of_repository(&shop);
     let data = api
         .data(
-            "{ repositories { project { id } address state lastError branches { which names } addedAt syncedAt defaultBranch { name } head { sha }
-               indexed { branch { name } commit { sha } } commits files rewritten centralFiles(first: 2) { path current } } }",
+            "{ repositories { id project { id } address state lastError branchSelection { which names } addedAt syncedAt defaultBranch { name } head { sha }
+               indexed { branch { name } commit { sha } } commitCount fileCount rewrittenCount centralFiles(first: 2) { path current } } }",
         )
         .await;
     let repository = &data["repositories"][0];
     let head = shop.sha("main").to_string();
     for (pointer, value) in [
+        ("/id", json!("acme/shop@repository")),
         ("/project/id", json!("acme/shop")),
         ("/state", json!("READY")),
         ("/lastError", json!(null)),
         ("/address", json!(shop.path().canonicalize().unwrap().display().to_string())),
-        ("/branches", json!({ "which": "DEFAULT", "names": [] })),
+        ("/branchSelection", json!({ "which": "DEFAULT", "names": [] })),
         ("/defaultBranch/name", json!("main")),
         ("/head/sha", json!(head)),
         ("/indexed", json!([{ "branch": { "name": "main" }, "commit": { "sha": head } }])),
-        ("/commits", json!(3)),
-        ("/files", json!(3)),
-        ("/rewritten", json!(0)),
+        ("/commitCount", json!(3)),
+        ("/fileCount", json!(3)),
+        ("/rewrittenCount", json!(0)),
         ("/centralFiles/0", json!({ "path": "src/session.py", "current": true })),
     ] {
         assert_eq!(repository.pointer(pointer), Some(&value), "{pointer}: {repository:#}");
@@ -60,7 +61,7 @@ async fn nodes_of_a_repository_tell_what_they_are() {
         ... on Commit { title authorName authorEmail authoredAt committedAt parents { sha } changeType additions deletions
           rewritten fileCount changedFiles(first: 5) { path oldPath status additions deletions } url message }
         ... on File { current language lineCount bytes blob leftOut url }
-        ... on Branch { tip { sha } default }
+        ... on Branch { tip { sha } isDefault committedAt }
         ... on CodeEntity { kind signature lines { first last } doc }
         ... on DesignNote { line text lines { first last } }
     } }";
@@ -92,7 +93,8 @@ async fn nodes_of_a_repository_tell_what_they_are() {
             "__typename": "File", "known": true, "current": false, "language": null, "lineCount": null, "bytes": null,
             "blob": null, "leftOut": null, "url": null,
         }),
-        json!({ "__typename": "Branch", "known": true, "tip": { "sha": head }, "default": true }),
+        json!({ "__typename": "Branch", "known": true, "tip": { "sha": head }, "isDefault": true,
+            "committedAt": "2024-01-01T02:00:00Z" }),
         json!({
             "__typename": "CodeEntity", "known": true, "kind": "FUNCTION", "signature": "def store(key)",
             "lines": { "first": 5, "last": 7 }, "doc": "Keeps it.",
@@ -114,7 +116,7 @@ async fn nodes_of_a_repository_tell_what_they_are() {
 #[tokio::test]
 async fn unknown_nodes_tell_nothing() {
     let mut shop = shop();
-    shop.commit("Mentions 0badc0de1 and nothing else");
+    shop.commit_all("Mentions 0badc0de1 and nothing else");
     let api = Api::of_repository(&shop);
     let query = r#"{ node(id: "acme/shop@0badc0de1") { known ... on Commit {
         title message authorName parents { sha } changeType changedFiles { path } rewritten url } } }"#;
@@ -145,12 +147,13 @@ async fn repositories_are_added_and_removed() {
     let other = crate::cli_repositories::shop();
     let add =
         "mutation ($address: String!) { addRepository(address: $address, name: \"acme/other\", branches: [\"next\"]) {
-        project { id } branches { which names } syncedAt head { sha } commits } }";
+        project { id } branchSelection { which names } syncedAt head { sha } commitCount } }";
     let address = other.path().display().to_string();
     let added = api.data_with(add, json!({ "address": address })).await["addRepository"].take();
     let branches = json!({ "which": "SELECTED", "names": ["next"] });
     let expected = json!({
-        "project": { "id": "acme/other" }, "branches": branches, "syncedAt": null, "head": null, "commits": 0,
+        "project": { "id": "acme/other" }, "branchSelection": branches, "syncedAt": null, "head": null,
+        "commitCount": 0,
     });
     assert_eq!(added, expected);
     let own = api.sandbox.path().join("home/.local/share/backstory/clones/acme%2Fshop.git").canonicalize().unwrap();

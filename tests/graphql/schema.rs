@@ -4,23 +4,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Lists of nodes, at the root or at nodes, that are no connections, and why: they are as long as what one item says, or
 /// say themselves how long they may be.
-const WHOLE_LISTS: [(&str, &str); 11] = [
+const WHOLE_LISTS: [(&str, &str); 16] = [
+    ("Commit.closes", "a message names them, mostly one"),
     ("Commit.introducedBy", "the nearest merge requests alone, mostly one"),
     ("Commit.onBranches", "of the first 50 branches"),
     ("Commit.parents", "a commit names them, mostly one or two"),
     ("Discussion.notes", "a discussion is read whole; `first` shortens it"),
+    ("Discussion.participants", "at most 100"),
     ("Issue.assignees", "the forge names them in the issue"),
+    ("Issue.closingCommits", "mostly one"),
     ("Issue.closingMergeRequests", "mostly one"),
+    ("Issue.participants", "at most 100"),
     ("MergeRequest.approvedBy", "the forge names them in the merge request"),
     ("MergeRequest.assignees", "the forge names them in the merge request"),
     ("MergeRequest.closes", "the forge names them in the merge request"),
+    ("MergeRequest.participants", "at most 100"),
     ("MergeRequest.reviewers", "the forge names them in the merge request"),
     ("Query.nodes", "as many as there are ids"),
 ];
 /// Pages of what has one order: edges by name, records by time, parts of a file by their place, documents by reference.
-const IN_ONE_ORDER: [&str; 9] = [
+const IN_ONE_ORDER: [&str; 10] = [
     "AuditEntryConnection",
     "ChangeConnection",
+    "ChatConnection",
     "EdgeConnection",
     "FileChunkConnection",
     "FileMergeRequestConnection",
@@ -29,6 +35,23 @@ const IN_ONE_ORDER: [&str; 9] = [
     "MessageConnection",
     "SyntaxFactConnection",
 ];
+/// Lists that pages of other kinds have an order for, but that are few and always by name.
+const BY_NAME: [&str; 2] = ["Issue.labels", "MergeRequest.labels"];
+/// Types besides those of nodes that have an id, and what it identifies.
+const IDENTIFIED: [(&str, &str); 10] = [
+    ("AuditEntry", "a record, by its number"),
+    ("Chat", "a conversation, by its number"),
+    ("IndexedDocument", "a document of the index, also a section, which is no node"),
+    ("Job", "a job, by its number"),
+    ("PackManifest", "a manifest, by its hash"),
+    ("Release", "a release, by its project and tag"),
+    ("Repository", "a repository, by its project"),
+    ("Snapshot", "a state of the index, by its hash"),
+    ("SyncRun", "a sync on record, by its number"),
+    ("Task", "a task, by its number"),
+];
+/// Beginnings and parts of descriptions that say nothing without their neighbors.
+const LEANING: [&str; 6] = ["The same", "It.", "Which.", "When.", "Its ", "Their reference"];
 /// Days without a time, as packs print them.
 const DAYS: [&str; 2] = ["PackEvent.date", "PackItem.date"];
 /// Names of fields that are nodes.
@@ -177,7 +200,7 @@ fn lists_of_nodes_are_connections_with_an_order() {
         if field.is_list() && nodes.contains(field.of()) && is_own && !is_whole(field) {
             wrong.push(format!("{} is a plain list", field.place()));
         }
-        if is_connection && !IN_ONE_ORDER.contains(&field.of()) {
+        if is_connection && !IN_ONE_ORDER.contains(&field.of()) && !BY_NAME.contains(&&*field.place()) {
             let lacks = ["first", "after", "last", "before", "orderBy"];
             let lacks: Vec<&str> =
                 lacks.into_iter().filter(|name| !field.arguments.iter().any(|own| own == name)).collect();
@@ -214,4 +237,144 @@ fn no_text_refers_to_a_node() {
         .filter(|place| !NAMES_OF_NODES.contains(&&**place))
         .collect();
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn what_has_an_id_is_identified_by_it() {
+    let fields = fields();
+    let nodes = node_types(&fields);
+    let with_id: Vec<&Field> = fields.iter().filter(|field| field.name == "id").collect();
+    let is_identified = |name: &str| IDENTIFIED.iter().any(|(own, _)| *own == name);
+    let wrong: Vec<String> = with_id
+        .iter()
+        .filter(|field| field.kind != "ID!" || !(nodes.contains(&*field.object) || is_identified(&field.object)))
+        .map(|field| field.place())
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    let unused: Vec<&str> = IDENTIFIED
+        .map(|(name, _)| name)
+        .into_iter()
+        .filter(|name| with_id.iter().all(|of| of.object != *name))
+        .collect();
+    assert!(unused.is_empty(), "no such types have an id: {unused:?}");
+    assert!(IDENTIFIED.iter().all(|(_, what)| !what.is_empty()));
+}
+
+/// Otherwise one that fails takes all others of the operation with it.
+#[test]
+fn fields_of_the_query_type_are_nullable() {
+    let fields = fields();
+    let of_query: Vec<&Field> = fields.iter().filter(|field| field.object == "Query").collect();
+    let wrong: Vec<&str> =
+        of_query.iter().filter(|field| field.kind.ends_with('!')).map(|field| field.name.as_str()).collect();
+    assert!(wrong.is_empty() && of_query.len() > 30, "{wrong:?}");
+}
+
+/// A number that has the name of a list is taken for the list.
+#[test]
+fn counts_do_not_have_the_names_of_lists() {
+    let fields = fields();
+    let scalars = ["String", "ID", "Int", "Float", "Boolean", "DateTime", "BigInt", "JSON"];
+    let lists: BTreeSet<&str> = fields
+        .iter()
+        .filter(|field| (field.is_list() && !scalars.contains(&field.of())) || field.of().ends_with("Connection"))
+        .map(|field| field.name.as_str())
+        .collect();
+    assert!(lists.contains("commits") && lists.contains("lines"), "{lists:?}");
+    let wrong: Vec<String> = fields
+        .iter()
+        .filter(|field| ["Int", "BigInt"].contains(&field.of()) && !field.is_list() && lists.contains(&*field.name))
+        .map(Field::place)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// A field of an input type.
+struct InputField {
+    input: String,
+    description: String,
+    name: String,
+    kind: String,
+}
+
+/// What stands before each description of the schema, and the description on one line.
+fn descriptions() -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut block: Option<(usize, Vec<&str>)> = None;
+    for (number, line) in include_str!("../../schema/schema.graphql").lines().enumerate() {
+        let line = line.trim();
+        match (&mut block, line) {
+            (Some(_), "\"\"\"") => {
+                let (start, lines) = block.take().unwrap();
+                found.push((start, lines.join(" ")));
+            }
+            (Some((_, lines)), line) => lines.push(line),
+            (None, "\"\"\"") => block = Some((number, Vec::new())),
+            (None, line) => {
+                if let Some(text) = line.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+                    found.push((number, text.to_owned()));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn input_fields() -> Vec<InputField> {
+    let descriptions: BTreeMap<usize, String> = descriptions().into_iter().collect();
+    let (mut fields, mut input, mut last, mut in_block) = (Vec::new(), None, 0, false);
+    for (number, line) in include_str!("../../schema/schema.graphql").lines().enumerate() {
+        if line.trim() == "\"\"\"" {
+            if !in_block {
+                last = number;
+            }
+            in_block = !in_block;
+        } else if line.trim().starts_with('"') && !in_block {
+            last = number;
+        } else if let Some(header) = line.strip_prefix("input ") {
+            input = Some(header.trim_end_matches(" {").to_owned());
+        } else if line == "}" {
+            input = None;
+        } else if let (Some(input), Some((name, kind)), false) = (&input, line.trim().split_once(": "), in_block) {
+            let (input, name, kind) = (input.clone(), name.to_owned(), kind.to_owned());
+            fields.push(InputField { input, description: descriptions[&last].clone(), name, kind });
+        }
+    }
+    fields
+}
+
+#[test]
+fn descriptions_stand_alone() {
+    let all = descriptions();
+    let wrong: Vec<&(usize, String)> = all
+        .iter()
+        .filter(|(_, text)| text.chars().count() < 10 || LEANING.iter().any(|leaning| text.starts_with(leaning)))
+        .collect();
+    assert!(wrong.is_empty() && all.len() > 1_000, "{wrong:#?}");
+}
+
+#[test]
+fn filters_say_what_an_empty_list_means() {
+    let fields = input_fields();
+    let lists = fields.iter().filter(|field| field.input.ends_with("Filter") && field.kind.starts_with('['));
+    let wrong: Vec<String> = lists
+        .clone()
+        .filter(|field| !field.description.contains("if absent or empty"))
+        .map(|field| format!("{}.{}", field.input, field.name))
+        .collect();
+    assert!(wrong.is_empty() && lists.count() > 40, "{wrong:?}");
+}
+
+#[test]
+fn orders_name_a_field_and_may_name_a_direction() {
+    let fields = input_fields();
+    let orders: BTreeSet<&str> =
+        fields.iter().map(|field| field.input.as_str()).filter(|input| input.ends_with("Order")).collect();
+    assert!(orders.len() >= 10, "{orders:?}");
+    for order in orders {
+        let own = fields.iter().filter(|field| field.input == order);
+        let shown: Vec<String> = own.map(|field| format!("{}: {}", field.name, field.kind)).collect();
+        let field = format!("field: {order}Field!");
+        assert_eq!(shown, ["direction: OrderDirection".to_owned(), field], "{order}");
+    }
 }

@@ -85,7 +85,7 @@ impl World {
         assert_eq!(check["ok"], true, "{check}");
         let before = self.repository("acme/shop")["commits"].as_u64().unwrap();
         self.shop.write("more.md", format!("More {before}.\n"));
-        self.shop.commit("More");
+        self.shop.commit_all("More");
         self.run(&["sync"]).ok();
         assert_eq!(self.repository("acme/shop")["commits"], before + 1);
         eventually("no git is left", || self.gits().is_empty());
@@ -127,7 +127,7 @@ fn tree_that_unfolds_without_end_is_left_out_by_name() {
     let mut world = World::new();
     let mut origin = Fixture::new();
     origin.write("README.md", "# Harmless\n");
-    origin.commit("Begin");
+    origin.commit_all("Begin");
     commit_tree(&origin, &bomb(&origin, "# Harmless\n", "1", 10), "The bomb");
     commit_tree(&origin, &bomb(&origin, "# Harmless\n\nStill.\n", "2", 10), "Another bomb");
     commit_tree(&origin, &bomb(&origin, "# Harmless\n\nStill, and more.\n", "2", 10), "Beside the bomb");
@@ -153,7 +153,7 @@ fn people_and_dates_may_be_written_in_any_way() {
     let mut world = World::new();
     let mut origin = Fixture::new();
     origin.write("a.txt", "one\ntwo\n");
-    origin.commit("Begin");
+    origin.commit_all("Begin");
     let odd = [
         "A U Thor 1700000000 +0000",
         "A U Thor",
@@ -188,7 +188,7 @@ fn people_and_dates_may_be_written_in_any_way() {
     // What is new is found from what is known.
     origin.git(["reset", "--quiet", "--hard"]);
     origin.write("a.txt", "one\ntwo\nfour\n");
-    origin.commit("Ordinary again");
+    origin.commit_all("Ordinary again");
     world.run(&["sync"]).ok();
     assert_eq!(world.repository(EVIL)["commits"].as_u64(), Some(2 + 2 * odd.len() as u64));
     world.holds();
@@ -217,7 +217,7 @@ fn directory_that_is_too_deep_is_left_out_by_name() {
 fn mailmap_that_is_too_large_is_left_out_by_name() {
     let mut world = World::new();
     world.shop.write(".mailmap", "Ada <ada@example.com> <ada@old.example.com>\n");
-    world.shop.commit("Names");
+    world.shop.commit_all("Names");
     world.run(&["sync"]).ok();
     let mut origin = Fixture::new();
     origin.write(
@@ -227,13 +227,13 @@ fn mailmap_that_is_too_large_is_left_out_by_name() {
             lines
         }),
     );
-    origin.commit("Everybody");
+    origin.commit_all("Everybody");
     let left_out = world.add(&origin);
     assert!(left_out.contains(".mailmap is left out, it has"), "{left_out}");
     world.holds();
     // One that can be read is no longer left out.
     origin.write(".mailmap", "Bo <bo@example.com> <bo@old.example.com>\n");
-    origin.commit("Fewer");
+    origin.commit_all("Fewer");
     world.run(&["sync"]).ok();
     let left_out = world.repository(EVIL)["left_out"].to_string();
     assert!(!left_out.contains(".mailmap is left out"), "{left_out}");
@@ -247,7 +247,7 @@ fn repository_with_a_pipe_in_it_is_refused() {
     for name in ["packed-refs", "config", "objects/info/alternates"] {
         let mut origin = Fixture::new();
         origin.write("README.md", "# Harmless\n");
-        origin.commit("Begin");
+        origin.commit_all("Begin");
         let path = origin.git_dir().join(name);
         drop(fs::remove_file(&path));
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
@@ -274,10 +274,10 @@ fn lines_that_take_too_long_to_compare_are_left_out_by_name() {
         for file in 0..20 {
             origin.write(format!("file-{file}.txt"), digits(&mut random, 131_000));
         }
-        origin.commit(message);
+        origin.commit_all(message);
     }
     origin.write("large.txt", "small\n");
-    origin.commit("Small again");
+    origin.commit_all("Small again");
     let left_out = world.add(&origin);
     assert!(left_out.contains("of 3 commits"), "{left_out}");
     assert!(left_out.contains("more than 2000000 lines, which are not compared"), "{left_out}");
@@ -299,7 +299,7 @@ fn large_blobs_and_long_lines_are_never_held_whole() {
         file.write_all_at(&[round], blob - 1).unwrap();
         file.set_len(blob + u64::from(round)).unwrap();
         origin.write("README.md", format!("# Round {round}\n"));
-        origin.commit(format!("Round {round}"));
+        origin.commit_all(format!("Round {round}"));
     }
     let left_out = world.add(&origin);
     assert!(!left_out.contains("line.txt"), "it did not change: {left_out}");
@@ -339,7 +339,7 @@ fn git_ends_with_its_parent_and_has_little_memory() {
     for message in ["Begin", "Change"] {
         // As much as is just compared: it takes git some ten seconds.
         origin.write("lines.txt", digits(&mut random, 990_000));
-        origin.commit(message);
+        origin.commit_all(message);
     }
     let path = origin.path().display().to_string();
     let mut adding = world.command(&["add", &path, "--name", EVIL]).stderr(Stdio::null()).spawn().unwrap();
@@ -421,7 +421,7 @@ fn objects_that_git_refuses_are_named_and_change_nothing() {
     let mut world = World::new();
     let mut origin = Fixture::new();
     origin.write("README.md", "# Harmless\n");
-    let harmless = origin.commit("Begin");
+    let harmless = origin.commit_all("Begin");
     let blob = origin.raw_object("blob", "x\n");
     let entry = [b"100644 twice\0", &blob.as_bytes()[..]].concat();
     let twice = origin.raw_object("tree", [&entry[..], &entry[..]].concat());
@@ -450,7 +450,7 @@ fn objects_that_git_refuses_are_named_and_change_nothing() {
         point_at(commit);
         let before = world.repository("acme/shop")["commits"].as_u64().unwrap();
         world.shop.write("more.md", format!("Beside {object}.\n"));
-        world.shop.commit("Beside");
+        world.shop.commit_all("Beside");
         says_so(&world.run(&["sync"]));
         assert_eq!(world.repository("acme/shop")["commits"], before + 1);
         assert_eq!(
@@ -520,7 +520,7 @@ fn git_ends_when_a_command_is_stopped() {
     let mut random = fastrand::Rng::with_seed(16);
     for message in ["Begin", "Change"] {
         origin.write("lines.txt", digits(&mut random, 990_000));
-        origin.commit(message);
+        origin.commit_all(message);
     }
     let path = origin.path().display().to_string();
     let mut adding = world.command(&["add", &path, "--name", EVIL]).stderr(Stdio::piped()).spawn().unwrap();

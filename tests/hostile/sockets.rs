@@ -72,7 +72,7 @@ struct Good {
 impl Good {
     fn begin(address: &str) -> Self {
         let address = address.to_owned();
-        let body = r#"{"query":"{ issues(first: 2) { nodes { ref } } }"}"#;
+        let body = r#"{"query":"{ issues(first: 2) { nodes { id } } }"}"#;
         let request = format!("{}{body}", operation(TOKEN, body.len()));
         let (ended, answered) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
         let failed = Arc::<Mutex<Vec<String>>>::default();

@@ -158,11 +158,17 @@ async fn history_is_rewritten_while_a_sync_is_interrupted() {
     for (table, kind) in MOMENTS {
         let when = format!("stopped before it wrote {table} {kind}");
         let mut origin = Origin::new();
-        origin.write("a.py", "def a():\n    return 1\n").write("b.py", "def b():\n    return a()\n").commit("Begin");
+        origin
+            .write("a.py", "def a():\n    return 1\n")
+            .write("b.py", "def b():\n    return a()\n")
+            .commit_all("Begin");
         let base = origin.sha("HEAD").to_string();
         let indexed = Indexed::cold(origin.path(), Branches::All).await;
         origin.author("Bob", "bob@example.com");
-        origin.write("a.py", "def a():\n    return 2\n").write("c.py", "def c():\n    return 3\n").commit("Dropped");
+        origin
+            .write("a.py", "def a():\n    return 2\n")
+            .write("c.py", "def c():\n    return 3\n")
+            .commit_all("Dropped");
         let dropped = origin.sha("HEAD").to_string();
         stop_at(&indexed, table, kind);
         let error = indexed.try_sync(Scope::New).await.unwrap_err();
@@ -173,7 +179,7 @@ async fn history_is_rewritten_while_a_sync_is_interrupted() {
         indexed.sync().await;
         let paths = indexed.ledger().keys(PROJECT, ItemKind::File).unwrap();
         assert_eq!(paths, ["a.py", "b.py"], "{when}");
-        origin.write("b.py", "def b():\n    return a() + 1\n").commit("Instead");
+        origin.write("b.py", "def b():\n    return a() + 1\n").commit_all("Instead");
         indexed.sync().await;
         origin.git(["branch", "--force", "again", &dropped]);
         indexed.sync().await;
@@ -216,10 +222,10 @@ fn let_go(indexed: &Indexed) {
 #[tokio::test(flavor = "multi_thread")]
 async fn people_are_linked_by_the_next_sync_if_they_were_not() {
     let mut origin = Origin::new();
-    origin.author("Ada", "ada@example.com").write("a.py", "a = 1\n").commit("Begin");
+    origin.author("Ada", "ada@example.com").write("a.py", "a = 1\n").commit_all("Begin");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     origin.author("Ada", "ada@home.example.com").write(".mailmap", "Ada <ada@example.com> <ada@home.example.com>\n");
-    origin.commit("From home");
+    origin.commit_all("From home");
     let head = origin.sha("HEAD");
     // Where the tip is noted as indexed, only the people are left to be linked.
     let stop = format!(

@@ -49,7 +49,7 @@ impl Story {
     }
 
     fn commit(&mut self, message: &str) -> String {
-        self.origin.commit(message).to_string()
+        self.origin.commit_all(message).to_string()
     }
 
     /// Merges a branch into the one that is checked out; where both changed a file, theirs is taken.
@@ -277,7 +277,7 @@ async fn read_after_each_step(branches: Branches) {
         let left = reached.left();
         let when = format!("{branches:?}, step {number}: {what}");
         assert_eq!(indexed.marked(), left, "{when}");
-        assert_eq!(names(&indexed.entry().rewritten.into_iter().collect::<Vec<_>>()), left, "{when}");
+        assert_eq!(names(&indexed.entry().unreachable.into_iter().collect::<Vec<_>>()), left, "{when}");
         if number % EVERY == 0 || number == STEPS.len() {
             compare(indexed, &story.origin, &left, &when).await;
         }

@@ -15,7 +15,7 @@ fn repository() -> Fixture {
         "/// Keeps a session for an hour, because tokens live as long.\npub fn keep() -> u32 {\n    3600\n}\n",
     );
     repository.write("docs/session.md", "# Sessions\n\nA session lasts an hour.\n");
-    repository.commit("Sessions last an hour");
+    repository.commit_all("Sessions last an hour");
     repository
 }
 

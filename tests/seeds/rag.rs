@@ -15,7 +15,7 @@ fn repository() -> Fixture {
     repository
         .write("README.md", "# Shop\n\n## Running\n\nStart the server with `make run`; it listens on port 8080.\n");
     repository.write("server.go", "package shop\n\n// Serve answers requests on the port, because the proxy knows no other.\nfunc Serve(port int) error {\n\treturn listen(port)\n}\n");
-    repository.commit("Serve on one port");
+    repository.commit_all("Serve on one port");
     repository
 }
 

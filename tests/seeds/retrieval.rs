@@ -18,7 +18,7 @@ fn served() -> (Fixture, Sandbox, Server) {
     );
     repository.write("docs/guide.md", "# Guide\n\nA session lasts an hour; log in again after that.\n");
     repository.write("src/session.rs", "/// How long a session lasts, in seconds.\npub const SESSION: u32 = 3600;\n");
-    repository.commit("Sessions last an hour");
+    repository.commit_all("Sessions last an hour");
     let sandbox = Sandbox::indexed(&repository);
     let server = sandbox.serve();
     (repository, sandbox, server)
@@ -96,7 +96,7 @@ async fn seed5_retrieval_names_the_current_snapshot_for_one_that_is_gone() {
     let old = rest.send("post", PATH, PATH, Some(&query(json!({})))).await.1["snapshot_id"].clone();
     drop(server);
     repository.write("docs/guide.md", "# Guide\n\nA session lasts two hours.\n");
-    repository.commit("Sessions last two hours");
+    repository.commit_all("Sessions last two hours");
     sandbox.run(&["sync"]).ok();
     let server = sandbox.serve();
     let rest = Rest::new(&server);

@@ -18,7 +18,7 @@ async fn another_model_keeps_the_vectors_until_it_brings_its_own() {
         assert_eq!(index.model_changed(), Some(model("words")));
         assert_eq!((index.coverage().embedded, index.coverage().passages, index.pending(None, 9).len()), (0, 0, 1));
         let query = vec![1.0; other.dimension];
-        assert_eq!(index.semantic(&query, &everything(), 10).await.unwrap(), []);
+        assert_eq!(index.search_vectors(&query, &everything(), 10).await.unwrap(), []);
         let hash = passages(&document).passages[0].text_hash.clone();
         assert!(index.vectors_by_text_hash(std::slice::from_ref(&hash)).await.unwrap().is_empty());
         assert_eq!(lexical(&index, "body", &everything()).await, ["a/b#1"]);
@@ -39,10 +39,10 @@ async fn another_model_keeps_the_vectors_until_it_brings_its_own() {
         let index = Index::open(dir.path(), other.clone()).await.unwrap();
         let mut renewed = passages(&added);
         renewed.passages[0].vector = query.clone();
-        index.add_passages(vec![renewed]).await.unwrap();
+        index.replace_passages(vec![renewed]).await.unwrap();
         assert_eq!(index.model_changed(), None);
         assert_eq!((index.coverage().embedded, index.coverage().passages), (1, 1));
-        assert_eq!(index.semantic(&query, &everything(), 10).await.unwrap()[0].document, "a/b#2");
+        assert_eq!(index.search_vectors(&query, &everything(), 10).await.unwrap()[0].document, "a/b#2");
         drop(index);
         let index = Index::open(dir.path(), other).await.unwrap();
         assert_eq!((index.model_changed(), index.coverage().embedded), (None, 1));
@@ -164,8 +164,8 @@ async fn a_flipped_bit_is_damage_or_nothing_and_never_a_panic() {
             }
             Err(error) => panic!("{when}: {error}"),
         };
-        let found = index.lexical("body", &everything(), 5).await.map(drop);
-        let found = found.and(index.semantic(&super::vector("body"), &everything(), 5).await.map(drop));
+        let found = index.search_text("body", &everything(), 5).await.map(drop);
+        let found = found.and(index.search_vectors(&super::vector("body"), &everything(), 5).await.map(drop));
         let found = found.and(index.apply(threads(&documents), 7).await.map(drop));
         match found {
             Ok(()) => assert_eq!(index.damage(), None, "{when}"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use backstory_model::{
-    document::{Document, Part},
+    document::{Document, DocumentPart},
     filter::{DocumentKind, Filter},
     text::words,
 };
@@ -105,7 +105,7 @@ async fn top_hits_are_those_of_a_plain_bm25() {
             documents.iter().filter(|d| passes(d, &filter)).filter_map(|d| scores.get(&d.id)).copied().collect();
         expected.sort_by(|a, b| b.total_cmp(a));
         expected.truncate(limit);
-        let hits = index.lexical(&query, &filter, limit).await.unwrap();
+        let hits = index.search_text(&query, &filter, limit).await.unwrap();
         let found: Vec<_> = hits.iter().map(|hit| hit.score).collect();
         assert_eq!(found.len(), expected.len(), "{query} {filter:?} {limit}");
         for (found, expected) in found.iter().zip(&expected) {
@@ -150,12 +150,12 @@ async fn hits_are_consistent(index: &Index, documents: &[Document], random: &mut
     for _ in 0..50 {
         let length = 1 + random.below(5);
         let (query, filter, limit) = (random.text(length), some_filter(random), 1 + random.below(30));
-        let mut expected = index.lexical(&query, &everything(), 1000).await.unwrap();
+        let mut expected = index.search_text(&query, &everything(), 1000).await.unwrap();
         let asked = words(&query);
         let matching = documents.iter().filter(|d| words(&d.whole_text).iter().any(|word| asked.contains(word)));
         assert_eq!(expected.len(), matching.count(), "{query}");
         expected.retain(|hit| passes(by_id[hit.document.as_str()], &filter));
-        let hits = index.lexical(&query, &filter, limit).await.unwrap();
+        let hits = index.search_text(&query, &filter, limit).await.unwrap();
         let found: BTreeMap<_, _> = hits.iter().map(|hit| (hit.document.as_str(), hit.score)).collect();
         assert_eq!(found.len(), limit.min(expected.len()), "{query} {filter:?} {limit}");
         let worst = hits.last().map_or(0.0, |hit| hit.score);
@@ -201,14 +201,14 @@ impl Mirror {
         let mut found = lexical_ids(index, "always").await;
         found.sort();
         assert_eq!(found, ids);
-        let hits = index.semantic(&vector("always"), &everything(), 1000).await.unwrap();
+        let hits = index.search_vectors(&vector("always"), &everything(), 1000).await.unwrap();
         let mut found: Vec<_> = hits.iter().map(|hit| hit.document.clone()).collect();
         found.sort();
         assert_eq!(found, self.embedded.keys().cloned().collect::<Vec<_>>());
         for label in 0..3 {
             let labels = vec![format!("label{label}")];
             let filter = Filter { labels: labels.clone(), ..everything() };
-            let hits = index.semantic(&vector("always"), &filter, 1000).await.unwrap();
+            let hits = index.search_vectors(&vector("always"), &filter, 1000).await.unwrap();
             let has = |id: &&String| self.documents[*id].labels.contains(&labels[0]);
             assert_eq!(hits.len(), self.embedded.keys().filter(has).count());
         }
@@ -224,7 +224,7 @@ impl Mirror {
 }
 
 async fn lexical_ids(index: &Index, query: &str) -> Vec<String> {
-    index.lexical(query, &everything(), 1000).await.unwrap().into_iter().map(|hit| hit.document).collect()
+    index.search_text(query, &everything(), 1000).await.unwrap().into_iter().map(|hit| hit.document).collect()
 }
 
 fn some_thread(random: &mut Random) -> ThreadDocuments {
@@ -237,9 +237,9 @@ fn some_thread(random: &mut Random) -> ThreadDocuments {
     let mut documents = vec![parent.clone()];
     for n in 0..random.below(4) {
         let mut reply = discussion(&parent, &format!("d{n}"), &format!("note {}", random.below(3)));
-        reply
-            .parts
-            .extend((0..random.below(3)).map(|n| Part { attribution: String::new(), body: format!("more {n}") }));
+        reply.parts.extend(
+            (0..random.below(3)).map(|n| DocumentPart { attribution: String::new(), body: format!("more {n}") }),
+        );
         documents.push(reply);
     }
     thread(&documents)

@@ -1,13 +1,13 @@
 //! Searching by words and by meaning, with filters.
 
 use backstory_model::{
-    document::{Document, Part},
+    document::{Document, DocumentPart},
     document_type::DocumentType,
     entity::State,
     filter::{DocumentKind, Filter},
     terms::{QueryTerms, term_of},
 };
-use backstory_store::index::{Index, Named, Projects, ThreadDocuments};
+use backstory_store::index::{Index, Named, ProjectScope, ThreadDocuments};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -87,7 +87,8 @@ async fn names_of_people_and_labels_count_in_any_case() {
             assert_eq!(hits, expected, "{filter:?}");
         }
     }
-    let known: Vec<String> = index.known(Named::Label, Projects::All).iter().map(|label| label.to_string()).collect();
+    let known: Vec<String> =
+        index.known_names(Named::Label, ProjectScope::All).iter().map(|label| label.to_string()).collect();
     assert_eq!(known, ["Performance", "performance"]);
 }
 
@@ -131,8 +132,8 @@ async fn a_path_or_a_governing_document_is_found_behind_hundreds_of_better_ones(
             (nodes.clone(), vec!["a/b:lib/deep/x.rs", "a/b@1"]),
             (elsewhere.clone(), vec![]),
         ] {
-            let words = index.lexical("errors", &filter, 3).await.unwrap();
-            let meaning = index.semantic(&vector("errors"), &filter, 3).await.unwrap();
+            let words = index.search_text("errors", &filter, 3).await.unwrap();
+            let meaning = index.search_vectors(&vector("errors"), &filter, 3).await.unwrap();
             let mut words: Vec<String> = words.into_iter().map(|hit| hit.document).collect();
             let mut meaning: Vec<String> = meaning.into_iter().map(|hit| hit.document).collect();
             words.sort();
@@ -169,17 +170,21 @@ async fn words_are_counted_in_each_project_apart() {
     let all: Vec<Document> = shop.iter().chain(&others).cloned().collect();
     let (dir, index) = index_of(&all).await;
     let projects = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    let counted = |index: &Index, names: &[&str]| index.frequencies(Projects::Only(&projects(names)), ids.clone());
-    assert_eq!(counted(&index, &["acme/shop"]), alone.frequencies(Projects::All, ids.clone()));
+    let counted =
+        |index: &Index, names: &[&str]| index.document_frequencies(ProjectScope::Only(&projects(names)), ids.clone());
+    assert_eq!(counted(&index, &["acme/shop"]), alone.document_frequencies(ProjectScope::All, ids.clone()));
     assert_eq!(counted(&index, &["acme/shop"]), (2, vec![1, 2, 0, 0]));
     assert_eq!(counted(&index, &["acme/shop", "acme/other"]), (52, vec![51, 2, 50, 0]));
-    assert_eq!(counted(&index, &["acme/shop", "acme/other"]), index.frequencies(Projects::All, ids.clone()));
+    assert_eq!(
+        counted(&index, &["acme/shop", "acme/other"]),
+        index.document_frequencies(ProjectScope::All, ids.clone())
+    );
     assert_eq!(counted(&index, &["acme/nothing"]), (0, vec![0, 0, 0, 0]));
-    let coverage = |index: &Index| index.coverage_of(Projects::Only(&projects(&["acme/shop"])));
+    let coverage = |index: &Index| index.coverage_of(ProjectScope::Only(&projects(&["acme/shop"])));
     assert_eq!(coverage(&index), alone.coverage());
 
     let changed = Document {
-        parts: vec![Part { attribution: String::new(), body: "cache".into() }],
+        parts: vec![DocumentPart { attribution: String::new(), body: "cache".into() }],
         whole_text: "Common\n\ncache".into(),
         ..shop[1].clone()
     };
@@ -229,7 +234,7 @@ proptest! {
                 let found = index.documents(&expected).await.unwrap();
                 prop_assert_eq!(found.len(), expected.len());
                 // Nor is a query.
-                index.lexical(value, &everything(), 10).await.unwrap();
+                index.search_text(value, &everything(), 10).await.unwrap();
             }
             Ok(())
         })?;
@@ -301,8 +306,8 @@ async fn query_without_a_word_to_search_for_has_no_hits() {
     for query in ["", "   ", "the and of", "?!…", "\"\"", "AND OR NOT", &"x".repeat(10_000), "💥"] {
         assert_eq!(lexical(&index, query, &everything()).await, Vec::<String>::new(), "{query:.20}");
     }
-    assert_eq!(index.lexical("thing", &everything(), 0).await.unwrap(), []);
-    assert_eq!(index.semantic(&vector("thing"), &everything(), 0).await.unwrap(), []);
+    assert_eq!(index.search_text("thing", &everything(), 0).await.unwrap(), []);
+    assert_eq!(index.search_vectors(&vector("thing"), &everything(), 0).await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -330,10 +335,10 @@ async fn hits_with_equal_scores_are_ordered_by_id() {
     let (dir, index) = index_of(&documents).await;
     let expected: Vec<_> = (0..50).map(|n| format!("a/b#{n:03}")).collect();
     let check = async |index: &Index, when: &str| {
-        let hits = index.lexical("body", &everything(), 1000).await.unwrap();
+        let hits = index.search_text("body", &everything(), 1000).await.unwrap();
         assert_eq!(hits.len(), 300, "{when}");
         assert!(hits.windows(2).all(|pair| pair[0].document < pair[1].document), "{when}");
-        let hits = index.semantic(&vector("body"), &everything(), 1000).await.unwrap();
+        let hits = index.search_vectors(&vector("body"), &everything(), 1000).await.unwrap();
         assert_eq!(hits.iter().take(50).map(|hit| hit.document.clone()).collect::<Vec<_>>(), expected, "{when}");
         assert!(hits.iter().all(|hit| hit.score == hits[0].score));
     };
@@ -347,14 +352,15 @@ async fn hits_with_equal_scores_are_ordered_by_id() {
 #[tokio::test]
 async fn best_passage_stands_for_its_document() {
     let mut long = issue("a/b#1", "Long", "");
-    long.parts =
-        ["cats", "dogs", "birds and fish"].map(|body| Part { attribution: String::new(), body: body.into() }).into();
+    long.parts = ["cats", "dogs", "birds and fish"]
+        .map(|body| DocumentPart { attribution: String::new(), body: body.into() })
+        .into();
     let (_dir, index) = index_of(&[long, issue("a/b#2", "Short", "dogs and more of them")]).await;
     assert_eq!(index.coverage().passages, 4);
-    let hits = index.semantic(&vector("Long dogs"), &everything(), 10).await.unwrap();
+    let hits = index.search_vectors(&vector("Long dogs"), &everything(), 10).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.document.as_str()).collect::<Vec<_>>(), ["a/b#1", "a/b#2"]);
     let query = QueryTerms::of("fish, dogs");
-    let passages = index.compare(&vector("Long dogs"), &query, &["a/b#1", "a/b#404"]);
+    let passages = index.score_passages(&vector("Long dogs"), &query, &["a/b#1", "a/b#404"]);
     assert_eq!(passages.len(), 3);
     let nearest = passages.iter().max_by(|a, b| a.similarity.total_cmp(&b.similarity)).unwrap();
     assert_eq!((nearest.document.as_str(), nearest.found), ("a/b#1", 0b10));
@@ -365,10 +371,10 @@ async fn best_passage_stands_for_its_document() {
 
     // As many documents as asked for, however many passages the first ones have.
     let mut many = issue("a/b#3", "Many", "");
-    many.parts = (0..400).map(|n| Part { attribution: String::new(), body: format!("elephant {n}") }).collect();
+    many.parts = (0..400).map(|n| DocumentPart { attribution: String::new(), body: format!("elephant {n}") }).collect();
     index.apply(threads(std::slice::from_ref(&many)), 2).await.unwrap();
     embed(&index, &[many]).await;
-    let hits = index.semantic(&vector("Many elephant"), &everything(), 3).await.unwrap();
+    let hits = index.search_vectors(&vector("Many elephant"), &everything(), 3).await.unwrap();
     assert_eq!(hits.len(), 3);
     assert_eq!(hits[0].document, "a/b#3");
 }

@@ -186,7 +186,7 @@ impl Indexed {
             for (branch, tip) in &self.entry().indexed {
                 let mut replaced = Vec::new();
                 let mut take = |of: CommitReplaced| replaced.push(of);
-                let fresh = lineage::fresh(&clone, &[*tip], &Options::default(), &mut take).unwrap();
+                let fresh = lineage::compute_all(&clone, &[*tip], &Options::default(), &mut take).unwrap();
                 let head = ledger.lineage_head(PROJECT, branch).unwrap().unwrap();
                 assert_eq!((head.tip, &head.ignored), (*tip, &fresh.ignored), "{at}: {branch}");
                 for (path, expected) in &fresh.tips[0].files {

@@ -61,19 +61,19 @@ def scale(value):
 /// Two files and a function that change their names.
 fn renamed() -> Origin {
     let mut origin = Origin::new();
-    origin.write("src/zeta.py", SCALE).commit("Begin");
-    origin.write("src/zeta.py", SCALE.replace("1000", "2000")).commit("Larger");
+    origin.write("src/zeta.py", SCALE).commit_all("Begin");
+    origin.write("src/zeta.py", SCALE.replace("1000", "2000")).commit_all("Larger");
     // To a name that comes before the old one, and to one that comes after.
     origin.git(["mv", "src/zeta.py", "src/alpha.py"]);
-    origin.commit("Call it alpha");
-    origin.write("src/alpha.py", SCALE.replace("1000", "3000")).commit("Larger still");
+    origin.commit_all("Call it alpha");
+    origin.write("src/alpha.py", SCALE.replace("1000", "3000")).commit_all("Larger still");
     origin.git(["mv", "src/alpha.py", "src/omega.py"]);
-    origin.commit("Call it omega");
+    origin.commit_all("Call it omega");
     // Something else takes the first name.
-    origin.write("src/zeta.py", "def other():\n    return 'something else entirely'\n").commit("Another zeta");
+    origin.write("src/zeta.py", "def other():\n    return 'something else entirely'\n").commit_all("Another zeta");
     origin
         .write("src/zeta.py", "def other():\n    return 'something else altogether'\n")
-        .commit("Change the other zeta");
+        .commit_all("Change the other zeta");
     // A function moves into another file, and one goes away.
     origin.write("src/omega.py", "LIMIT = 3000\n").write("src/scaling.py", SCALE.replace("1000", "3000"));
     origin.write("src/use.py", "from scaling import scale\n\n\ndef run(value):\n    return scale(value)\n");
@@ -81,9 +81,9 @@ fn renamed() -> Origin {
         "tests/test_scaling.py",
         "from src.scaling import scale\n\n\ndef test_scale():\n    assert scale(1) == 10\n",
     );
-    origin.commit("Scaling has a file of its own");
+    origin.commit_all("Scaling has a file of its own");
     origin.git(["rm", "--quiet", "src/zeta.py"]);
-    origin.commit("Nobody needs it");
+    origin.commit_all("Nobody needs it");
     origin
 }
 
@@ -171,17 +171,19 @@ async fn commits_of_one_second_are_ordered_by_ancestry() {
     let mut origin = Origin::new();
     let body = |limit: usize| SCALE.replace("1000", &limit.to_string());
     for step in 1..=6 {
-        in_the_same_second(&mut origin).write("src/zeta.py", body(step)).commit(format!("Step {step}"));
+        in_the_same_second(&mut origin).write("src/zeta.py", body(step)).commit_all(format!("Step {step}"));
         // Between two that change the file stands one that does not.
-        in_the_same_second(&mut origin).write("NEWS", step.to_string()).commit("News");
+        in_the_same_second(&mut origin).write("NEWS", step.to_string()).commit_all("News");
     }
     origin.git(["mv", "src/zeta.py", "src/alpha.py"]);
-    in_the_same_second(&mut origin).commit("Call it alpha");
-    in_the_same_second(&mut origin).write("src/zeta.py", "def other():\n    return 'else'\n").commit("Another zeta");
-    in_the_same_second(&mut origin).write("src/alpha.py", body(7)).commit("Step 7");
+    in_the_same_second(&mut origin).commit_all("Call it alpha");
+    in_the_same_second(&mut origin)
+        .write("src/zeta.py", "def other():\n    return 'else'\n")
+        .commit_all("Another zeta");
+    in_the_same_second(&mut origin).write("src/alpha.py", body(7)).commit_all("Step 7");
     // By a clock that is a day behind.
     origin.at(FIRST_COMMIT_AT - 86_400);
-    origin.write("src/alpha.py", body(8)).commit("Step 8");
+    origin.write("src/alpha.py", body(8)).commit_all("Step 8");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let id = format!("{PROJECT}:src/alpha.py#scale");
     let changes = changes(&indexed, &id, 0, 50).await.unwrap().changes;

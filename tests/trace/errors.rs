@@ -75,7 +75,7 @@ async fn each_error_is_one_sentence() {
 #[tokio::test(flavor = "multi_thread")]
 async fn which_repository_is_asked() {
     let mut origin = Origin::new();
-    origin.write("a.rs", "fn a() {}\n").commit("Begin");
+    origin.write("a.rs", "fn a() {}\n").commit_all("Begin");
     let indexed = Indexed::empty(settings()).await;
     let request = TraceRequest { project: None, ..about(lines("a.rs", 1, 1)) };
     let mut said = vec![indexed.engine.answer(request.clone()).await.unwrap_err().to_string()];

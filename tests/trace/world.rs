@@ -101,9 +101,9 @@ impl World {
     pub(crate) async fn new() -> Self {
         let (origin, skew) = repository();
         let forge = Forge::start();
-        let connection = forge::Settings {
+        let connection = forge::ForgeSettings {
             requests_per_second: 0,
-            ..forge::Settings::new(forge.url.parse().unwrap(), Some(FORGE_TOKEN.into()))
+            ..forge::ForgeSettings::new(forge.url.parse().unwrap(), Some(FORGE_TOKEN.into()))
         };
         let settings = settings_with(vec![settings::Forge {
             kind: ForgeKind::GitLab,

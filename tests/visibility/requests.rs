@@ -216,7 +216,15 @@ impl Requests {
                 let text = "// new\npub fn load_session() -> u32 {\n    step_2(parse_order())\n}\n".to_owned();
                 let (path, lines) = (path.to_owned(), (1, 3));
                 let (project, commits) = (project.clone(), commits.clone());
-                self.add(MapLinesRequest { project, path, lines, text, committed: None, commits });
+                self.add(MapLinesRequest {
+                    project,
+                    path,
+                    lines,
+                    text,
+                    committed: None,
+                    commits,
+                    earlier_paths: vec![],
+                });
             }
         }
     }
@@ -348,6 +356,7 @@ impl Requests {
             text: "/// Loads.\npub fn load_session() -> u32 {\n    step_3(parse_order())\n}\n".to_owned(),
             committed: None,
             commits: vec![],
+            earlier_paths: vec![],
         });
     }
 

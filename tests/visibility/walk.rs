@@ -12,12 +12,20 @@ const INTROSPECTION: &str = "{ __schema { types { name kind fields { name args {
 /// How many levels below a root are asked for at once.
 const DEPTH: usize = 2;
 /// Arguments of fields below the roots that must have some.
-const ARGUMENTS: [(&str, &str); 4] = [
+const ARGUMENTS: [(&str, &str); 10] = [
     ("activity", "(by: MONTH)"),
     ("file", "(path: \"src/session.rs\")"),
     ("shipped", "(to: \"main\")"),
+    ("issue", "(iid: 1)"),
+    ("mergeRequest", "(iid: 1)"),
+    ("commit", "(rev: \"main\")"),
+    ("milestone", "(iid: 1)"),
+    ("label", "(name: \"bug\")"),
+    ("release", "(tag: \"v1\")"),
     ("groupBy", "(field: AUTHOR)"),
 ];
+/// What files and code entities are grouped by, which have no author.
+const GROUPS: [(&str, &str); 2] = [("FileConnection", "(field: LANGUAGE)"), ("CodeEntityConnection", "(field: KIND)")];
 /// What a page has of lists below the roots.
 const PAGE: &str = "(first: 2)";
 
@@ -160,7 +168,8 @@ impl Field {
 
     /// Arguments to ask with.
     fn arguments(&self, of: &str) -> &'static str {
-        let known = ARGUMENTS.iter().find(|(name, _)| *name == self.name).map(|(_, known)| *known);
+        let of_type = GROUPS.iter().find(|(name, _)| self.name == "groupBy" && *name == of);
+        let known = of_type.or(ARGUMENTS.iter().find(|(name, _)| *name == self.name)).map(|(_, known)| *known);
         match self.needs_arguments {
             true => known.unwrap_or_else(|| panic!("{of}.{} needs arguments; say which", self.name)),
             false if self.has_page => PAGE,
@@ -212,19 +221,19 @@ pub(super) fn roots(projects: &[&str]) -> Vec<String> {
     for project in projects {
         let file = format!("{project}:src/session.rs");
         roots.extend([
-            format!("discussion(ref: \"{project}#1~1\")"),
+            format!("discussion(id: \"{project}#1~1\")"),
             format!("entity(name: \"load_session\", project: \"{project}\")"),
             format!("file(project: \"{project}\", path: \"src/session.rs\")"),
-            format!("history(ref: \"{file}\", first: 3)"),
-            format!("issue(ref: \"{project}#1\")"),
-            format!("issue(ref: \"{project}#4\")"),
-            format!("mergeRequest(ref: \"{project}!1\")"),
+            format!("history(id: \"{file}\", first: 3)"),
+            format!("issue(id: \"{project}#1\")"),
+            format!("issue(id: \"{project}#4\")"),
+            format!("mergeRequest(id: \"{project}!1\")"),
             format!("node(id: \"{project}!2\")"),
             format!("node(id: \"{file}#load_session\")"),
             format!("nodes(ids: [\"{project}\", \"{file}\", \"{project}#2\"])"),
             format!("path(from: \"{file}\", to: \"{project}#1\")"),
-            format!("project(path: \"{project}\")"),
-            format!("trace(ref: \"{project}!1\")"),
+            format!("project(fullPath: \"{project}\")"),
+            format!("trace(id: \"{project}!1\")"),
             format!("trace(project: \"{project}\", path: \"src/session.rs\", line: 2)"),
         ]);
     }

@@ -116,7 +116,7 @@ fn repository(place: usize, texts: &mut Texts) -> (Fixture, Vec<String>) {
             .write(format!("src/part_{step}.rs"), format!("// {}\npub fn part_{step}() {{}}\n", texts.sentence()));
         repository.write("docs/design.md", format!("# The {}\n\n{}\n", texts.word(), texts.sentence()));
         let message = format!("{}\n\n{} Closes {}\n", texts.words(4), texts.sentence(), texts.reference(project));
-        commits.push(repository.commit(message).to_string());
+        commits.push(repository.commit_all(message).to_string());
     }
     (repository, commits)
 }
@@ -222,10 +222,10 @@ impl World {
     /// A data directory that holds some of the projects, with all vectors.
     pub(super) async fn directory(&self, projects: &[&str]) -> Indexed {
         let url = self.forge.url.parse().unwrap();
-        let connection = forge::Settings {
+        let connection = forge::ForgeSettings {
             requests_per_second: 0,
             confidential: true,
-            ..forge::Settings::new(url, Some(FORGE_TOKEN.into()))
+            ..forge::ForgeSettings::new(url, Some(FORGE_TOKEN.into()))
         };
         let forge = settings::Forge {
             kind: ForgeKind::GitLab,

@@ -65,7 +65,7 @@ async fn a_card_says_how_a_repository_stands_and_queues_jobs() {
     let Some(browser) = Browser::start(1360, 900).await else { return };
     let (_forge, mut shop, _sandbox, server) = world();
     shop.write("src/tax.py", "RATE = 19\n");
-    let head = shop.commit("Add the tax").to_string();
+    let head = shop.commit_all("Add the tax").to_string();
     browser.open(&server.url).await;
     browser.click(".card button", "Index now").await;
     browser.until_says(".card .started", "succeeded").await;
@@ -101,7 +101,7 @@ async fn a_file_is_chosen_and_indexed() {
     browser.click("button", "Symbols").await;
     browser.until_says(".symbol-row", "store").await;
     shop.write("src/session.py", "def load(key):\n    return store(key)\n\n\ndef drop(key):\n    return None\n");
-    shop.commit("Sessions can be dropped");
+    shop.commit_all("Sessions can be dropped");
     browser.click("button", "Index now").await;
     browser.until_says(".started", "succeeded").await;
     browser.until_says(".symbol-row", "drop").await;

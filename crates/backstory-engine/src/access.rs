@@ -4,13 +4,15 @@
 //! The log has what holders of tokens ask for, and what anyone changes: of the owner of the data directory what needs the
 //! scope admin, of others at this machine what needs more than read.
 
+mod requests;
+
 use std::{collections::BTreeSet, time::Duration};
 
 use backstory_model::{
     access::{Actor, Grant, MAX_PATTERNS, ProjectPattern, Scope, Scopes},
     digest::sha256,
     id::{NodeId, is_project_path},
-    text::echo,
+    text::truncate_echo,
     visibility::Visibility,
 };
 use backstory_store::ledger::{IssuedToken, NewOperation, NewToken, Operation, OperationFilter};
@@ -22,19 +24,19 @@ use crate::{
     error::{Error, ErrorKind, Result},
     resources::Resources,
     state::access::{ID_LENGTH, PREFIX},
-    use_case::UseCase,
+    use_case::{QueryLanguage, UseCase},
 };
 
 /// Most tokens that are not revoked.
-pub const MAX_TOKENS: usize = 1_000;
+pub const MAX_SERVER_TOKENS: usize = 1_000;
 /// Longest name of a token, in characters.
 pub const MAX_NAME: usize = 100;
 /// Most operations of one list.
 pub const MAX_OPERATIONS: usize = 1_000;
 /// How long the audit log keeps an operation.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(90 * 24);
-/// Most characters of a request that the audit log keeps.
-const MAX_REQUEST: usize = 1_000;
+/// What the audit log says of the outcome if nobody waited for it.
+const CANCELLED: &str = "CANCELLED";
 /// How long operations wait to be written together.
 const FLUSH: Duration = Duration::from_secs(1);
 /// Random bytes of a token.
@@ -152,14 +154,28 @@ impl UseCase for ListOperations {
 
 /// Answers a request if its caller may make it, and records it.
 pub(crate) async fn answer<U: UseCase>(resources: &Resources, request: U) -> Result<U::Answer> {
-    let operation = is_recorded(resources.actor(), U::SCOPE).then(|| describe_request(resources, &request));
+    let recording = begin_recording(resources, &request);
+    Box::pin(answer_recorded::<U, _>(resources, recording, request.run(resources))).await
+}
+
+/// Begins to record a request, if its caller is one whose requests are recorded.
+pub(crate) fn begin_recording<U: UseCase>(resources: &Resources, request: &U) -> Option<Recording> {
+    let is_recorded = is_recorded(resources.actor(), U::SCOPE);
+    is_recorded.then(|| Recording::new(resources, describe_request(resources, request)))
+}
+
+/// Does the work for a request, which is not begun yet, if its caller may make it, and ends its recording.
+pub(crate) async fn answer_recorded<U: UseCase, T>(
+    resources: &Resources,
+    recording: Option<Recording>,
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
     let answer = match check_scope::<U>(resources) {
-        Ok(()) => Box::pin(request.run(resources)).await,
+        Ok(()) => work.await,
         Err(error) => Err(error),
     };
-    if let Some(operation) = operation {
-        let outcome = answer.as_ref().err().map(|error| error.kind);
-        record(resources, NewOperation { outcome: describe_outcome(outcome), ..operation });
+    if let Some(recording) = recording {
+        recording.end(answer.as_ref().err().map(|error| error.kind));
         // What was changed is on record before anybody is told of it.
         if U::SCOPE != Scope::Read
             && let Err(error) = flush(resources).await
@@ -168,6 +184,33 @@ pub(crate) async fn answer<U: UseCase>(resources: &Resources, request: U) -> Res
         }
     }
     answer
+}
+
+/// An operation that is put on record when it ends, also if nobody waits for that any more.
+pub struct Recording {
+    resources: Resources,
+    operation: Option<NewOperation>,
+}
+
+impl Recording {
+    fn new(resources: &Resources, operation: NewOperation) -> Self {
+        Self { resources: resources.clone(), operation: Some(operation) }
+    }
+
+    /// Puts it on record with its outcome: how it failed, if it did.
+    pub fn end(mut self, failure: Option<ErrorKind>) {
+        if let Some(operation) = self.operation.take() {
+            record(&self.resources, NewOperation { outcome: describe_outcome(failure), ..operation });
+        }
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if let Some(operation) = self.operation.take() {
+            record(&self.resources, NewOperation { outcome: CANCELLED.to_owned(), ..operation });
+        }
+    }
 }
 
 /// Says whether the caller may make a request, before it is read. A refusal is put on record.
@@ -222,17 +265,26 @@ fn is_recorded(who: &Actor, scope: Scope) -> bool {
 fn describe_request<U: UseCase>(resources: &Resources, request: &U) -> NewOperation {
     // What cannot be written as JSON could not have been read either.
     let mut json = serde_json::to_value(request).unwrap_or_default();
+    drop_nulls(&mut json);
+    let operation = describe_json(resources, U::NAME, json, U::QUERY_LANGUAGE);
+    NewOperation { scope: U::SCOPE, request: operation.request.filter(|_| U::IS_LOGGED), ..operation }
+}
+
+/// An operation that reads, as JSON, without an outcome.
+fn describe_json(resources: &Resources, name: &str, mut json: Value, language: Option<QueryLanguage>) -> NewOperation {
     let mut projects = BTreeSet::new();
     collect_projects(&json, &mut projects);
+    if let (Some(language), Some(Value::String(query))) = (language, json.get_mut("query")) {
+        *query = requests::without_comments(query, language);
+    }
     resources.redactor().redact_json(&mut json);
-    drop_nulls(&mut json);
     NewOperation {
         at: Timestamp::now(),
         actor: resources.actor().to_string(),
-        name: U::NAME.to_owned(),
-        scope: U::SCOPE,
+        name: name.to_owned(),
+        scope: Scope::Read,
         projects: projects.into_iter().take(MAX_NAMED).collect(),
-        request: U::IS_LOGGED.then(|| truncate(&json.to_string())),
+        request: Some(requests::write(json)),
         outcome: String::new(),
     }
 }
@@ -241,10 +293,6 @@ fn describe_request<U: UseCase>(resources: &Resources, request: &U) -> NewOperat
 fn describe_outcome(failure: Option<ErrorKind>) -> String {
     let code = failure.and_then(|kind| serde_json::to_value(kind).ok()?.as_str().map(str::to_owned));
     code.unwrap_or_else(|| "ok".to_owned())
-}
-
-fn truncate(text: &str) -> String {
-    text.chars().take(MAX_REQUEST).collect()
 }
 
 fn drop_nulls(value: &mut Value) {
@@ -278,21 +326,25 @@ fn collect_projects(value: &Value, projects: &mut BTreeSet<String>) {
     fields.values().for_each(|value| collect_projects(value, projects));
 }
 
-/// Puts an operation on record that is no use case, if its caller is one whose questions are recorded.
-pub(crate) fn record_question(resources: &Resources, name: &str, text: &str) {
+/// Begins to record an operation of GraphQL, if its caller is one whose questions are recorded: its name if it has one, its
+/// document and the variables.
+pub(crate) fn record_graphql(
+    resources: &Resources,
+    name: Option<&str>,
+    document: &str,
+    mut variables: Value,
+) -> Option<Recording> {
     if !is_recorded(resources.actor(), Scope::Read) {
-        return;
+        return None;
     }
-    let operation = NewOperation {
-        at: Timestamp::now(),
-        actor: resources.actor().to_string(),
-        name: name.to_owned(),
-        scope: Scope::Read,
-        projects: Vec::new(),
-        request: Some(truncate(&resources.redactor().redact(text).0)),
-        outcome: describe_outcome(None),
-    };
-    record(resources, operation);
+    // Those that the document does not name have no effect.
+    if let Value::Object(fields) = &mut variables {
+        fields.retain(|variable, _| document.contains(&format!("${variable}")));
+    }
+    let mut json = serde_json::json!({ "operation": name, "query": document, "variables": variables });
+    drop_nulls(&mut json);
+    let operation = describe_json(resources, "graphql", json, Some(QueryLanguage::GraphQl));
+    Some(Recording::new(resources, operation))
 }
 
 fn record(resources: &Resources, operation: NewOperation) {
@@ -309,8 +361,10 @@ pub(crate) fn record_token_use(resources: &Resources, id: &str) {
 }
 
 fn flush_soon(resources: &Resources) {
+    // Without one everything is about to end, which writes it.
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
     let resources = resources.clone();
-    tokio::spawn(async move {
+    runtime.spawn(async move {
         tokio::time::sleep(FLUSH).await;
         if let Err(error) = flush(&resources).await {
             tracing::error!(%error, "the audit log cannot be written");
@@ -318,8 +372,10 @@ fn flush_soon(resources: &Resources) {
     });
 }
 
-/// Writes what waits for the audit log. What cannot be written is lost, and that is an error.
+/// Writes what waits for the audit log, also what another flush writes already. What cannot be written is lost, and that is
+/// an error.
 pub(crate) async fn flush(resources: &Resources) -> Result<()> {
+    let _one_at_a_time = resources.shared.access.flushing.lock().await;
     let pending = resources.shared.access.take();
     if pending.dropped > 0 {
         tracing::error!(operations = pending.dropped, "the audit log lacks operations: too many came at once");
@@ -360,10 +416,10 @@ async fn create_token(resources: &Resources, request: CreateToken) -> Result<Cre
     check_name(&name)?;
     let hash = sha256(secret.as_bytes());
     let new = NewToken { id: id.clone(), name: name.clone(), hash, grant, created_at: now };
-    if !resources.with_ledger(move |ledger| ledger.add_token(&new, MAX_TOKENS)).await? {
+    if !resources.with_ledger(move |ledger| ledger.add_token(&new, MAX_SERVER_TOKENS)).await? {
         return Err(Error::new(
             ErrorKind::Conflict,
-            format!("there is a token '{name}' already, or there are {MAX_TOKENS} tokens"),
+            format!("there is a token '{name}' already, or there are {MAX_SERVER_TOKENS} tokens"),
         )
         .with_hint("choose another name, or revoke one that nobody uses: 'backstory token list'"));
     }
@@ -404,7 +460,7 @@ fn check_name(name: &str) -> Result<()> {
     if !name.trim().is_empty() && name.chars().count() <= MAX_NAME && name.chars().all(is_plain) {
         return Ok(());
     }
-    Err(Error::invalid(format!("'{}' is no name of a token", echo(name)))
+    Err(Error::invalid(format!("'{}' is no name of a token", truncate_echo(name)))
         .with_hint(format!("use at most {MAX_NAME} letters, digits, spaces, '-', '_', '.', '@' and '/'")))
 }
 
@@ -427,7 +483,7 @@ async fn revoke_token(resources: &Resources, named: &str) -> Result<IssuedToken>
     let valid = || known.iter().filter(|token| token.revoked_at.is_none());
     let token = valid().find(|token| token.id == named).or_else(|| valid().find(|token| token.name == named));
     let missing = || {
-        Error::new(ErrorKind::NotFound, format!("there is no token '{}'", echo(named)))
+        Error::new(ErrorKind::NotFound, format!("there is no token '{}'", truncate_echo(named)))
             .with_hint("'backstory token list' shows those that there are")
     };
     let (id, now) = (token.ok_or_else(missing)?.id.clone(), Timestamp::now());

@@ -4,31 +4,32 @@
 //! A question is searched for ([`search`](crate::search)). The six best result groups are read whole from ledger and
 //! clones and cut into sentences, comments and blocks of code (`stories`), with the definitions of what the question is
 //! about (`definition`). `evidence` judges whether that can answer at all, `select` picks the quotes. With a language
-//! model, `written` gives it numbered passages and keeps the sentences that [`support`](crate::support) finds in what they cite. `verify`
-//! proves citations again. The decisions behind it are 0016 and 0020 in `docs/decisions`.
+//! model, `generate` gives it numbered passages and keeps the sentences that [`support`](crate::support) finds in what
+//! they cite. `verify` proves citations again. The decisions behind it are 0016 and 0020 in `docs/decisions`.
 
 mod definition;
 pub mod evidence;
+pub(crate) mod generate;
 mod select;
 mod stories;
 mod verify;
-pub(crate) mod written;
 
 use std::collections::BTreeMap;
 
 use backstory_model::{
-    answer::{Answer, Citation, Method, REFUSAL, Refusal, Statement},
+    answer::{Answer, Citation, Method, REFUSAL_SENTENCE, Refusal, Statement},
     filter::Filter,
     id::NodeId,
     question::Question,
     terms::term_of,
 };
-use backstory_store::index::Projects;
+use backstory_store::index::ProjectScope;
 use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use crate::{
+    citations::date_by_lines,
     decision_status::decision_status,
     error::{Error, Result},
     read::existing_nodes,
@@ -41,10 +42,10 @@ use crate::{
     use_case::{UseCase, Weight},
 };
 use definition::definitions_asked;
-use evidence::{Asked, Candidate, QuestionWord, Verdict};
-use select::{MAX_QUOTES, Scored, choose, score_sentences};
+use evidence::{Candidate, QuestionWord, Verdict, WeightedQuestion};
+use generate::generate_answer;
+use select::{MAX_QUOTES, Scored, choose_quotes, score_sentences};
 use stories::{Story, load_stories};
-use written::generate_answer;
 
 pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
 
@@ -62,15 +63,21 @@ pub struct AskRequest {
     /// The question, at most [`MAX_QUERY`] characters.
     pub question: String,
     /// What was asked before, if the question goes on from there: its words are searched for too.
+    #[serde(default)]
     pub before: Option<String>,
     /// What to narrow it to.
     #[serde(default)]
     pub filter: Filter,
-    /// Whether a language model may word the answer, if one is configured.
+    /// Whether a language model may word the answer, if one is configured; it may if absent.
+    #[serde(default = "default_model")]
     pub model: bool,
     /// How what is found is ranked, if not as configured.
     #[serde(default)]
     pub ranking: Option<Ranking>,
+}
+
+fn default_model() -> bool {
+    true
 }
 
 impl UseCase for AskRequest {
@@ -87,7 +94,7 @@ impl UseCase for AskRequest {
 pub type StatementSender = mpsc::Sender<(Statement, Vec<Citation>)>;
 
 /// What was found for a question.
-pub(crate) struct Found {
+pub(crate) struct AskEvidence {
     pub(crate) question: String,
     stories: Vec<Story>,
     scored: Vec<Scored>,
@@ -116,7 +123,7 @@ pub(crate) async fn ask_streaming(
     let model = resources.chat_model().filter(|_| request.model).cloned();
     let mut found = find_evidence(resources, &request).await?;
     if !found.verdict.answerable {
-        return Ok(refused(&found));
+        return Ok(build_refusal(&found));
     }
     let mut warnings = Vec::new();
     if let Some(model) = model {
@@ -129,16 +136,27 @@ pub(crate) async fn ask_streaming(
             Err(error) => warnings.push(format!("the language model was not used: {error}")),
         }
     }
-    let answer = quote_answer(&found);
+    let mut answer = quote_answer(&found);
+    answer.citations = date_citations(resources, answer.citations).await?;
     if !answer.answered {
         found.verdict.missing.push("nothing in them says enough to be quoted".to_owned());
-        return Ok(refused(&found));
+        return Ok(build_refusal(&found));
     }
     for statement in &answer.statements {
         let cited = answer.citations.iter().filter(|citation| statement.citations.contains(&citation.number));
-        tell(telling.as_ref(), statement, cited.cloned().collect()).await;
+        send_statement(telling.as_ref(), statement, cited.cloned().collect()).await;
     }
     finish_answer(resources, &found, answer, warnings).await
+}
+
+/// Gives citations of files the dates of their lines.
+async fn date_citations(resources: &Resources, mut citations: Vec<Citation>) -> Result<Vec<Citation>> {
+    resources
+        .blocking(move |resources| {
+            date_by_lines(resources, &mut citations)?;
+            Ok(citations)
+        })
+        .await
 }
 
 /// What a question lacks to be answered from what is stored, a sentence each; `None` if it can be answered.
@@ -160,7 +178,7 @@ struct Reading {
     question: String,
     query: String,
     read: Question,
-    asked: Asked,
+    asked: WeightedQuestion,
     stories: Vec<Story>,
     by_meaning: bool,
     warnings: Vec<String>,
@@ -178,12 +196,12 @@ impl Reading {
     }
 }
 
-async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<Found> {
+async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<AskEvidence> {
     let reading = read_stories(resources, request).await?;
     let scored = reading.score(resources).await;
     let verdict = reading.judge(&scored);
     let Reading { question, stories, warnings, .. } = reading;
-    Ok(Found { question, stories, scored, verdict, warnings })
+    Ok(AskEvidence { question, stories, scored, verdict, warnings })
 }
 
 /// Searches for a question and reads what fits best.
@@ -202,7 +220,7 @@ async fn read_stories(resources: &Resources, request: &AskRequest) -> Result<Rea
     let question = resources.redactor().redact(question).0.into_owned();
     let before = request.before.as_deref().unwrap_or_default();
     let query: String = format!("{question} {before}").trim().chars().take(MAX_QUERY).collect();
-    let read = Question { kind: Question::read(&question).kind, ..Question::read(&query) };
+    let read = Question { kind: Question::parse(&question).kind, ..Question::parse(&query) };
     let search = SearchRequest {
         query: query.clone(),
         filter: request.filter.clone(),
@@ -215,15 +233,15 @@ async fn read_stories(resources: &Resources, request: &AskRequest) -> Result<Rea
     };
     let (response, asked) =
         tokio::try_join!(search_documents(resources, search), question_weights(resources, &read, &request.filter))?;
-    let asked = Asked { own: own_words(&question, before), ..asked };
+    let asked = WeightedQuestion { own: own_words(&question, before), ..asked };
     let definitions = definitions_asked(resources, &question, &request.filter).await?;
     let stories = load_stories(resources, &response.hits, &definitions).await?;
     let by_meaning = response.mode == Mode::Hybrid && response.coverage.embedded > 0;
     let named = find_named(resources, &question, request.filter.project.as_deref()).await?;
     let is_read = named.iter().any(|id| stories.iter().any(|story| story.id == *id));
     let absent = missing_references(resources, named, &request.filter).await?;
-    let unsaid = unsaid(&question, &stories);
-    let asked = Asked { named: is_read, absent, unsaid, ..asked };
+    let unsaid = unquoted_phrases(&question, &stories);
+    let asked = WeightedQuestion { named: is_read, absent, unsaid, ..asked };
     Ok(Reading { question, query, read, asked, stories, by_meaning, warnings: warnings(response) })
 }
 
@@ -236,13 +254,13 @@ async fn missing_references(resources: &Resources, named: Vec<NodeId>, filter: &
 }
 
 /// The words of a question and how many documents have each.
-async fn question_weights(resources: &Resources, question: &Question, filter: &Filter) -> Result<Asked> {
+async fn question_weights(resources: &Resources, question: &Question, filter: &Filter) -> Result<WeightedQuestion> {
     let index = resources.index();
     let (project, projects) = (filter.project.clone(), filter.projects.clone());
     let within = Filter { project, projects, ..Filter::default() };
-    let projects = Projects::of(filter);
+    let projects = ProjectScope::of(filter);
     let terms = question.terms.iter().map(|term| term_of(&term.word).unwrap_or(0));
-    let (_, frequencies) = index.frequencies(projects, terms);
+    let (_, frequencies) = index.document_frequencies(projects, terms);
     let counts = question.terms.iter().zip(frequencies).map(|(term, frequency)| {
         let (index, within) = (index.clone(), within.clone());
         async move {
@@ -250,7 +268,7 @@ async fn question_weights(resources: &Resources, question: &Question, filter: &F
                 return Ok::<_, Error>(frequency);
             }
             // Parts of a name are found too, and what is left out is counted; the texts tell.
-            let hits = index.lexical(&term.word, &within, NAME_HITS).await?;
+            let hits = index.search_text(&term.word, &within, NAME_HITS).await?;
             let ids: Vec<String> = hits.into_iter().map(|hit| hit.document).collect();
             let documents = index.documents(&ids).await?.into_iter();
             let documents = documents.filter(|document| !is_excluded(filter, &document.id, &document.facts));
@@ -269,13 +287,17 @@ async fn question_weights(resources: &Resources, question: &Question, filter: &F
         documents,
     };
     let asked = question.terms.iter().zip(counts).map(word).collect();
-    Ok(Asked { words: asked, documents: index.coverage_of(projects).documents, ..Asked::default() })
+    Ok(WeightedQuestion {
+        words: asked,
+        documents: index.coverage_of(projects).documents,
+        ..WeightedQuestion::default()
+    })
 }
 
 /// Adds where the decision stands, and what the reader must know.
 async fn finish_answer(
     resources: &Resources,
-    found: &Found,
+    found: &AskEvidence,
     mut answer: Answer,
     warnings: Vec<String>,
 ) -> Result<Answer> {
@@ -291,11 +313,11 @@ async fn finish_answer(
 
 /// How many words of a question that goes on from one before are its own; 0 if there is nothing to tell them from.
 fn own_words(question: &str, before: &str) -> usize {
-    if before.is_empty() { 0 } else { Question::read(question).terms.len() }
+    if before.is_empty() { 0 } else { Question::parse(question).terms.len() }
 }
 
 /// What stands in quotation marks, is long enough to be a saying, and in none of the stories.
-fn unsaid(question: &str, stories: &[Story]) -> Vec<String> {
+fn unquoted_phrases(question: &str, stories: &[Story]) -> Vec<String> {
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     let quotes = question.split(['"', '\u{201c}', '\u{201d}']).skip(1).step_by(2);
     let quotes = quotes.filter(|quote| quote.split_whitespace().count() >= QUOTED_WORDS);
@@ -317,7 +339,7 @@ fn has_name(text: &str, name: &str) -> bool {
 }
 
 /// Tells a statement, unless nobody listens.
-async fn tell(telling: Option<&StatementSender>, statement: &Statement, citations: Vec<Citation>) {
+async fn send_statement(telling: Option<&StatementSender>, statement: &Statement, citations: Vec<Citation>) {
     if let Some(telling) = telling {
         let _ = telling.send((statement.clone(), citations)).await;
     }
@@ -342,8 +364,8 @@ fn candidates(question: &Question, stories: &[Story], scored: &[Scored]) -> Vec<
 }
 
 /// The best pieces, verbatim; those of one story stay together, in the order in which they were said.
-fn quote_answer(found: &Found) -> Answer {
-    let mut chosen = choose(&found.scored, &found.stories, MAX_QUOTES);
+fn quote_answer(found: &AskEvidence) -> Answer {
+    let mut chosen = choose_quotes(&found.scored, &found.stories, MAX_QUOTES);
     let rank: BTreeMap<usize, usize> =
         chosen.iter().enumerate().rev().map(|(place, quote)| (quote.story, place)).collect();
     chosen.sort_by_key(|quote| (rank[&quote.story], quote.passages));
@@ -360,14 +382,14 @@ fn quote_answer(found: &Found) -> Answer {
     answer
 }
 
-fn refused(found: &Found) -> Answer {
+fn build_refusal(found: &AskEvidence) -> Answer {
     let (documents, stories) = &found.verdict.searched;
     let read = match stories.as_slice() {
         [] => String::new(),
         some => format!(", and read what fits best: {}", some.join(", ")),
     };
     let refusal = Refusal {
-        sentence: REFUSAL.to_owned(),
+        sentence: REFUSAL_SENTENCE.to_owned(),
         searched: format!("searched {documents} documents{read}"),
         missing: found.verdict.missing.clone(),
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backstory_model::text::echo;
+use backstory_model::text::truncate_echo;
 use backstory_sources::forge;
 
 use crate::{
@@ -55,7 +55,7 @@ pub(crate) async fn all_forges(resources: &Resources) -> Result<Forges> {
         let base_url = match added.base_url.parse() {
             Ok(url) => url,
             Err(error) => {
-                let (project, address) = (entry.project, echo(&added.base_url));
+                let (project, address) = (entry.project, truncate_echo(&added.base_url));
                 let message = format!("'{address}' is no address of a forge: {error}");
                 let error = Error::new(ErrorKind::Configuration, message)
                     .with_hint(format!("remove the repository with 'backstory remove {project}' and add it again"));
@@ -68,9 +68,9 @@ pub(crate) async fn all_forges(resources: &Resources) -> Result<Forges> {
             Some(forge) => forge.projects.push(entry.project),
             None => forges.push(Forge {
                 kind: added.kind,
-                connection: forge::Settings {
+                connection: forge::ForgeSettings {
                     network: resources.settings().repositories.network_of_added_forges(),
-                    ..forge::Settings::new(base_url, None)
+                    ..forge::ForgeSettings::new(base_url, None)
                 },
                 projects: vec![entry.project],
                 webhook_secret: None,
@@ -88,7 +88,8 @@ pub(crate) fn forgotten(project: &str) -> Error {
 
 pub(crate) fn unknown_project(project: &str, known: &BTreeSet<String>) -> Error {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Error::invalid(format!("{} is not known", echo(project))).with_hint(format!("known projects: {}", known.join(", ")))
+    Error::invalid(format!("{} is not known", truncate_echo(project)))
+        .with_hint(format!("known projects: {}", known.join(", ")))
 }
 
 pub(crate) async fn check_project(resources: &Resources, project: Option<&str>) -> Result<()> {
@@ -98,7 +99,7 @@ pub(crate) async fn check_project(resources: &Resources, project: Option<&str>) 
         return Ok(());
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Err(Error::invalid(format!("{} is not known", echo(project)))
+    Err(Error::invalid(format!("{} is not known", truncate_echo(project)))
         .with_hint(format!("known projects: {}", known.join(", "))))
 }
 
@@ -108,9 +109,8 @@ pub(crate) async fn project_of_questions(resources: &Resources, named: Option<&s
     let all = || known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     match named {
         Some(named) if known.contains(named) => Ok(named.to_owned()),
-        Some(named) => {
-            Err(Error::invalid(format!("{} is not known", echo(named))).with_hint(format!("known projects: {}", all())))
-        }
+        Some(named) => Err(Error::invalid(format!("{} is not known", truncate_echo(named)))
+            .with_hint(format!("known projects: {}", all()))),
         None if known.len() == 1 => Ok(all()),
         None if known.is_empty() => Err(Error::invalid("there is no project to ask about")
             .with_hint("configure one, or 'backstory add' a repository")),
@@ -123,5 +123,5 @@ pub(crate) fn unknown_repository(resources: &Resources, project: &str) -> Error 
     let known: Vec<String> =
         resources.ledger().repositories().unwrap_or_default().into_iter().map(|of| of.project).collect();
     let known = if known.is_empty() { "there is none yet".to_owned() } else { format!("known: {}", known.join(", ")) };
-    Error::new(ErrorKind::NotFound, format!("there is no repository {}", echo(project))).with_hint(known)
+    Error::new(ErrorKind::NotFound, format!("there is no repository {}", truncate_echo(project))).with_hint(known)
 }

@@ -125,7 +125,7 @@ async fn list_changes(resources: &Resources, request: ChangesRequest) -> Result<
     let changes = list_commits(resources, &request, Some(&directory)).await?;
     if changes.changes.is_empty() {
         let is_there =
-            move |resources: &Resources| match place.objects.entry(place.commit, &RepoPath::from_printed(&path)) {
+            move |resources: &Resources| match place.objects.entry(place.commit, &RepoPath::from_escaped(&path)) {
                 Ok(_) => Ok(()),
                 // It says which paths are like it.
                 Err(ObjectError::NoSuchPath { .. }) => Err(no_such_path(resources, &place, &path)?),

@@ -4,13 +4,14 @@
 use std::fmt::Write as _;
 
 use backstory_model::{
+    access::Actor,
     answer::{Answer, Citation, Method, Statement},
     filter::Filter,
     id::NodeId,
     question::Question,
-    time::day,
+    time::utc_date,
 };
-use backstory_store::ledger::{Message as StoredMessage, NewMessage};
+use backstory_store::ledger::{ChatLimits, Message as StoredMessage, NewMessage};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,8 @@ pub use backstory_store::ledger::{Chat, Role};
 
 /// Most conversations that are kept.
 pub const MAX_CHATS: u64 = 10_000;
+/// Most conversations that one token has begun.
+pub const MAX_CHATS_OF_TOKEN: u64 = 1_000;
 /// Most messages of a conversation, questions and answers together.
 pub const MAX_MESSAGES: u64 = 1_000;
 /// Most conversations, or messages, of one list.
@@ -167,24 +170,25 @@ impl TryFrom<StoredMessage> for Message {
     }
 }
 
-/// Begins a conversation, about one project or everything.
+/// Begins a conversation, about one project or everything. The oldest of the same caller in which nothing was said makes
+/// room if there is none.
 ///
 /// # Errors
-/// The project is not known, or there are [`MAX_CHATS`] already.
+/// The project is not known, or there are [`MAX_CHATS`] already, or [`MAX_CHATS_OF_TOKEN`] of this token.
 async fn create_chat(resources: &Resources, project: Option<String>) -> Result<Chat> {
     check_project(resources, project.as_deref()).await?;
     let now = Timestamp::now();
+    let of_maker = if matches!(resources.actor(), Actor::Token { .. }) { MAX_CHATS_OF_TOKEN } else { MAX_CHATS };
+    let (limits, maker) = (ChatLimits { in_all: MAX_CHATS, of_maker }, resources.actor().to_string());
     let chat = resources
-        .with_ledger(move |ledger| {
-            if ledger.chat_count()? >= MAX_CHATS {
-                return Ok(None);
-            }
-            let id = ledger.add_chat(project.as_deref(), now)?;
-            ledger.chat(id)
+        .with_ledger(move |ledger| match ledger.add_chat(project.as_deref(), &maker, limits, now)? {
+            Some(id) => ledger.chat(id),
+            None => Ok(None),
         })
         .await?;
     chat.ok_or_else(|| {
-        Error::new(ErrorKind::Conflict, format!("there are {MAX_CHATS} chats already")).with_hint("remove some")
+        let message = format!("there are {MAX_CHATS} chats already, or {MAX_CHATS_OF_TOKEN} of this token");
+        Error::new(ErrorKind::Conflict, message).with_hint("remove some")
     })
 }
 
@@ -263,7 +267,7 @@ pub(crate) async fn send_message(
                 ranking: None,
             };
             let answer = ask_streaming(resources, request, telling).await?;
-            let shown = shown(&answer);
+            let shown = format_answer(&answer);
             (answer, shown)
         }
     };
@@ -313,15 +317,22 @@ async fn who_wrote_it(resources: &Resources, chat: i64, text: &str) -> Result<Op
 /// most of them.
 async fn author_of_citation(resources: &Resources, cited: &Citation, number: u32) -> Result<(Citation, String)> {
     if let Some((origin, citation)) = commit_of_lines(resources, cited, number).await? {
-        let sentence =
-            format!("{} wrote {} on {}, in {}.", origin.author, cited.source(), day(origin.date), citation.place());
+        let sentence = format!(
+            "{} wrote {} on {}, in {}.",
+            origin.author,
+            cited.source(),
+            utc_date(origin.date),
+            citation.location()
+        );
         return Ok((citation, sentence));
     }
     let citation = Citation { number, ..cited.clone() };
     let quoted = citation.text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let sentence = match citation.writer().filter(|_| citation.path.is_none()) {
-        Some(writer) => format!("{writer} wrote it on {}, in {}: “{quoted}”", day(citation.at), citation.place()),
-        None => format!("It is not known who wrote {}.", citation.place()),
+    let sentence = match citation.display_author().filter(|_| citation.path.is_none()) {
+        Some(writer) => {
+            format!("{writer} wrote it on {}, in {}: “{quoted}”", utc_date(citation.at), citation.location())
+        }
+        None => format!("It is not known who wrote {}.", citation.location()),
     };
     Ok((citation, sentence))
 }
@@ -350,13 +361,13 @@ async fn commit_of_lines(
 
 /// The last question that stands alone, if this one does not.
 async fn standalone_question(resources: &Resources, chat: i64, text: &str) -> Result<Option<String>> {
-    if Question::stands_alone(text) {
+    if Question::is_self_contained(text) {
         return Ok(None);
     }
     let all = resources.with_ledger(move |ledger| ledger.messages(chat, 0, MAX_MESSAGES as usize)).await?;
     let asked = all.into_iter().rev().filter(|message| message.role == Role::User).map(|message| message.text);
     let asked: Vec<String> = asked.collect();
-    Ok(asked.iter().find(|text| Question::stands_alone(text)).or(asked.first()).cloned())
+    Ok(asked.iter().find(|text| Question::is_self_contained(text)).or(asked.first()).cloned())
 }
 
 fn full(chat: i64) -> Error {
@@ -365,7 +376,7 @@ fn full(chat: i64) -> Error {
 }
 
 /// An answer as plain text, with its sources.
-pub fn shown(answer: &Answer) -> String {
+pub fn format_answer(answer: &Answer) -> String {
     let mut text = String::new();
     if let Some(refusal) = &answer.refusal {
         text.push_str(&refusal.sentence);
@@ -397,12 +408,12 @@ fn sources(answer: &Answer) -> String {
     let mut text = String::new();
     for citation in &answer.citations {
         let _ = write!(text, "\n- {} [{}]", citation.source(), citation.number);
-        match citation.writer() {
+        match citation.display_author() {
             Some(writer) => {
-                let _ = write!(text, " · {writer} · {}", day(citation.at));
+                let _ = write!(text, " · {writer} · {}", utc_date(citation.at));
             }
             None if citation.path.is_some() => {
-                let _ = write!(text, " · last changed {}", day(citation.at));
+                let _ = write!(text, " · last changed {}", utc_date(citation.at));
             }
             None => {}
         }

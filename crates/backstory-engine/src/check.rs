@@ -159,7 +159,7 @@ async fn check_all(resources: &Resources) -> Result<CheckReport> {
     let (_, aside) = resources.with_ledger(|ledger| ledger.quarantine(NAMED_ASIDE)).await?;
     for check in CHECKS {
         let rows = resources.graph_query_within(check.query, vec![], RULE_TIME).await?;
-        let rows = rows.iter().filter(|row| !row.node("node").is_some_and(|node| is_aside(&node, &aside)));
+        let rows = rows.iter().filter(|row| !row.node("node").is_some_and(|node| is_quarantined(&node, &aside)));
         let names = rows.map(|row| match row.node("node") {
             Some(node) => node.to_string(),
             None => row.text("node").unwrap_or("?").to_owned(),
@@ -396,7 +396,7 @@ async fn lag(resources: &Resources) -> Result<Vec<String>> {
 }
 
 /// Whether a node is missing, or may be, since it was put aside.
-fn is_aside(node: &NodeId, aside: &[Quarantined]) -> bool {
+fn is_quarantined(node: &NodeId, aside: &[Quarantined]) -> bool {
     match (node, ledger_key(node)) {
         (NodeId::Person(_), _) => aside.iter().any(|row| row.of.kind == ItemKind::Person),
         (_, Some((project, kind, key))) => aside.iter().any(|Quarantined { of, .. }| {

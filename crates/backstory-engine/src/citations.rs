@@ -1,6 +1,6 @@
 //! The documents that answers cite, read from ledger and clones, never from the index.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use backstory_model::{
     answer::Citation,
@@ -11,13 +11,14 @@ use backstory_model::{
     id::{NodeId, ThreadId},
     repository::{Record, RepositoryRecord},
 };
+use backstory_store::ledger::StoredBlame;
 use jiff::Timestamp;
 
 use crate::{
     clones::{MAX_TEXT, clean_text, open_objects},
     error::Result,
     read::{discussions_of, item_of_node},
-    records::repository_record,
+    records::{commit_record, repository_record},
     resources::Resources,
 };
 
@@ -153,7 +154,7 @@ pub(crate) fn document_of_file(
         None => head()?,
     };
     let Some(commit) = commit else { return Ok(None) };
-    let path = RepoPath::from_printed(path);
+    let path = RepoPath::from_escaped(path);
     let objects = open_objects(resources, project)?;
     let entry = objects.entry(commit, &path)?;
     let bytes = objects.blob(entry.id, MAX_TEXT)?;
@@ -163,8 +164,11 @@ pub(crate) fn document_of_file(
         Some(Item::Repository(RepositoryRecord { record: Record::File(file), .. })) => Some(file.changed_at),
         _ => None,
     };
-    let context =
-        backstory_model::reference::Context { forge: repository.forge, project, forge_url: &repository.forge_url };
+    let context = backstory_model::reference::ReferenceContext {
+        forge: repository.forge,
+        project,
+        forge_url: &repository.forge_url,
+    };
     let url = lines_url(context, &commit.to_string(), path.as_str(), None);
     Ok(Some(CitedDocument {
         id,
@@ -177,6 +181,39 @@ pub(crate) fn document_of_file(
         text,
         confidential: false,
     }))
+}
+
+/// Dates citations of files at their indexed heads by the newest commit that wrote one of the cited lines. Others keep the date
+/// of the file.
+pub(crate) fn date_by_lines<'a>(
+    resources: &Resources,
+    citations: impl IntoIterator<Item = &'a mut Citation>,
+) -> Result<()> {
+    for citation in citations {
+        let (Some((first, last)), Ok(NodeId::File { project, path })) = (citation.lines, citation.id.parse()) else {
+            continue;
+        };
+        let (Some(repository), Some(entry)) =
+            (repository_record(resources, &project)?, resources.ledger().repository(&project)?)
+        else {
+            continue;
+        };
+        let Some(branch) = repository.default_branch.as_ref().map(|name| name.as_str()) else { continue };
+        let head = entry.indexed.get(branch).map(Sha::to_string);
+        if head.is_none() || head != citation.commit {
+            continue;
+        }
+        let Some(StoredBlame::Traced(lineage)) = resources.ledger().lineage(&project, branch, &path)? else { continue };
+        let commits: BTreeSet<Sha> =
+            lineage.origins(first, last.saturating_sub(first) + 1).map(|origin| origin.source.commit).collect();
+        let mut newest = None;
+        for commit in commits {
+            let record = commit_record(resources, &project, &commit.to_string())?;
+            newest = newest.max(record.map(|record| record.commit.author.at));
+        }
+        citation.at = newest.unwrap_or(citation.at);
+    }
+    Ok(())
 }
 
 /// The document that a citation names; `None` if it is not there.

@@ -11,10 +11,10 @@ use backstory_model::{
     commit::Sha,
     edge::Edge,
     entity::{Item, ItemKind},
-    id::{NS, NodeId, ThreadId},
+    id::{NAMESPACE, NodeId, ThreadId},
     lineage::Lineage,
     repository::{CommitRecord, EntityChangeKind, Record, RepositoryRecord},
-    text::echo,
+    text::truncate_echo,
 };
 use backstory_store::graph::{AdjacentEdge, Direction, Value, queries};
 use jiff::Timestamp;
@@ -27,7 +27,7 @@ use crate::{
     read::not_found,
     records::{commit_record, parse_item},
     resources::{Resources, blocking},
-    trace::target::{lineage_at, resolve_place},
+    trace::target::{lineage_at, resolve_place, taken_over},
     use_case::{UseCase, Weight},
 };
 
@@ -82,6 +82,9 @@ pub struct History {
     pub discussed: Vec<DiscussedMergeRequest>,
     /// Whether there are more.
     pub has_more: bool,
+    /// What it is called since a commit took its name away, if it is still there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<NodeId>,
 }
 
 /// A change of a file or code entity.
@@ -133,7 +136,7 @@ impl CommitSummary {
 
 /// A change as the graph tells it.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct GraphChangeRow {
     /// When it was committed, later than any ancestor.
     pub(crate) at: Timestamp,
     pub(crate) sha: String,
@@ -227,11 +230,12 @@ pub(crate) async fn code_history(resources: &Resources, request: HistoryRequest)
         NodeId::Entity { .. } => "code entity",
         other => {
             let id = other.to_string();
-            let message = format!("{} is not a file or code entity", echo(&id));
+            let message = format!("{} is not a file or code entity", truncate_echo(&id));
             return Err(Error::invalid(message).with_hint("write group/project:src/a.rs"));
         }
     };
     let found = changes_across_renames(resources, &id).await?;
+    let moved_to = find_move(resources, &id).await?;
     let has_more = found.len() > skip.saturating_add(limit);
     let project = id.project().unwrap_or_default().to_owned();
     let names: BTreeSet<NodeId> = found.iter().map(|change| change.name.clone()).chain([id.clone()]).collect();
@@ -247,13 +251,13 @@ pub(crate) async fn code_history(resources: &Resources, request: HistoryRequest)
             for found in found.into_iter().skip(skip).take(limit) {
                 changes.extend(to_change(resources, &project, found)?);
             }
-            Ok(History { changes, discussed, has_more })
+            Ok(History { changes, discussed, has_more, moved_to })
         })
         .await
 }
 
-fn to_change(resources: &Resources, project: &str, found: Found) -> Result<Option<Change>> {
-    let Found { sha, kind, name, .. } = found;
+fn to_change(resources: &Resources, project: &str, found: GraphChangeRow) -> Result<Option<Change>> {
+    let GraphChangeRow { sha, kind, name, .. } = found;
     let Some(record) = commit_record(resources, project, &sha)? else { return Ok(None) };
     let path = match &name {
         NodeId::File { path, .. } | NodeId::Entity { path, .. } => path.as_str(),
@@ -276,7 +280,7 @@ fn to_change(resources: &Resources, project: &str, found: Found) -> Result<Optio
 
 /// The changes of a node, newest first, with those of the names that it had before up to when it lost them: what has
 /// one of these names later is something else.
-pub(crate) async fn changes_across_renames(resources: &Resources, id: &NodeId) -> Result<Vec<Found>> {
+pub(crate) async fn changes_across_renames(resources: &Resources, id: &NodeId) -> Result<Vec<GraphChangeRow>> {
     let mut told = vec![changes_of(resources, id).await?];
     let mut names = vec![id.clone()];
     let mut at = 0;
@@ -286,8 +290,8 @@ pub(crate) async fn changes_across_renames(resources: &Resources, id: &NodeId) -
                 continue;
             }
             let mut changes = changes_of(resources, &earlier).await?;
-            let took_over = |change: &&Found| {
-                let is_it = |own: &Found| own.sha == change.sha && own.kind != EntityChangeKind::Removed;
+            let took_over = |change: &&GraphChangeRow| {
+                let is_it = |own: &GraphChangeRow| own.sha == change.sha && own.kind != EntityChangeKind::Removed;
                 change.kind == EntityChangeKind::Removed && told[at].iter().any(is_it)
             };
             let Some(renamed_at) = changes.iter().find(took_over).map(|change| change.at) else { continue };
@@ -297,13 +301,28 @@ pub(crate) async fn changes_across_renames(resources: &Resources, id: &NodeId) -
         }
         at += 1;
     }
-    let mut found: Vec<Found> = told.into_iter().flatten().collect();
+    let mut found: Vec<GraphChangeRow> = told.into_iter().flatten().collect();
     // A rename is one commit under two names: the new one tells it.
     let kept: BTreeSet<String> =
         found.iter().filter(|found| found.kind != EntityChangeKind::Removed).map(|found| found.sha.clone()).collect();
     found.retain(|found| found.kind != EntityChangeKind::Removed || !kept.contains(&found.sha));
     found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| (&a.sha, &a.name).cmp(&(&b.sha, &b.name))));
     Ok(found)
+}
+
+/// What a node that is gone is called since, if it is still there.
+async fn find_move(resources: &Resources, id: &NodeId) -> Result<Option<NodeId>> {
+    let mut at = id.clone();
+    for _ in 0..MAX_NAMES {
+        let newest = changes_of(resources, &at).await?.into_iter().next();
+        let Some(removed) = newest.filter(|newest| newest.kind == EntityChangeKind::Removed) else {
+            return Ok(Some(at).filter(|at| at != id));
+        };
+        let next = resources.blocking(move |resources| taken_over(resources, &at, &removed.sha)).await?;
+        let Some(next) = next else { return Ok(None) };
+        at = next;
+    }
+    Ok(None)
 }
 
 /// What a node was called before.
@@ -314,7 +333,7 @@ async fn replaced_by(resources: &Resources, id: &NodeId) -> Result<Vec<NodeId>> 
 }
 
 /// When which commit did what to a node, newest first.
-pub(crate) async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec<Found>> {
+pub(crate) async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec<GraphChangeRow>> {
     let mut found = Vec::new();
     let (mut before, mut after) = (Timestamp::MAX, Value::any());
     loop {
@@ -326,7 +345,7 @@ pub(crate) async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec
             let (Some(NodeId::Commit { project, sha }), Some(at), Some(how)) = (
                 row.node("commit"),
                 row.text("at").and_then(|at| at.parse().ok()),
-                row.text("how").and_then(|how| how.strip_prefix(NS)),
+                row.text("how").and_then(|how| how.strip_prefix(NAMESPACE)),
             ) else {
                 continue;
             };
@@ -336,7 +355,7 @@ pub(crate) async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec
                 _ => EntityChangeKind::Modified,
             };
             (before, after) = (at, Value::Node(NodeId::commit(project, &sha)));
-            found.push(Found { at, sha, kind, name: id.clone() });
+            found.push(GraphChangeRow { at, sha, kind, name: id.clone() });
         }
         if count <= MAX_PAGE_ROWS {
             return Ok(found);
@@ -401,7 +420,7 @@ async fn entity_details(resources: &Resources, id: NodeId) -> Result<Option<Enti
             if definition.is_none() && changes.is_empty() {
                 return Ok(None);
             }
-            let summary = |change: Option<&Found>| {
+            let summary = |change: Option<&GraphChangeRow>| {
                 let record = change.map(|change| commit_record(resources, &project, &change.sha)).transpose()?;
                 Ok::<_, Error>(record.flatten().map(|record| CommitSummary::new(&project, &record)))
             };

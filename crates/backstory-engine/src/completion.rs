@@ -1,6 +1,6 @@
 //! Asks the language model, within its budget of the day.
 
-use backstory_model::time::day;
+use backstory_model::time::utc_date;
 use jiff::Timestamp;
 
 use crate::{
@@ -42,7 +42,7 @@ pub(crate) async fn reserve(
     let settings = model.settings();
     let asked = resources.embedder().count_tokens(&prompt.system) + resources.embedder().count_tokens(&prompt.user);
     let tokens = asked as u64 + u64::from(settings.max_tokens);
-    let (day, limit) = (day(Timestamp::now()), settings.daily_tokens);
+    let (day, limit) = (utc_date(Timestamp::now()), settings.daily_tokens);
     if resources.with_ledger(move |ledger| ledger.reserve_tokens(day, tokens, limit)).await? {
         return Ok(Ok(Reserved { day, tokens }));
     }

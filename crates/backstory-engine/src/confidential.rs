@@ -19,7 +19,7 @@ use crate::{error::Result, records::parse_if_readable, resources::Resources, sta
 pub(crate) fn with_visibility_of_readers(resources: &Resources, id: &ThreadId) -> Result<Resources> {
     let own = resources.visibility().within_project(&id.project);
     let readers = resources.with_visibility(own.clone().without_confidential());
-    let is_public = readers.ledger().item(&id.project, id.kind.into(), &id.short())?.is_some();
+    let is_public = readers.ledger().item(&id.project, id.kind.into(), &id.local_reference())?.is_some();
     Ok(if is_public { readers } else { resources.with_visibility(own) })
 }
 

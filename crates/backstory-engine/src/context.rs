@@ -1,9 +1,9 @@
 //! Context packs: what an agent must know about a question or a piece of code, from search, traces and the repository,
 //! within a token budget. Nothing is invented: every sentence is a template around words of the sources.
 //!
-//! `evidence` gathers, the other modules read commits and threads and offer the entries of each section, the best
+//! `gather` collects, the other modules read commits and threads and offer the entries of each section, the best
 //! first. `model::pack::fit` gives them places within the budget, with the same outcome each time. Passages are cut
-//! from the document's canonical text, or from the lines of the file at the indexed commit, so that `prove` can read
+//! from the document's canonical text, or from the lines of the file at the indexed commit, so that `verify` can read
 //! them again.
 
 mod changes;
@@ -13,10 +13,10 @@ mod evidence;
 pub(crate) mod gather;
 mod items;
 mod notes;
-pub(crate) mod prove;
 mod retrieve;
 mod retrieved;
 mod summary;
+pub(crate) mod verify;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -24,7 +24,7 @@ use backstory_model::{
     digest::sha256_hex,
     filter::Filter,
     id::NodeId,
-    pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit, render},
+    pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit_to_budget, render},
     score::Profile,
 };
 use jiff::Timestamp;
@@ -35,24 +35,24 @@ use crate::{
     error::{Error, ErrorKind, Result},
     resources::{Resources, blocking},
     search::{
-        MAX_LIMIT, MAX_QUERY, check_filter, check_names, check_ranking,
+        BY_MEANING_ALONE, MAX_LIMIT, MAX_QUERY, check_filter, check_names, check_ranking,
         definitions::{find_definitions, only_name},
     },
     settings::Ranking,
-    snapshot::{State, find_snapshot, load_state},
+    snapshot::{IndexState, find_snapshot, load_state},
     tokens,
     trace::Target,
     use_case::{UseCase, Weight},
 };
 use changes::important_diffs;
 use code::{code_context, related_tests};
-use gather::gather_evidence;
+use gather::{TOKENS_PER_HIT, gather_evidence};
 use items::records_of;
 use notes::model_notes;
 use retrieved::retrieved;
 
-pub use prove::{Proof, Source};
 pub use retrieve::{Approval, MAX_RETRIEVED_TOKENS, RetrieveRequest, Retrieved, RetrievedChunk};
+pub use verify::{ChunkVerification, Source};
 
 /// Longest time a pack may take.
 pub const MAX_TIME: Duration = Duration::from_secs(20);
@@ -167,19 +167,24 @@ async fn build_contents(resources: &Resources, request: &ContextRequest) -> Resu
             pack.missing.push("the index changed while this was put together; ask again when the sync ends".to_owned());
         }
         let budget = request.tokens;
-        return blocking(move || Ok(fit(pack, budget, &tokens::count))).await;
+        return blocking(move || Ok(fit_to_budget(pack, budget, &tokens::count))).await;
     }
 }
 
 /// Everything that could be in the pack, the best first.
-async fn gather(resources: &Resources, request: &ContextRequest, state: &State) -> Result<ContextPack> {
+async fn gather(resources: &Resources, request: &ContextRequest, state: &IndexState) -> Result<ContextPack> {
     let (resolved, others) = resolve_symbol(resources, request).await?;
     let (mut evidence, missing) = tokio::try_join!(
-        gather_evidence(resources, &resolved, state),
+        gather_evidence(resources, &resolved, state, resolved.tokens / TOKENS_PER_HIT),
         Box::pin(find_missing_of(resources, &resolved))
     )?;
     evidence.warnings.extend(others);
     evidence.missing = missing.filter(|_| evidence.coverage.documents > 0);
+    // What is near to words that nothing has is no evidence for anything.
+    let is_nonsense = evidence.warnings.iter().any(|warning| warning == BY_MEANING_ALONE);
+    if is_nonsense && evidence.missing.is_some() && evidence.trace.is_none() {
+        evidence.found.clear();
+    }
     let mut pack = build_metadata(resources, request, state, &evidence.question).await?;
     let (request, state) = (resolved, state.clone());
     resources
@@ -227,7 +232,7 @@ async fn find_missing_of(resources: &Resources, request: &ContextRequest) -> Res
 fn fill(
     resources: &Resources,
     request: &ContextRequest,
-    state: &State,
+    state: &IndexState,
     evidence: &evidence::Evidence,
     pack: &mut ContextPack,
 ) -> Result<()> {
@@ -263,11 +268,11 @@ fn fill(
 async fn build_metadata(
     resources: &Resources,
     request: &ContextRequest,
-    state: &State,
+    state: &IndexState,
     question: &str,
 ) -> Result<ContextPack> {
     let timestamp = Some(snapshot_time(resources, &state.id).await?);
-    let query = asked(&request.about);
+    let query = describe_target(&request.about);
     let project = request.filter.project.clone();
     let mut parameters = parameters(request);
     parameters.insert("searched".to_owned(), question.to_owned());
@@ -315,7 +320,7 @@ async fn snapshot_time(resources: &Resources, id: &str) -> Result<Timestamp> {
 }
 
 /// Older states are on record, but not kept.
-async fn check_is_current(resources: &Resources, wanted: &str, state: &State) -> Result<()> {
+async fn check_is_current(resources: &Resources, wanted: &str, state: &IndexState) -> Result<()> {
     if wanted.len() >= 4 && state.id.starts_with(&wanted.to_ascii_lowercase()) {
         return Ok(());
     }
@@ -368,7 +373,7 @@ fn checked(mut request: ContextRequest) -> Result<ContextRequest> {
 }
 
 /// What was asked, as a person writes it.
-fn asked(about: &About) -> String {
+fn describe_target(about: &About) -> String {
     let (target, rev) = match about {
         About::Query(query) => return query.clone(),
         About::Target { target, rev } => (target, rev),
@@ -432,7 +437,7 @@ fn quoted(text: &str, most: usize) -> String {
 }
 
 /// A score as it is told: three digits, so that it does not change with the last ones.
-fn told(score: f32) -> f64 {
+fn round_score(score: f32) -> f64 {
     (f64::from(score.clamp(0.0, 1.0)) * 1000.0).round() / 1000.0
 }
 

@@ -5,7 +5,7 @@ use backstory_model::{
     entity::{Issue, Item, MergeRequest, State},
     id::{NodeId, ThreadId},
     repository::Record,
-    time::day,
+    time::utc_date,
 };
 
 use crate::{error::Result, introduction::merge_requests_introducing, read::item_of_node, resources::Resources};
@@ -26,7 +26,7 @@ pub(crate) fn decision_status(resources: &Resources, id: &NodeId) -> Result<Opti
                     return Ok(Some(of_merge_request(&mr)));
                 }
                 let (sha, at) = (record.commit.sha.to_string(), record.commit.committer.at);
-                let text = format!("committed as {} on {}", &sha[..8], day(at));
+                let text = format!("committed as {} on {}", &sha[..8], utc_date(at));
                 Ok(Some(Standing { text, id: id.to_string(), url: None }))
             }
             _ => Ok(None),
@@ -43,7 +43,7 @@ fn issue_status(resources: &Resources, issue: &Issue) -> Result<Standing> {
     }
     let text = match (issue.thread.state, issue.thread.closed_at) {
         (State::Opened, _) => format!("{} is still open", issue.id),
-        (_, Some(at)) => format!("{} was closed on {}", issue.id, day(at)),
+        (_, Some(at)) => format!("{} was closed on {}", issue.id, utc_date(at)),
         (_, None) => format!("{} was closed", issue.id),
     };
     Ok(Standing { text, id: issue.id.to_string(), url: address(&issue.thread.web_url) })
@@ -58,10 +58,10 @@ fn merge_request_status(resources: &Resources, id: &ThreadId) -> Result<Option<M
 
 fn of_merge_request(mr: &MergeRequest) -> Standing {
     let text = match (mr.thread.state, mr.merged_at, mr.thread.closed_at) {
-        (_, Some(at), _) => format!("merged in {} on {}", mr.id, day(at)),
+        (_, Some(at), _) => format!("merged in {} on {}", mr.id, utc_date(at)),
         (State::Opened, ..) => format!("{} is still open", mr.id),
         (State::Merged, ..) => format!("merged in {}", mr.id),
-        (_, None, Some(at)) => format!("{} was closed without a merge on {}", mr.id, day(at)),
+        (_, None, Some(at)) => format!("{} was closed without a merge on {}", mr.id, utc_date(at)),
         (_, None, None) => format!("{} was closed without a merge", mr.id),
     };
     Standing { text, id: mr.id.to_string(), url: address(&mr.thread.web_url) }

@@ -15,7 +15,7 @@ use secrecy::SecretString;
 pub use foreground::ForegroundGuard;
 
 use bundled::{Bundled, EmbedPriority};
-use foreground::Foreground;
+use foreground::ForegroundGate;
 use remote::Remote;
 
 use crate::provider::ProviderError;
@@ -66,7 +66,7 @@ struct Inner {
     dimension: usize,
     window: usize,
     engine: Engine,
-    foreground: Foreground,
+    foreground: ForegroundGate,
 }
 
 enum Engine {
@@ -84,7 +84,7 @@ impl Embedder {
     /// # Errors
     /// The settings contradict themselves, or the provider does not tell the dimension.
     pub async fn open(settings: Settings) -> Result<Self, ProviderError> {
-        let foreground = Foreground::default();
+        let foreground = ForegroundGate::default();
         let inner = match settings.provider {
             Provider::Bundled => bundled(&settings, foreground)?,
             Provider::None => Inner { engine: Engine::Off, ..bundled(&settings, foreground)? },
@@ -136,7 +136,7 @@ impl Embedder {
     }
 
     /// The same for background work: the bundled model works at a low priority, and waits while somebody else
-    /// [waits for an answer](Self::answering).
+    /// [waits for an answer](Self::enter_foreground).
     ///
     /// # Errors
     /// Those of [`Self::embed_documents`].
@@ -145,7 +145,7 @@ impl Embedder {
     }
 
     /// Says that somebody waits for an answer, until that is dropped.
-    pub fn answering(&self) -> ForegroundGuard {
+    pub fn enter_foreground(&self) -> ForegroundGuard {
         self.0.foreground.enter()
     }
 
@@ -196,7 +196,7 @@ fn off() -> ProviderError {
     )
 }
 
-fn bundled(settings: &Settings, foreground: Foreground) -> Result<Inner, ProviderError> {
+fn bundled(settings: &Settings, foreground: ForegroundGate) -> Result<Inner, ProviderError> {
     let refuse = |setting, problem: String| Err(ProviderError::setting(setting, problem));
     if let Some(model) = settings.model.as_deref().filter(|model| *model != bundled::NAME) {
         return refuse(
@@ -232,7 +232,7 @@ fn bundled(settings: &Settings, foreground: Foreground) -> Result<Inner, Provide
 }
 
 /// The vector of length 1 with the same direction, if there is one.
-fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+fn normalize(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     if !length.is_normal() {
         return None;

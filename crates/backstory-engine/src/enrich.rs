@@ -22,10 +22,10 @@ use std::{
 
 use backstory_model::{
     digest::sha256,
+    generated::{GeneratedKind, GenerationOutcome},
     id::NodeId,
-    written::{GeneratedKind, Outcome},
 };
-use backstory_store::ledger::Written;
+use backstory_store::ledger::GeneratedText;
 use futures::{StreamExt as _, future::ready, stream};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -101,14 +101,14 @@ pub struct EnrichReport {
 }
 
 impl EnrichReport {
-    fn add(&mut self, outcome: &Outcome) {
+    fn add(&mut self, outcome: &GenerationOutcome) {
         match outcome {
-            Outcome::Classification(_) => self.commits += 1,
-            Outcome::DesignNotes(notes) => {
+            GenerationOutcome::Classification(_) => self.commits += 1,
+            GenerationOutcome::DesignNotes(notes) => {
                 self.threads += 1;
                 self.notes += notes.len() as u64;
             }
-            Outcome::Failed(_) => self.failed += 1,
+            GenerationOutcome::Failed(_) => self.failed += 1,
         }
     }
 
@@ -135,10 +135,10 @@ impl Input {
     ///
     /// # Errors
     /// What is wrong with it.
-    fn read(&self, answer: &str) -> std::result::Result<Outcome, String> {
+    fn read(&self, answer: &str) -> std::result::Result<GenerationOutcome, String> {
         match self {
-            Self::Commit(commit) => commit.read(answer).map(Outcome::Classification),
-            Self::Thread(thread) => thread.read(answer).map(Outcome::DesignNotes),
+            Self::Commit(commit) => commit.read(answer).map(GenerationOutcome::Classification),
+            Self::Thread(thread) => thread.read(answer).map(GenerationOutcome::DesignNotes),
         }
     }
 }
@@ -152,9 +152,9 @@ fn prompt_version(kind: GeneratedKind) -> u32 {
 }
 
 /// How an item ended.
-enum Ended {
+enum ItemOutcome {
     /// It was written about.
-    Written(Outcome),
+    Written(GenerationOutcome),
     /// It is not there any more.
     Gone,
     /// The budget of the day is used up.
@@ -217,12 +217,12 @@ async fn enrich_all(
     let mut ends = wanted.map(|of| enrich_one(resources, model, of)).buffer_unordered(CONCURRENT);
     while let Some(end) = ends.next().await {
         match end {
-            Ok(Ended::Written(outcome)) => {
+            Ok(ItemOutcome::Written(outcome)) => {
                 done.add(&outcome);
                 reporter.advance(1);
             }
-            Ok(Ended::Gone) => reporter.advance(1),
-            Ok(Ended::Budget(message)) => {
+            Ok(ItemOutcome::Gone) => reporter.advance(1),
+            Ok(ItemOutcome::Budget(message)) => {
                 stop.store(true, Ordering::Relaxed);
                 done.stopped = Some(message);
             }
@@ -235,21 +235,21 @@ async fn enrich_all(
     failed.map_or(Ok(()), Err)
 }
 
-async fn enrich_one(resources: &Resources, model: &ChatModel, of: Pending) -> Result<Ended> {
+async fn enrich_one(resources: &Resources, model: &ChatModel, of: Pending) -> Result<ItemOutcome> {
     let Pending { kind, about, .. } = of;
     let id = about.clone();
     let Some(input) = resources.blocking(move |resources| input_of(resources, kind, &id)).await? else {
-        return Ok(Ended::Gone);
+        return Ok(ItemOutcome::Gone);
     };
     let prompt = input.prompt();
     let hash = sha256(prompt.user.as_bytes());
     let mut refused = String::new();
     let mut outcome = None;
     for _ in 0..=RETRIES {
-        let asked = Prompt { user: format!("{}{}", prompt.user, told(&refused)), ..prompt.clone() };
+        let asked = Prompt { user: format!("{}{}", prompt.user, correction_prompt(&refused)), ..prompt.clone() };
         let read = match try_complete(resources, model, &asked).await? {
             Ok(completion) => input.read(&completion.text),
-            Err(error @ ProviderError::Budget { .. }) => return Ok(Ended::Budget(error.to_string())),
+            Err(error @ ProviderError::Budget { .. }) => return Ok(ItemOutcome::Budget(error.to_string())),
             Err(ProviderError::Malformed { reason, .. }) => Err(reason),
             Err(error) => return Err(error.into()),
         };
@@ -261,8 +261,8 @@ async fn enrich_one(resources: &Resources, model: &ChatModel, of: Pending) -> Re
             Err(reason) => refused = reason.chars().take(MAX_REFUSAL).collect(),
         }
     }
-    let outcome = outcome.unwrap_or_else(|| Outcome::Failed(format!("its answers were refused: {refused}")));
-    let written = Written {
+    let outcome = outcome.unwrap_or_else(|| GenerationOutcome::Failed(format!("its answers were refused: {refused}")));
+    let written = GeneratedText {
         kind: kind.as_str().to_owned(),
         subject: about.to_string(),
         model: model.name(),
@@ -274,7 +274,7 @@ async fn enrich_one(resources: &Resources, model: &ChatModel, of: Pending) -> Re
         written_at: Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default(),
     };
     resources.with_ledger(move |ledger| ledger.put_generated(&written)).await?;
-    Ok(Ended::Written(outcome))
+    Ok(ItemOutcome::Written(outcome))
 }
 
 /// What a model is given of an item as it is now; `None` if there is nothing to give.
@@ -302,7 +302,7 @@ async fn projects_to_enrich(resources: &Resources, request: &EnrichRequest) -> R
 }
 
 /// What a model is told of its last answer.
-fn told(refused: &str) -> String {
+fn correction_prompt(refused: &str) -> String {
     if refused.is_empty() {
         String::new()
     } else {

@@ -4,7 +4,7 @@
 
 use std::{fmt, sync::Arc};
 
-use backstory_model::text::{truncate_long_words, visible};
+use backstory_model::text::{escape_control_characters, truncate_long_words};
 use backstory_sources::{
     forge::ForgeError,
     git::{
@@ -13,7 +13,7 @@ use backstory_sources::{
     },
     redact::redact,
 };
-use backstory_store::{graph::GraphError, index::IndexError, lack::MissingResource, ledger::LedgerError};
+use backstory_store::{graph::GraphError, index::IndexError, ledger::LedgerError, missing_resource::MissingResource};
 
 use serde::{Deserialize, Serialize};
 
@@ -61,10 +61,12 @@ pub const MAX_MESSAGE: usize = 2000;
 /// [`MAX_ECHO`](backstory_model::text::MAX_ECHO), secrets replaced, control characters escaped.
 pub fn message(text: &str) -> String {
     let words = truncate_long_words(text);
-    let Some((end, _)) = words.char_indices().nth(MAX_MESSAGE) else { return visible(&redact(&words).0).into_owned() };
+    let Some((end, _)) = words.char_indices().nth(MAX_MESSAGE) else {
+        return escape_control_characters(&redact(&words).0).into_owned();
+    };
     // Half a token is not recognized as one.
     let end = words[..end].rfind(char::is_whitespace).unwrap_or(end);
-    format!("{} …", visible(&redact(&words[..end]).0))
+    format!("{} …", escape_control_characters(&redact(&words[..end]).0))
 }
 
 /// A failure. Displayed, it is one sentence: the message and the hint.
@@ -129,7 +131,7 @@ impl Error {
 
     /// Files that cannot be read or written: the machine may lack something.
     pub(crate) fn of_files(what: &str, error: &std::io::Error) -> Self {
-        match MissingResource::in_message(&error.to_string()) {
+        match MissingResource::from_message(&error.to_string()) {
             Some(MissingResource::Permission) | None => Self::internal(format!("{what}: {error}")),
             Some(lack) => Self::new(ErrorKind::Lacking, format!("{what}: {lack}, and repeat the command ({error})")),
         }

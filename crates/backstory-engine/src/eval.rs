@@ -3,9 +3,9 @@
 //! Questions are asked some at a time. Metrics, intervals, bounds and drift are arithmetic over the ranks and belong to
 //! `model::eval`.
 
-mod linked;
+mod by_links;
+mod by_search;
 mod pairs;
-mod ranked;
 mod sources;
 
 use std::{
@@ -29,8 +29,8 @@ use crate::{
     status::index_coverage,
     use_case::{UseCase, Weight},
 };
-use linked::retrieve_by_links;
-use ranked::{Found, retrieve_by_search};
+use by_links::retrieve_by_links;
+use by_search::{Found, retrieve_by_search};
 use sources::{find_sources, missing_sources};
 
 pub use self::pairs::PairRequest;
@@ -179,7 +179,7 @@ fn check(request: &EvaluationRequest) -> Result<()> {
 
 fn answer(found: Vec<Found>, sources: &[Source], took_ms: f64) -> Answer {
     let rank = |source: &Source| {
-        let answers = |found: &Found| found.nodes.iter().any(|node| source.is(node));
+        let answers = |found: &Found| found.nodes.iter().any(|node| source.matches(node));
         found.iter().position(answers).and_then(|place| u32::try_from(place + 1).ok())
     };
     let ranks = sources.iter().map(rank).collect();

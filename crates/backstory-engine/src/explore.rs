@@ -5,7 +5,13 @@ mod measures;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backstory_model::{edge::Edge, id::NodeId};
+use backstory_model::{
+    edge::Edge,
+    entity::Item,
+    id::{NodeId, is_address},
+    people::is_shared,
+    repository::Record,
+};
 use backstory_store::graph::{Direction, Graph, MAX_ROWS};
 use petgraph::{
     algo::astar,
@@ -15,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    read::resolve_id,
+    read::{load_items, resolve_id},
     resources::{Resources, blocking},
     use_case::{UseCase, Weight},
 };
@@ -69,6 +75,10 @@ pub struct Neighborhood {
     /// The nodes, the nearest first; of those equally near issues, merge requests, commits and code first, then what has to do
     /// with many nodes; then by id. Without the one that they are around.
     pub neighbors: Vec<Neighbor>,
+    /// Titles of issues, merge requests and commits among them, and names of people, as far as they are known.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, String>"))]
+    pub titles: BTreeMap<NodeId, String>,
     /// The edges over which they were reached, and others between them that were met, in order.
     pub edges: Vec<GraphEdge>,
     /// What bounds left out, a sentence each; empty if nothing.
@@ -110,12 +120,17 @@ impl UseCase for PathRequest {
     }
 }
 
-/// The shortest path between two nodes.
+/// The shortest path between two nodes. It runs over no project and no address that stands for nobody in particular, since
+/// everything is linked with these; it may start or end there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathAnswer {
     /// Its nodes from one end to the other; empty if there is none.
     pub nodes: Vec<NodeId>,
+    /// Titles of issues, merge requests and commits among them, and names of people, as far as they are known.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, String>"))]
+    pub titles: BTreeMap<NodeId, String>,
     /// Its edges in the same order; each starts at either of its two nodes.
     pub edges: Vec<GraphEdge>,
     /// What bounds left out, a sentence each. While this is empty, the path is a shortest one, and without a path there
@@ -134,7 +149,7 @@ async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) 
     }
     let id = resolve_id(resources, request.id).await?;
     let graph = resources.graph();
-    blocking(move || {
+    let mut found = blocking(move || {
         let mut walk = Walk::new(&graph, request.edges, MAX_BRANCHES);
         walk.check_known(&id)?;
         let mut distances = BTreeMap::from([(id.clone(), 0)]);
@@ -167,9 +182,42 @@ async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) 
             distances.into_iter().map(|(id, distance)| Neighbor { id, distance }).collect();
         // By id already.
         neighbors.sort_by_key(|neighbor| (neighbor.distance, generality(&neighbor.id)));
-        Ok(Neighborhood { neighbors, edges, left_out: walk.left_out })
+        Ok(Neighborhood { neighbors, edges, left_out: walk.left_out, ..Neighborhood::default() })
     })
-    .await
+    .await?;
+    found.titles = find_titles(resources, found.neighbors.iter().map(|neighbor| &neighbor.id)).await?;
+    Ok(found)
+}
+
+/// The titles of issues, merge requests and commits among nodes, and the names of people whom commits know by an address.
+async fn find_titles(resources: &Resources, nodes: impl Iterator<Item = &NodeId>) -> Result<BTreeMap<NodeId, String>> {
+    let has_title = |node: &&NodeId| match node {
+        NodeId::Thread(_) | NodeId::Commit { .. } => true,
+        NodeId::Person(name) => is_address(name),
+        _ => false,
+    };
+    let items = load_items(resources, nodes.filter(has_title).cloned().collect()).await?;
+    let title = |(id, item): (NodeId, Item)| {
+        let title = match &item {
+            Item::Identity(identity) => identity.names.iter().next().cloned(),
+            Item::Repository(of) => match &of.record {
+                Record::Commit(record) => Some(record.commit.title().to_owned()),
+                _ => None,
+            },
+            item => item.as_thread().map(|thread| thread.title.clone()),
+        };
+        Some((id, title.filter(|title| !title.is_empty())?))
+    };
+    Ok(items.into_iter().filter_map(title).collect())
+}
+
+/// Whether everything is linked with a node, so that a path over it says nothing.
+fn joins_everything(id: &NodeId) -> bool {
+    match id {
+        NodeId::Project(_) => true,
+        NodeId::Person(name) => is_address(name) && is_shared(&name.to_lowercase()),
+        _ => false,
+    }
 }
 
 /// How little it says that something is linked with a node: issues, merge requests, commits and code have the least, what
@@ -194,7 +242,7 @@ async fn find_path(resources: &Resources, request: PathRequest) -> Result<PathAn
     let from = resolve_id(resources, request.from).await?;
     let to = resolve_id(resources, request.to).await?;
     let graph = resources.graph();
-    blocking(move || {
+    let mut found = blocking(move || {
         let mut walk = Walk::new(&graph, request.edges, usize::MAX);
         walk.check_known(&from)?;
         walk.check_known(&to)?;
@@ -205,14 +253,16 @@ async fn find_path(resources: &Resources, request: PathRequest) -> Result<PathAn
             if side.frontier.is_empty() {
                 break;
             }
-            side.advance(&mut walk)?;
+            side.advance(&mut walk, &[&from, &to])?;
             length += 1;
         }
         let nodes = if near.meets(&far) { walk.shortest_path(&from, &to) } else { Vec::new() };
         let edges = nodes.windows(2).filter_map(|ends| walk.edge_between(&ends[0], &ends[1])).collect();
-        Ok(PathAnswer { nodes, edges, left_out: walk.left_out })
+        Ok(PathAnswer { nodes, edges, left_out: walk.left_out, ..PathAnswer::default() })
     })
-    .await
+    .await?;
+    found.titles = find_titles(resources, found.nodes.iter()).await?;
+    Ok(found)
 }
 
 fn check_bound(what: &str, given: usize, most: usize) -> Result<()> {
@@ -239,9 +289,10 @@ impl Side {
         !self.reached.is_disjoint(&other.reached)
     }
 
-    fn advance(&mut self, walk: &mut Walk<'_>) -> Result<()> {
+    /// Goes on by one edge, over all nodes but those that join everything and are no end of the path.
+    fn advance(&mut self, walk: &mut Walk<'_>, ends: &[&NodeId]) -> Result<()> {
         let mut next = walk.expand(&self.frontier, usize::MAX)?;
-        next.retain(|node| !self.reached.contains(node));
+        next.retain(|node| !self.reached.contains(node) && (ends.contains(&node) || !joins_everything(node)));
         self.reached.extend(next.iter().cloned());
         self.frontier = next;
         Ok(())
@@ -347,7 +398,8 @@ impl<'a> Walk<'a> {
         for id in [from, to].into_iter().chain(self.edges.iter().flat_map(|edge| [&edge.from, &edge.to])) {
             indices.entry(id).or_insert_with(|| graph.add_node(id));
         }
-        for edge in &self.edges {
+        let is_open = |id: &NodeId| id == from || id == to || !joins_everything(id);
+        for edge in self.edges.iter().filter(|edge| is_open(&edge.from) && is_open(&edge.to)) {
             graph.update_edge(indices[&edge.from], indices[&edge.to], ());
         }
         let goal = indices[to];

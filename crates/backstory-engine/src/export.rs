@@ -8,7 +8,6 @@ mod rows;
 use backstory_model::{edge::Edge, entity::State, id::NodeId};
 use backstory_store::{
     export::{Cell, Column},
-    graph::InferredLink,
     lists::{
         CommitOrder, CommitQuery, Cursor, Direction, DiscussionOrder, DiscussionQuery, FileOrder, FileQuery, MAX_PAGE,
         Page, PageRequest, ThreadFilter, ThreadOrder, ThreadQuery, TimeRange,
@@ -20,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     catalog::check_project,
     error::{Error, Result},
+    refresh::catch_up_graph_and_lists,
     resources::{Resources, blocking},
     use_case::{UseCase, Weight},
 };
@@ -268,6 +268,9 @@ fn batch<R>(page: Page<R>, row: impl Fn(R) -> Vec<Cell>) -> ExportBatch {
 }
 
 /// Reads edges: first what items state, in the order of their last changes, then what was inferred.
+///
+/// What items state is in the graph only once it has followed, so it follows first. A batch ends before an item that
+/// changed since.
 async fn read_edges(
     resources: &Resources,
     filter: ExportFilter,
@@ -280,15 +283,24 @@ async fn read_edges(
         Some(ExportCursor::Link(node)) => (None, Some(node)),
         Some(ExportCursor::Row(_)) => return Err(wrong_cursor()),
     };
+    let can_follow = resources.graph().read_only().is_none();
+    if seq.is_some() && can_follow {
+        catch_up_graph_and_lists(resources).await?;
+    }
     let graph = resources.graph();
     let ledger = resources.ledger().clone();
     blocking(move || {
+        let readable = if can_follow { graph.applied_seq()? } else { u64::MAX };
         let wants = |edge: Edge| filter.edges.is_empty() || filter.edges.contains(&edge);
         let mut batch = ExportBatch::default();
         if let Some(seq) = seq {
             let items = ledger.changed_keys_after(seq, &filter.projects, MAX_ITEMS)?;
             let is_last = items.len() < MAX_ITEMS;
             for item in items {
+                if item.seq > readable {
+                    batch.next.get_or_insert(ExportCursor::Item(seq));
+                    return Ok(batch);
+                }
                 let edges = graph.edges_of_item(&item.project, item.kind, &item.key)?;
                 batch.rows.extend(edges.iter().filter(|edge| wants(edge.edge)).map(|edge| rows::edge(edge, &item)));
                 batch.next = Some(ExportCursor::Item(item.seq));
@@ -300,15 +312,13 @@ async fn read_edges(
                 return Ok(batch);
             }
         }
-        let of_projects = |link: &InferredLink| {
-            let project = link.from.project();
-            filter.projects.is_empty() || project.is_some_and(|own| filter.projects.iter().any(|name| name == own))
+        let is_of_projects = |from: &NodeId| {
+            filter.projects.is_empty()
+                || from.project().is_some_and(|own| filter.projects.iter().any(|name| name == own))
         };
         let room = limit.saturating_sub(batch.rows.len()).max(1);
-        let links = graph.all_inferred()?;
-        let mut links =
-            links.into_iter().filter(|of| link.as_ref().is_none_or(|after| of.from > *after) && of_projects(of));
-        let links: Vec<InferredLink> = if wants(rows::INFERRED) { links.by_ref().take(room).collect() } else { vec![] };
+        let links =
+            if wants(rows::INFERRED) { graph.inferred_after(link.as_ref(), room, is_of_projects)? } else { Vec::new() };
         let is_full = links.len() == room;
         batch.next = links.last().filter(|_| is_full).map(|link| ExportCursor::Link(link.from.clone()));
         batch.rows.extend(links.iter().map(rows::link));

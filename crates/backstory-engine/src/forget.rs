@@ -21,7 +21,7 @@ use backstory_model::{
     entity::ItemKind,
     id::{NodeId, ThreadId},
 };
-use backstory_store::ledger::{AuditAction, AuditEntry, Erased, Subject};
+use backstory_store::ledger::{AuditAction, AuditEntry, Erased, ErasureTarget};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -122,7 +122,7 @@ impl UseCase for AuditRequest {
 /// # Errors
 /// The reference names nothing that is known, or a project that the configuration names; or something is at work.
 async fn start_forget(resources: &Resources, reference: &str, reason: Option<String>) -> Result<Task> {
-    let reason = checked(reason)?;
+    let reason = validate_reason(reason)?;
     let target = resolve_target(resources, reference).await?;
     check_reach(resources, &target)?;
     let target = check_target(resources, target).await?;
@@ -140,7 +140,7 @@ async fn start_forget(resources: &Resources, reference: &str, reason: Option<Str
 /// # Errors
 /// It is not on the list.
 async fn undo_forget(resources: &Resources, reference: &str, reason: Option<String>) -> Result<AuditEntry> {
-    let reason = checked(reason)?;
+    let reason = validate_reason(reason)?;
     let target = resolve_target(resources, reference).await?;
     check_reach(resources, &target)?;
     let is_person = matches!(target, Target::Person(_));
@@ -179,7 +179,7 @@ async fn list_audit(
 
 async fn forget_subject(
     resources: &Resources,
-    subject: Subject,
+    subject: ErasureTarget,
     reason: Option<String>,
     reporter: &Reporter,
 ) -> Result<Value> {
@@ -196,7 +196,7 @@ async fn forget_subject(
     let removed = describe_removed(resources, &erased, before).await?;
     reporter.phase("looking whether anything is left", None);
     let found = verify_forgotten(resources, &subject, &texts).await?;
-    let told = told(&subject, &removed, &texts, &found);
+    let told = erasure_report(&subject, &removed, &texts, &found);
     let is_telling = !texts.pieces.is_empty();
     end_forget(resources, &subject.to_string(), erased.audit, removed, &found, is_telling).await?;
     Ok(told)
@@ -204,15 +204,19 @@ async fn forget_subject(
 
 /// If it was forgotten to the end before and is nowhere by its reference, says so and puts that on record. Nothing of
 /// what it said is kept, so its texts cannot be looked for again.
-async fn forgotten_before(resources: &Resources, subject: &Subject, reason: Option<String>) -> Result<Option<Value>> {
+async fn forgotten_before(
+    resources: &Resources,
+    subject: &ErasureTarget,
+    reason: Option<String>,
+) -> Result<Option<Value>> {
     let (subject, documents) = (subject.clone(), resources.index().fingerprints());
     resources
         .blocking(move |resources| {
             let ledger = resources.ledger();
             let Some(before) = ledger.completed_erasure(&subject)? else { return Ok(None) };
             let node = match &subject {
-                Subject::Thread(id) => NodeId::Thread(id.clone()),
-                Subject::Project(project) => NodeId::Project(project.clone()),
+                ErasureTarget::Thread(id) => NodeId::Thread(id.clone()),
+                ErasureTarget::Project(project) => NodeId::Project(project.clone()),
             };
             let is_left = ledger.has(&subject)?
                 || resources.graph().exists(&node)?
@@ -263,7 +267,7 @@ async fn end_forget(
 ) -> Result<()> {
     let is_gone = found.left.is_empty();
     let verified = Some(is_gone).filter(|_| is_telling || !is_gone);
-    resources.with_ledger(move |ledger| ledger.end_forget(audit, &removed, verified)).await?;
+    resources.with_ledger(move |ledger| ledger.finish_erasure(audit, &removed, verified)).await?;
     if is_gone {
         return Ok(());
     }
@@ -277,7 +281,7 @@ async fn end_forget(
 
 async fn erase(
     resources: &Resources,
-    subject: Subject,
+    subject: ErasureTarget,
     people: Vec<String>,
     reason: Option<String>,
     reporter: &Reporter,
@@ -289,7 +293,7 @@ async fn erase(
             // A sync that was stopped may still be writing.
             let _nobody_reads = lock_repositories(resources);
             let erased = resources.ledger().forget(&of, &people, reason.as_deref(), Timestamp::now())?;
-            if let Subject::Project(project) = &of {
+            if let ErasureTarget::Project(project) = &of {
                 drop_clone(resources, project)?;
                 rebuild_identities(resources)?;
             }
@@ -301,7 +305,7 @@ async fn erase(
 }
 
 /// Brings memory, graph and index to what the ledger has left, on the disk too.
-async fn rebuild_without(resources: &Resources, subject: Option<Subject>, reporter: &Reporter) -> Result<()> {
+async fn rebuild_without(resources: &Resources, subject: Option<ErasureTarget>, reporter: &Reporter) -> Result<()> {
     clear_origin_cache(resources);
     clear_discussion_cache(resources);
     clear_mention_index(resources);
@@ -317,17 +321,17 @@ async fn rebuild_without(resources: &Resources, subject: Option<Subject>, report
 /// What a reference means. Where issues and merge requests share their numbers, it is the one that there is, or was.
 async fn resolve_target(resources: &Resources, reference: &str) -> Result<Target> {
     let target = subject::parse(reference)?;
-    let Target::Kept(Subject::Thread(id)) = &target else { return Ok(target) };
+    let Target::Kept(ErasureTarget::Thread(id)) = &target else { return Ok(target) };
     let id = id.clone();
     resources
         .blocking(move |resources| {
             let is_known = |id: &ThreadId| {
-                let is_there = resources.ledger().item(&id.project, id.kind.into(), &id.short())?.is_some();
-                Ok::<_, Error>(is_there || resources.ledger().is_forgotten(&Subject::Thread(id.clone()))?)
+                let is_there = resources.ledger().item(&id.project, id.kind.into(), &id.local_reference())?.is_some();
+                Ok::<_, Error>(is_there || resources.ledger().is_forgotten(&ErasureTarget::Thread(id.clone()))?)
             };
             let shares = reference_syntax(resources, &id.project)?.0.shares_numbers();
-            let is_twin = shares && !is_known(&id)? && is_known(&id.twin())?;
-            Ok(Target::Kept(Subject::Thread(if is_twin { id.twin() } else { id })))
+            let is_twin = shares && !is_known(&id)? && is_known(&id.with_other_kind())?;
+            Ok(Target::Kept(ErasureTarget::Thread(if is_twin { id.with_other_kind() } else { id })))
         })
         .await
 }
@@ -347,7 +351,7 @@ async fn check_target(resources: &Resources, target: Target) -> Result<Validated
         Target::Kept(subject) => subject,
         Target::Person(called) => return Ok(ValidatedTarget::Person(check_person(resources, &called).await?)),
     };
-    if let Subject::Project(project) = &subject
+    if let ErasureTarget::Project(project) = &subject
         && resources.visibility().allows_project(project)
         && resources.settings().projects().any(|(_, known)| known == project)
     {
@@ -362,8 +366,8 @@ async fn check_target(resources: &Resources, target: Target) -> Result<Validated
         .blocking(move |resources| {
             let ledger = resources.ledger();
             let is_there = match &of {
-                Subject::Thread(id) => ledger.item(&id.project, id.kind.into(), &id.short())?.is_some(),
-                Subject::Project(project) => {
+                ErasureTarget::Thread(id) => ledger.item(&id.project, id.kind.into(), &id.local_reference())?.is_some(),
+                ErasureTarget::Project(project) => {
                     ledger.repository(project)?.is_some()
                         || ledger.item(project, ItemKind::Project, "project")?.is_some()
                         || ledger.counts()?.keys().any(|(known, _)| known == project)
@@ -383,12 +387,12 @@ async fn check_target(resources: &Resources, target: Target) -> Result<Validated
 /// What the request erases and the ledger has.
 enum ValidatedTarget {
     /// Something that is not kept.
-    Kept(Subject),
+    Kept(ErasureTarget),
     /// A person, whose names are replaced.
     Person(PersonNames),
 }
 
-fn checked(reason: Option<String>) -> Result<Option<String>> {
+fn validate_reason(reason: Option<String>) -> Result<Option<String>> {
     let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
     match reason {
         Some(reason) if reason.chars().count() > MAX_REASON => {
@@ -398,7 +402,7 @@ fn checked(reason: Option<String>) -> Result<Option<String>> {
     }
 }
 
-fn told(subject: &Subject, removed: &Value, texts: &TextProbes, found: &Verification) -> Value {
+fn erasure_report(subject: &ErasureTarget, removed: &Value, texts: &TextProbes, found: &Verification) -> Value {
     json!({
         "subject": subject.to_string(), "kind": subject.kind().as_str(), "removed": removed,
         "verified": {

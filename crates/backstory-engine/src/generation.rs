@@ -96,7 +96,7 @@ async fn fill_new_index(resources: &Resources, reporter: &Reporter) -> Result<()
 }
 
 fn prepare(generations: &Generations) -> Result<PathBuf> {
-    generations.prepare().map_err(|error| Error::of_files("a new projection cannot be begun", &error))
+    generations.create_next().map_err(|error| Error::of_files("a new projection cannot be begun", &error))
 }
 
 fn switch(generations: &Generations, directory: &std::path::Path) -> Result<()> {

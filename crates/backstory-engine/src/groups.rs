@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use backstory_sources::forge::{self, Client, GroupProject};
-use backstory_store::ledger::{ForgeAddress, LedgerError, Subject};
+use backstory_store::ledger::{ErasureTarget, ForgeAddress, LedgerError};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -16,6 +17,8 @@ use crate::{
 const NAME: &str = "groups";
 /// Name of what was added, in the ledger, under no project.
 const ADDED: &str = "added_groups";
+/// Name of what could not be asked for, in the ledger, under no project.
+const FAILED: &str = "group_failures";
 /// Most groups that can be added.
 const MAX_ADDED: usize = 100;
 /// Most projects of one group.
@@ -47,15 +50,27 @@ pub(crate) struct AddedGroup {
     pub(crate) group: String,
 }
 
+/// A group that could not be asked for its projects when a sync last tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GroupFailure {
+    /// `group/*`
+    pub group: String,
+    /// When that was.
+    pub at: Timestamp,
+    /// Why.
+    pub error: String,
+}
+
 async fn added_groups(resources: &Resources) -> Result<Vec<AddedGroup>> {
-    Ok(read(resources.with_full_visibility().with_ledger(|ledger| ledger.derived("", ADDED)).await?))
+    Ok(read(resources.with_full_visibility().with_ledger(|ledger| ledger.aggregate("", ADDED)).await?))
 }
 
 /// A forge with that group alone; `None` if it has no address that can be read.
 fn forge_of(resources: &Resources, added: &AddedGroup) -> Option<Forge> {
     let base_url = added.forge.base_url.parse().ok()?;
     let network = resources.settings().repositories.network_of_added_forges();
-    let connection = forge::Settings { network, ..forge::Settings::new(base_url, None) };
+    let connection = forge::ForgeSettings { network, ..forge::ForgeSettings::new(base_url, None) };
     let projects = vec![format!("{}/*", added.group)];
     Some(Forge { kind: added.forge.kind, connection, projects, webhook_secret: None })
 }
@@ -131,33 +146,54 @@ fn key(forge: &Forge, group: &str) -> String {
 
 /// What is known of all groups, as everybody may use it who may see their projects.
 pub(crate) async fn known_groups(resources: &Resources) -> Result<KnownGroups> {
-    Ok(read(resources.with_full_visibility().with_ledger(|ledger| ledger.derived("", NAME)).await?))
+    Ok(read(resources.with_full_visibility().with_ledger(|ledger| ledger.aggregate("", NAME)).await?))
 }
 
-/// Asks forges for the projects of their groups. A group that cannot be asked for keeps those that were known: the first
-/// failure is told.
+/// The groups that could not be asked for, to those who see all projects: a group names what others may not see.
+pub(crate) async fn group_failures(resources: &Resources) -> Result<Vec<GroupFailure>> {
+    if !resources.visibility().allows_all_projects() {
+        return Ok(Vec::new());
+    }
+    Ok(read(resources.with_full_visibility().with_ledger(|ledger| ledger.aggregate("", FAILED)).await?))
+}
+
+/// Keeps on record which groups could not be asked for.
+async fn record_failures(resources: &Resources, failures: Vec<GroupFailure>) -> Result<()> {
+    if failures.is_empty() && group_failures(&resources.with_full_visibility()).await?.is_empty() {
+        return Ok(());
+    }
+    resources.with_ledger(move |ledger| ledger.put_aggregate("", FAILED, &write(&failures))).await
+}
+
+/// Asks forges for the projects of their groups. A group that cannot be asked for keeps those that were known, and is put
+/// on record: the first failure is told.
 ///
 /// # Errors
 /// The ledger cannot be read or written.
 pub(crate) async fn discover_projects(resources: &Resources) -> Result<Option<Error>> {
     let forges = forges_with_groups(resources).await?;
     if forges.iter().all(|forge| forge.groups().next().is_none()) {
+        record_failures(resources, Vec::new()).await?;
         return Ok(None);
     }
     let known = known_groups(resources).await?;
-    let (mut found, mut failed) = (KnownGroups::default(), None);
+    let (mut found, mut failures, mut failed) = (KnownGroups::default(), Vec::new(), None);
     for forge in &forges {
         for group in forge.groups() {
+            let key = key(forge, group);
             let projects = match projects_of_group(resources, forge, group).await {
                 Ok(projects) => projects,
                 Err(error) => {
-                    failed = failed.or(Some(error.about(&format!("{group}/*"))));
-                    known.0.get(&key(forge, group)).cloned().unwrap_or_default()
+                    let (group, at) = (format!("{group}/*"), Timestamp::now());
+                    failures.push(GroupFailure { group: group.clone(), at, error: error.to_string() });
+                    failed = failed.or(Some(error.about(&group)));
+                    known.0.get(&key).cloned().unwrap_or_default()
                 }
             };
-            found.0.insert(key(forge, group), projects);
+            found.0.insert(key, projects);
         }
     }
+    record_failures(resources, failures).await?;
     if found != known {
         let update = move |stored| {
             // A group that was added meanwhile stays.
@@ -180,7 +216,7 @@ async fn projects_of_group(resources: &Resources, forge: &Forge, group: &str) ->
         .with_ledger(move |ledger| {
             let mut read = Vec::new();
             for project in projects {
-                if !ledger.is_forgotten(&Subject::Project(project.path.clone()))? {
+                if !ledger.is_forgotten(&ErasureTarget::Project(project.path.clone()))? {
                     read.push(project);
                 }
             }

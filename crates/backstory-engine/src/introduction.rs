@@ -40,7 +40,7 @@ pub(crate) fn merge_requests_introducing(
     for id in resources.graph().nodes_with_property("headCommit", &commit.to_string())? {
         if let NodeId::Thread(id) = id
             && id.kind == ThreadKind::MergeRequest
-            && is_merged(resources, &id)?
+            && is_merged_request(resources, &id)?
         {
             add(IntroducingMergeRequest { id, merge: None, edge: Edge::PartOf });
         }
@@ -68,6 +68,6 @@ fn merged_as(resources: &Resources, commit: &NodeId) -> Result<Vec<ThreadId>> {
         .collect())
 }
 
-fn is_merged(resources: &Resources, id: &ThreadId) -> Result<bool> {
+fn is_merged_request(resources: &Resources, id: &ThreadId) -> Result<bool> {
     Ok(matches!(item_of_node(resources, &id.clone().into())?, Some(Item::MergeRequest(mr)) if mr.merged_at.is_some()))
 }

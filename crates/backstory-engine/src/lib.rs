@@ -98,20 +98,22 @@ use backstory_store::{
     graph::{AdjacentEdge, Direction, EdgeCount, InferredLink},
     ledger::{Chat, IssuedToken, Job, JobStatus, LedgerError},
     lists::{
-        Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, Groups, LanguageRow, ListQuery, Lists,
-        NodeRow, Page, PageRequest, Period, PersonRow, RowQuery, ThreadFilter, ThreadGroup, ThreadQuery, TimeRange,
-        Total,
+        Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery, FileGroup,
+        FileQuery, Groups, LanguageRow, ListQuery, Lists, NodeRow, Page, PageRequest, Period, PersonRow, RowQuery,
+        ThreadFilter, ThreadGroup, ThreadQuery, TimeRange, Total,
     },
 };
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use reqwest::header::HeaderMap;
+use serde_json::Value;
 use tokio::sync::{RwLockReadGuard, watch};
 
+use access::Recording;
 use ask::StatementSender;
 use changes::ChangedNodes;
 use chat::{Message, SendMessage};
-use context::{ContextRequest, Proof};
+use context::{ChunkVerification, ContextRequest};
 use embed::Embedder;
 use error::Result;
 use explore::{EdgeMeasure, GraphEdge};
@@ -122,11 +124,11 @@ use releases::Release;
 use resources::{AppliedNumbers, Resources};
 use search::{SearchRequest, SearchResponse};
 use settings::{ForgeKind, Settings};
-use snapshot::State;
+use snapshot::IndexState;
 use summary::Summary;
 use task::Task;
 use use_case::UseCase;
-use worker::Received;
+use worker::WebhookOutcome;
 
 pub use backstory_model as model;
 pub use backstory_sources as sources;
@@ -198,9 +200,10 @@ impl Engine {
         access::visibility_of(&self.0, grant).await
     }
 
-    /// Puts an operation on record that is no use case, if its caller is one whose questions are recorded.
-    pub fn record_question(&self, name: &str, text: &str) {
-        access::record_question(&self.0, name, text);
+    /// Begins to record an operation of GraphQL, if its caller is one whose questions are recorded: its name if it has
+    /// one, its document and the variables, an object.
+    pub fn record_graphql(&self, name: Option<&str>, document: &str, variables: Value) -> Option<Recording> {
+        access::record_graphql(&self.0, name, document, variables)
     }
 
     /// Writes what waits for the audit log.
@@ -288,7 +291,7 @@ impl Engine {
     }
 
     /// Records a webhook and queues what must be done about it.
-    pub async fn receive_webhook(&self, kind: ForgeKind, headers: &HeaderMap, body: &[u8]) -> Result<Received> {
+    pub async fn receive_webhook(&self, kind: ForgeKind, headers: &HeaderMap, body: &[u8]) -> Result<WebhookOutcome> {
         worker::receive_webhook(&self.0, kind, headers, body).await
     }
 
@@ -323,18 +326,28 @@ impl Engine {
     }
 
     /// Reads again what a chunk of a pack says and compares hashes.
-    pub async fn verify_chunk(&self, chunk: &ChunkRef) -> Result<Proof> {
-        context::prove::verify_chunk(&self.0, chunk).await
+    pub async fn verify_chunk(&self, chunk: &ChunkRef) -> Result<ChunkVerification> {
+        context::verify::verify_chunk(&self.0, chunk).await
     }
 
     /// Returns what the index holds.
-    pub async fn load_state(&self) -> Result<State> {
+    pub async fn load_state(&self) -> Result<IndexState> {
         snapshot::load_state(&self.0).await
     }
 
     /// Returns the release in which a commit first shipped.
     pub async fn first_release(&self, project: String, commit: String) -> Result<Option<Release>> {
         self.0.blocking(move |resources| releases::first_release(resources, &project, &commit)).await
+    }
+
+    /// Finds the release of a tag; `None` if neither repository nor forge have it.
+    pub async fn find_release(&self, project: String, tag: String) -> Result<Option<Release>> {
+        self.0.blocking(move |resources| releases::find_release(resources, &project, &tag)).await
+    }
+
+    /// Finds the commit that a branch, tag or name of a commit means in the repository of a project.
+    pub async fn find_commit(&self, project: String, rev: String) -> Result<Sha> {
+        self.0.blocking(move |resources| trace::target::find_commit(resources, &project, &rev)).await
     }
 
     /// Finds a conversation by its number.
@@ -349,7 +362,9 @@ impl Engine {
 
     /// Asks a question in a conversation and keeps it with its answer. Statements are sent as they are found.
     pub async fn send_message(&self, request: SendMessage, telling: Option<StatementSender>) -> Result<Message> {
-        chat::send_message(&self.0, request, telling).await
+        let recording = access::begin_recording(&self.0, &request);
+        let work = chat::send_message(&self.0, request, telling);
+        Box::pin(access::answer_recorded::<SendMessage, _>(&self.0, recording, work)).await
     }
 
     /// Returns the commit at which a file is blamed, and where all its lines come from.
@@ -479,14 +494,24 @@ impl Engine {
         pages::group_commits(&self.0, query, by).await
     }
 
+    /// Groups files.
+    pub async fn group_files(&self, query: FileQuery, by: FileGroup) -> Result<Groups> {
+        pages::group_files(&self.0, query, by).await
+    }
+
+    /// Groups code entities.
+    pub async fn group_entities(&self, query: EntityQuery, by: EntityGroup) -> Result<Groups> {
+        pages::group_entities(&self.0, query, by).await
+    }
+
     /// Returns what happened in projects, or in all, in each period of a time.
     pub async fn activity(&self, projects: Vec<String>, period: Period, time: TimeRange) -> Result<Vec<Activity>> {
         pages::activity(&self.0, projects, period, time).await
     }
 
-    /// Finds a person by user name or address, in any case, with what they did.
-    pub async fn find_contributor(&self, name: String) -> Result<Option<PersonRow>> {
-        pages::find_contributor(&self.0, name).await
+    /// Finds a person by user name or address, in any case, with what they did in projects, or in all.
+    pub async fn find_contributor(&self, name: String, projects: Vec<String>) -> Result<Option<PersonRow>> {
+        pages::find_contributor(&self.0, name, projects).await
     }
 
     /// Names what is nearest to authors and labels of a filter that nothing has.

@@ -11,7 +11,7 @@ mod measured;
 
 use backstory_model::{
     id::NodeId,
-    link::{Corpus, Link},
+    link::{LinkCandidate, LinkCorpus},
 };
 use backstory_store::graph::{Graph, InferredLink};
 
@@ -32,7 +32,8 @@ const VERSION: u32 = 2;
 /// The same for a graph that is not read yet. The caller keeps others from projecting.
 pub(crate) async fn refresh_links_of(resources: &Resources, graph: Graph) -> Result<()> {
     let known = graph.clone();
-    let (applied, known_basis) = blocking(move || Ok((known.applied_seq()?, known.inferred_fingerprint()?))).await?;
+    let (applied, known_basis) =
+        blocking(move || Ok((known.applied_seq()?, known.inferred_links_input_digest()?))).await?;
     let basis = links_basis(resources).await?;
     // A graph is loaded in bulk before anything else is written to it: RocksDB has crashed when what it had not
     // flushed yet lay where files came in.
@@ -42,7 +43,7 @@ pub(crate) async fn refresh_links_of(resources: &Resources, graph: Graph) -> Res
     let started = std::time::Instant::now();
     let links = infer_links(resources, &graph).await?;
     let found = links.len();
-    let changed = blocking(move || Ok(graph.replace_inferred(&links, &basis)?)).await?;
+    let changed = blocking(move || Ok(graph.replace_inferred_links(&links, &basis)?)).await?;
     tracing::debug!(found, changed, took = ?started.elapsed(), "inferred links");
     Ok(())
 }
@@ -65,10 +66,10 @@ pub(crate) async fn infer_links(resources: &Resources, graph: &Graph) -> Result<
         }
         let least = resources.settings().links.confidence;
         let found = blocking(move || {
-            let corpus = Corpus::new(material.issues, material.changes);
+            let corpus = LinkCorpus::new(material.issues, material.changes);
             let stated = &material.stated;
             let unlinked = corpus.links(|change| !stated.is_linked(&change.id), least);
-            Ok(unlinked.map(|(change, link)| told(&change.id, &link)).collect::<Vec<_>>())
+            Ok(unlinked.map(|(change, link)| to_inferred_link(&change.id, &link)).collect::<Vec<_>>())
         });
         links.extend(found.await?);
     }
@@ -84,7 +85,7 @@ pub(crate) async fn inferred_links(resources: &Resources, ids: Vec<NodeId>) -> R
     blocking(move || ids.iter().map(|id| Ok(graph.inferred(id)?)).collect()).await
 }
 
-fn told(change: &NodeId, link: &Link) -> InferredLink {
+fn to_inferred_link(change: &NodeId, link: &LinkCandidate) -> InferredLink {
     InferredLink {
         from: change.clone(),
         to: link.issue.clone().into(),

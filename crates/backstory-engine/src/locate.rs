@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use backstory_model::{
-    id::{NodeId, is_sha},
-    text::echo,
+    commit::RepoPath,
+    id::{NodeId, is_revision, is_sha},
+    text::truncate_echo,
 };
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ use crate::{
     read::resolve_id,
     resources::Resources,
     search::find_named,
-    trace::Target,
+    trace::{Target, target::resolve_place},
     use_case::UseCase,
 };
 
@@ -166,15 +167,69 @@ async fn locate(resources: &Resources, request: LocateRequest) -> Result<Locatio
     {
         return Ok(location);
     }
+    if place.symbol.is_none() && place.lines.is_none() {
+        if let Some(location) = locate_revision(resources, text, usual.as_deref()).await? {
+            return Ok(location);
+        }
+        check_spelling(text)?;
+    }
     Ok(code_location(usual, &place))
+}
+
+/// The commit of a branch, a tag or a revision that follows from one; `None` if there is a file of that name, or nothing.
+async fn locate_revision(resources: &Resources, text: &str, project: Option<&str>) -> Result<Option<Location>> {
+    if !is_revision(text) {
+        return Ok(None);
+    }
+    let (text, project) = (text.to_owned(), project.map(str::to_owned));
+    resources
+        .blocking(move |resources| {
+            let head = match resolve_place(resources, project.as_deref(), None) {
+                Ok(head) => head,
+                // Whoever looks for the file says what is wrong.
+                Err(_) => return Ok(None),
+            };
+            if head.objects.entry(head.commit, &RepoPath::from_escaped(&text)).is_ok() {
+                return Ok(None);
+            }
+            match resolve_place(resources, Some(head.project()), Some(&text)) {
+                Ok(place) => Ok(Some(node(NodeId::commit(place.project(), &place.commit.to_string())))),
+                Err(error) if error.kind == ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error),
+            }
+        })
+        .await
+}
+
+/// Refuses a path with lines or a symbol after it that are written in another way than backstory reads them.
+///
+/// # Errors
+/// It says how they are written.
+pub fn check_spelling(text: &str) -> Result<()> {
+    let Some((path, part)) = text.rsplit_once(':') else { return Ok(()) };
+    let is_file = path.rsplit('/').next().is_some_and(|name| name.trim_start_matches('.').contains('.'));
+    if !is_file || path.ends_with(':') || path.contains("://") || part.contains('/') {
+        return Ok(());
+    }
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let written = match part.split_once([',', ':', '+']) {
+        Some((first, last)) if is_number(first) && is_number(last) => format!("{path}:{first}-{last}"),
+        _ if is_number(part.split('-').next().unwrap_or_default()) || part.is_empty() => format!("{path}:12-20"),
+        _ => format!("{path}#{part}"),
+    };
+    let message = format!("'{}' names no lines and no symbol of a file", truncate_echo(text));
+    Err(Error::invalid(message).with_hint(format!("write {}", truncate_echo(&written))))
 }
 
 /// The issue, merge request or commit of an address at its forge.
 async fn locate_address(resources: &Resources, text: &str, usual: Option<String>) -> Result<Location> {
     let named = find_named(resources, text, usual.as_deref()).await?;
     named.into_iter().next().map(node).ok_or_else(|| {
-        Error::new(ErrorKind::NotFound, format!("'{}' is no address of a known issue or merge request", echo(text)))
-            .with_hint("write its reference, like acme/shop!7")
+        Error::new(
+            ErrorKind::NotFound,
+            format!("'{}' is no address of a known issue or merge request", truncate_echo(text)),
+        )
+        .with_hint("write its reference, like acme/shop!7")
     })
 }
 
@@ -196,7 +251,7 @@ async fn locate_symbol(resources: &Resources, text: &str, project: Option<&str>)
         several => {
             let names = several.iter().take(MAX_LISTED).map(|of| format!("{}#{}", of.path, of.name));
             let names: Vec<String> = names.collect();
-            Err(Error::invalid(format!("'{}' is defined in several places", echo(text)))
+            Err(Error::invalid(format!("'{}' is defined in several places", truncate_echo(text)))
                 .with_hint(format!("say which one: {}", names.join(", "))))
         }
     }
@@ -222,7 +277,7 @@ fn is_short_reference(text: &str) -> bool {
 }
 
 fn ambiguous(text: &str, known: &BTreeSet<String>) -> Error {
-    let message = format!("it is not clear which project '{}' belongs to", echo(text));
+    let message = format!("it is not clear which project '{}' belongs to", truncate_echo(text));
     if known.is_empty() {
         return Error::new(ErrorKind::NotFound, "nothing is indexed yet").with_hint("run 'backstory add .'");
     }
@@ -249,6 +304,18 @@ mod tests {
         assert_eq!(split("src/a.rs#Type::method"), ("src/a.rs".into(), None, Some("Type::method".into())));
         assert_eq!(split("std::mem::swap"), ("std::mem::swap".into(), None, None));
         assert_eq!(split("src/a.rs:"), ("src/a.rs:".into(), None, None));
+    }
+
+    #[test]
+    fn lines_and_symbols_that_are_written_otherwise_are_told_how() {
+        let hint = |text| check_spelling(text).unwrap_err().hint.unwrap();
+        assert_eq!(hint("src/net.c:120,125"), "write src/net.c:120-125");
+        assert_eq!(hint("net.c:connect"), "write net.c#connect");
+        assert_eq!(hint("core.py:Context.invoke"), "write core.py#Context.invoke");
+        assert_eq!(hint("net.c:12-x"), "write net.c:12-20");
+        for text in ["std::mem", "acme/shop:src/a.rs", "https://example.com:80", "a:b", "src/a.rs", "a.rs::b"] {
+            assert!(check_spelling(text).is_ok(), "{text}");
+        }
     }
 
     #[test]

@@ -13,12 +13,14 @@ use crate::{
     clones::MAX_TEXT,
     error::{Error, Result},
     resources::Resources,
-    trace::{Place, target::resolve_place},
+    trace::{Revision, check_range, target::resolve_place},
     use_case::{UseCase, Weight},
 };
 
 /// Most commits of a checkout that are looked at.
 pub const MAX_COMMITS: usize = 1000;
+/// Most paths that a file had before.
+pub const MAX_EARLIER_PATHS: usize = 50;
 /// Largest text of a file, in bytes.
 pub const MAX_CHECKOUT_TEXT: usize = 4 << 20;
 
@@ -38,6 +40,9 @@ pub struct MapLinesRequest {
     pub committed: Option<String>,
     /// The checked out commit and those below it, the newest first, at most [`MAX_COMMITS`].
     pub commits: Vec<Sha>,
+    /// The paths that the file had before it was renamed there, the newest first, at most [`MAX_EARLIER_PATHS`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_paths: Vec<String>,
 }
 
 /// Where the lines are.
@@ -46,6 +51,9 @@ pub struct MapLinesRequest {
 pub struct MappedLines {
     /// The same lines at `rev`; `None` if all of them are new.
     pub lines: Option<(u32, u32)>,
+    /// The path at which they are these, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// The commit at which they are these; `None` for the indexed head.
     pub rev: Option<String>,
     /// Those of the lines that are new, as first and last line.
@@ -73,9 +81,12 @@ struct Followed {
 
 fn map_lines(resources: &Resources, request: &MapLinesRequest) -> Result<MappedLines> {
     let (first, last) = request.lines;
-    if first == 0 || last < first || request.text.len() > MAX_CHECKOUT_TEXT || request.commits.len() > MAX_COMMITS {
+    check_range(first, last)?;
+    let is_too_long = |text: &String| text.len() > MAX_CHECKOUT_TEXT;
+    let has_long_text = is_too_long(&request.text) || request.committed.as_ref().is_some_and(is_too_long);
+    if has_long_text || request.commits.len() > MAX_COMMITS || request.earlier_paths.len() > MAX_EARLIER_PATHS {
         return Err(Error::invalid("these are no lines of a file that can be compared")
-            .with_hint(format!("lines count from 1; a file may have {} MiB", MAX_CHECKOUT_TEXT >> 20)));
+            .with_hint(format!("a file may have {} MiB", MAX_CHECKOUT_TEXT >> 20)));
     }
     let place = resolve_place(resources, request.project.as_deref(), None)?;
     let head = file_at(&place, place.commit, &request.path)?;
@@ -86,7 +97,7 @@ fn map_lines(resources: &Resources, request: &MapLinesRequest) -> Result<MappedL
         let note = "this checkout shares no commit with the index; the lines are taken as those of the index";
         return Ok(MappedLines { lines: Some(request.lines), notes: vec![note.to_owned()], ..MappedLines::default() });
     };
-    let Some(old) = file_at(&place, base, &request.path)? else {
+    let Some((path, old)) = find_file(&place, base, request)? else {
         let mut mapped = unmapped(request);
         let base = base.short();
         mapped.notes.push(format!("{} is not at {base}, the newest commit that the index knows of", request.path));
@@ -94,6 +105,12 @@ fn map_lines(resources: &Resources, request: &MapLinesRequest) -> Result<MappedL
     };
     let followed = follow(&old, request)?;
     let mut mapped = MappedLines { new_lines: runs(&followed.new), ..MappedLines::default() };
+    // At the indexed head, a file that was renamed since may still have its old path.
+    let head = if path == request.path { head } else { head.or(file_at(&place, place.commit, path)?) };
+    if path != request.path {
+        mapped.path = Some(path.to_owned());
+        mapped.notes.push(format!("{} of this checkout is {path} at {}", request.path, base.short()));
+    }
     mapped.notes.extend(describe_distance(&place, base, ahead));
     describe_new(request, &followed, &mut mapped)?;
     let at_base = span(followed.pairs.iter().map(|(_, old)| *old));
@@ -128,7 +145,7 @@ fn unmapped(request: &MapLinesRequest) -> MappedLines {
 }
 
 /// The newest commit of a checkout that the clone has, and how many before it the clone lacks.
-fn find_base(place: &Place, commits: &[Sha]) -> Result<Option<(usize, Sha)>> {
+fn find_base(place: &Revision, commits: &[Sha]) -> Result<Option<(usize, Sha)>> {
     for (ahead, commit) in commits.iter().enumerate() {
         if place.objects.kind(*commit)? == Some(ObjectKind::Commit) {
             return Ok(Some((ahead, *commit)));
@@ -137,12 +154,22 @@ fn find_base(place: &Place, commits: &[Sha]) -> Result<Option<(usize, Sha)>> {
     Ok(None)
 }
 
-fn file_at(place: &Place, commit: Sha, path: &str) -> Result<Option<Vec<u8>>> {
-    match place.objects.file(commit, &RepoPath::from_printed(path), MAX_TEXT) {
+fn file_at(place: &Revision, commit: Sha, path: &str) -> Result<Option<Vec<u8>>> {
+    match place.objects.file(commit, &RepoPath::from_escaped(path), MAX_TEXT) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(ObjectError::NoSuchPath { .. } | ObjectError::OtherKind { .. } | ObjectError::TooLarge { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The file of a request at a commit, under the newest of its paths that the commit has.
+fn find_file<'a>(place: &Revision, commit: Sha, request: &'a MapLinesRequest) -> Result<Option<(&'a str, Vec<u8>)>> {
+    for path in std::iter::once(&request.path).chain(&request.earlier_paths) {
+        if let Some(text) = file_at(place, commit, path)? {
+            return Ok(Some((path, text)));
+        }
+    }
+    Ok(None)
 }
 
 /// The lines of a request in an older version: first past what is not committed, then past commits, as blame goes.
@@ -172,7 +199,7 @@ fn follow(old: &[u8], request: &MapLinesRequest) -> Result<Followed> {
 }
 
 /// Says how far a checkout is from the indexed commit.
-fn describe_distance(place: &Place, base: Sha, ahead: usize) -> Option<String> {
+fn describe_distance(place: &Revision, base: Sha, ahead: usize) -> Option<String> {
     let indexed = place.commit.short();
     match ahead {
         0 if base == place.commit => None,

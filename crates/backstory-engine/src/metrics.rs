@@ -18,7 +18,7 @@ const STORES: [(&str, &[&str]); 4] = [
 /// How the stores do.
 #[derive(Clone, Debug)]
 pub struct StoreMetrics {
-    /// Newest change in the ledger.
+    /// Newest change in the ledger, of those that are visible.
     pub ledger_seq: u64,
     /// Newest change in the graph.
     pub graph_seq: u64,
@@ -63,7 +63,7 @@ pub(crate) async fn store_metrics(resources: &Resources) -> Result<StoreMetrics>
                 (name, parts.iter().map(|part| size(&data_dir.join(part)).unwrap_or(0)).sum())
             };
             Ok(StoreMetrics {
-                ledger_seq: ledger.last_seq()?,
+                ledger_seq: ledger.last_visible_seq()?,
                 graph_seq: resources.graph().applied_seq()?,
                 lists_seq: ledger.lists().applied_seq()?,
                 index_seq,

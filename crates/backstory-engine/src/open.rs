@@ -9,6 +9,7 @@ use std::{
 };
 
 use backstory_model::tracker::Trackers;
+use backstory_sources::code::{PassageLimits, PassageSize};
 use backstory_store::{
     generations::Generations,
     graph::{Graph, GraphError},
@@ -61,7 +62,7 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
     let restored = data_dir.join(RESTORED);
     let is_of_ledger = !restored.exists() && !is_of_another(&indexes, &ledger);
     let newest = if is_of_ledger { Some(ledger.last_seq()?) } else { None };
-    let chunks = format!("{:?}", settings.chunks);
+    let chunks = describe_passage_limits(&settings.chunks);
     let (index, known) = open_index(&indexes, tag, newest, &chunks, &mut notices).await?;
     record_ledger_id(&[&graphs, &indexes], &ledger);
     record_settings(&indexes, &chunks);
@@ -129,7 +130,7 @@ async fn refresh_derived(resources: &Resources, known: Option<Vectors>) {
     notice_failure(resources, "not all stored items were looked at", recheck_stored(resources).await);
     if let Some(known) = known {
         let reuse = async {
-            embed_pending(resources, None, Some(&known), &Reporter::silent()).await?;
+            embed_pending(resources, None, Some(&known), &Reporter::without_listener()).await?;
             resources.index().optimize().await?;
             Ok::<_, Error>(())
         };
@@ -178,6 +179,23 @@ fn record_settings(indexes: &Generations, chunks: &str) {
     }
 }
 
+/// The text by which the index records how its files are cut.
+///
+/// It is stored, so it does not follow the names of the types.
+fn describe_passage_limits(limits: &PassageLimits) -> String {
+    let PassageLimits { code, documentation, text, passages } = limits;
+    let size = |size: &PassageSize| {
+        let PassageSize { lines, characters, overlap } = size;
+        format!("Size {{ lines: {lines}, characters: {characters}, overlap: {overlap} }}")
+    };
+    format!(
+        "Limits {{ code: {}, documentation: {}, text: {}, passages: {passages} }}",
+        size(code),
+        size(documentation),
+        size(text)
+    )
+}
+
 /// What is said of a projection that has changes which the ledger has not.
 const PROJECTION_AHEAD: &str =
     "has more than the ledger, or belongs to another one, so the ledger was replaced; it is rebuilt from the ledger";
@@ -194,7 +212,7 @@ fn open_stores(directory: &Path, trackers: &Arc<Trackers>) -> Result<Opened> {
     if path.exists() && !path.is_file() {
         return Err(Error::new(ErrorKind::Configuration, format!("{} is no file; remove it", path.display())));
     }
-    if has_projections && !restored && Ledger::is_blank(&path).map_err(unreadable)? {
+    if has_projections && !restored && Ledger::is_empty_database(&path).map_err(unreadable)? {
         return Err(empty_ledger(directory));
     }
     let ledger = Ledger::open(&path)?;
@@ -261,7 +279,7 @@ fn generations(directory: PathBuf) -> Result<Generations> {
 /// Makes an empty generation current and returns its directory.
 fn fresh_generation(generations: &Generations) -> Result<PathBuf> {
     let fresh = || {
-        let fresh = generations.prepare()?;
+        let fresh = generations.create_next()?;
         generations.activate(&fresh)?;
         Ok::<_, std::io::Error>(fresh)
     };
@@ -307,4 +325,19 @@ async fn open_index(
     }
     let known = Vectors::open(&old, &tag).await.ok().flatten();
     Ok((Index::open(&fresh_generation(indexes)?, tag).await?, known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passage_limits_are_described_as_indexes_have_them_on_record() {
+        assert_eq!(
+            describe_passage_limits(&PassageLimits::default()),
+            "Limits { code: Size { lines: 60, characters: 0, overlap: 0 }, \
+             documentation: Size { lines: 60, characters: 2000, overlap: 3 }, \
+             text: Size { lines: 60, characters: 0, overlap: 10 }, passages: 5000 }"
+        );
+    }
 }

@@ -4,13 +4,14 @@
 use backstory_model::{
     filter::{Filter, is_same_name},
     id::{NodeId, is_address},
-    text::echo,
+    text::truncate_echo,
 };
 use backstory_store::{
-    index::{self, Projects},
+    index::{self, ProjectScope},
     lists::{
-        Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, Groups, ListQuery, Named, Page,
-        PageRequest, Period, PersonRow, RowQuery, ThreadFilter, ThreadGroup, ThreadQuery, TimeRange, Total,
+        Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery, FileGroup,
+        FileQuery, Groups, ListQuery, Named, Page, PageRequest, Period, PersonRow, RowQuery, ThreadFilter, ThreadGroup,
+        ThreadQuery, TimeRange, Total,
     },
 };
 
@@ -84,6 +85,18 @@ pub(crate) async fn group_commits(resources: &Resources, query: CommitQuery, by:
     resources.with_lists(move |lists, visibility| lists.group_commits(&query, by, visibility)).await
 }
 
+/// Groups files.
+pub(crate) async fn group_files(resources: &Resources, query: FileQuery, by: FileGroup) -> Result<Groups> {
+    let query = checked(resources, query).await?;
+    resources.with_lists(move |lists, visibility| lists.group_files(&query, by, visibility)).await
+}
+
+/// Groups code entities.
+pub(crate) async fn group_entities(resources: &Resources, query: EntityQuery, by: EntityGroup) -> Result<Groups> {
+    let query = checked(resources, query).await?;
+    resources.with_lists(move |lists, visibility| lists.group_entities(&query, by, visibility)).await
+}
+
 /// Returns what happened in projects, or in all, in each period of a time.
 pub(crate) async fn activity(
     resources: &Resources,
@@ -95,10 +108,18 @@ pub(crate) async fn activity(
     resources.with_lists(move |lists, visibility| lists.activity(&projects, period, time, visibility)).await
 }
 
-/// Finds a person by user name or address, in any case, with what they did.
-pub(crate) async fn find_contributor(resources: &Resources, name: String) -> Result<Option<PersonRow>> {
+/// Finds a person by user name or address, in any case, with what they did in projects, or in all.
+///
+/// # Errors
+/// The name is too long, a project is not known, or a store cannot be read.
+pub(crate) async fn find_contributor(
+    resources: &Resources,
+    name: String,
+    projects: Vec<String>,
+) -> Result<Option<PersonRow>> {
     check_name(&name)?;
-    resources.with_lists(move |lists, visibility| lists.person(&name, visibility)).await
+    check_projects(resources, &projects).await?;
+    resources.with_lists(move |lists, visibility| lists.person(&name, &projects, visibility)).await
 }
 
 /// Says of the authors and labels of a list that nothing has which ones are nearest, as a search does.
@@ -122,7 +143,7 @@ async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> 
     for texts in query.texts() {
         check_count(texts, "values")?;
         if let Some(long) = texts.iter().find(|text| text.len() > MAX_TEXT) {
-            let shown = echo(long);
+            let shown = truncate_echo(long);
             return Err(Error::invalid(format!("'{shown}' in the filter is longer than {MAX_TEXT} bytes")));
         }
     }
@@ -138,7 +159,7 @@ async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> 
     resources
         .blocking(move |resources| {
             let own = query.projects().to_vec();
-            let projects = if own.len() == 1 { Projects::Only(&own) } else { Projects::All };
+            let projects = if own.len() == 1 { ProjectScope::Only(&own) } else { ProjectScope::All };
             for (named, names) in query.names() {
                 for name in names {
                     *name = known_spelling(resources, named, projects, name)?;
@@ -150,9 +171,9 @@ async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> 
 }
 
 /// A name as it is written, whatever case it is asked for in; of an address, the user name that it belongs to.
-fn known_spelling(resources: &Resources, named: Named, projects: Projects<'_>, name: &str) -> Result<String> {
+fn known_spelling(resources: &Resources, named: Named, projects: ProjectScope<'_>, name: &str) -> Result<String> {
     if named == Named::Person && is_address(name) {
-        let person = resources.ledger().lists().person(name, resources.visibility())?;
+        let person = resources.ledger().lists().person(name, &[], resources.visibility())?;
         return Ok(person.map_or_else(|| name.to_owned(), |person| person.person));
     }
     // The lists compare letters of ASCII in any case themselves.
@@ -160,7 +181,7 @@ fn known_spelling(resources: &Resources, named: Named, projects: Projects<'_>, n
         return Ok(name.to_owned());
     }
     let what = if named == Named::Person { index::Named::Author } else { index::Named::Label };
-    let known = resources.index().known(what, projects);
+    let known = resources.index().known_names(what, projects);
     if known.contains(name) {
         return Ok(name.to_owned());
     }

@@ -6,7 +6,7 @@ mod waiting;
 mod work;
 
 use backstory_model::id::{NodeId, ThreadId};
-use backstory_store::lists::{PageRequest, PersonQuery, PersonRow};
+use backstory_store::lists::{Namesakes, PersonRow};
 use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
@@ -23,15 +23,14 @@ use crate::{
 pub const MAX_LISTED: usize = 100;
 /// Entries of each list unless the request says how many.
 pub const DEFAULT_LISTED: usize = 10;
-/// Most people whose names are compared with one that is no user name and no address, and most of them that an error names.
-const MAX_NAMESAKES: usize = 50;
+/// Most people that an error names.
 const MAX_NEAR: usize = 5;
 /// After how many days without a change something is stale unless the request says so.
 pub const DEFAULT_STALE_DAYS: u32 = 30;
 /// Most days after which something is stale.
 pub const MAX_STALE_DAYS: u32 = 3650;
 /// How far back work is counted unless the request says so, in days.
-pub const DEFAULT_DAYS: i64 = 365;
+pub const DEFAULT_WORK_DAYS: i64 = 365;
 
 /// Requests what waits for a person and what they did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -217,35 +216,15 @@ async fn find_person(resources: &Resources, request: &PersonRequest) -> Result<P
     if let Some(row) = row {
         return Ok(row);
     }
-    let query =
-        PersonQuery { text: Some(request.name.clone()), projects: request.projects.clone(), ..PersonQuery::default() };
-    let (name, wanted) = (request.name.to_lowercase(), MAX_NEAR);
-    let (mut named, alike) = resources
-        .with_lists(move |lists, visibility| {
-            let (mut named, mut alike) = (Vec::new(), Vec::new());
-            let mut page = PageRequest { first: MAX_NAMESAKES, ..PageRequest::default() };
-            loop {
-                let found = lists.people(&query, &page, visibility)?;
-                for row in found.rows {
-                    if row.names.iter().any(|known| known.to_lowercase() == name) {
-                        named.push(row);
-                    } else if alike.len() < wanted {
-                        alike.push(row);
-                    }
-                }
-                page.after = found.next;
-                if page.after.is_none() || named.len() >= wanted {
-                    return Ok((named, alike));
-                }
-            }
-        })
-        .await?;
+    let (name, projects) = (request.name.clone(), request.projects.clone());
+    let found = resources.with_lists(move |lists, visibility| lists.namesakes(&name, &projects, MAX_NEAR, visibility));
+    let Namesakes { mut named, alike } = found.await?;
     if named.len() == 1 {
         return Ok(named.remove(0));
     }
     let near = if named.is_empty() { alike } else { named };
     let error = |what: &str| {
-        let message = format!("{what} as {}", backstory_model::text::echo(&request.name));
+        let message = format!("{what} as {}", backstory_model::text::truncate_echo(&request.name));
         Error::new(ErrorKind::NotFound, message)
     };
     if near.is_empty() {
@@ -304,7 +283,7 @@ fn check(mut request: PersonRequest) -> Result<PersonRequest> {
         let message = format!("stale_days is {}; it must be 0 to {MAX_STALE_DAYS}", request.stale_days);
         return Err(Error::invalid(message));
     }
-    request.after.get_or_insert_with(|| days_ago(DEFAULT_DAYS));
+    request.after.get_or_insert_with(|| days_ago(DEFAULT_WORK_DAYS));
     Ok(request)
 }
 

@@ -19,7 +19,7 @@ use backstory_model::{
 };
 use backstory_sources::code::passages;
 use backstory_store::{
-    graph::{Change, Graph},
+    graph::{Graph, GraphChange},
     index::{Index, ThreadDocuments},
     ledger::StoredItem,
     lists::{Lists, TableDigest},
@@ -84,7 +84,7 @@ fn projects_with_returned_clone(resources: &Resources) -> Result<Vec<String>> {
 
 /// Whether documents of a project's files were left out because its clone was missing.
 fn lacks_file_documents(resources: &Resources, project: &str) -> Result<bool> {
-    Ok(resources.ledger().derived(project, FILES_WITHOUT_CLONE)?.is_some_and(|noted| noted == b"true"))
+    Ok(resources.ledger().aggregate(project, FILES_WITHOUT_CLONE)?.is_some_and(|noted| noted == b"true"))
 }
 
 /// Brings the graph and the lists up to the ledger. The caller keeps others from projecting.
@@ -173,7 +173,7 @@ fn load(resources: &Resources, graph: Option<&Graph>, lists: Option<&Lists>, num
     if end == 0 {
         return Ok(end);
     }
-    let mut graph_load = graph.map(Graph::load);
+    let mut graph_load = graph.map(Graph::begin_bulk_load);
     let mut lists_load = lists.map(Lists::load).transpose()?;
     let mut seq = 0;
     while seq < end {
@@ -218,7 +218,7 @@ fn shared_numbers(resources: &Resources) -> Result<SharedNumbers> {
         if !shares_numbers(resources, &item.project) {
             continue;
         }
-        numbers.know(&item.project);
+        numbers.add_project(&item.project);
         for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
             for key in resources.ledger().keys(&item.project, kind.into())? {
                 if let Some(thread) = thread_of(&item.project, kind, &key) {
@@ -241,7 +241,7 @@ fn update_numbers(resources: &Resources, stored: &[StoredItem], numbers: &mut Sh
     for item in stored {
         let is_there = item.payload.is_some();
         if item.kind == ItemKind::Project && is_there && shares_numbers(resources, &item.project) {
-            numbers.know(&item.project);
+            numbers.add_project(&item.project);
         }
         if let Some(id) = thread(item) {
             numbers.set(&id, is_there);
@@ -258,13 +258,13 @@ fn items_mentioning_renumbered(
     numbers: &SharedNumbers,
 ) -> Result<Vec<StoredItem>> {
     let mut concerned: BTreeSet<(String, ItemKind, String)> = BTreeSet::new();
-    for thread in stored.iter().filter_map(thread).filter(|thread| numbers.knows(&thread.project)) {
+    for thread in stored.iter().filter_map(thread).filter(|thread| numbers.contains_project(&thread.project)) {
         let id = NodeId::Thread(thread);
         if *numbers.resolve(&id) == id {
-            concerned.extend(graph.mentioning(&id.with_other_thread_kind())?);
+            concerned.extend(graph.items_mentioning(&id.with_other_thread_kind())?);
         }
         if *numbers.resolve(&id.with_other_thread_kind()) == id.with_other_thread_kind() {
-            concerned.extend(graph.mentioning(&id)?);
+            concerned.extend(graph.items_mentioning(&id)?);
         }
     }
     let is_changed = |item: &StoredItem| stored.iter().any(|changed| changed.seq == item.seq);
@@ -275,12 +275,12 @@ fn items_mentioning_renumbered(
     Ok(found)
 }
 
-fn item_changes(resources: &Resources, stored: &[StoredItem]) -> Vec<Change> {
+fn item_changes(resources: &Resources, stored: &[StoredItem]) -> Vec<GraphChange> {
     stored.iter().map(|stored| item_change(resources, stored)).collect()
 }
 
 /// An item that cannot be read is in neither graph nor lists; it is put aside, so that it is asked for again.
-fn item_change(resources: &Resources, stored: &StoredItem) -> Change {
+fn item_change(resources: &Resources, stored: &StoredItem) -> GraphChange {
     let item = stored.payload.as_ref().and_then(|_| match parse_item(resources, stored) {
         Ok(item) => Some(item),
         Err(error) => {
@@ -292,7 +292,7 @@ fn item_change(resources: &Resources, stored: &StoredItem) -> Change {
         }
     });
     let (project, kind, key) = (stored.project.clone(), stored.kind, stored.key.clone());
-    Change { project, kind, key, confidential: stored.confidential, item }
+    GraphChange { project, kind, key, confidential: stored.confidential, item }
 }
 
 /// Brings an index up to the ledger.
@@ -391,8 +391,8 @@ pub(crate) fn thread_documents(resources: &Resources, items: &[StoredItem]) -> V
         let Some(own) = own else { return Ok(vec![]) };
         let discussions = parse_discussions(resources, items);
         Ok(match parse_item(resources, own)? {
-            Item::Issue(issue) => document::of_issue(&issue, &discussions),
-            Item::MergeRequest(mr) => document::of_merge_request(&mr, &discussions),
+            Item::Issue(issue) => document::issue_documents(&issue, &discussions),
+            Item::MergeRequest(mr) => document::merge_request_documents(&mr, &discussions),
             Item::Repository(of) => code_documents(resources, &of)?,
             _ => vec![],
         })
@@ -406,7 +406,7 @@ pub(crate) fn thread_documents(resources: &Resources, items: &[StoredItem]) -> V
 /// The documents of a commit or file.
 fn code_documents(resources: &Resources, of: &RepositoryRecord) -> Result<Vec<document::Document>> {
     match &of.record {
-        Record::Commit(record) => Ok(document::of_commit(record, of.context()).into_iter().collect()),
+        Record::Commit(record) => Ok(document::commit_document(record, of.context()).into_iter().collect()),
         Record::File(file) => {
             let Some(analysis) = &file.analysis else { return Ok(vec![]) };
             if !has_clone(resources, &of.project) && !lacks_file_documents(resources, &of.project)? {
@@ -417,7 +417,7 @@ fn code_documents(resources: &Resources, of: &RepositoryRecord) -> Result<Vec<do
             let text = clean_text(resources, &bytes);
             let passages = passages(analysis, &text, resources.settings().chunks);
             let revision = of.repository.default_branch.as_ref().map_or("HEAD", |branch| branch.as_str());
-            Ok(document::of_file(file, &text, &passages, of.context(), revision))
+            Ok(document::file_documents(file, &text, &passages, of.context(), revision))
         }
         _ => Ok(vec![]),
     }

@@ -1,7 +1,7 @@
 //! Quarantine: items that a forge sent and that cannot be parsed. Nothing else waits for them, and the next sync asks
 //! for them again.
 //!
-//! A sync quarantines an item before it is stored (`sync::intake`), with reference, field and reason, in the
+//! A sync quarantines an item before it is stored (`sync::batch`), with reference, field and reason, in the
 //! transaction of its batch; the last good version stays in use. An item without a number cannot be identified and
 //! holds the cursor of its list. What an older version stored and this one cannot parse is quarantined when a
 //! projection meets it, and once for each version of the parsers when the data directory is opened. Readers of the
@@ -9,7 +9,7 @@
 //! engine computes nothing whose failure would keep it from opening.
 
 use backstory_model::entity::ItemKind;
-use backstory_sources::forge::{self, PARSERS};
+use backstory_sources::forge::{self, PARSER_VERSION};
 use backstory_store::ledger::{NewQuarantined, Quarantined, StoredItem};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -110,7 +110,7 @@ fn parse_failure(resources: &Resources, stored: &StoredItem) -> Option<NewQuaran
 pub(crate) fn quarantine_unreadable(resources: &Resources, stored: &[StoredItem]) -> Result<u64> {
     let faults: Vec<NewQuarantined> = stored.iter().filter_map(|stored| parse_failure(resources, stored)).collect();
     if !faults.is_empty() {
-        resources.ledger().put_aside(&faults, Timestamp::now())?;
+        resources.ledger().quarantine_items(&faults, Timestamp::now())?;
     }
     Ok(faults.len() as u64)
 }
@@ -130,7 +130,7 @@ pub(crate) async fn recheck_stored(resources: &Resources) -> Result<()> {
 
 fn look_at_all_stored(resources: &Resources) -> Result<u64> {
     let ledger = resources.ledger();
-    if ledger.parsers()? >= PARSERS {
+    if ledger.parser_version()? >= PARSER_VERSION {
         return Ok(0);
     }
     let mut found = 0;
@@ -143,6 +143,6 @@ fn look_at_all_stored(resources: &Resources) -> Result<u64> {
             found += quarantine_unreadable(resources, &items)?;
         }
     }
-    ledger.set_parser_version(PARSERS)?;
+    ledger.set_parser_version(PARSER_VERSION)?;
     Ok(found)
 }

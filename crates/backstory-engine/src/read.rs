@@ -89,7 +89,7 @@ pub(crate) async fn load_discussions(
         .with_ledger(move |ledger| {
             threads
                 .into_iter()
-                .map(|thread| Ok((ledger.thread(&thread.project, &thread.short())?, thread)))
+                .map(|thread| Ok((ledger.thread(&thread.project, &thread.local_reference())?, thread)))
                 .collect::<std::result::Result<Vec<_>, _>>()
         })
         .await?;
@@ -198,10 +198,10 @@ pub(crate) fn ledger_key(id: &NodeId) -> Option<(String, ItemKind, String)> {
                 ThreadKind::Issue => ItemKind::Issue,
                 ThreadKind::MergeRequest => ItemKind::MergeRequest,
             };
-            Some((thread.project.clone(), kind, thread.short()))
+            Some((thread.project.clone(), kind, thread.local_reference()))
         }
         NodeId::Discussion { thread, id } => {
-            Some((thread.project.clone(), ItemKind::Discussion, format!("{}~{id}", thread.short())))
+            Some((thread.project.clone(), ItemKind::Discussion, format!("{}~{id}", thread.local_reference())))
         }
         NodeId::Label { project, name } => Some((project.clone(), ItemKind::Label, name.clone())),
         NodeId::Milestone { project, iid } => Some((project.clone(), ItemKind::Milestone, iid.to_string())),
@@ -232,8 +232,18 @@ pub(crate) fn thread_not_found(resources: &Resources, what: &str, id: &ThreadId)
     };
     let other = ThreadId { kind, ..id.clone() };
     let error = not_found(what, &id.to_string());
-    let is_there = item_of_node(resources, &other.clone().into())?.is_some();
-    Ok(if is_there { error.with_hint(format!("did you mean {other}?")) } else { error })
+    if item_of_node(resources, &other.clone().into())?.is_some() {
+        return Ok(error.with_hint(format!("did you mean {other}?")));
+    }
+    let is_configured = resources.settings().projects().any(|(_, project)| project == id.project);
+    let has_forge = is_configured || item_of_node(resources, &NodeId::Project(id.project.clone()))?.is_some();
+    if !has_forge && resources.ledger().repository(&id.project)?.is_some() {
+        return Ok(error.with_hint(format!(
+            "only the repository of {} is indexed, without issues and merge requests; 'backstory init' configures a forge",
+            id.project
+        )));
+    }
+    Ok(error)
 }
 
 /// The item that a node is.
@@ -255,7 +265,7 @@ pub(crate) fn discussions_of(resources: &Resources, id: &ThreadId) -> Result<Arc
     if let Some(known) = remembered().get(seq, &seen) {
         return Ok(known);
     }
-    let items = resources.ledger().thread(&id.project, &id.short())?;
+    let items = resources.ledger().thread(&id.project, &id.local_reference())?;
     let discussions = Arc::new(parse_discussions(resources, &items));
     remembered().keep(seq, &seen, &discussions);
     Ok(discussions)

@@ -25,7 +25,7 @@ const CHANGE_BATCH: usize = 500;
 pub(crate) fn parse_item(resources: &Resources, stored: &StoredItem) -> Result<Item> {
     let name = || format!("{} {} {}", stored.project, stored.kind.as_str(), stored.key);
     let payload = stored.payload.as_deref().ok_or_else(|| Error::internal(format!("{} is gone", name())))?;
-    if stored.kind == ItemKind::Identity || stored.kind.is_of_repository() {
+    if stored.kind == ItemKind::Identity || stored.kind.comes_from_git() {
         return parse_record(resources, stored, payload);
     }
     let json = serde_json::from_slice(payload)
@@ -105,10 +105,11 @@ pub(crate) fn resolve_thread_kind(resources: &Resources, id: NodeId) -> Result<N
     let (NodeId::Thread(thread) | NodeId::Note { thread, .. } | NodeId::Discussion { thread, .. }) = &id else {
         return Ok(id);
     };
-    let there = |thread: &ThreadId| resources.ledger().item(&thread.project, thread.kind.into(), &thread.short());
+    let there =
+        |thread: &ThreadId| resources.ledger().item(&thread.project, thread.kind.into(), &thread.local_reference());
     let is_meant = !reference_syntax(resources, &thread.project)?.0.shares_numbers()
         || there(thread)?.is_some_and(|item| item.payload.is_some())
-        || there(&thread.twin())?.is_none_or(|item| item.payload.is_none());
+        || there(&thread.with_other_kind())?.is_none_or(|item| item.payload.is_none());
     Ok(if is_meant { id } else { id.with_other_thread_kind() })
 }
 

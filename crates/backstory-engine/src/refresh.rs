@@ -18,6 +18,15 @@ pub(crate) async fn catch_up(resources: &Resources, reporter: Option<&Reporter>)
     retry_after_repair(resources, || project_changes(resources, reporter)).await
 }
 
+/// Applies to graph and lists what the ledger has more.
+pub(crate) async fn catch_up_graph_and_lists(resources: &Resources) -> Result<()> {
+    retry_after_repair(resources, || async {
+        let _one_at_a_time = resources.shared.projecting.lock().await;
+        project_graph_and_lists(resources).await
+    })
+    .await
+}
+
 async fn project_changes(resources: &Resources, reporter: Option<&Reporter>) -> Result<()> {
     let resources = resources.with_full_visibility();
     let _one_at_a_time = resources.shared.projecting.lock().await;

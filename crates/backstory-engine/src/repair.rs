@@ -53,12 +53,12 @@ pub(crate) async fn repair(resources: &Resources) -> Result<()> {
 async fn repair_once(resources: &Resources, last: &mut Last) -> Result<()> {
     let reason = resources.index().damage().map(str::to_owned);
     if let Some(reason) = reason {
-        last.index.make("index", &reason, rebuild_index(resources, &Reporter::silent())).await?;
+        last.index.make("index", &reason, rebuild_index(resources, &Reporter::without_listener())).await?;
         note_repair(resources, "index", &reason);
     }
     let reason = resources.graph().damage().map(str::to_owned);
     if let Some(reason) = reason {
-        last.graph.make("graph", &reason, rebuild_graph(resources, &Reporter::silent())).await?;
+        last.graph.make("graph", &reason, rebuild_graph(resources, &Reporter::without_listener())).await?;
         note_repair(resources, "graph", &reason);
     }
     Ok(())

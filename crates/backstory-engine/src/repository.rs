@@ -29,7 +29,7 @@ mod work;
 
 pub use add::{AddRequest, RemoveRepository};
 pub use add_group::{AddGroup, GroupProjects};
-pub use backstory_sources::git::child::exec_git_if_requested;
+pub use backstory_sources::git::child::run_git_child_if_requested;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -156,6 +156,9 @@ pub struct RepositoryStatus {
     pub rewritten: u64,
     /// What of it was left out because it cannot be read or is too large, in sentences.
     pub left_out: Vec<String>,
+    /// Whether its history is cut off: it is cloned from a shallow clone, or with a depth.
+    #[serde(default)]
+    pub shallow: bool,
 }
 
 /// Which branches of a repository are indexed.
@@ -244,6 +247,7 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
     };
     let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
     let repository = repository_record(resources, &entry.project)?;
+    let shallow = repository.as_ref().is_some_and(|repository| repository.shallow);
     let default_branch =
         repository.and_then(|repository| Some(repository.default_branch.as_ref()?.as_str().to_owned()));
     let mut left_out = left_out(resources, &entry.project)?;
@@ -264,13 +268,14 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
         commits,
         files,
         left_out,
+        shallow,
         project: entry.project,
         address: entry.address,
         branches: entry.branches.into(),
         added_at: entry.added_at,
         synced_at: entry.synced_at,
         indexed: entry.indexed.into_iter().map(|(branch, sha)| BranchTip { branch, sha }).collect(),
-        rewritten: entry.rewritten.len() as u64,
+        rewritten: entry.unreachable.len() as u64,
     })
 }
 
@@ -329,9 +334,9 @@ pub(crate) async fn check_clones(resources: &Resources) -> Result<Vec<(String, O
 }
 
 /// Shows that the repository of a project is being read, until that is dropped.
-pub(crate) fn mark_indexing(resources: &Resources, project: &str) -> Indexing {
+pub(crate) fn mark_indexing(resources: &Resources, project: &str) -> IndexingGuard {
     *resources.shared.indexing.lock() = Some(project.to_owned());
-    Indexing { resources: resources.clone(), project: project.to_owned() }
+    IndexingGuard { resources: resources.clone(), project: project.to_owned() }
 }
 
 /// Held by the thread that reads or removes a repository.
@@ -340,12 +345,12 @@ pub(crate) fn lock_repositories(resources: &Resources) -> MutexGuard<'_, ()> {
 }
 
 /// The repository of a project is being read.
-pub(crate) struct Indexing {
+pub(crate) struct IndexingGuard {
     resources: Resources,
     project: String,
 }
 
-impl Drop for Indexing {
+impl Drop for IndexingGuard {
     fn drop(&mut self) {
         let mut indexing = self.resources.shared.indexing.lock();
         indexing.take_if(|project| *project == self.project);

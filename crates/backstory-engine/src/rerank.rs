@@ -76,7 +76,7 @@ impl Reranker {
     ///
     /// # Errors
     /// The provider does not answer within seconds, refuses, or answers wrongly.
-    pub(crate) async fn judge(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>, ProviderError> {
+    pub(crate) async fn score(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>, ProviderError> {
         let documents: Vec<String> = texts.iter().map(|text| text.chars().take(MAX_TEXT).collect()).collect();
         let request = json!({
             "model": self.model(), "query": query, "documents": documents, "top_n": texts.len(), "return_documents": false,

@@ -3,7 +3,7 @@
 //!
 //! `query` extracts references, people, paths and times from the words; `candidates` proposes documents, `expand` their
 //! neighbors, `scope` everything that is near to given nodes; `evidence` scores passages, `model::score` combines the
-//! parts, `order` and `story` rank and group. Decisions 0019 and 0030 in `docs/decisions` say why.
+//! parts, `order` and `group` rank and group. Decisions 0019 and 0030 in `docs/decisions` say why.
 
 mod candidates;
 mod code;
@@ -13,6 +13,7 @@ mod evidence;
 mod expand;
 mod explain;
 mod facets;
+mod group;
 pub(crate) mod names;
 mod order;
 mod page;
@@ -20,14 +21,13 @@ mod provenance;
 mod query;
 mod request;
 mod scope;
-mod story;
 mod summary;
 mod understand;
 
 use std::{collections::HashMap, time::Instant};
 
-use backstory_model::{edge::Edge, filter::Filter, id::NodeId, score::Parts, terms::Weights, text::snippet};
-use backstory_store::index::{Coverage, DocumentFacts, Index, Projects, StoredDocument};
+use backstory_model::{edge::Edge, filter::Filter, id::NodeId, score::Parts, terms::TermWeights, text::snippet};
+use backstory_store::index::{Coverage, DocumentFacts, Index, ProjectScope, StoredDocument};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -38,16 +38,16 @@ use crate::{
     settings::Ranking,
     walk::GraphEdge,
 };
-use candidates::{Found, retrieve_candidates, score_passages, stored};
+use candidates::{Candidates, retrieve_candidates, score_passages, stored};
 use code::{narrow_to_files, score_files};
-use evidence::{Scale, ScoredPassage};
+use evidence::{ScoredPassage, ScoringContext};
 use expand::{Relations, relate};
+use group::{ResultGroup, Stories, UNMIXED, behind, group_results, stories_of_graph};
 use names::expand_author_names;
-use order::{Order, build_candidates};
+use order::{RankingContext, build_candidates};
 use page::Page;
 use query::ParsedQuery;
 use scope::load_scope;
-use story::{Stories, Story, UNMIXED, behind, group_results, stories_of_graph};
 use understand::parse_query;
 
 pub use backstory_model::score::Mode;
@@ -82,6 +82,9 @@ pub const MAX_PASSAGES: usize = 3;
 const SNIPPET: usize = 240;
 /// Weight of the relationship in a search near to nodes that does not say how its hits are ranked.
 const WEIGHT_OF_NEAR: f32 = 0.2;
+/// What a search says of results that no word of the query led to.
+pub(crate) const BY_MEANING_ALONE: &str =
+    "no document has any word of the query; what was found is only near to it in meaning";
 /// What a search says when the vectors of the query cannot be had.
 pub const LEXICAL_ONLY: &str = "Embedding service unavailable, using lexical search only";
 /// What a page says when it is of another state of the stores than the one before.
@@ -202,6 +205,15 @@ pub struct Member {
     pub relation: Edge,
 }
 
+/// Checks a request, takes secrets out of it, and reads its cursor, which does not depend on who has which tag.
+async fn prepare(resources: &Resources, request: SearchRequest) -> Result<(SearchRequest, Page)> {
+    let mut request = request::checked(resources, request).await?;
+    request.query = resources.redactor().redact(&request.query).0.into_owned();
+    let page = Page::of(resources, &request).await?;
+    request::narrow_to_tags(resources, &mut request).await?;
+    Ok((request, page))
+}
+
 /// Searches.
 ///
 /// # Errors
@@ -209,38 +221,35 @@ pub struct Member {
 /// store failed.
 pub(crate) async fn search_documents(resources: &Resources, request: SearchRequest) -> Result<SearchResponse> {
     let started = Instant::now();
-    let mut request = request::checked(resources, request).await?;
-    request.query = resources.redactor().redact(&request.query).0.into_owned();
-    let page = Page::of(resources, &request).await?;
+    let (mut request, page) = prepare(resources, request).await?;
     let only_code = narrow_to_files(&mut request);
     let mut warnings = expand_author_names(resources, &mut request.filter).await?;
     warnings.extend(page.is_of_older_state.then(|| CHANGED.to_owned()));
     let understood = parse_query(resources, &request, only_code).await?;
-    request.filter = understood.narrowed(&request.filter);
+    request.filter = understood.apply_to(&request.filter);
     let ranking = ranking_of(resources, &request);
     let scope = load_scope(resources, &request).await?;
     warnings.extend(scope.iter().flat_map(|scope| scope.left_out.iter().cloned()));
     let index = resources.index();
-    let projects = Projects::of(&request.filter);
+    let projects = ProjectScope::of(&request.filter);
     let coverage = index.coverage_of(projects);
     let terms = || understood.terms.terms.iter().map(|term| term.id);
-    let (documents, frequencies) = index.frequencies(projects, terms());
-    let words = understood.terms.telling(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
+    let (documents, frequencies) = index.document_frequencies(projects, terms());
+    let words =
+        understood.terms.discriminating_words(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
     let within = scope.as_ref().map(|scope| &scope.filter);
     let mut found = retrieve_candidates(resources, &request, &words, within).await?;
-    let weights = Weights::new(documents, &frequencies);
+    let weights = TermWeights::new(documents, &frequencies);
     // Text search weighs words by how rare they are in all that is visible.
-    let (documents, frequencies) = index.frequencies(Projects::All, terms());
-    let bound = Weights::new(documents, &frequencies).total();
-    if scope.is_none() {
-        drop_unknown(&mut found, &understood, &frequencies);
-    }
-    let newest = index.newest().unwrap_or(Timestamp::UNIX_EPOCH);
-    let scale = Scale { terms: &understood.terms, weights: &weights, bound, newest };
+    let (documents, frequencies) = index.document_frequencies(ProjectScope::All, terms());
+    let bound = TermWeights::new(documents, &frequencies).total();
+    let is_unknown = scope.is_none() && drop_unknown(&mut found, &understood, &frequencies);
+    let newest = index.newest_created_at().unwrap_or(Timestamp::UNIX_EPOCH);
+    let scale = ScoringContext { terms: &understood.terms, weights: &weights, bound, newest };
 
     let ids = match &scope {
         Some(scope) => scope.documents.clone(),
-        None => found.chosen(&index, &request.filter, &understood),
+        None => found.select(&index, &request.filter, &understood),
     };
     let measured = score_passages(resources, &scale, &found.vector, &ids).await?;
     if scope.is_some() {
@@ -253,7 +262,7 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
         score_files(&mut candidates, &facts, &scale, &lexical, understood.is_name.then_some(frequencies.as_slice()));
     }
     let (mode, vector) = (found.mode, found.vector.as_slice());
-    let mut order = Order { ranking, mode, understood: &understood, scale: &scale, vector, facts };
+    let mut order = RankingContext { ranking, mode, understood: &understood, scale: &scale, vector, facts };
     let Stories { stories, relations } =
         group_results(resources, candidates, &mut order, &request, scope.as_ref()).await?;
     let (mut stories, relations) = mix_in_neighbors(resources, &request, &page, stories, relations, &mut order).await?;
@@ -264,6 +273,7 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
     let shown = stories.into_iter().skip(page.start).take(request.limit).collect();
     let hits = build_hits(resources, &request.query, &weights, &order, shown).await?;
     let (facets, candidates) = describe_candidates(&index, &request, &found, &relations.unwrap_or_default());
+    warnings.extend((is_unknown && !hits.is_empty()).then(|| BY_MEANING_ALONE.to_owned()));
     warnings.extend(found.warnings.into_iter().chain(missing_vectors(mode, &coverage)));
     Ok(SearchResponse {
         query: request.query,
@@ -281,17 +291,18 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
 }
 
 /// Drops what meaning alone found for a query of which nothing has a word, as far as it is far away; of the name of what
-/// does not exist nothing is near.
-fn drop_unknown(found: &mut Found, understood: &ParsedQuery, frequencies: &[u64]) {
+/// does not exist nothing is near. Returns whether it is such a query.
+fn drop_unknown(found: &mut Candidates, understood: &ParsedQuery, frequencies: &[u64]) -> bool {
     let is_unknown = !frequencies.is_empty() && frequencies.iter().all(|documents| *documents == 0);
     if !is_unknown || !found.words.is_empty() {
-        return;
+        return false;
     }
     if understood.is_name {
         found.passages.clear();
     } else {
         found.drop_distant();
     }
+    true
 }
 
 fn missing_vectors(mode: Mode, coverage: &Coverage) -> Option<String> {
@@ -304,7 +315,7 @@ fn missing_vectors(mode: Mode, coverage: &Coverage) -> Option<String> {
 fn describe_candidates(
     index: &Index,
     request: &SearchRequest,
-    found: &Found,
+    found: &Candidates,
     relations: &Relations,
 ) -> (Option<Facets>, Vec<CandidateRanks>) {
     let proposed = || found.proposed().chain(relations.keys()).cloned().collect();
@@ -334,10 +345,10 @@ async fn mix_in_neighbors(
     resources: &Resources,
     request: &SearchRequest,
     page: &Page,
-    stories: Vec<Story>,
+    stories: Vec<ResultGroup>,
     relations: Option<Relations>,
-    order: &mut Order<'_>,
-) -> Result<(Vec<Story>, Option<Relations>)> {
+    order: &mut RankingContext<'_>,
+) -> Result<(Vec<ResultGroup>, Option<Relations>)> {
     let end = page.start + request.limit;
     let is_reranked = request.rerank && resources.shared.reranker.is_some();
     let is_seen = end > UNMIXED || stories.len() <= end || is_reranked || request.facets || request.explain;
@@ -355,7 +366,7 @@ async fn mix_in_neighbors(
 async fn rerank_if_asked(
     resources: &Resources,
     request: &SearchRequest,
-    stories: &mut [Story],
+    stories: &mut [ResultGroup],
     (notes, warnings): (&mut Vec<String>, &mut Vec<String>),
 ) -> Result<()> {
     let Some(reranker) = resources.shared.reranker.as_ref().filter(|_| request.rerank) else { return Ok(()) };
@@ -371,7 +382,7 @@ async fn rerank(
     resources: &Resources,
     reranker: &Reranker,
     query: &str,
-    stories: &mut [Story],
+    stories: &mut [ResultGroup],
 ) -> Result<std::result::Result<(), String>> {
     let best = stories.len().min(MAX_RERANKED);
     let stories = &mut stories[..best];
@@ -381,7 +392,7 @@ async fn rerank(
         let best = story.candidate.passages.first();
         best.and_then(|passage| passage.text.of(&texts)).unwrap_or_default()
     });
-    let judged = match reranker.judge(query, &given.collect::<Vec<_>>()).await {
+    let judged = match reranker.score(query, &given.collect::<Vec<_>>()).await {
         Ok(judged) => judged,
         Err(error) => return Ok(Err(error.to_string())),
     };
@@ -400,11 +411,11 @@ async fn rerank(
 async fn build_hits(
     resources: &Resources,
     query: &str,
-    weights: &Weights,
-    order: &Order<'_>,
-    stories: Vec<Story>,
+    weights: &TermWeights,
+    order: &RankingContext<'_>,
+    stories: Vec<ResultGroup>,
 ) -> Result<Vec<Hit>> {
-    let ids: Vec<String> = stories.iter().map(|story| story.shown(&order.facts).to_owned()).collect();
+    let ids: Vec<String> = stories.iter().map(|story| story.displayed_document(&order.facts).to_owned()).collect();
     let shown: Vec<&ScoredPassage> =
         stories.iter().flat_map(|story| story.candidate.passages.iter().take(MAX_PASSAGES)).collect();
     let index = resources.index();
@@ -417,7 +428,7 @@ async fn build_hits(
     let (documents, texts) = (documents?, texts??);
     let documents: HashMap<&str, &StoredDocument> =
         documents.iter().map(|document| (document.id.as_str(), document)).collect();
-    let hit = |(story, id): (Story, &String)| {
+    let hit = |(story, id): (ResultGroup, &String)| {
         let document = (*documents.get(id.as_str())?).clone();
         let passage = |measured: &ScoredPassage| {
             Some(Passage {

@@ -30,7 +30,7 @@ pub struct Forge {
     /// Which forge.
     pub kind: ForgeKind,
     /// How to reach it.
-    pub connection: forge::Settings,
+    pub connection: forge::ForgeSettings,
     /// Full paths of the projects to read; `group/*` stands for all projects of a group and the groups in it.
     pub projects: Vec<String>,
     /// What its webhooks must show or be signed with; without it there are none.
@@ -164,8 +164,9 @@ pub struct RepositorySettings {
     pub of_projects: BTreeMap<String, FileRules>,
     /// `SSH_AUTH_SOCK`: the agent that holds the keys for ssh addresses.
     pub ssh_agent: Option<OsString>,
-    /// A program that becomes git within limits ([`exec_git_if_requested`](crate::repository::become_git)): the running one, if it
-    /// does so. Without one git has no limit of memory, and outlives this process if it is killed.
+    /// A program that becomes git within limits
+    /// ([`run_git_child_if_requested`](crate::repository::run_git_child_if_requested)): the running one, if it does so.
+    /// Without one git has no limit of memory, and outlives this process if it is killed.
     pub git_child: Option<PathBuf>,
 }
 
@@ -201,8 +202,8 @@ impl RepositorySettings {
     }
 
     /// Where a forge may be that is not configured: any user of the API can name one.
-    pub fn network_of_added_forges(&self) -> forge::Network {
-        forge::Network::Public(AllowedHosts::new(&self.allowed_hosts))
+    pub fn network_of_added_forges(&self) -> forge::AllowedNetwork {
+        forge::AllowedNetwork::Public(AllowedHosts::new(&self.allowed_hosts))
     }
 
     /// Largest file of a project that is looked into, in bytes.

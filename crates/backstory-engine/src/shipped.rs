@@ -1,11 +1,13 @@
 //! What shipped: the releases of a project, and the commits, merge requests, issues and people between two of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use backstory_model::{
     edge::Edge,
-    entity::{ItemKind, State},
+    entity::{Item, ItemKind, State},
     id::{NodeId, ThreadId, ThreadKind},
+    repository::{Record, RepositoryRecord},
+    text::truncate_echo,
 };
 use backstory_sources::git::{command::Cancel, graph::CommitGraph};
 use backstory_store::{
@@ -17,10 +19,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     clones::{clone_path, find_git},
+    code::CommitSummary,
     error::{Error, ErrorKind, Result},
+    records::{commit_record, parse_item},
     releases::{Release, find_release},
     resources::Resources,
-    trace::target::{Place, resolve_place},
+    trace::target::{Revision, resolve_place},
     use_case::{UseCase, Weight},
 };
 
@@ -30,6 +34,8 @@ pub const MAX_RELEASES: usize = 1_000;
 pub const MAX_COMMITS: usize = 20_000;
 /// Most commits that are named.
 pub const MAX_NAMED: usize = 1_000;
+/// Most commits that are told with their titles.
+pub const MAX_TOLD: usize = 50;
 /// Rows that are read from the lists at once.
 const BATCH: usize = 500;
 
@@ -89,6 +95,9 @@ pub struct Shipped {
     pub count: u64,
     /// The first [`MAX_NAMED`] of these commits, children before their parents.
     pub commits: Vec<NodeId>,
+    /// The first [`MAX_TOLD`] of these commits with their titles, without merges.
+    #[serde(default)]
+    pub told_commits: Vec<CommitSummary>,
     /// The merge requests that introduced them, the last merged first.
     pub merge_requests: Vec<ShippedThread>,
     /// The issues that merge requests and commits close, by number.
@@ -157,10 +166,14 @@ fn find_shipped(resources: &Resources, request: &ShippedRequest) -> Result<Shipp
     };
     let mut names = match &request.from {
         Some(from) => {
-            let from = resolve_place(resources, Some(to.project()), Some(from))?;
-            commits_between(resources, &from, &to)?
+            let base = resolve_place(resources, Some(to.project()), Some(from))?;
+            let names = commits_between(resources, &base, &to)?;
+            if names.is_empty() {
+                shipped.missing.push(explain_emptiness(resources, (from, &base), (&request.to, &to))?);
+            }
+            names
         }
-        None => commits_of_release(resources, &to, &request.to)?,
+        None => newest_first(resources, to.project(), commits_of_release(resources, &to, &request.to)?)?,
     };
     if names.len() > MAX_COMMITS {
         names.truncate(MAX_COMMITS);
@@ -170,36 +183,65 @@ fn find_shipped(resources: &Resources, request: &ShippedRequest) -> Result<Shipp
     if rows.len() < names.len() {
         shipped.missing.push(format!("{} commits that are not indexed", names.len() - rows.len()));
     }
-    shipped.count = rows.iter().filter(|row| row.kind != CommitKind::Merge).count() as u64;
-    shipped.commits = rows.iter().take(MAX_NAMED).map(CommitRow::node_id).collect();
+    let without_merges = || rows.iter().filter(|row| row.kind != CommitKind::Merge);
+    shipped.count = without_merges().count() as u64;
+    shipped.commits = without_merges().take(MAX_NAMED).map(CommitRow::node_id).collect();
+    for row in without_merges().take(MAX_TOLD) {
+        let record = commit_record(resources, &row.project, &row.sha)?;
+        shipped.told_commits.extend(record.map(|record| CommitSummary::new(&row.project, &record)));
+    }
     add_threads(resources, &mut shipped, &rows)?;
     shipped.contributors = count_contributors(resources, &rows)?;
     Ok(shipped)
 }
 
-fn commits_between(resources: &Resources, from: &Place, to: &Place) -> Result<Vec<String>> {
+fn commits_between(resources: &Resources, from: &Revision, to: &Revision) -> Result<Vec<String>> {
     let clone = clone_path(resources, to.project());
     let git = find_git(resources)?;
     let found = CommitGraph::between(&git, &clone, from.commit, to.commit, MAX_COMMITS + 1, &Cancel::default())?;
     Ok(found.iter().map(ToString::to_string).collect())
 }
 
-/// The commits that a tag is the first release of.
-fn commits_of_release(resources: &Resources, to: &Place, tag: &str) -> Result<Vec<String>> {
-    let id = NodeId::Tag { project: to.project().to_owned(), name: tag.to_owned() };
+/// Says why there are no commits between two revisions, each with its name.
+fn explain_emptiness(
+    resources: &Resources,
+    (from_name, from): (&str, &Revision),
+    (to_name, to): (&str, &Revision),
+) -> Result<String> {
+    let (from_name, to_name) = (truncate_echo(from_name), truncate_echo(to_name));
+    if from.commit == to.commit {
+        return Ok(format!("{from_name} and {to_name} are the same commit"));
+    }
+    let is_reversed = !commits_between(resources, to, from)?.is_empty();
+    let hint = if is_reversed { format!("; did you mean {to_name}..{from_name}?") } else { String::new() };
+    Ok(format!("{to_name} does not follow {from_name}, which has all of its commits{hint}"))
+}
+
+/// All commits that a tag is the first release of, by name.
+fn commits_of_release(resources: &Resources, to: &Revision, tag: &str) -> Result<Vec<String>> {
     if find_release(resources, to.project(), tag)?.is_none() {
         return Err(
             Error::new(ErrorKind::Invalid, format!("'{tag}' is no tag")).with_hint("name two revisions, like v1..v2")
         );
     }
-    let edges = resources.graph().edges(&id, Direction::In, Some(Edge::ShippedIn))?;
-    Ok(edges
-        .into_iter()
-        .filter_map(|end| match end.other {
-            NodeId::Commit { sha, .. } => Some(sha),
-            _ => None,
-        })
-        .collect())
+    let Some(stored) = resources.ledger().item(to.project(), ItemKind::Shipment, tag)? else { return Ok(Vec::new()) };
+    match parse_item(resources, &stored)? {
+        Item::Repository(RepositoryRecord { record: Record::Shipment(shipment), .. }) => {
+            Ok(shipment.commits.iter().map(ToString::to_string).collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Commits with children before their parents, as a corrected date is later than those of the parents; last those that are
+/// not indexed.
+fn newest_first(resources: &Resources, project: &str, mut names: Vec<String>) -> Result<Vec<String>> {
+    let mut dates: HashMap<String, Timestamp> = HashMap::new();
+    for batch in names.chunks(BATCH) {
+        dates.extend(read_rows(resources, project, batch)?.into_iter().map(|row| (row.sha, row.committed_at)));
+    }
+    names.sort_by(|a, b| (dates.get(b), b).cmp(&(dates.get(a), a)));
+    Ok(names)
 }
 
 fn read_rows(resources: &Resources, project: &str, names: &[String]) -> Result<Vec<CommitRow>> {

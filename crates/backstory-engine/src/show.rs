@@ -3,7 +3,7 @@
 mod commit;
 mod thread;
 
-use backstory_model::{id::NodeId, text::echo};
+use backstory_model::{id::NodeId, text::truncate_echo};
 use serde::{Deserialize, Serialize};
 
 pub use self::{
@@ -72,7 +72,7 @@ async fn show_node(resources: &Resources, request: ShowRequest) -> Result<NodeDe
             let id = other.to_string();
             Err(Error::invalid(format!(
                 "{} is neither an issue, nor a merge request, nor a discussion, nor a commit",
-                echo(&id)
+                truncate_echo(&id)
             ))
             .with_hint("write group/project#12, group/project!7 or group/project@1a2b3c4"))
         }

@@ -38,7 +38,7 @@ const MIN_DIGITS: usize = 4;
 
 /// What the index holds at a moment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct State {
+pub struct IndexState {
     /// Its id: the same wherever the same was indexed.
     pub id: String,
     /// The indexed commit of each repository, by project.
@@ -250,11 +250,11 @@ impl Difference {
 ///
 /// # Errors
 /// The ledger cannot be read.
-pub(crate) async fn load_state(resources: &Resources) -> Result<State> {
+pub(crate) async fn load_state(resources: &Resources) -> Result<IndexState> {
     resources.blocking(current_state).await
 }
 
-fn current_state(resources: &Resources) -> Result<State> {
+fn current_state(resources: &Resources) -> Result<IndexState> {
     let mut commits = BTreeMap::new();
     for entry in resources.ledger().repositories()? {
         let default = repository_record(resources, &entry.project)?.and_then(|of| of.default_branch.clone());
@@ -276,7 +276,7 @@ fn current_state(resources: &Resources) -> Result<State> {
     for (project, commit) in &commits {
         text.push_str(&format!("{project} {commit}\n"));
     }
-    Ok(State { id: sha256_hex(&text)[..DIGITS].to_owned(), commits, coverage })
+    Ok(IndexState { id: sha256_hex(&text)[..DIGITS].to_owned(), commits, coverage })
 }
 
 /// Puts what the index holds on record, unless it is already or there is nothing, and forgets the oldest states.
@@ -299,7 +299,7 @@ pub(crate) async fn record_snapshot(resources: &Resources, took: Duration, error
 }
 
 fn record_state(resources: &Resources, took: Duration, last_error: Option<&str>, confidential: bool) -> Result<()> {
-    let State { id, commits, coverage } = current_state(resources)?;
+    let IndexState { id, commits, coverage } = current_state(resources)?;
     if coverage.documents == 0 || resources.ledger().snapshot(&id)?.is_some() {
         return Ok(());
     }
@@ -437,13 +437,13 @@ async fn compare_snapshots(resources: &Resources, from: &str, to: &str, limit: u
                 resources.ledger().snapshot_documents(id)?.ok_or_else(gone)
             };
             let (old, new) = (documents(&from)?, documents(&to)?);
-            Ok(Comparison { from, to, ..compared(&old, &new, limit) })
+            Ok(Comparison { from, to, ..diff_documents(&old, &new, limit) })
         })
         .await
 }
 
 /// Walks along both lists, which are ordered by id.
-fn compared(old: &[(String, Fingerprint)], new: &[(String, Fingerprint)], limit: usize) -> Comparison {
+fn diff_documents(old: &[(String, Fingerprint)], new: &[(String, Fingerprint)], limit: usize) -> Comparison {
     let mut of = Comparison::default();
     let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
     loop {

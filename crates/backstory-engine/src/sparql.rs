@@ -14,7 +14,7 @@ use crate::{
     error::{Error, ErrorKind, Result, message},
     read::resolve_id,
     resources::{Resources, blocking},
-    use_case::{UseCase, Weight},
+    use_case::{QueryLanguage, UseCase, Weight},
 };
 
 /// Most SPARQL queries that are evaluated at a time, since each may hold as much memory as `MAX_MEMORY` of the graph says.
@@ -60,6 +60,7 @@ pub struct SparqlAnswer {
 impl UseCase for SparqlRequest {
     const NAME: &'static str = "sparql";
     const WEIGHT: Weight = Weight::Heavy;
+    const QUERY_LANGUAGE: Option<QueryLanguage> = Some(QueryLanguage::Sparql);
     type Answer = SparqlAnswer;
 
     async fn run(self, resources: &Resources) -> Result<SparqlAnswer> {

@@ -4,9 +4,9 @@ use backstory_model::{
     entity::ItemKind,
     role::{Roles, ServerRole},
 };
-use backstory_sources::forge::List;
+use backstory_sources::forge::ThreadList;
 use backstory_store::{
-    index::{Coverage, Projects},
+    index::{Coverage, ProjectScope},
     ledger::{Cursor, LedgerError, Run, Source, SyncFailure},
     lists::ListKind,
 };
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     catalog::{known_projects, list_forges},
     error::Result,
+    groups::group_failures,
     quarantine::{MAX_NAMED, Quarantine},
     read::MAX_PAGE,
     resources::{Resources, blocking},
@@ -23,6 +24,8 @@ use crate::{
     task::{Task, TaskKind, TaskStatus},
     use_case::UseCase,
 };
+
+pub use crate::groups::GroupFailure;
 
 /// Asks how many documents have vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,15 +116,18 @@ pub struct SyncStatus {
     pub projects: Vec<ProjectStatus>,
     /// Every project.
     pub freshness: Vec<Freshness>,
+    /// Groups that could not be asked for their projects, for those who see all projects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupFailure>,
     /// What forges sent and cannot be read.
     pub quarantine: Quarantine,
-    /// Newest change in the ledger.
+    /// Newest change in the ledger, of those that are visible.
     pub ledger_seq: u64,
-    /// Newest change in the graph.
+    /// Newest of them in the graph.
     pub graph_seq: u64,
-    /// Newest change in the lists.
+    /// Newest of them in the lists.
     pub lists_seq: u64,
-    /// Newest change in the index.
+    /// Newest of them in the index.
     pub index_seq: u64,
     /// The sync that is running.
     pub running: Option<Task>,
@@ -149,12 +155,13 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
         .into_iter()
         .find(|task| task.kind == TaskKind::Sync && task.status == TaskStatus::Running);
     let roles = resources.settings().roles.clone();
+    let groups = group_failures(resources).await?;
     let index = resources.index();
     resources
         .with_ledger(move |ledger| {
             let status = |(kind, project): (ForgeKind, String)| -> std::result::Result<_, LedgerError> {
-                let cursor = |list: &List| ledger.cursor(&project, list.cursor());
-                let lists = List::of(kind);
+                let cursor = |list: &ThreadList| ledger.cursor(&project, list.cursor());
+                let lists = ThreadList::of(kind);
                 let (issues_cursor, merge_requests_cursor) = (cursor(&lists[0])?, cursor(&lists[lists.len() - 1])?);
                 Ok(ProjectStatus { issues_cursor, merge_requests_cursor, path: project })
             };
@@ -169,7 +176,7 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
                 let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
                 let stored = ledger.item(&project, ItemKind::Project, "project")?.and_then(|item| item.payload);
                 let stored = stored.and_then(|json| serde_json::from_slice::<serde_json::Value>(&json).ok());
-                let coverage = index.coverage_of(Projects::Only(std::slice::from_ref(&project)));
+                let coverage = index.coverage_of(ProjectScope::Only(std::slice::from_ref(&project)));
                 Ok(Freshness {
                     documents: coverage.documents,
                     passages: coverage.passages,
@@ -186,15 +193,18 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
                 })
             };
             let (count, items) = ledger.quarantine(MAX_NAMED)?;
+            let ledger_seq = ledger.last_visible_seq()?;
+            let up_to = |seq: u64| if ledger.visibility().allows_everything() { seq } else { seq.min(ledger_seq) };
             Ok(SyncStatus {
+                groups,
                 quarantine: Quarantine { count, items: items.into_iter().map(Into::into).collect() },
                 freshness: known.into_iter().map(fresh).collect::<std::result::Result<_, _>>()?,
                 runs: ledger.runs(runs.min(MAX_PAGE))?,
                 projects: projects.into_iter().map(status).collect::<std::result::Result<_, _>>()?,
-                ledger_seq: ledger.last_seq()?,
-                graph_seq,
-                lists_seq: lists.applied_seq()?,
-                index_seq,
+                ledger_seq,
+                graph_seq: up_to(graph_seq),
+                lists_seq: up_to(lists.applied_seq()?),
+                index_seq: up_to(index_seq),
                 running,
                 roles,
             })

@@ -4,8 +4,8 @@
 
 mod input;
 
-use backstory_model::{answer::Provenance, digest::sha256, id::NodeId, text::echo};
-use backstory_store::ledger::Written;
+use backstory_model::{answer::Provenance, digest::sha256, id::NodeId, text::truncate_echo};
+use backstory_store::ledger::GeneratedText;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -45,12 +45,11 @@ impl UseCase for SummarizeRequest {
             NodeId::Thread(_) | NodeId::Commit { .. } | NodeId::File { .. } => {
                 summarize(resources, self.id.clone()).await
             }
-            id => {
-                Err(Error::invalid(format!("'{}' is no issue, merge request, commit or file", echo(&id.to_string())))
-                    .with_hint(
-                        "write group/project#12, group/project!7, group/project@1a2b3c4 or group/project:src/a.rs",
-                    ))
-            }
+            id => Err(Error::invalid(format!(
+                "'{}' is no issue, merge request, commit or file",
+                truncate_echo(&id.to_string())
+            ))
+            .with_hint("write group/project#12, group/project!7, group/project@1a2b3c4 or group/project:src/a.rs")),
         }
     }
 }
@@ -76,7 +75,7 @@ pub struct Summary {
 pub(crate) async fn find_summary(resources: &Resources, id: NodeId) -> Result<Option<Summary>> {
     resources
         .blocking(move |resources| {
-            let Some(written) = resources.ledger().written(KIND, &id.to_string())? else { return Ok(None) };
+            let Some(written) = resources.ledger().generated(KIND, &id.to_string())? else { return Ok(None) };
             let input = input::of(resources, &id)?;
             Ok(Some(of(&written, input.as_ref())))
         })
@@ -96,7 +95,7 @@ async fn summarize(resources: &Resources, id: NodeId) -> Result<Summary> {
     let subject = id.to_string();
     let known = {
         let subject = subject.clone();
-        resources.with_ledger(move |ledger| ledger.written(KIND, &subject)).await?
+        resources.with_ledger(move |ledger| ledger.generated(KIND, &subject)).await?
     };
     let hash = sha256(input.text.as_bytes());
     if let Some(known) = known.filter(|k| k.input == hash && k.model == model.name() && k.prompt == PROMPT) {
@@ -111,7 +110,7 @@ async fn summarize(resources: &Resources, id: NodeId) -> Result<Summary> {
     }
     // As exact as the ledger keeps it.
     let now = Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default();
-    let written = Written {
+    let written = GeneratedText {
         kind: KIND.to_owned(),
         subject,
         model: model.name(),
@@ -133,7 +132,7 @@ fn kind_of(id: &NodeId) -> &'static str {
     }
 }
 
-fn of(written: &Written, input: Option<&Input>) -> Summary {
+fn of(written: &GeneratedText, input: Option<&Input>) -> Summary {
     Summary {
         text: written.text.clone(),
         model: Provenance { name: written.model.clone(), prompt: written.prompt },

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 
 use backstory_model::{
-    sentence::{exact_words, pieces, stems},
+    sentence::{exact_words, split_sentences, stems},
     text::words,
 };
 use regex::Regex;
@@ -60,7 +60,7 @@ impl Sentences {
         if let std::borrow::Cow::Owned(moved) = moved {
             self.buffer = moved;
         }
-        pieces(&self.buffer).into_iter().map(|piece| piece.range).collect()
+        split_sentences(&self.buffer).into_iter().map(|piece| piece.range).collect()
     }
 }
 

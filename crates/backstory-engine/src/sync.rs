@@ -1,9 +1,10 @@
 //! Sync: brings what is new at the forges and in repositories into the ledger, and from there into the projections. It
 //! is the use case `sync`; what is read from one source is in `project` and in `repository::sync`.
 
+mod batch;
 mod gone;
-mod intake;
 mod project;
+mod releases;
 mod retention;
 mod visibility;
 mod write;
@@ -15,10 +16,10 @@ use std::{
 
 use backstory_model::{entity::ItemKind, id::ThreadKind};
 use backstory_sources::{
-    forge::{Client, List},
+    forge::{Client, ThreadList},
     git::Cancel,
 };
-use backstory_store::ledger::{Changes, Ledger, Source, Subject, SyncFailure};
+use backstory_store::ledger::{ErasureTarget, IngestCounts, Ledger, Source, SyncFailure};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -41,6 +42,7 @@ use crate::{
     use_case::{self, UseCase},
 };
 use project::ProjectSync;
+use releases::reread_releases;
 use retention::enforce_size_limit;
 
 /// What is not kept any more is found nowhere at once, but taken out of the files at most so often: all are written again.
@@ -99,7 +101,7 @@ impl Part {
 
     /// Whether a list of a forge is among what is read. Where issues and merge requests are one list, it is read for
     /// either.
-    fn has_list(only: &[Self], list: List) -> bool {
+    fn has_list(only: &[Self], list: ThreadList) -> bool {
         let part = |kind: &ThreadKind| if *kind == ThreadKind::Issue { Self::Issues } else { Self::MergeRequests };
         only.is_empty() || list.kinds().iter().any(|kind| only.contains(&part(kind)))
     }
@@ -159,7 +161,7 @@ impl SyncRequest {
 /// What a sync did.
 #[derive(Clone, Debug, Default)]
 struct Report {
-    changes: Changes,
+    changes: IngestCounts,
     refetched: u64,
     confidential: u64,
     gone: u64,
@@ -267,6 +269,9 @@ async fn run_sync(
     if request.wants_repository() {
         read = sync_repositories(resources, request, reporter, report).await;
     }
+    if request.only.is_empty() {
+        read = read.and(Box::pin(reread_releases(resources, request.scope, reporter, report)).await);
+    }
     // What was read in part is not known as a whole.
     if !request.only.is_empty() {
         report.read.clear();
@@ -288,7 +293,8 @@ async fn run_sync(
 }
 
 /// Reads what is wanted of the forges. A forge or project that cannot be read does not keep the others, and their code,
-/// from being read: the first failure is told.
+/// from being read: the first failure is told. That of a group is told only if everything is read: who asks for some
+/// projects need not see others.
 ///
 /// # Errors
 /// A store failed.
@@ -298,7 +304,7 @@ async fn sync_forges(
     reporter: &Reporter,
     report: &mut Report,
 ) -> Result<Option<Error>> {
-    let mut failed = discover_projects(resources).await?;
+    let mut failed = discover_projects(resources).await?.filter(|_| request.projects.is_empty());
     let Forges { usable, unusable } = all_forges(resources).await?;
     for (project, error) in unusable.into_iter().filter(|(project, _)| request.wants(project)) {
         record_forge_outcome(resources, &project, Err(error), report, &mut failed).await?;
@@ -418,7 +424,7 @@ pub(crate) async fn refetch(resources: &Resources, project: &str, threads: &[(Th
         return Ok(report.json());
     }
     let client = Client::new(forge.kind, &forge.connection)?;
-    let reporter = Reporter::silent();
+    let reporter = Reporter::without_listener();
     let read = ProjectSync::new(resources, forge, &client, project, &reporter, &mut report).refetch(threads).await;
     update_profiles(resources).await?;
     catch_up(resources, None).await?;
@@ -434,7 +440,7 @@ async fn update_profiles(resources: &Resources) -> Result<()> {
 }
 
 async fn is_forgotten(resources: &Resources, project: &str) -> Result<bool> {
-    let subject = Subject::Project(project.to_owned());
+    let subject = ErasureTarget::Project(project.to_owned());
     resources.with_ledger(move |ledger| ledger.is_forgotten(&subject)).await
 }
 

@@ -12,7 +12,7 @@ use tokio::{sync::watch, task::AbortHandle};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How many ended tasks are remembered.
-const REMEMBERED: usize = 100;
+const MAX_ENDED_TASKS: usize = 100;
 
 /// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -123,7 +123,7 @@ pub struct Reporter(watch::Sender<Task>);
 
 impl Reporter {
     /// One that nobody listens to.
-    pub(crate) fn silent() -> Self {
+    pub(crate) fn without_listener() -> Self {
         Self(watch::channel(Task::new(0, TaskKind::Rebuild, Timestamp::UNIX_EPOCH)).0)
     }
 
@@ -143,7 +143,7 @@ impl Reporter {
     }
 
     /// So many are left, which may have become more or fewer since the phase began.
-    pub fn left(&self, left: u64) {
+    pub fn set_remaining(&self, left: u64) {
         self.0.send_modify(|task| task.progress.total = Some(task.progress.done + left));
     }
 
@@ -218,7 +218,7 @@ impl Tasks {
             });
         });
         entries.tasks.insert(id, (receiver.clone(), abort));
-        while entries.tasks.len() > REMEMBERED {
+        while entries.tasks.len() > MAX_ENDED_TASKS {
             entries.tasks.pop_first();
         }
         Ok(receiver)
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn progress_never_passes_its_total() {
-        let reporter = Reporter::silent();
+        let reporter = Reporter::without_listener();
         let shown = |reporter: &Reporter| {
             let Progress { done, total, .. } = reporter.0.borrow().progress.clone();
             (done, total)
@@ -276,7 +276,7 @@ mod tests {
         // Three more came meanwhile.
         reporter.advance(4);
         assert_eq!(shown(&reporter), (8, Some(8)));
-        reporter.left(2);
+        reporter.set_remaining(2);
         assert_eq!(shown(&reporter), (8, Some(10)));
         reporter.phase("optimizing", None);
         reporter.advance(1);

@@ -41,8 +41,8 @@ use lines::{trace_lines, trace_symbol};
 use node::trace_node;
 use target::resolve_place;
 
-pub(crate) use lines::signature_and_subject;
-pub(crate) use target::Place;
+pub(crate) use lines::{check_range, signature_and_subject};
+pub(crate) use target::Revision;
 pub use target::Target;
 
 /// Most lines that are asked about at once.
@@ -261,7 +261,7 @@ impl Trace {
         self.origins.iter().filter(|origin| commits.contains(&origin.commit)).cloned().collect()
     }
 
-    fn miss(&mut self, sentence: String) {
+    fn add_gap(&mut self, sentence: String) {
         if !self.missing.contains(&sentence) {
             self.missing.push(sentence);
         }
@@ -314,7 +314,7 @@ pub(crate) async fn trace_origin(resources: &Resources, request: TraceRequest) -
 fn tell_partial(trace: &mut Trace) {
     trace.partial = trace.path.is_some() && trace.indexed.commit.is_none();
     if trace.partial {
-        trace.miss(format!(
+        trace.add_gap(format!(
             "{} is still being indexed: what is behind the commits is told as far as it has been read",
             trace.project
         ));
@@ -330,7 +330,7 @@ fn tell_cut_history(resources: &Resources, trace: &mut Trace) {
     let cut: BTreeSet<Sha> =
         trace.origins.iter().map(|origin| origin.commit).filter(|commit| begins.contains(commit)).collect();
     let Some(first) = cut.first() else { return };
-    trace.miss(format!(
+    trace.add_gap(format!(
         "the clone has no history before {}, so older commits may have written the lines; 'backstory add ADDRESS --depth 0' \
          reads all there is",
         first.short()

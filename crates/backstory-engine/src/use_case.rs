@@ -42,6 +42,8 @@ pub trait UseCase: Clone + Serialize + DeserializeOwned + HasSchema + Send + 'st
     const CONCERNS_ALL_PROJECTS: bool = false;
     /// Whether the audit log keeps what it says.
     const IS_LOGGED: bool = true;
+    /// The language of its field `query`, whose comments the audit log leaves out; none if that is no query language.
+    const QUERY_LANGUAGE: Option<QueryLanguage> = None;
     /// What answers it.
     type Answer: Serialize + DeserializeOwned + HasSchema + Send + 'static;
 
@@ -50,6 +52,15 @@ pub trait UseCase: Clone + Serialize + DeserializeOwned + HasSchema + Send + 'st
     /// # Errors
     /// As the use case says.
     fn run(self, resources: &Resources) -> impl Future<Output = Result<Self::Answer>> + Send;
+}
+
+/// A language of queries, with comments from `#` to the end of the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryLanguage {
+    /// GraphQL.
+    GraphQl,
+    /// SPARQL.
+    Sparql,
 }
 
 /// How much work an operation is, by which a server decides how many run at a time.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backstory_model::{
-    chunk::{self, Limits, MAX_DOCUMENT_TOKENS},
+    chunk::{self, ChunkLimits, MAX_DOCUMENT_TOKENS},
     digest::sha256_hex,
     document::Document,
 };
@@ -56,11 +56,11 @@ pub(crate) async fn embed_pending(
             Some(_) => None,
             None => Some(resources.shared.projecting.lock().await),
         };
-        index().add_passages(passages).await?;
+        index().replace_passages(passages).await?;
         reporter.advance(pending.len() as u64);
         if known.is_none() {
             // Documents come and change meanwhile.
-            reporter.left(waiting());
+            reporter.set_remaining(waiting());
         }
     }
     if done.truncated > 0 {
@@ -130,10 +130,11 @@ async fn cut_documents(resources: &Resources, pending: &[PendingDocument]) -> Re
     let wanted: HashMap<String, String> = pending.iter().map(|p| (p.id.clone(), p.content_hash.clone())).collect();
     resources
         .blocking(move |resources| {
-            let limits = Limits { window: resources.embedder().window(), document: MAX_DOCUMENT_TOKENS };
+            let limits = ChunkLimits { window: resources.embedder().window(), document: MAX_DOCUMENT_TOKENS };
             let cut = |document: Document| {
                 let hash = wanted.get(&document.id).filter(|hash| **hash == document.content_hash())?.clone();
-                let chunks = chunk::cut(&document, limits, |text| resources.embedder().count_tokens(text));
+                let chunks =
+                    chunk::split_into_chunks(&document, limits, |text| resources.embedder().count_tokens(text));
                 let texts = chunks.texts.into_iter();
                 let chunks_with_hash = texts.map(|text| Chunk { hash: sha256_hex(&text), text }).collect();
                 Some(CutDocument { id: document.id, hash, chunks: chunks_with_hash, left_out: chunks.left_out })

@@ -16,9 +16,9 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use backstory_model::id::{NodeId, ThreadId, ThreadKind};
-use backstory_sources::forge::webhook::{self, Announcement, Changed};
+use backstory_sources::forge::webhook::{self, WebhookChange, WebhookEvent};
 use backstory_store::ledger::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 use tokio::sync::watch;
@@ -37,18 +37,18 @@ pub use queue::{CancelJob, GetJob, JobReport, ListJobs, QueueJob, RetryJob};
 pub use tasks::{GetTask, ListTasks, StopTask};
 
 /// Time between two looks for jobs that have become due; those that are due at once do not wait for it.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Waits before further attempts of a job: four, each twice as long as the one before.
 const BACKOFF: ExponentialBuilder =
     ExponentialBuilder::new().with_min_delay(Duration::from_secs(10)).without_max_delay().with_max_times(4);
 /// Issues and merge requests that are read again at once.
 const BATCH: usize = 25;
 /// Jobs that read whole projects.
-const WHOLE: [JobKind; 3] = [JobKind::Sync, JobKind::Reconcile, JobKind::Full];
+const PROJECT_JOB_KINDS: [JobKind; 3] = [JobKind::Sync, JobKind::Reconcile, JobKind::Full];
 
 /// The outcome of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Received {
+pub enum WebhookOutcome {
     /// What it is about will be read again.
     Queued,
     /// It was delivered before.
@@ -118,13 +118,13 @@ pub(crate) async fn receive_webhook(
     kind: ForgeKind,
     headers: &HeaderMap,
     body: &[u8],
-) -> Result<Received> {
+) -> Result<WebhookOutcome> {
     let now = Timestamp::now();
     let senders = find_senders(resources, kind, |secret| webhook::verify_signature(kind, secret, headers, body, now))?;
-    let Announcement { delivery, event, changed, sender: caused_by } = webhook::read(kind, headers, body)
+    let WebhookEvent { delivery, event, changed, sender: caused_by } = webhook::parse_event(kind, headers, body)
         .map_err(|error| Error::invalid(format!("the webhook's payload is not JSON: {error}")))?;
     let forges = list_forges(resources).await?;
-    let is_read = |changed: &Changed| {
+    let is_read = |changed: &WebhookChange| {
         let has = |forge: &Forge| forge.projects.iter().any(|project| project == changed.project());
         senders.iter().any(|sender| forges.iter().any(|forge| forge.web_url() == sender.web_url() && has(forge)))
     };
@@ -134,19 +134,19 @@ pub(crate) async fn receive_webhook(
     let sender = senders.first().map(|sender| sender.web_url()).unwrap_or_default();
     // Nothing is recorded under the name of a forgotten person.
     let aliases = resources.ledger().aliases();
-    let caused_by = caused_by.map(|name| aliases.of(&name).map_or_else(|| name.clone(), str::to_owned));
+    let caused_by = caused_by.map(|name| aliases.for_username(&name).map_or_else(|| name.clone(), str::to_owned));
     let delivery = Delivery { forge: sender, id: delivery, event, project, sender: caused_by };
-    let received = if job.is_some() { Received::Queued } else { Received::Ignored };
-    let new = resources.with_ledger(move |ledger| ledger.receive(&delivery, job.as_slice(), now)).await?;
+    let received = if job.is_some() { WebhookOutcome::Queued } else { WebhookOutcome::Ignored };
+    let new = resources.with_ledger(move |ledger| ledger.record_delivery(&delivery, job.as_slice(), now)).await?;
     resources.shared.work.waiting.notify_waiters();
-    Ok(if new { received } else { Received::Known })
+    Ok(if new { received } else { WebhookOutcome::Known })
 }
 
 /// What must be done about a change.
-fn job_for(changed: Changed) -> NewJob {
+fn job_for(changed: WebhookChange) -> NewJob {
     match changed {
-        Changed::Repository { project } => NewJob { kind: JobKind::Sync, project, subject: None },
-        Changed::Thread { project, kind, iid } => {
+        WebhookChange::Repository { project } => NewJob { kind: JobKind::Sync, project, subject: None },
+        WebhookChange::Thread { project, kind, iid } => {
             NewJob { kind: JobKind::Refetch, project, subject: Some(format!("{}{iid}", kind.sigil())) }
         }
     }
@@ -155,7 +155,7 @@ fn job_for(changed: Changed) -> NewJob {
 /// Waits until there may be something to do; false if it is time to stop.
 async fn wait_for_work(resources: &Resources, stop: &mut watch::Receiver<bool>) -> bool {
     tokio::select! {
-        () = tokio::time::sleep(LOOK) => {}
+        () = tokio::time::sleep(POLL_INTERVAL) => {}
         () = resources.shared.work.waiting.notified() => {}
         // The sender is gone, which says it too.
         _ = stop.wait_for(|stop| *stop) => return false,
@@ -171,7 +171,7 @@ async fn run_project_jobs(resources: &Resources, stop: &mut watch::Receiver<bool
     loop {
         queue_scheduled(resources).await?;
         let now = Timestamp::now();
-        let due = resources.with_ledger(move |ledger| ledger.due_jobs(&WHOLE, now, 1)).await?;
+        let due = resources.with_ledger(move |ledger| ledger.due_jobs(&PROJECT_JOB_KINDS, now, 1)).await?;
         // A sync that somebody started by hand is in the way, and so is forgetting; it ends sooner or later.
         let is_free = !is_running(resources, &[TaskKind::Sync, TaskKind::Forget]);
         match due.into_iter().next().filter(|_| is_free) {
@@ -241,7 +241,7 @@ async fn run_refetch_jobs(resources: &Resources, stop: &mut watch::Receiver<bool
     loop {
         let now = Timestamp::now();
         let due = resources.with_ledger(move |ledger| ledger.due_jobs(&[JobKind::Refetch], now, BATCH)).await?;
-        let together = together(due);
+        let together = next_batch(due);
         if together.is_empty() || is_running(resources, &[TaskKind::Forget]) {
             if !wait_for_work(resources, stop).await {
                 return Ok(());
@@ -289,7 +289,7 @@ async fn queue_scheduled(resources: &Resources) -> Result<()> {
                         // Waiting longer than it ever should: the clock or the schedule was changed.
                         Some(job) if job.status == JobStatus::Queued && job.due_at <= next => continue,
                         Some(job) if job.status == JobStatus::Queued => next,
-                        Some(job) => job.started_at.and_then(|at| at.checked_add(every).ok()).unwrap_or(now).min(next),
+                        Some(job) => due_after(&job, every, now).min(next),
                         // The first sync reads everything.
                         None if kind == JobKind::Sync => now,
                         None => next,
@@ -303,8 +303,14 @@ async fn queue_scheduled(resources: &Resources) -> Result<()> {
         .await
 }
 
+/// When a job is due that follows one that has ended: some time after that was begun, or was cancelled while it waited.
+fn due_after(job: &Job, every: SignedDuration, now: Timestamp) -> Timestamp {
+    let last = job.started_at.or(job.finished_at);
+    last.and_then(|at| at.checked_add(every).ok()).unwrap_or(now)
+}
+
 /// The first jobs that can be done at once: of one project; one that has failed goes alone, so that it fails no other.
-fn together(due: Vec<Job>) -> Vec<Job> {
+fn next_batch(due: Vec<Job>) -> Vec<Job> {
     let Some(first) = due.first().cloned() else { return due };
     if first.attempts > 0 {
         return vec![first];
@@ -328,4 +334,30 @@ fn retry_or_fail(error: &Error, attempts: u32) -> Outcome {
     let Some(wait) = wait else { return Outcome::Failed(error) };
     let now = Timestamp::now();
     Outcome::Again { error, due_at: now.checked_add(wait).unwrap_or(now) }
+}
+
+#[cfg(test)]
+mod tests {
+    use backstory_store::ledger::Ledger;
+
+    use super::*;
+
+    #[test]
+    fn what_follows_a_cancelled_job_waits_as_long_as_what_follows_one_that_was_done() {
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let every = SignedDuration::from_mins(10);
+        let ledger = Ledger::in_memory().unwrap();
+        let sync = NewJob { kind: JobKind::Sync, project: "acme/shop".to_owned(), subject: None };
+        let due = |ledger: &Ledger| {
+            let job = ledger.newest_job(JobKind::Sync, "acme/shop").unwrap().unwrap();
+            due_after(&job, every, at(5000))
+        };
+        let id = ledger.queue_job(&sync, at(1000), at(1000)).unwrap();
+        ledger.begin_jobs(&[id], at(1000)).unwrap();
+        ledger.end_jobs(&[id], &Outcome::Succeeded(serde_json::json!({})), at(1030)).unwrap();
+        assert_eq!(due(&ledger), at(1600));
+        let id = ledger.queue_job(&sync, at(1600), at(1100)).unwrap();
+        ledger.cancel_job(id, at(1200)).unwrap();
+        assert_eq!(due(&ledger), at(1800));
+    }
 }

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fmt, str::FromStr, sync::Arc};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{id::is_project_path, text::echo, visibility::Visibility};
+use crate::{id::is_project_path, text::truncate_echo, visibility::Visibility};
 
 /// The word that grants confidential items, where scopes are written.
 pub const CONFIDENTIAL: &str = "confidential";
@@ -169,7 +169,7 @@ impl FromStr for ProjectPattern {
         Err(format!(
             "'{}' is no pattern of projects; write group/project, group/* for a group, group/** for its subgroups too, or \
              ** for all",
-            echo(text)
+            truncate_echo(text)
         ))
     }
 }
@@ -251,7 +251,10 @@ impl Grant {
                 }
                 None if word == CONFIDENTIAL => confidential = true,
                 None => {
-                    return Err(format!("'{}' is no scope; there are read, sync, admin and confidential", echo(word)));
+                    return Err(format!(
+                        "'{}' is no scope; there are read, sync, admin and confidential",
+                        truncate_echo(word)
+                    ));
                 }
             }
         }

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// What every alias begins with.
-pub const PREFIX: &str = "forgotten-";
+pub const ALIAS_PREFIX: &str = "forgotten-";
 /// Host of the addresses of aliases: those that forges make of user names have such hosts, so the address is told to be of
 /// the one with that alias.
 const HOST: &str = "users.noreply.forgotten";
@@ -68,7 +68,7 @@ pub fn hash_identifier(key: &[u8], username: &str) -> String {
 
 /// The alias for a hash.
 pub fn alias_from_hash(hash: &str) -> String {
-    format!("{PREFIX}{}", hash.get(..DIGITS).unwrap_or(hash))
+    format!("{ALIAS_PREFIX}{}", hash.get(..DIGITS).unwrap_or(hash))
 }
 
 /// The e-mail address of an alias.
@@ -102,7 +102,7 @@ impl Aliases {
     }
 
     /// The alias of a user name.
-    pub fn of(&self, username: &str) -> Option<&str> {
+    pub fn for_username(&self, username: &str) -> Option<&str> {
         if self.is_empty() || username.is_empty() || username.len() > LONGEST {
             return None;
         }
@@ -110,26 +110,26 @@ impl Aliases {
     }
 
     /// The alias of whom an e-mail address is of, also one that a forge made of the user name.
-    pub fn of_address(&self, address: &str) -> Option<&str> {
+    pub fn for_email(&self, address: &str) -> Option<&str> {
         let address = address.trim();
-        self.of(address).or_else(|| self.of(noreply(&address.to_lowercase())?.1))
+        self.for_username(address).or_else(|| self.for_username(noreply(&address.to_lowercase())?.1))
     }
 
     /// The alias of the only one who has a name.
     fn of_name(&self, name: &str) -> Option<&str> {
-        if name.len() > LONGEST { None } else { self.of(&told_apart(name)) }
+        if name.len() > LONGEST { None } else { self.for_username(&told_apart(name)) }
     }
 
     /// The alias of whom the name and address of a commit are of. One word is a name of many.
     pub fn for_signature(&self, name: &str, address: &str) -> Option<&str> {
-        self.of_address(address).or_else(|| full_name(name).and_then(|_| self.of_name(name)))
+        self.for_email(address).or_else(|| full_name(name).and_then(|_| self.of_name(name)))
     }
 
     /// Replaces people in the payload of an item as it is stored. Says how many that were. Doing it again changes nothing.
     pub fn replace_in_item(&self, kind: ItemKind, json: &mut Value) -> u64 {
         match kind {
             ItemKind::Identity => self.replace_identity(json),
-            kind if kind.is_of_repository() => self.replace_in(json, false),
+            kind if kind.comes_from_git() => self.replace_in(json, false),
             _ => self.replace(json),
         }
     }
@@ -153,7 +153,7 @@ impl Aliases {
             Value::Array(values) => values.iter_mut().map(|value| self.replace_in(value, names)).sum(),
             Value::Object(map) => {
                 for name in ["username", "login"] {
-                    let alias = map.get(name).and_then(Value::as_str).and_then(|username| self.of(username));
+                    let alias = map.get(name).and_then(Value::as_str).and_then(|username| self.for_username(username));
                     if let Some(alias) = alias.filter(|_| names) {
                         let known = map.contains_key("name").then_some(alias);
                         *json = person(name, alias, known);
@@ -178,7 +178,7 @@ impl Aliases {
         if let Value::Array(values) = json {
             return values.iter_mut().map(|value| self.replace_usernames(value)).sum();
         }
-        let Some(alias) = json.as_str().and_then(|username| self.of(username)) else {
+        let Some(alias) = json.as_str().and_then(|username| self.for_username(username)) else {
             return self.replace_in(json, true);
         };
         *json = json!(alias);
@@ -190,7 +190,7 @@ impl Aliases {
         let before = words.len();
         words.retain(|word| {
             let word = word["name"].as_str().unwrap_or_default();
-            !is_long(word) || (self.of(word).is_none() && self.of(&as_word(word)).is_none())
+            !is_long(word) || (self.for_username(word).is_none() && self.for_username(&as_word(word)).is_none())
         });
         (before - words.len()) as u64
     }
@@ -211,7 +211,7 @@ impl Aliases {
             json["names"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
         let of_names = |name: &String| full_name(name).and_then(|_| self.of_name(name));
         let others: Vec<&String> = names.iter().filter(|name| of_names(name).is_none()).collect();
-        let whole = json["key"].as_str().and_then(|key| self.of_address(key));
+        let whole = json["key"].as_str().and_then(|key| self.for_email(key));
         let whole = whole.or_else(|| names.iter().find_map(of_names).filter(|_| others.is_empty()));
         if let Some(alias) = whole {
             *json = json!({ "key": alias_email(alias), "names": [alias] });
@@ -238,7 +238,7 @@ fn replace_with(text: &mut String, replaced: impl FnOnce(&str) -> Option<String>
 
 /// A reference to a person, or a profile, with nothing of theirs: the number follows from the alias.
 fn person(key: &str, alias: &str, name: Option<&str>) -> Value {
-    let digits = alias.strip_prefix(PREFIX).unwrap_or_default();
+    let digits = alias.strip_prefix(ALIAS_PREFIX).unwrap_or_default();
     let mut person = json!({ "id": u64::from_str_radix(digits, 16).unwrap_or(0), key: alias });
     if let Some(name) = name {
         person["name"] = json!(name);

@@ -11,7 +11,7 @@ use crate::id::NodeId;
 /// Digits of the name of a commit that are shown.
 const SHORT_SHA: usize = 8;
 /// What is said where nothing answers.
-pub const REFUSAL: &str = "I could not find this information in the repository based on the indexed files.";
+pub const REFUSAL_SENTENCE: &str = "I could not find this information in the repository based on the indexed files.";
 
 /// How an answer came about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,7 +110,7 @@ pub struct Citation {
     pub url: Option<String>,
     /// User name, or address, of who wrote it; none for files, which many wrote.
     pub author: Option<String>,
-    /// When it was written; of a file, when it last changed.
+    /// When it was written; of lines of a file, when the newest of them was.
     pub at: Timestamp,
     /// Of a file: the commit.
     pub commit: Option<String>,
@@ -133,12 +133,12 @@ pub struct Citation {
 
 impl Citation {
     /// Where it stands, as a list of sources tells it: `src/a.rs:45–88`, or the address or reference of an item.
-    pub fn source(&self) -> Source<'_> {
-        Source(self)
+    pub fn source(&self) -> SourceEntry<'_> {
+        SourceEntry(self)
     }
 
     /// Who wrote it, as people say it: `@alice`, or the name of who made a commit; none if that is not known.
-    pub fn writer(&self) -> Option<String> {
+    pub fn display_author(&self) -> Option<String> {
         let author = self.author.as_deref()?;
         Some(match self.id.parse() {
             Ok(NodeId::Note { .. } | NodeId::Thread(_)) => format!("@{author}"),
@@ -147,7 +147,7 @@ impl Citation {
     }
 
     /// What it is of: `acme/shop!7 Use Redis`, `commit acme/shop@1a2b3c4d Add a cache`; of a file its lines.
-    pub fn place(&self) -> String {
+    pub fn location(&self) -> String {
         match self.id.parse() {
             Ok(NodeId::Note { thread, .. } | NodeId::Thread(thread)) => format!("{thread} {}", self.title),
             Ok(NodeId::Commit { project, sha }) => {
@@ -159,9 +159,9 @@ impl Citation {
 }
 
 /// A citation in a list of sources.
-pub struct Source<'a>(&'a Citation);
+pub struct SourceEntry<'a>(&'a Citation);
 
-impl fmt::Display for Source<'_> {
+impl fmt::Display for SourceEntry<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Citation { id, url, path, lines, .. } = self.0;
         match (path, lines, url) {
@@ -177,7 +177,7 @@ impl fmt::Display for Source<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
-    /// [`REFUSAL`].
+    /// [`REFUSAL_SENTENCE`].
     pub sentence: String,
     /// What was searched, for a person.
     pub searched: String,

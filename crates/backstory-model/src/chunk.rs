@@ -14,7 +14,7 @@ const HEADER_SHARE: usize = 4;
 
 /// How large chunks are, in tokens of the model that reads them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ChunkLimits {
     /// Most tokens of a chunk.
     pub window: usize,
     /// Most tokens of all chunks of a document.
@@ -32,7 +32,7 @@ pub struct Chunks {
 
 /// Cuts a document. `count` tells how many tokens a text has; it must be nearly additive over text that is cut at
 /// white space, as word pieces are.
-pub fn cut(document: &Document, limits: Limits, count: impl Fn(&str) -> usize) -> Chunks {
+pub fn split_into_chunks(document: &Document, limits: ChunkLimits, count: impl Fn(&str) -> usize) -> Chunks {
     let header = prefix_that_fits(&document.header, limits.window / HEADER_SHARE, &count).to_owned();
     let room = limits.window.saturating_sub(count(&header)).max(1);
     let mut chunker = Chunker { room, used: 0, open: String::new(), bodies: Vec::new() };
@@ -179,15 +179,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{document::Part, entity::State, filter::DocumentKind};
+    use crate::{document::DocumentPart, entity::State, filter::DocumentKind};
 
     fn words(text: &str) -> usize {
         text.split_whitespace().count()
     }
 
     fn document(parts: &[(&str, &str)]) -> Document {
-        let part =
-            |(attribution, body): &(&str, &str)| Part { attribution: (*attribution).into(), body: (*body).into() };
+        let part = |(attribution, body): &(&str, &str)| DocumentPart {
+            attribution: (*attribution).into(),
+            body: (*body).into(),
+        };
         Document {
             id: "acme/shop!7~a1".into(),
             kind: DocumentKind::Discussion,
@@ -214,7 +216,7 @@ mod tests {
     #[test]
     fn short_document_is_one_chunk_equal_to_its_text() {
         let document = document(&[("@a (2024-03-15):", "one two"), ("@b (2024-03-16):", "three")]);
-        let chunks = cut(&document, Limits { window: 50, document: 100 }, words);
+        let chunks = split_into_chunks(&document, ChunkLimits { window: 50, document: 100 }, words);
         assert_eq!(chunks.texts, [document.text()]);
     }
 
@@ -222,7 +224,7 @@ mod tests {
     fn every_piece_keeps_its_attribution_and_the_header() {
         let long = "one two three four five six seven eight nine ten. ".repeat(5);
         let document = document(&[("@a (2024-03-15):", &long), ("@b (2024-03-16):", "three")]);
-        let chunks = cut(&document, Limits { window: 24, document: 1000 }, words);
+        let chunks = split_into_chunks(&document, ChunkLimits { window: 24, document: 1000 }, words);
         assert!(chunks.texts.len() > 2);
         for text in &chunks.texts {
             assert!(text.starts_with("[MR !7: Use JWT] Discussion\n\n@"), "{text}");
@@ -235,7 +237,7 @@ mod tests {
         let notes: Vec<(String, String)> =
             (0..100).map(|i| (format!("@u{i} (2024-03-15):"), format!("note{i} {}", "word ".repeat(10)))).collect();
         let parts: Vec<(&str, &str)> = notes.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-        let chunks = cut(&document(&parts), Limits { window: 40, document: 200 }, words);
+        let chunks = split_into_chunks(&document(&parts), ChunkLimits { window: 40, document: 200 }, words);
         assert!(chunks.left_out > 0);
         assert!(chunks.texts[0].contains("note0 "));
         assert!(chunks.texts.last().unwrap().contains("note99 "));
@@ -247,7 +249,7 @@ mod tests {
         fn chunks_fit_and_lose_no_word(bodies in prop::collection::vec("([a-z]{1,6}[ \n]{1,2}){0,60}", 1..6), window in 24usize..64) {
             let parts: Vec<(&str, &str)> = bodies.iter().map(|body| ("@a (2024-03-15):", body.trim())).collect();
             let document = document(&parts);
-            let chunks = cut(&document, Limits { window, document: 100_000 }, words);
+            let chunks = split_into_chunks(&document, ChunkLimits { window, document: 100_000 }, words);
             for text in &chunks.texts {
                 prop_assert!(words(text) <= window);
             }

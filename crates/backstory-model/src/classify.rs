@@ -3,7 +3,7 @@
 //!
 //! Rules are applied in order: the prefix of Conventional Commits, the files that changed, then the words of the
 //! subject together with the shape of the diff. The types that a language model gives are in
-//! [`written`](crate::written).
+//! [`generated`](crate::generated).
 
 use std::sync::LazyLock;
 
@@ -171,7 +171,7 @@ pub struct Classification {
 }
 
 /// The type of a commit; none of a merge, which changes what the commits it brought did.
-pub fn of_commit(commit: &Commit) -> Option<Classification> {
+pub fn classify_commit(commit: &Commit) -> Option<Classification> {
     if commit.is_merge() {
         return None;
     }
@@ -182,7 +182,7 @@ pub fn of_commit(commit: &Commit) -> Option<Classification> {
 /// What a commit says of security: identifiers in its message, and that its type is security.
 pub fn security_flags(commit: &Commit) -> Vec<SecurityFlag> {
     let mut flags = security::security_flags(&commit.message);
-    if of_commit(commit).is_some_and(|found| found.main.kind == ChangeType::Security) {
+    if classify_commit(commit).is_some_and(|found| found.main.kind == ChangeType::Security) {
         flags.push(security::classified(commit.title()));
     }
     flags

@@ -35,7 +35,7 @@ pub struct Thresholds {
 
 /// How often the second changed when the first did.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pair<K> {
+pub struct CoChangePair<K> {
     /// What changed.
     pub first: K,
     /// What changed with it.
@@ -49,13 +49,13 @@ pub struct Pair<K> {
 /// Counts of changes and of changes together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "K: Ord + Deserialize<'de>"))]
-pub struct CoChange<K> {
+pub struct CoChangeCounter<K> {
     limits: Limits,
     changes: BTreeMap<K, u32>,
     partners: BTreeMap<K, BTreeMap<K, u32>>,
 }
 
-impl<K: Ord + Clone> CoChange<K> {
+impl<K: Ord + Clone> CoChangeCounter<K> {
     /// Without any commit.
     pub fn new(limits: Limits) -> Self {
         Self { limits, changes: BTreeMap::new(), partners: BTreeMap::new() }
@@ -111,10 +111,10 @@ impl<K: Ord + Clone> CoChange<K> {
     }
 
     /// What changes with the id, most confident first, then by support and by id.
-    pub fn partners_of(&self, id: &K, thresholds: Thresholds) -> Vec<Pair<K>> {
+    pub fn partners_of(&self, id: &K, thresholds: Thresholds) -> Vec<CoChangePair<K>> {
         let kept = self.partners.get(id);
         let full = kept.is_some_and(|partners| partners.len() >= self.limits.partners);
-        let mut found: Vec<Pair<K>> = kept
+        let mut found: Vec<CoChangePair<K>> = kept
             .into_iter()
             .flatten()
             .filter_map(|(other, support)| self.pair(id, other, *support, thresholds))
@@ -128,7 +128,7 @@ impl<K: Ord + Clone> CoChange<K> {
     }
 
     /// All pairs, in both directions, most confident first, then by support and by ids.
-    pub fn pairs(&self, thresholds: Thresholds) -> Vec<Pair<K>> {
+    pub fn pairs(&self, thresholds: Thresholds) -> Vec<CoChangePair<K>> {
         let mut found = Vec::new();
         for (id, partners) in &self.partners {
             for (other, support) in partners.iter().filter(|(_, support)| **support >= thresholds.support) {
@@ -143,10 +143,10 @@ impl<K: Ord + Clone> CoChange<K> {
         found
     }
 
-    fn pair(&self, first: &K, second: &K, support: u32, thresholds: Thresholds) -> Option<Pair<K>> {
+    fn pair(&self, first: &K, second: &K, support: u32, thresholds: Thresholds) -> Option<CoChangePair<K>> {
         let changes = self.changes(first).max(1);
         let confidence = (f64::from(support) / f64::from(changes)) as f32;
-        (support >= thresholds.support && confidence >= thresholds.confidence).then(|| Pair {
+        (support >= thresholds.support && confidence >= thresholds.confidence).then(|| CoChangePair {
             first: first.clone(),
             second: second.clone(),
             support,
@@ -184,7 +184,7 @@ fn lower<K: Ord>(counts: &mut BTreeMap<K, u32>, id: &K) {
     }
 }
 
-fn sort<K: Ord>(pairs: &mut [Pair<K>]) {
+fn sort<K: Ord>(pairs: &mut [CoChangePair<K>]) {
     pairs.sort_by(|a, b| {
         let by_strength = b.confidence.total_cmp(&a.confidence).then_with(|| b.support.cmp(&a.support));
         by_strength.then_with(|| (&a.first, &a.second).cmp(&(&b.first, &b.second)))
@@ -199,8 +199,8 @@ mod tests {
 
     const ALL: Thresholds = Thresholds { support: 1, confidence: 0.0 };
 
-    fn counted(commits: &[Vec<u8>], limits: Limits) -> CoChange<u8> {
-        let mut counts = CoChange::new(limits);
+    fn counted(commits: &[Vec<u8>], limits: Limits) -> CoChangeCounter<u8> {
+        let mut counts = CoChangeCounter::new(limits);
         commits.iter().for_each(|commit| counts.add(commit.iter().copied()));
         counts
     }
@@ -210,7 +210,7 @@ mod tests {
         let counts = counted(&[vec![1, 2], vec![1, 2, 3], vec![1], vec![1, 1]], Limits::default());
         assert_eq!((counts.changes(&1), counts.support(&1, &2), counts.support(&2, &1)), (4, 2, 2));
         let partners = counts.partners_of(&1, Thresholds { support: 2, confidence: 0.5 });
-        assert_eq!(partners, [Pair { first: 1, second: 2, support: 2, confidence: 0.5 }]);
+        assert_eq!(partners, [CoChangePair { first: 1, second: 2, support: 2, confidence: 0.5 }]);
         let best = &counts.pairs(ALL)[0];
         assert_eq!((best.first, best.second, best.confidence), (2, 1, 1.0));
         assert!(counts.partners_of(&1, Thresholds { support: 3, confidence: 0.0 }).is_empty());

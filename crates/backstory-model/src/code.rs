@@ -160,7 +160,7 @@ pub struct Entity {
     /// Its name as written.
     pub name: String,
     /// Its name with those of what it stands in, as `Store.open` or `auth::login`. Unique in its file: the second one of
-    /// a name ends in `~2`, the third in `~3`.
+    /// a name ends in `~2`, the third in `~3`. The plain name is the implementation's if there are mere declarations of it.
     pub qualified_name: String,
     /// The whole definition, without the comments, attributes and decorators before it.
     pub lines: Lines,
@@ -245,7 +245,7 @@ pub struct Supertype {
 /// Why a comment is taken for an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NoteKind {
+pub enum ExplanationKind {
     /// Marked `NOTE`, `NB`, `IMPORTANT` or `WARNING`.
     Note,
     /// Marked `HACK`, `KLUDGE` or `WORKAROUND`.
@@ -266,7 +266,7 @@ pub enum NoteKind {
     Rule,
 }
 
-impl NoteKind {
+impl ExplanationKind {
     /// Its name: `note`, `safety`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -285,9 +285,9 @@ impl NoteKind {
 
 /// A comment that explains.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Explanation {
+pub struct ExplanatoryComment {
     /// Why it is taken for one.
-    pub kind: NoteKind,
+    pub kind: ExplanationKind,
     /// Its text, lines joined with line feeds, without comment markers.
     pub text: String,
     /// Where it stands.
@@ -312,7 +312,7 @@ pub struct CodeAnalysis {
     /// What types build on.
     pub heritage: Vec<Supertype>,
     /// Comments that explain.
-    pub explanations: Vec<Explanation>,
+    pub explanations: Vec<ExplanatoryComment>,
     /// Whether some of it could not be read as code of the language, as is common where macros stand for keywords; what
     /// is near may be missing.
     pub syntax_errors: bool,
@@ -429,7 +429,7 @@ impl LeftOutReason {
 /// Whether a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Selection {
+pub enum FileSelection {
     /// It is.
     Include,
     /// It is not.

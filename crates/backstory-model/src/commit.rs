@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt, str::FromStr};
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::redaction::{self, Counts};
+use crate::redaction::{self, SecretCounts};
 
 /// Name of a git object: 20 bytes of SHA-1, written as 40 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -128,7 +128,7 @@ impl RepoPath {
     }
 
     /// From the printed form. Every text is one.
-    pub fn from_printed(text: impl Into<String>) -> Self {
+    pub fn from_escaped(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
@@ -417,8 +417,8 @@ pub struct Commit {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identifiers: Vec<TouchedIdentifier>,
     /// How many secrets of which kind stand in the lines it adds and removes, as far as those were looked at for words.
-    #[serde(default, skip_serializing_if = "Counts::is_empty")]
-    pub secrets: Counts,
+    #[serde(default, skip_serializing_if = "SecretCounts::is_empty")]
+    pub secrets: SecretCounts,
     /// Why `changes` say less than they should: too many files, or a blob that cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
@@ -439,8 +439,8 @@ impl Commit {
     }
 
     /// How many secrets of which kind its message and its lines had.
-    pub fn secret_counts(&self) -> Counts {
-        let mut all = redaction::counted([self.message.as_str()]);
+    pub fn secret_counts(&self) -> SecretCounts {
+        let mut all = redaction::count_markers([self.message.as_str()]);
         for (rule, count) in &self.secrets {
             *all.entry(rule.clone()).or_default() += count;
         }

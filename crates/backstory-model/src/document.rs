@@ -10,10 +10,10 @@ use crate::{
     entity::{Discussion, Issue, MergeRequest, State, Thread},
     filter::DocumentKind,
     id::{NodeId, ThreadId, ThreadKind},
-    time::day,
+    time::utc_date,
 };
 
-pub use code::{commit_url, lines_url, of_commit, of_file, tree_url};
+pub use code::{commit_document, commit_url, file_documents, lines_url, tree_url};
 
 /// Longest `whole_text`, in bytes: what full-text search reads of one issue with all its discussions.
 pub const MAX_WHOLE_TEXT: usize = 1 << 20;
@@ -54,7 +54,7 @@ pub struct Document {
     /// The line that every chunk begins with: what it is part of.
     pub header: String,
     /// The text below the header, in parts that belong together.
-    pub parts: Vec<Part>,
+    pub parts: Vec<DocumentPart>,
     /// What full-text search reads if it is not the text: of an issue or merge request that and all its discussions, of
     /// a commit also the names of files and the words it touches. Else empty.
     pub whole_text: String,
@@ -72,7 +72,7 @@ pub struct Document {
 
 /// A description or a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct DocumentPart {
     /// Who wrote it and when, `@alice (2024-03-15):`; empty for a description.
     pub attribution: String,
     /// What they wrote.
@@ -103,12 +103,12 @@ impl Document {
 
 /// The documents of an issue and its discussions, the issue first. Discussions without a note have none. One that is
 /// internal has its own and no part in that of what it belongs to.
-pub fn of_issue(issue: &Issue, discussions: &[Discussion]) -> Vec<Document> {
+pub fn issue_documents(issue: &Issue, discussions: &[Discussion]) -> Vec<Document> {
     of_thread(&issue.id, &issue.thread, discussions)
 }
 
 /// The documents of a merge request and its discussions, the merge request first.
-pub fn of_merge_request(mr: &MergeRequest, discussions: &[Discussion]) -> Vec<Document> {
+pub fn merge_request_documents(mr: &MergeRequest, discussions: &[Discussion]) -> Vec<Document> {
     of_thread(&mr.id, &mr.thread, discussions)
 }
 
@@ -130,7 +130,7 @@ fn of_thread(id: &ThreadId, thread: &Thread, discussions: &[Discussion]) -> Vec<
         created_at: thread.created_at,
         updated_at: thread.updated_at,
         header: thread.title.clone(),
-        parts: vec![Part { attribution: String::new(), body: normalize(&thread.description) }],
+        parts: vec![DocumentPart { attribution: String::new(), body: normalize(&thread.description) }],
         whole_text: String::new(),
         path: None,
         changed: vec![],
@@ -153,8 +153,8 @@ fn of_discussion(discussion: &Discussion, parent: &Document) -> Option<Document>
         ThreadKind::MergeRequest => "MR",
     };
     let updated_at = discussion.notes.iter().map(|note| note.updated_at).max()?;
-    let parts = discussion.notes.iter().map(|note| Part {
-        attribution: format!("@{} ({}):", note.author.as_deref().unwrap_or("deleted"), day(note.created_at)),
+    let parts = discussion.notes.iter().map(|note| DocumentPart {
+        attribution: format!("@{} ({}):", note.author.as_deref().unwrap_or("deleted"), utc_date(note.created_at)),
         body: normalize(&note.body),
     });
     Some(Document {
@@ -165,7 +165,7 @@ fn of_discussion(discussion: &Discussion, parent: &Document) -> Option<Document>
         author: first.author.clone(),
         created_at: first.created_at,
         updated_at,
-        header: format!("[{what} {}: {}] Discussion", discussion.thread.short(), parent.title),
+        header: format!("[{what} {}: {}] Discussion", discussion.thread.local_reference(), parent.title),
         parts: parts.collect(),
         whole_text: String::new(),
         importance: among(discussion.notes.len(), LONG_TALK),
@@ -275,13 +275,13 @@ mod tests {
 
     #[test]
     fn extracts_issue_document_as_title_and_description() {
-        let documents = of_issue(&issue("We need to redesign it.\r\n"), &[]);
+        let documents = issue_documents(&issue("We need to redesign it.\r\n"), &[]);
         expect![[r"
             Authentication redesign
 
             We need to redesign it."]]
         .assert_eq(&documents[0].text());
-        assert_eq!(of_issue(&issue(""), &[])[0].text(), "Authentication redesign");
+        assert_eq!(issue_documents(&issue(""), &[])[0].text(), "Authentication redesign");
     }
 
     #[test]
@@ -290,7 +290,7 @@ mod tests {
             note(1, "johndoe", "2024-03-15T10:00:00Z", "I think we should move to JWT."),
             note(2, "janedoe", "2024-03-15T23:59:59Z", "Agreed.\n\nWhat about refresh tokens?"),
         ];
-        let documents = of_issue(&issue("text"), &[discussion(notes)]);
+        let documents = issue_documents(&issue("text"), &[discussion(notes)]);
         expect![[r"
             [Issue #234: Authentication redesign] Discussion
 
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn whole_text_of_an_issue_has_its_discussions() {
         let notes = vec![note(1, "johndoe", "2024-03-15T10:00:00Z", "I think we should move to JWT.")];
-        let documents = of_issue(&issue("text"), &[discussion(notes)]);
+        let documents = issue_documents(&issue("text"), &[discussion(notes)]);
         assert_eq!(documents[0].whole_text, "Authentication redesign\n\ntext\n\nI think we should move to JWT.");
         assert_eq!(documents[1].whole_text, "");
     }
@@ -322,29 +322,29 @@ mod tests {
     fn an_internal_discussion_does_not_color_a_public_issue() {
         let notes = vec![note(1, "johndoe", "2024-03-15T10:00:00Z", "The customer is Initech.")];
         let internal = Discussion { confidential: true, ..discussion(notes) };
-        let documents = of_issue(&issue("text"), std::slice::from_ref(&internal));
-        let silent = of_issue(&issue("text"), &[]);
+        let documents = issue_documents(&issue("text"), std::slice::from_ref(&internal));
+        let silent = issue_documents(&issue("text"), &[]);
         assert_eq!(documents[0], silent[0]);
         assert!(documents[1].confidential && documents[1].text().contains("Initech"));
 
         let mut confidential = issue("text");
         confidential.thread.confidential = true;
-        let documents = of_issue(&confidential, &[Discussion { confidential: false, ..internal }]);
+        let documents = issue_documents(&confidential, &[Discussion { confidential: false, ..internal }]);
         assert!(documents.iter().all(|document| document.confidential));
         assert!(documents[0].whole_text.contains("Initech"));
     }
 
     #[test]
     fn discussion_without_notes_is_no_document() {
-        assert_eq!(of_issue(&issue("text"), &[discussion(vec![])]).len(), 1);
+        assert_eq!(issue_documents(&issue("text"), &[discussion(vec![])]).len(), 1);
     }
 
     #[test]
     fn content_hash_changes_with_the_text_and_only_then() {
-        let one = of_issue(&issue("text"), &[]);
+        let one = issue_documents(&issue("text"), &[]);
         let mut relabelled = issue("text");
         relabelled.thread.labels.clear();
-        assert_eq!(one[0].content_hash(), of_issue(&relabelled, &[])[0].content_hash());
-        assert_ne!(one[0].content_hash(), of_issue(&issue("other"), &[])[0].content_hash());
+        assert_eq!(one[0].content_hash(), issue_documents(&relabelled, &[])[0].content_hash());
+        assert_ne!(one[0].content_hash(), issue_documents(&issue("other"), &[])[0].content_hash());
     }
 }

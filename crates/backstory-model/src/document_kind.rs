@@ -11,7 +11,11 @@ pub enum DocumentKind {
     /// An issue: its title and description.
     Issue,
     /// A merge request: its title and description.
-    #[cfg_attr(feature = "clap", value(name = "mr", alias = "merge-request", alias = "merge_request"))]
+    #[serde(alias = "mr", alias = "pr", alias = "merge-request", alias = "pull_request", alias = "pull-request")]
+    #[cfg_attr(
+        feature = "clap",
+        value(name = "mr", aliases = ["merge-request", "merge_request", "pr", "pull-request", "pull_request"])
+    )]
     MergeRequest,
     /// A discussion: its notes.
     Discussion,
@@ -22,6 +26,8 @@ pub enum DocumentKind {
     /// A code entity: a function, a type.
     Code,
     /// A section of a document.
+    #[serde(alias = "doc", alias = "docs", alias = "document")]
+    #[cfg_attr(feature = "clap", value(aliases = ["doc", "docs", "document"]))]
     Section,
 }
 
@@ -48,8 +54,12 @@ impl DocumentKind {
         matches!(self, Self::Discussion | Self::Code | Self::Section)
     }
 
-    /// The kind of that name.
+    /// The kind of that name, or of another name that it has on the command line, in REST or for agents.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+        match name {
+            "mr" | "pr" | "merge-request" | "pull_request" | "pull-request" => Some(Self::MergeRequest),
+            "doc" | "docs" | "document" => Some(Self::Section),
+            name => Self::ALL.into_iter().find(|kind| kind.as_str() == name),
+        }
     }
 }

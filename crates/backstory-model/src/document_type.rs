@@ -60,7 +60,7 @@ impl DocumentType {
     pub const GOVERNING: [Self; 3] = [Self::Spec, Self::Contract, Self::Adr];
 
     /// That of a document; `path` is that of its file, if it is of one.
-    pub fn of(kind: DocumentKind, path: Option<&str>) -> Self {
+    pub fn classify(kind: DocumentKind, path: Option<&str>) -> Self {
         match kind {
             DocumentKind::Issue => Self::Issue,
             DocumentKind::MergeRequest => Self::MergeRequest,
@@ -183,12 +183,16 @@ mod tests {
             ("docs/address.md", Doc),
             ("special/x.md", Doc),
         ] {
-            assert_eq!(DocumentType::of(DocumentKind::File, Some(path)), expected, "{path}");
-            assert_eq!(DocumentType::of(DocumentKind::File, Some(path)).is_governing(), expected <= Adr, "{path}");
+            assert_eq!(DocumentType::classify(DocumentKind::File, Some(path)), expected, "{path}");
+            assert_eq!(
+                DocumentType::classify(DocumentKind::File, Some(path)).is_governing(),
+                expected <= Adr,
+                "{path}"
+            );
         }
-        assert_eq!(DocumentType::of(DocumentKind::Section, Some("docs/guide.html")), Doc);
-        assert_eq!(DocumentType::of(DocumentKind::Code, Some("src/a.rs")), Code);
-        assert_eq!(DocumentType::of(DocumentKind::Discussion, None), DocumentType::Discussion);
+        assert_eq!(DocumentType::classify(DocumentKind::Section, Some("docs/guide.html")), Doc);
+        assert_eq!(DocumentType::classify(DocumentKind::Code, Some("src/a.rs")), Code);
+        assert_eq!(DocumentType::classify(DocumentKind::Discussion, None), DocumentType::Discussion);
     }
 
     #[test]

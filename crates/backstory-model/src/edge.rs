@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::NS;
+use crate::id::NAMESPACE;
 
 const DCTERMS: &str = "http://purl.org/dc/terms/";
 const OWL: &str = "http://www.w3.org/2002/07/owl#";
@@ -199,40 +199,40 @@ impl Edge {
             Self::PartOf => (DCTERMS, "isPartOf"),
             Self::Mentions => (SIOC, "mentions"),
             Self::RepliesTo => (SIOC, "reply_of"),
-            Self::AssignedTo => (NS, "assignedTo"),
-            Self::WasAssignedTo => (NS, "wasAssignedTo"),
-            Self::ReviewRequested => (NS, "reviewRequested"),
-            Self::Reviewed => (NS, "reviewed"),
-            Self::Approved => (NS, "approved"),
-            Self::Resolved => (NS, "resolved"),
-            Self::Closes => (NS, "closes"),
-            Self::CommentsOn => (NS, "commentsOn"),
-            Self::Labeled => (NS, "labeled"),
-            Self::InMilestone => (NS, "inMilestone"),
-            Self::MergedAs => (NS, "mergedAs"),
-            Self::RelatesTo => (NS, "relatesTo"),
-            Self::Blocks => (NS, "blocks"),
-            Self::Duplicates => (NS, "duplicates"),
-            Self::Modifies => (NS, "modifies"),
-            Self::Introduces => (NS, "introduces"),
-            Self::Removes => (NS, "removes"),
-            Self::Proposes => (NS, "proposes"),
-            Self::ReplacedBy => (NS, "replacedBy"),
-            Self::ParentOf => (NS, "parentOf"),
-            Self::MergedBy => (NS, "mergedByCommit"),
-            Self::ShippedIn => (NS, "shippedIn"),
-            Self::Committed => (NS, "committer"),
-            Self::Fixes => (NS, "fixes"),
-            Self::Reverts => (NS, "reverts"),
-            Self::CherryPickOf => (NS, "cherryPickOf"),
-            Self::PointsAt => (NS, "pointsAt"),
-            Self::Contains => (NS, "contains"),
-            Self::Calls => (NS, "calls"),
-            Self::Imports => (NS, "imports"),
-            Self::Implements => (NS, "implements"),
-            Self::Extends => (NS, "extends"),
-            Self::VerifiedBy => (NS, "verifiedBy"),
-            Self::CoEvolvesWith => (NS, "coEvolvesWith"),
+            Self::AssignedTo => (NAMESPACE, "assignedTo"),
+            Self::WasAssignedTo => (NAMESPACE, "wasAssignedTo"),
+            Self::ReviewRequested => (NAMESPACE, "reviewRequested"),
+            Self::Reviewed => (NAMESPACE, "reviewed"),
+            Self::Approved => (NAMESPACE, "approved"),
+            Self::Resolved => (NAMESPACE, "resolved"),
+            Self::Closes => (NAMESPACE, "closes"),
+            Self::CommentsOn => (NAMESPACE, "commentsOn"),
+            Self::Labeled => (NAMESPACE, "labeled"),
+            Self::InMilestone => (NAMESPACE, "inMilestone"),
+            Self::MergedAs => (NAMESPACE, "mergedAs"),
+            Self::RelatesTo => (NAMESPACE, "relatesTo"),
+            Self::Blocks => (NAMESPACE, "blocks"),
+            Self::Duplicates => (NAMESPACE, "duplicates"),
+            Self::Modifies => (NAMESPACE, "modifies"),
+            Self::Introduces => (NAMESPACE, "introduces"),
+            Self::Removes => (NAMESPACE, "removes"),
+            Self::Proposes => (NAMESPACE, "proposes"),
+            Self::ReplacedBy => (NAMESPACE, "replacedBy"),
+            Self::ParentOf => (NAMESPACE, "parentOf"),
+            Self::MergedBy => (NAMESPACE, "mergedByCommit"),
+            Self::ShippedIn => (NAMESPACE, "shippedIn"),
+            Self::Committed => (NAMESPACE, "committer"),
+            Self::Fixes => (NAMESPACE, "fixes"),
+            Self::Reverts => (NAMESPACE, "reverts"),
+            Self::CherryPickOf => (NAMESPACE, "cherryPickOf"),
+            Self::PointsAt => (NAMESPACE, "pointsAt"),
+            Self::Contains => (NAMESPACE, "contains"),
+            Self::Calls => (NAMESPACE, "calls"),
+            Self::Imports => (NAMESPACE, "imports"),
+            Self::Implements => (NAMESPACE, "implements"),
+            Self::Extends => (NAMESPACE, "extends"),
+            Self::VerifiedBy => (NAMESPACE, "verifiedBy"),
+            Self::CoEvolvesWith => (NAMESPACE, "coEvolvesWith"),
             Self::SameAs => (OWL, "sameAs"),
         };
         format!("{namespace}{local}")
@@ -244,12 +244,12 @@ impl Edge {
     }
 
     /// Whether the property points from the edge's end to its start, as `dcterms:creator` does for AUTHORED.
-    pub fn reversed(self) -> bool {
+    pub fn is_reversed(self) -> bool {
         matches!(self, Self::Authored | Self::Committed)
     }
 
     /// Whether it is inferred: found by names, counts or likeness.
-    pub fn inferred(self) -> bool {
+    pub fn is_inferred(self) -> bool {
         use Edge::{Calls, CoEvolvesWith, Extends, Implements, Imports, SameAs, VerifiedBy};
         matches!(self, Calls | Imports | Implements | Extends | VerifiedBy | CoEvolvesWith | SameAs)
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     commit::ChangeStatus,
     id::{NodeId, ThreadId},
-    redaction::{self, Counts},
+    redaction::{self, SecretCounts},
     reference::Forge,
     repository::{CommitIdentity, RepositoryRecord},
     security::{SecurityFlag, security_flags},
@@ -240,8 +240,8 @@ pub struct Thread {
 
 impl Thread {
     /// How many secrets of which kind were replaced in its title and text.
-    pub fn secrets(&self) -> Counts {
-        redaction::counted([self.title.as_str(), &self.description])
+    pub fn secrets(&self) -> SecretCounts {
+        redaction::count_markers([self.title.as_str(), &self.description])
     }
 
     /// What its title and text say of security.
@@ -365,13 +365,13 @@ impl Discussion {
     }
 
     /// Whether it can be resolved.
-    pub fn resolvable(&self) -> bool {
+    pub fn is_resolvable(&self) -> bool {
         self.notes.iter().any(|note| note.resolvable)
     }
 
     /// Whether everything in it that can be resolved is.
-    pub fn resolved(&self) -> bool {
-        self.resolvable() && self.notes.iter().all(|note| !note.resolvable || note.resolved)
+    pub fn is_resolved(&self) -> bool {
+        self.is_resolvable() && self.notes.iter().all(|note| !note.resolvable || note.resolved)
     }
 }
 
@@ -404,8 +404,8 @@ pub struct Note {
 
 impl Note {
     /// How many secrets of which kind were replaced in it.
-    pub fn secrets(&self) -> Counts {
-        redaction::counted([self.body.as_str()])
+    pub fn secrets(&self) -> SecretCounts {
+        redaction::count_markers([self.body.as_str()])
     }
 }
 

@@ -12,12 +12,14 @@ mod source;
 
 use serde::{Deserialize, Serialize};
 
-pub use bounds::{Bounds, REFUSAL};
-pub use drift::{Drift, IndexState, MetricChange, Moved, RetrieverSnapshot, Snapshot, TOP};
-pub use file::{MAX_EXPECTED, MAX_FILE, MAX_IDENTIFIER_CHARS, MAX_QUESTION_CHARS, MAX_QUESTIONS, QuestionFile, read};
-pub use measure::{Estimate, Measure, RESAMPLES, estimate, percentile};
+pub use bounds::{Bounds, REFUSAL_GROUP};
+pub use drift::{Drift, IndexState, MetricChange, RankChange, RetrieverSnapshot, Snapshot, TOP};
+pub use file::{
+    MAX_EXPECTED, MAX_FILE, MAX_IDENTIFIER_CHARS, MAX_QUESTION_CHARS, MAX_QUESTIONS, QuestionFile, parse_questions,
+};
+pub use measure::{Estimate, Metric, RESAMPLES, estimate, percentile};
 pub use pairs::{CurvePoint, MAX_PAIRS, Pair, PairKind, PairReport, PairSource, Verdict, pairs};
-pub use report::{Answer, Answered, Latency, Miss, RankedResult, Refusal, Report, RetrieverScore};
+pub use report::{Answer, AnsweredQuestion, Latency, Miss, RankedResult, Refusal, Report, RetrieverScore};
 pub use source::{InvalidSource, Source};
 
 /// A way of finding what answers a question. Declared in the order of the names, in which maps of them are written.

@@ -1,5 +1,5 @@
 //! The kinds of text that a language model writes about items, by their names. The texts themselves are in
-//! [`written`](crate::written).
+//! [`generated`](crate::generated).
 
 use serde::{Deserialize, Serialize};
 

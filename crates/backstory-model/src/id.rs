@@ -29,10 +29,10 @@ use std::{borrow::Cow, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::{item_kind::ItemKind, text::echo};
+use crate::{item_kind::ItemKind, text::truncate_echo};
 
 pub use self::iri::{
-    META_GRAPH, NS, confidential_graph_iri, generated_graph_iri, generated_graph_node, generated_note_iri,
+    META_GRAPH, NAMESPACE, confidential_graph_iri, generated_graph_iri, generated_graph_node, generated_note_iri,
     inferred_graph_iri, inferred_graph_node, is_confidential_graph, is_generated_graph, is_inferred_graph,
     is_item_graph, item_graph_iri, item_graph_project, parse_item_graph_iri,
 };
@@ -119,7 +119,7 @@ impl ThreadId {
 
     /// The issue or merge request that has its number in the other number space.
     #[must_use]
-    pub fn twin(&self) -> Self {
+    pub fn with_other_kind(&self) -> Self {
         let kind = match self.kind {
             ThreadKind::Issue => ThreadKind::MergeRequest,
             ThreadKind::MergeRequest => ThreadKind::Issue,
@@ -128,7 +128,7 @@ impl ThreadId {
     }
 
     /// Without the project, as within it: `#12`, `!7`.
-    pub fn short(&self) -> String {
+    pub fn local_reference(&self) -> String {
         format!("{}{}", self.kind.sigil(), self.iid)
     }
 }
@@ -356,13 +356,13 @@ impl NodeId {
         }
     }
 
-    /// Of an issue or merge request, or of something in it: the same in its [twin](ThreadId::twin).
+    /// Of an issue or merge request, or of something in it: the same in its [twin](ThreadId::with_other_kind).
     #[must_use]
     pub fn with_other_thread_kind(&self) -> Self {
         match self {
-            Self::Thread(thread) => Self::Thread(thread.twin()),
-            Self::Note { thread, id } => Self::Note { thread: thread.twin(), id: *id },
-            Self::Discussion { thread, id } => Self::Discussion { thread: thread.twin(), id: id.clone() },
+            Self::Thread(thread) => Self::Thread(thread.with_other_kind()),
+            Self::Note { thread, id } => Self::Note { thread: thread.with_other_kind(), id: *id },
+            Self::Discussion { thread, id } => Self::Discussion { thread: thread.with_other_kind(), id: id.clone() },
             other => other.clone(),
         }
     }
@@ -398,7 +398,7 @@ impl FromStr for ThreadId {
     fn from_str(text: &str) -> Result<Self, InvalidId> {
         match parse(text) {
             Some(NodeId::Thread(thread)) => Ok(thread),
-            _ => Err(InvalidId(echo(text).into_owned())),
+            _ => Err(InvalidId(truncate_echo(text).into_owned())),
         }
     }
 }
@@ -476,7 +476,7 @@ impl FromStr for NodeId {
     type Err = InvalidId;
 
     fn from_str(text: &str) -> Result<Self, InvalidId> {
-        parse(text).ok_or_else(|| InvalidId(echo(text).into_owned()))
+        parse(text).ok_or_else(|| InvalidId(truncate_echo(text).into_owned()))
     }
 }
 
@@ -575,6 +575,16 @@ pub fn is_address(text: &str) -> bool {
     text.len() <= 320
         && text.split_once('@').is_some_and(|(local, _)| !local.is_empty())
         && !text.chars().any(|c| c.is_whitespace() || c.is_control())
+}
+
+/// Whether a text can be a revision as git writes it: `HEAD`, the name of a branch or tag, or one of them with `~3` or `^`
+/// after it. Nothing that searches the history is one.
+pub fn is_revision(text: &str) -> bool {
+    let name = text.split(['~', '^']).next().unwrap_or_default();
+    let begins = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '/' | '+'));
+    let suffix = &text[name.len()..];
+    begins && is_name && suffix.bytes().all(|byte| matches!(byte, b'~' | b'^' | b'0'..=b'9'))
 }
 
 /// Whether the text is a full or abbreviated object name.

@@ -103,7 +103,7 @@ impl ItemKind {
     }
 
     /// Whether it is something of a repository, known from its clone.
-    pub fn is_of_repository(self) -> bool {
+    pub fn comes_from_git(self) -> bool {
         use ItemKind::{Branch, CoChange, Commit, File, FileLinks, Importance, Merge, Repository, Shipment, Tag};
         matches!(self, Repository | Commit | Merge | Branch | Tag | Shipment | File | FileLinks | CoChange | Importance)
     }

@@ -18,11 +18,11 @@ pub use bytes::{DecodeError, FORMAT};
 
 /// What was seen through, beyond renames and white space, on the way from a line to its origin. A set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Seen(u8);
+pub struct OriginFlags(u8);
 
-impl Seen {
+impl OriginFlags {
     /// Nothing: what `git blame -w` would say.
-    pub const NOTHING: Self = Self(0);
+    pub const NONE: Self = Self(0);
     /// The line was moved: taken away in one place and put elsewhere by the same commit.
     pub const MOVED: Self = Self(1);
     /// The line was copied from where it stayed.
@@ -33,12 +33,12 @@ impl Seen {
 
     /// Both sets in one.
     #[must_use]
-    pub const fn with(self, other: Self) -> Self {
+    pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Whether all of the other set is in this one.
-    pub const fn has(self, other: Self) -> bool {
+    pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
@@ -49,7 +49,7 @@ impl Seen {
             (Self::COPIED, SeenThrough::Copied),
             (Self::IGNORED, SeenThrough::IgnoredRevision),
         ];
-        all.into_iter().filter(|(part, _)| self.has(*part)).map(|(_, name)| name).collect()
+        all.into_iter().filter(|(part, _)| self.contains(*part)).map(|(_, name)| name).collect()
     }
 
     /// The set as bits: 1 moved, 2 copied, 4 ignored.
@@ -90,7 +90,7 @@ impl SeenThrough {
 
 /// Consecutive lines of a file that come from consecutive lines of one version of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Span {
+pub struct BlameSpan {
     /// First line in the file.
     pub start: u32,
     /// How many lines, at least one.
@@ -100,27 +100,27 @@ pub struct Span {
     /// First line in the source.
     pub line: u32,
     /// What was seen through.
-    pub seen: Seen,
+    pub seen: OriginFlags,
 }
 
 /// Spans that cover the lines 1 to [`lines`](Self::lines) of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Spans(Vec<Span>);
+pub struct BlameSpans(Vec<BlameSpan>);
 
-impl Spans {
+impl BlameSpans {
     /// How many lines are covered.
     pub fn lines(&self) -> u32 {
         self.0.last().map_or(0, |span| span.start - 1 + span.lines)
     }
 
     /// The spans in the order of the lines.
-    pub fn as_slice(&self) -> &[Span] {
+    pub fn as_slice(&self) -> &[BlameSpan] {
         &self.0
     }
 
     /// Adds lines at the end. Nothing is added beyond `u32::MAX - 1` lines.
-    pub fn push(&mut self, lines: u32, source: u32, line: u32, seen: Seen) {
+    pub fn push(&mut self, lines: u32, source: u32, line: u32, seen: OriginFlags) {
         let start = self.lines() + 1;
         let lines = lines.min(u32::MAX - start);
         if lines == 0 {
@@ -132,25 +132,25 @@ impl Spans {
         {
             last.lines += lines;
         } else {
-            self.0.push(Span { start, lines, source, line, seen });
+            self.0.push(BlameSpan { start, lines, source, line, seen });
         }
     }
 
     /// The parts of spans that cover these lines, in order; lines that are not covered are left out.
-    pub fn slice(&self, start: u32, lines: u32) -> impl Iterator<Item = Span> + '_ {
+    pub fn slice(&self, start: u32, lines: u32) -> impl Iterator<Item = BlameSpan> + '_ {
         let end = start.saturating_add(lines);
         let first = self.0.partition_point(|span| span.start + span.lines <= start);
         self.0[first..].iter().take_while(move |span| span.start < end).map(move |span| {
             let from = span.start.max(start);
             let to = (span.start + span.lines).min(end);
-            Span { start: from, lines: to - from, line: span.line + (from - span.start), ..*span }
+            BlameSpan { start: from, lines: to - from, line: span.line + (from - span.start), ..*span }
         })
     }
 
     /// Adds at the end what other spans say of these of their lines, seen through what is given as well.
-    pub fn push_slice(&mut self, other: &Self, start: u32, lines: u32, seen: Seen) {
+    pub fn push_slice(&mut self, other: &Self, start: u32, lines: u32, seen: OriginFlags) {
         for span in other.slice(start, lines) {
-            self.push(span.lines, span.source, span.line, span.seen.with(seen));
+            self.push(span.lines, span.source, span.line, span.seen.union(seen));
         }
     }
 
@@ -167,7 +167,7 @@ impl Spans {
 
 /// A version of a file: what a line comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Source {
+pub struct FileRevision {
     /// The commit that wrote the line.
     pub commit: Sha,
     /// The path that the file had in that commit.
@@ -177,17 +177,17 @@ pub struct Source {
 
 /// Lines and where they come from, by name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Origin {
+pub struct BlameOrigin {
     /// First line in the file that was asked about.
     pub start: u32,
     /// How many lines.
     pub lines: u32,
     /// The version of a file that they were written in.
-    pub source: Source,
+    pub source: FileRevision,
     /// First line in that version.
     pub line: u32,
     /// What was seen through.
-    pub seen: Seen,
+    pub seen: OriginFlags,
 }
 
 /// Lineage of all lines of one file at one commit.
@@ -196,13 +196,13 @@ pub struct Origin {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Parts", try_from = "Parts")]
 pub struct Lineage {
-    sources: Vec<Source>,
-    spans: Spans,
+    sources: Vec<FileRevision>,
+    spans: BlameSpans,
 }
 
 impl Lineage {
     /// The lineage that the spans tell, with the sources that their indices stand for.
-    pub fn new(spans: &Spans, mut source: impl FnMut(u32) -> Source) -> Self {
+    pub fn new(spans: &BlameSpans, mut source: impl FnMut(u32) -> FileRevision) -> Self {
         let mut sources = Vec::new();
         let mut known = std::collections::HashMap::new();
         let spans = spans.with_sources(|id| {
@@ -220,18 +220,18 @@ impl Lineage {
     }
 
     /// The spans; their sources are indices into [`sources`](Self::sources).
-    pub fn spans(&self) -> &Spans {
+    pub fn spans(&self) -> &BlameSpans {
         &self.spans
     }
 
     /// The versions of files that lines come from.
-    pub fn sources(&self) -> &[Source] {
+    pub fn sources(&self) -> &[FileRevision] {
         &self.sources
     }
 
     /// Where these lines come from, in order; lines that the file does not have are left out.
-    pub fn origins(&self, start: u32, lines: u32) -> impl Iterator<Item = Origin> + '_ {
-        self.spans.slice(start, lines).map(|span| Origin {
+    pub fn origins(&self, start: u32, lines: u32) -> impl Iterator<Item = BlameOrigin> + '_ {
+        self.spans.slice(start, lines).map(|span| BlameOrigin {
             start: span.start,
             lines: span.lines,
             source: self.sources[span.source as usize].clone(),
@@ -241,13 +241,13 @@ impl Lineage {
     }
 
     /// Where one line comes from; none if the file has no such line.
-    pub fn origin(&self, line: u32) -> Option<Origin> {
+    pub fn origin(&self, line: u32) -> Option<BlameOrigin> {
         self.origins(line, 1).next()
     }
 
     /// Spans that may break a rule, made into a lineage if they break none.
-    fn checked(sources: &[Source], spans: impl IntoIterator<Item = Span>) -> Result<Self, DecodeError> {
-        let mut built = Spans::default();
+    fn checked(sources: &[FileRevision], spans: impl IntoIterator<Item = BlameSpan>) -> Result<Self, DecodeError> {
+        let mut built = BlameSpans::default();
         for (at, span) in spans.into_iter().enumerate() {
             let line_end = u64::from(span.line) + u64::from(span.lines);
             let end = u64::from(built.lines()) + u64::from(span.lines);
@@ -267,8 +267,8 @@ impl Lineage {
 /// What a lineage is in formats that serde writes.
 #[derive(Serialize, Deserialize)]
 struct Parts {
-    sources: Vec<Source>,
-    spans: Vec<Span>,
+    sources: Vec<FileRevision>,
+    spans: Vec<BlameSpan>,
 }
 
 impl From<Lineage> for Parts {
@@ -287,14 +287,14 @@ impl TryFrom<Parts> for Lineage {
 
 /// Lines that a commit put in place of others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Replaced {
+pub struct ReplacedHunk {
     /// First new line; if there are none, the line before which the old ones stood.
     pub start: u32,
     /// How many new lines; 0 if old ones were only taken away.
     pub lines: u32,
     /// Where the old lines come from, in order; their `start` counts in the file before the commit. Empty if lines
     /// were only added.
-    pub old: Vec<Origin>,
+    pub old: Vec<BlameOrigin>,
     /// Whether there were more old lines than are told.
     pub capped: bool,
 }
@@ -309,7 +309,7 @@ pub struct ReplacedHunks {
     #[serde(with = "shared_text")]
     pub old_path: Arc<str>,
     /// The places in the order of their lines.
-    pub replaced: Vec<Replaced>,
+    pub replaced: Vec<ReplacedHunk>,
 }
 
 /// A shared text is a text in every format.

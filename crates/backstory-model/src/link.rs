@@ -15,13 +15,13 @@ use jiff::Timestamp;
 
 use crate::id::{NodeId, ThreadId};
 
-pub use corpus::{Corpus, MAX_CHANGES, MAX_ISSUES};
-pub use features::{DEFAULT_CONFIDENCE, Features, Part, Score, SharedName};
-pub use recovered::{Found, LinkCurvePoint, LinkReport, LinkTrial};
+pub use corpus::{LinkCorpus, MAX_CHANGES, MAX_ISSUES};
+pub use features::{DEFAULT_CONFIDENCE, FeatureContribution, Features, LinkScore, SharedName};
+pub use recovered::{LinkCurvePoint, LinkReport, LinkTrial, TrialResult};
 
 /// A merge request, or a commit that none carried.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct LinkableChange {
     /// Which one.
     pub id: NodeId,
     /// One line.
@@ -42,7 +42,7 @@ pub struct Change {
 
 /// An issue.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Issue {
+pub struct LinkableIssue {
     /// Which one.
     pub id: ThreadId,
     /// One line.
@@ -61,9 +61,9 @@ pub struct Issue {
 
 /// The most likely issue of a change.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Link {
+pub struct LinkCandidate {
     /// The issue.
     pub issue: ThreadId,
     /// How likely it is, and why.
-    pub score: Score,
+    pub score: LinkScore,
 }

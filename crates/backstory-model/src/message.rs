@@ -7,22 +7,22 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::{
     id::{NodeId, ThreadId},
-    reference::{Context, extract},
+    reference::{ReferenceContext, extract},
 };
 
 mod closing;
-mod earlier;
 mod introduction;
 mod rationale;
+mod related;
 mod trailer;
 
 #[cfg(test)]
 mod tests;
 
-pub use closing::{Closing, ClosingVerb};
-pub use earlier::{Correction, CorrectionKind, Earlier};
+pub use closing::{ClosedIssue, ClosingVerb};
 pub use introduction::{IntroducingMention, MentionPattern, MergedBranch};
 pub use rationale::{DesignNote, MAX_NOTES, design_notes};
+pub use related::{Correction, CorrectionKind, RelatedChange};
 pub use trailer::Trailer;
 
 /// Longest message that is read, in bytes; the rest of a longer one is left alone.
@@ -64,18 +64,18 @@ impl Message {
 /// What a commit message says of other things. Every list is without duplicates, and what stands in one of the others
 /// is not among the mentions.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Findings {
+pub struct MessageFacts {
     /// Issues that the forge closes when the commit gets to the default branch, sorted. On GitHub a number may be that
     /// of a pull request.
-    pub closes: Vec<Closing>,
+    pub closes: Vec<ClosedIssue>,
     /// Requests that brought the commit, most confident first.
     pub introduced_by: Vec<IntroducingMention>,
     /// The branches that a merge commit joined, as far as the subject tells.
     pub merged_branch: Option<MergedBranch>,
     /// What the commit undoes.
-    pub reverts: Vec<Earlier>,
+    pub reverts: Vec<RelatedChange>,
     /// What the commit repeats on another branch.
-    pub cherry_picks: Vec<Earlier>,
+    pub cherry_picks: Vec<RelatedChange>,
     /// What the commit amends or corrects.
     pub corrects: Vec<Correction>,
     /// Issues, requests, notes, commits and people that are only mentioned.
@@ -83,18 +83,25 @@ pub struct Findings {
 }
 
 /// Reads a commit message, given where the commit is.
-pub fn read(message: &str, context: Context<'_>) -> Findings {
+pub fn parse_facts(message: &str, context: ReferenceContext<'_>) -> MessageFacts {
     let message = normalized(message);
     let parts = Message::parse(&message);
     let (introduced_by, merged_branch) = introduction::find(&parts, context);
     let mut closes = closing::find(&message, context);
     let carriers: HashSet<(&str, u64)> = introduced_by.iter().map(|carrier| number(&carrier.request)).collect();
     closes.retain(|closing| !carriers.contains(&number(&closing.issue)));
-    let reverts = earlier::reverts(&parts, &message, context);
-    let cherry_picks = earlier::cherry_picks(&message, context);
-    let corrects = earlier::corrections(&parts, &message, context);
-    let mut findings =
-        Findings { closes, introduced_by, merged_branch, reverts, cherry_picks, corrects, mentions: BTreeSet::new() };
+    let reverts = related::reverts(&parts, &message, context);
+    let cherry_picks = related::cherry_picks(&message, context);
+    let corrects = related::corrections(&parts, &message, context);
+    let mut findings = MessageFacts {
+        closes,
+        introduced_by,
+        merged_branch,
+        reverts,
+        cherry_picks,
+        corrects,
+        mentions: BTreeSet::new(),
+    };
     let named = Named::by(&findings);
     let mentions = extract(&message, context).into_iter().filter(|id| !named.has(id)).take(MAX_FINDINGS).collect();
     findings.mentions = mentions;
@@ -102,7 +109,7 @@ pub fn read(message: &str, context: Context<'_>) -> Findings {
 }
 
 /// The issues that the description of a merge request closes, sorted. On GitHub a number may be that of a pull request.
-pub fn closed_by_description(description: &str, context: Context<'_>) -> Vec<ThreadId> {
+pub fn closed_by_description(description: &str, context: ReferenceContext<'_>) -> Vec<ThreadId> {
     closing::find(&normalized(description), context).into_iter().map(|closing| closing.issue).collect()
 }
 
@@ -114,15 +121,15 @@ struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    fn by(findings: &'a Findings) -> Self {
+    fn by(findings: &'a MessageFacts) -> Self {
         let corrected = findings.corrects.iter().map(|correction| &correction.target);
         let earlier = || findings.reverts.iter().chain(&findings.cherry_picks).chain(corrected.clone());
         let requests = earlier().filter_map(|earlier| match earlier {
-            Earlier::Request(id) => Some(id),
+            RelatedChange::Request(id) => Some(id),
             _ => None,
         });
         let commits = earlier().filter_map(|earlier| match earlier {
-            Earlier::Commit { sha, .. } => Some(sha.as_str()),
+            RelatedChange::Commit { sha, .. } => Some(sha.as_str()),
             _ => None,
         });
         let threads = findings.closes.iter().map(|closing| &closing.issue);

@@ -2,8 +2,8 @@
 //!
 //! Which one that is can become known after the text, or change. `engine::project` knows from the ledger which numbers
 //! are merge requests and makes quads with that knowledge. When an issue or merge request appears or disappears, it
-//! projects the items that mention its number again (`Graph::mentioning`). So the graph depends on the ledger alone and
-//! not on the order of events. References that people type are resolved in the ledger (`Engine::whole`).
+//! projects the items that mention its number again (`Graph::items_mentioning`). So the graph depends on the ledger
+//! alone and not on the order of events. References that people type are resolved in the ledger (`Engine::whole`).
 
 use std::{
     borrow::Cow,
@@ -19,12 +19,12 @@ pub struct SharedNumbers(HashMap<String, BTreeMap<u64, ThreadKind>>);
 
 impl SharedNumbers {
     /// Notes that a project is one whose numbers are shared.
-    pub fn know(&mut self, project: &str) {
+    pub fn add_project(&mut self, project: &str) {
         self.0.entry(project.to_owned()).or_default();
     }
 
     /// Whether the project is one whose numbers are shared.
-    pub fn knows(&self, project: &str) -> bool {
+    pub fn contains_project(&self, project: &str) -> bool {
         self.0.contains_key(project)
     }
 
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_number_means_what_has_it() {
         let mut numbers = SharedNumbers::default();
-        numbers.know("acme/shop");
+        numbers.add_project("acme/shop");
         numbers.set(&ThreadId::merge_request("acme/shop", 7), true);
         numbers.set(&ThreadId::merge_request("other/p", 7), true);
         assert_eq!(resolved(&numbers, "acme/shop#7"), "acme/shop!7");

@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::digest::sha256_hex;
 
 pub use chunk::Chunk;
-pub use fit::fit;
+pub use fit::fit_to_budget;
 pub use hunks::matching_hunks;
-pub use order::{in_order, score_bucket};
+pub use order::{compare_chunks, score_bucket};
 pub use render::render;
-pub use terms::Terms;
+pub use terms::QuestionTerms;
 pub use trim::clip;
 
 /// Tokens of a pack unless the request says how many.
@@ -372,7 +372,7 @@ fn printed<S: Serializer>(manifest: &Manifest, serializer: S) -> Result<S::Ok, S
 
 impl Manifest {
     /// Names it by what it says.
-    pub fn seal(&mut self) {
+    pub fn compute_id(&mut self) {
         self.id.clear();
         // Texts and numbers only: nothing that JSON could not hold.
         let text = serde_json::to_string(self).unwrap_or_default();
@@ -411,7 +411,7 @@ pub struct ContextPack {
     /// What it is made from.
     #[serde(skip_serializing_if = "Provenance::is_empty")]
     pub provenance: Provenance,
-    /// Passages of what was found, in the order of [`in_order`].
+    /// Passages of what was found, in the order of [`compare_chunks`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retrieved: Vec<Chunk>,
     /// What could not be found, a sentence each.

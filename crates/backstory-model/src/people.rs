@@ -43,7 +43,7 @@ pub struct Identity {
 /// How surely two of a person's names belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Link {
+pub enum IdentityMatch {
     /// Both are full names of several words, and equal.
     SameName,
     /// The full name is that of just one user of the forge.
@@ -56,7 +56,7 @@ pub enum Link {
     PublicEmail,
 }
 
-impl Link {
+impl IdentityMatch {
     /// How sure it is, 0 to 1.
     pub fn confidence(self) -> f32 {
         match self {
@@ -81,13 +81,13 @@ pub struct MergedPerson {
     /// What commits call the person, sorted.
     pub identities: Vec<Identity>,
     /// The least sure link that joined these; `None` if nothing was joined.
-    pub weakest: Option<Link>,
+    pub weakest: Option<IdentityMatch>,
 }
 
 impl MergedPerson {
     /// How sure it is that all of it is one person, 0 to 1.
     pub fn confidence(&self) -> f32 {
-        self.weakest.map_or(1.0, Link::confidence)
+        self.weakest.map_or(1.0, IdentityMatch::confidence)
     }
 }
 
@@ -179,18 +179,18 @@ pub fn merge(users: &[ForgeUser], identities: &[Identity], mailmap: &Mailmap) ->
     join_addresses(&mut groups, &user_of, users.len(), raw.iter().map(Option::as_deref));
     join_addresses(&mut groups, &user_of, users.len(), proper.iter().map(|(_, email)| Some(email.as_str())));
     let by_email = proper.iter().enumerate().filter(|(_, (_, email))| !is_shared(email));
-    join_equal(&mut groups, by_email.map(|(at, (_, email))| (email.as_str(), node(at))), Link::SameEmail);
+    join_equal(&mut groups, by_email.map(|(at, (_, email))| (email.as_str(), node(at))), IdentityMatch::SameEmail);
     let by_noreply = raw.iter().enumerate().filter_map(|(at, email)| Some((noreply(email.as_deref()?)?.1, node(at))));
-    join_equal(&mut groups, by_noreply, Link::Noreply);
+    join_equal(&mut groups, by_noreply, IdentityMatch::Noreply);
     let names: Vec<Option<String>> = proper.iter().map(|(name, _)| full_name(name)).collect();
     for (at, name) in names.iter().enumerate() {
         if let Some(user) = name.as_ref().and_then(|name| user_of.names.get(name)) {
-            groups.join(*user, node(at), Link::UserName);
+            groups.join(*user, node(at), IdentityMatch::UserName);
         }
     }
     let by_name = names.iter().enumerate().filter_map(|(at, name)| Some((name.as_deref()?, node(at))));
     let by_name = by_name.filter(|(name, _)| !user_of.shared_names.contains(*name));
-    join_equal(&mut groups, by_name, Link::SameName);
+    join_equal(&mut groups, by_name, IdentityMatch::SameName);
     collect(&users, &identities, &proper, &mut groups)
 }
 
@@ -203,12 +203,12 @@ fn join_addresses<'a>(
 ) {
     for (node, email) in (first..).zip(emails.clone()) {
         if let Some(user) = email.and_then(|email| user_of.emails.get(email)) {
-            groups.join(*user, node, Link::PublicEmail);
+            groups.join(*user, node, IdentityMatch::PublicEmail);
         }
     }
     for (node, email) in (first..).zip(emails) {
         if let Some(user) = email.and_then(|email| user_of.noreply(email)) {
-            groups.join(user, node, Link::Noreply);
+            groups.join(user, node, IdentityMatch::Noreply);
         }
     }
 }
@@ -250,7 +250,7 @@ impl UserIndex {
 }
 
 /// Joins the nodes that have a value in common.
-fn join_equal<'a>(groups: &mut Groups, values: impl Iterator<Item = (&'a str, usize)>, link: Link) {
+fn join_equal<'a>(groups: &mut Groups, values: impl Iterator<Item = (&'a str, usize)>, link: IdentityMatch) {
     let mut nodes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     values.for_each(|(value, node)| nodes.entry(value).or_default().push(node));
     for nodes in nodes.values() {
@@ -264,7 +264,7 @@ fn join_equal<'a>(groups: &mut Groups, values: impl Iterator<Item = (&'a str, us
 struct Groups {
     parents: Vec<usize>,
     users: Vec<Option<usize>>,
-    weakest: Vec<Option<Link>>,
+    weakest: Vec<Option<IdentityMatch>>,
 }
 
 impl Groups {
@@ -286,7 +286,7 @@ impl Groups {
     }
 
     /// Joins two sets, unless that would put two users into one.
-    fn join(&mut self, a: usize, b: usize, link: Link) {
+    fn join(&mut self, a: usize, b: usize, link: IdentityMatch) {
         let (a, b) = (self.root(a), self.root(b));
         if a == b || (self.users[a].is_some() && self.users[b].is_some()) {
             return;

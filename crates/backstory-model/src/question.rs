@@ -62,7 +62,7 @@ const EMPTY: &str = "a about above after again against all already also although
 
 impl Question {
     /// Reads a question.
-    pub fn read(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let tokens: Vec<Token<'_>> = tokens(text);
         // In a title every word begins with a capital.
         let capitals = tokens.iter().filter(|token| token.is_capitalized()).count();
@@ -85,7 +85,7 @@ impl Question {
 
     /// Whether it says by itself what it is about: it has two content words and does not begin with a pronoun. One that
     /// begins with `and` must have no pronoun at all.
-    pub fn stands_alone(text: &str) -> bool {
+    pub fn is_self_contained(text: &str) -> bool {
         const POINTING: [&str; 10] = ["it", "its", "that", "this", "these", "those", "they", "them", "he", "she"];
         const JOINING: [&str; 4] = ["and", "so", "but", "then"];
         let words: Vec<String> =
@@ -93,7 +93,7 @@ impl Question {
         let joins = words.first().is_some_and(|word| JOINING.contains(&word.as_str()));
         let looked_at = if joins { words.len() } else { 1 };
         let points = words.iter().take(looked_at).any(|word| POINTING.contains(&word.as_str()));
-        !points && Self::read(text).terms.len() >= 2
+        !points && Self::parse(text).terms.len() >= 2
     }
 
     /// Whether it asks nothing but who wrote what was talked about, or when: `and who wrote it?`, `when was that?`
@@ -113,7 +113,7 @@ impl Question {
             "changed",
             "posted",
         ];
-        let read = Self::read(text);
+        let read = Self::parse(text);
         let is_of_writing = |term: &Term| WRITING.contains(&term.word.to_lowercase().as_str());
         matches!(read.kind, QuestionKind::Who | QuestionKind::When) && read.terms.iter().all(is_of_writing)
     }
@@ -209,7 +209,7 @@ mod tests {
 
     fn terms(text: &str) -> Vec<String> {
         let shown = |term: Term| if term.named { format!("{}!", term.word) } else { term.word };
-        Question::read(text).terms.into_iter().map(shown).collect()
+        Question::parse(text).terms.into_iter().map(shown).collect()
     }
 
     #[test]
@@ -235,18 +235,18 @@ mod tests {
             ("In the cache, who wrote it?", QuestionKind::Who),
             ("undefined reference in tests", QuestionKind::What),
         ] {
-            assert_eq!(Question::read(text).kind, kind, "{text}");
+            assert_eq!(Question::parse(text).kind, kind, "{text}");
         }
     }
 
     #[test]
     fn follow_up_does_not_stand_alone() {
         for text in ["and who wrote it?", "It was removed when?", "why?", "Who decided?"] {
-            assert!(!Question::stands_alone(text), "{text}");
+            assert!(!Question::is_self_contained(text), "{text}");
         }
-        assert!(Question::stands_alone("Why did we choose Redis over memcached?"));
-        assert!(Question::stands_alone("and how is the cache warmed at night?"));
-        assert!(!Question::stands_alone("and how is it warmed at night?"));
+        assert!(Question::is_self_contained("Why did we choose Redis over memcached?"));
+        assert!(Question::is_self_contained("and how is the cache warmed at night?"));
+        assert!(!Question::is_self_contained("and how is it warmed at night?"));
     }
 
     #[test]

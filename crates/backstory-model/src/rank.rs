@@ -15,7 +15,7 @@ pub struct WeightedEdge {
 
 /// How the walk goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct PageRankSettings {
     /// Share of steps along an edge; the others go anywhere.
     pub damping: f64,
     /// Iteration stops when all ranks together change by less.
@@ -24,7 +24,7 @@ pub struct Settings {
     pub iterations: u32,
 }
 
-impl Default for Settings {
+impl Default for PageRankSettings {
     fn default() -> Self {
         Self { damping: 0.85, tolerance: 1e-9, iterations: 100 }
     }
@@ -41,7 +41,7 @@ struct Incoming {
 
 /// The rank of every node by its number; together they are 1. Edges whose ends do not exist and weights that are not
 /// above 0 and finite are left out; parallel edges add up. What dangling nodes have goes to all nodes alike.
-pub fn pagerank(nodes: u32, edges: &[WeightedEdge], settings: Settings) -> Vec<f64> {
+pub fn pagerank(nodes: u32, edges: &[WeightedEdge], settings: PageRankSettings) -> Vec<f64> {
     if nodes == 0 {
         return Vec::new();
     }
@@ -100,23 +100,23 @@ mod tests {
 
     #[test]
     fn ranks_what_is_pointed_at() {
-        let ranks = pagerank(4, &[edge(0, 3, 1.0), edge(1, 3, 1.0), edge(2, 1, 1.0)], Settings::default());
+        let ranks = pagerank(4, &[edge(0, 3, 1.0), edge(1, 3, 1.0), edge(2, 1, 1.0)], PageRankSettings::default());
         assert!(ranks[3] > ranks[1] && ranks[1] > ranks[0] && ranks[0] == ranks[2], "{ranks:?}");
-        let ring = pagerank(3, &[edge(0, 1, 1.0), edge(1, 2, 1.0), edge(2, 0, 1.0)], Settings::default());
+        let ring = pagerank(3, &[edge(0, 1, 1.0), edge(1, 2, 1.0), edge(2, 0, 1.0)], PageRankSettings::default());
         assert!(ring.iter().all(|rank| (rank - 1.0 / 3.0).abs() < 1e-12));
     }
 
     #[test]
     fn agrees_with_the_closed_form_for_two_nodes() {
         // Node 1 has no way out: r0 = 0.15/2 + 0.85 r1/2, r1 = r0 + 0.85 r0, so r0 = 1 / 2.85.
-        let ranks = pagerank(2, &[edge(0, 1, 1.0)], Settings::default());
+        let ranks = pagerank(2, &[edge(0, 1, 1.0)], PageRankSettings::default());
         assert!((ranks[0] - 1.0 / 2.85).abs() < 1e-8, "{ranks:?}");
     }
 
     #[test]
     fn weights_divide_the_flow() {
         let edges = [edge(0, 1, 3.0), edge(0, 2, 1.0), edge(1, 0, 1.0), edge(2, 0, 1.0)];
-        let ranks = pagerank(3, &edges, Settings::default());
+        let ranks = pagerank(3, &edges, PageRankSettings::default());
         let flow = |node: usize| ranks[node] - 0.15 / 3.0;
         assert!((flow(1) / flow(2) - 3.0).abs() < 1e-6, "{ranks:?}");
     }
@@ -124,8 +124,8 @@ mod tests {
     #[test]
     fn leaves_out_what_is_no_edge() {
         let bad = [edge(0, 9, 1.0), edge(0, 1, f32::NAN), edge(0, 1, -1.0), edge(1, 0, f32::INFINITY)];
-        assert_eq!(pagerank(2, &bad, Settings::default()), [0.5, 0.5]);
-        assert!(pagerank(0, &[], Settings::default()).is_empty());
+        assert_eq!(pagerank(2, &bad, PageRankSettings::default()), [0.5, 0.5]);
+        assert!(pagerank(0, &[], PageRankSettings::default()).is_empty());
     }
 
     fn graphs() -> impl Strategy<Value = (u32, Vec<(u32, u32, u8)>)> {
@@ -136,14 +136,14 @@ mod tests {
         #[test]
         fn mass_is_one_and_the_order_of_edges_does_not_matter((nodes, edges) in graphs(), turn in 0usize..60) {
             let mut edges: Vec<_> = edges.into_iter().map(|(a, b, w)| edge(a, b, f32::from(w) / 7.0)).collect();
-            let ranks = pagerank(nodes, &edges, Settings::default());
+            let ranks = pagerank(nodes, &edges, PageRankSettings::default());
             prop_assert!((ranks.iter().sum::<f64>() - 1.0).abs() < 1e-12);
             prop_assert!(ranks.iter().all(|rank| *rank > 0.0));
             let turn = turn.min(edges.len());
             edges.rotate_left(turn);
             edges.reverse();
             let bits = |ranks: &[f64]| ranks.iter().map(|rank| rank.to_bits()).collect::<Vec<_>>();
-            prop_assert_eq!(bits(&ranks), bits(&pagerank(nodes, &edges, Settings::default())));
+            prop_assert_eq!(bits(&ranks), bits(&pagerank(nodes, &edges, PageRankSettings::default())));
         }
     }
 }

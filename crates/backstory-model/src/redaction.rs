@@ -24,11 +24,11 @@ pub fn markers(text: &str) -> impl Iterator<Item = (std::ops::Range<usize>, &str
 }
 
 /// How many secrets of which kind.
-pub type Counts = BTreeMap<String, u64>;
+pub type SecretCounts = BTreeMap<String, u64>;
 
 /// How many secrets of which kind were replaced in these texts.
-pub fn counted<'a>(texts: impl IntoIterator<Item = &'a str>) -> Counts {
-    let mut counts = Counts::new();
+pub fn count_markers<'a>(texts: impl IntoIterator<Item = &'a str>) -> SecretCounts {
+    let mut counts = SecretCounts::new();
     for text in texts {
         for (_, rule) in markers(text) {
             *counts.entry(rule.to_owned()).or_default() += 1;
@@ -47,7 +47,7 @@ mod tests {
         let text = format!("a {one} b {one} [redacted:] [redacted:JWT:4] [redacted:jwt:x]");
         assert_eq!(markers(&text).map(|(range, _)| &text[range]).collect::<Vec<_>>(), [&one, &one]);
         assert_eq!(
-            counted([text.as_str(), &marker("password", 8)]),
+            count_markers([text.as_str(), &marker("password", 8)]),
             [("jwt".into(), 2), ("password".into(), 1)].into()
         );
     }

@@ -33,7 +33,7 @@ pub enum Forge {
 
 /// Where a text stands, which is what its short references are relative to.
 #[derive(Clone, Copy, Debug)]
-pub struct Context<'a> {
+pub struct ReferenceContext<'a> {
     /// Whose syntax it follows.
     pub forge: Forge,
     /// Full path of the project.
@@ -67,7 +67,7 @@ impl Forge {
 }
 
 /// Every issue, merge request, note, commit and person that the Markdown text refers to, each once.
-pub fn extract(markdown: &str, context: Context<'_>) -> BTreeSet<NodeId> {
+pub fn extract(markdown: &str, context: ReferenceContext<'_>) -> BTreeSet<NodeId> {
     let mut found = BTreeSet::new();
     let mut code_blocks = 0u32;
     let events = Parser::new_ext(searched(markdown), Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH);
@@ -93,7 +93,7 @@ pub(crate) enum Siblings {
 }
 
 /// References of a text that is known to be no Markdown, such as a part of a commit message.
-pub(crate) fn extract_plain(text: &str, context: Context<'_>, siblings: Siblings) -> BTreeSet<NodeId> {
+pub(crate) fn extract_plain(text: &str, context: ReferenceContext<'_>, siblings: Siblings) -> BTreeSet<NodeId> {
     let mut found = BTreeSet::new();
     in_plain_text(searched(text), context, siblings, &mut found);
     found
@@ -156,7 +156,7 @@ fn references(text: &str) -> impl Iterator<Item = Captures<'_>> {
     })
 }
 
-fn in_plain_text(text: &str, context: Context<'_>, siblings: Siblings, found: &mut BTreeSet<NodeId>) {
+fn in_plain_text(text: &str, context: ReferenceContext<'_>, siblings: Siblings, found: &mut BTreeSet<NodeId>) {
     for captures in references(text) {
         let whole = captures.get(0).expect("group 0 always matches");
         let before = text[..whole.start()].chars().next_back();
@@ -196,7 +196,13 @@ fn in_plain_text(text: &str, context: Context<'_>, siblings: Siblings, found: &m
     }
 }
 
-fn thread(path: Option<&str>, sigil: &str, iid: &str, context: Context<'_>, siblings: Siblings) -> Option<NodeId> {
+fn thread(
+    path: Option<&str>,
+    sigil: &str,
+    iid: &str,
+    context: ReferenceContext<'_>,
+    siblings: Siblings,
+) -> Option<NodeId> {
     let kind = if sigil == "#" { ThreadKind::Issue } else { ThreadKind::MergeRequest };
     if kind == ThreadKind::MergeRequest && context.forge == Forge::GitHub {
         return None;
@@ -239,7 +245,7 @@ fn stands_alone(before: &str, after: &str) -> bool {
 }
 
 /// A path before a sigil is a full project path, the last part of the project's own, or a project beside it.
-fn resolve_project(path: &str, context: Context<'_>, siblings: Siblings) -> Option<String> {
+fn resolve_project(path: &str, context: ReferenceContext<'_>, siblings: Siblings) -> Option<String> {
     if path.contains('/') {
         let depth = path.split('/').count();
         return (is_project_path(path) && (context.forge == Forge::GitLab || depth == 2)).then(|| path.to_owned());
@@ -253,16 +259,16 @@ fn resolve_project(path: &str, context: Context<'_>, siblings: Siblings) -> Opti
     (sibling && is_project_path(path)).then(|| format!("{group}/{path}"))
 }
 
-fn in_url(url: &str, context: Context<'_>) -> Vec<NodeId> {
+fn in_url(url: &str, context: ReferenceContext<'_>) -> Vec<NodeId> {
     parse_url(url, context).unwrap_or_default()
 }
 
 /// The issue, merge request or commit that an address is of.
-pub(crate) fn parse_item_url(url: &str, context: Context<'_>) -> Option<NodeId> {
+pub(crate) fn parse_item_url(url: &str, context: ReferenceContext<'_>) -> Option<NodeId> {
     parse_url(url, context)?.into_iter().next()
 }
 
-fn parse_url(url: &str, context: Context<'_>) -> Option<Vec<NodeId>> {
+fn parse_url(url: &str, context: ReferenceContext<'_>) -> Option<Vec<NodeId>> {
     let url = url.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '*', '_']);
     let path = url.strip_prefix(context.forge_url)?.strip_prefix('/')?;
     let (path, fragment) = path.split_once('#').unwrap_or((path, ""));
@@ -318,7 +324,7 @@ mod tests {
     }
 
     fn check_on(forge: Forge, markdown: &str, expected: &[&str]) {
-        let context = Context { forge, project: "acme/shop", forge_url: "https://git.example.com" };
+        let context = ReferenceContext { forge, project: "acme/shop", forge_url: "https://git.example.com" };
         let found: Vec<_> = extract(markdown, context).iter().map(ToString::to_string).collect();
         let mut expected: Vec<_> = expected.to_vec();
         expected.sort_unstable();

@@ -11,8 +11,8 @@ use crate::{
     commit::{Branch, Commit, RepoPath, Sha, Tag},
     id::{NodeId, escape_path},
     item_kind::ItemKind,
-    people::Link,
-    reference::{Context, Forge},
+    people::IdentityMatch,
+    reference::{Forge, ReferenceContext},
     test_files::{TestKind, TestRule},
 };
 
@@ -173,7 +173,7 @@ pub struct FileTest {
 
 /// What was found about a file at the indexed head by names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FileLinks {
+pub struct FileReferences {
     /// Its references.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<CodeLink>,
@@ -216,7 +216,7 @@ pub struct CoChanges {
 
 /// How central code is, by who refers to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Importance {
+pub struct CodeRanks {
     /// Files and entities by their [`code_key`], each with its PageRank in millionths; the most central ones.
     pub ranks: BTreeMap<String, u64>,
 }
@@ -233,7 +233,7 @@ pub struct CommitIdentity {
     pub same_as: Option<String>,
     /// The least sure reason for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub because: Option<Link>,
+    pub because: Option<IdentityMatch>,
 }
 
 impl CommitIdentity {
@@ -268,11 +268,11 @@ pub enum Record {
     /// A file at the indexed head.
     File(Box<HeadFile>),
     /// What was found about the file at a path.
-    FileLinks(RepoPath, FileLinks),
+    FileLinks(RepoPath, FileReferences),
     /// What changes together.
     CoChanges(CoChanges),
     /// How central code is.
-    Importance(Importance),
+    Importance(CodeRanks),
 }
 
 /// A record and the repository it is of.
@@ -288,8 +288,8 @@ pub struct RepositoryRecord {
 
 impl RepositoryRecord {
     /// How references in messages read.
-    pub fn context(&self) -> Context<'_> {
-        Context { forge: self.repository.forge, project: &self.project, forge_url: &self.repository.forge_url }
+    pub fn context(&self) -> ReferenceContext<'_> {
+        ReferenceContext { forge: self.repository.forge, project: &self.project, forge_url: &self.repository.forge_url }
     }
 
     /// The node that the record is of.
@@ -321,7 +321,7 @@ pub fn parse(kind: ItemKind, key: &str, payload: &[u8]) -> Result<Record, serde_
         ItemKind::Tag => Record::Tag(serde_json::from_slice(payload)?),
         ItemKind::Shipment => Record::Shipment(serde_json::from_slice(payload)?),
         ItemKind::File => Record::File(serde_json::from_slice(payload)?),
-        ItemKind::FileLinks => Record::FileLinks(RepoPath::from_printed(key), serde_json::from_slice(payload)?),
+        ItemKind::FileLinks => Record::FileLinks(RepoPath::from_escaped(key), serde_json::from_slice(payload)?),
         ItemKind::CoChange => Record::CoChanges(serde_json::from_slice(payload)?),
         ItemKind::Importance => Record::Importance(serde_json::from_slice(payload)?),
         _ => return Err(serde::de::Error::custom(format!("{} is nothing of a repository", kind.as_str()))),

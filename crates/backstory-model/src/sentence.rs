@@ -30,7 +30,7 @@ pub enum PieceKind {
 
 /// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct SentencePiece {
     /// Bytes of the text.
     pub range: Range<usize>,
     /// What it is.
@@ -38,7 +38,7 @@ pub struct Piece {
 }
 
 /// The pieces of a Markdown text, in order. What others said (`> …`), comments and trailers are left out.
-pub fn pieces(text: &str) -> Vec<Piece> {
+pub fn split_sentences(text: &str) -> Vec<SentencePiece> {
     let mut cutter = Cutter { text, pieces: Vec::new(), open: None, fence: None, comment: false };
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -53,7 +53,7 @@ pub fn pieces(text: &str) -> Vec<Piece> {
 
 struct Cutter<'a> {
     text: &'a str,
-    pieces: Vec<Piece>,
+    pieces: Vec<SentencePiece>,
     /// Bytes of the paragraph that is under way.
     open: Option<Range<usize>>,
     /// What closes the block of code that is under way, and its bytes so far.
@@ -91,7 +91,7 @@ impl Cutter<'_> {
         let end = range.start + line.trim_end().len();
         if let Some(title) = heading(trimmed) {
             self.close();
-            self.pieces.push(Piece { range: end - title.len()..end, kind: PieceKind::Heading });
+            self.pieces.push(SentencePiece { range: end - title.len()..end, kind: PieceKind::Heading });
             return;
         }
         let marker = list_marker(trimmed);
@@ -107,7 +107,7 @@ impl Cutter<'_> {
         for range in sentences(&self.text[paragraph.clone()]) {
             let range = paragraph.start + range.start..paragraph.start + range.end;
             if range.len() <= MAX_PROSE && self.text[range.clone()].chars().any(char::is_alphanumeric) {
-                self.pieces.push(Piece { range, kind: PieceKind::Prose });
+                self.pieces.push(SentencePiece { range, kind: PieceKind::Prose });
             }
         }
     }
@@ -118,7 +118,7 @@ impl Cutter<'_> {
         let length: usize = code.split_inclusive('\n').take(MAX_CODE_LINES).map(str::len).sum();
         let code = code[..length].trim_end();
         if !code.trim().is_empty() {
-            self.pieces.push(Piece { range: body.start..body.start + code.len(), kind: PieceKind::Code });
+            self.pieces.push(SentencePiece { range: body.start..body.start + code.len(), kind: PieceKind::Code });
         }
     }
 }
@@ -242,7 +242,7 @@ fn camel_parts(word: &str) -> Vec<&str> {
 }
 
 /// How much two texts say the same, 0 to 1: the share of words of the shorter one that the other has too.
-pub fn overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f32 {
+pub fn word_overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f32 {
     let shorter = a.len().min(b.len());
     if shorter == 0 {
         return 0.0;
@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> Vec<&str> {
-        pieces(text).into_iter().map(|piece| &text[piece.range]).collect()
+        split_sentences(text).into_iter().map(|piece| &text[piece.range]).collect()
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
         let text =
             "> Why?\n\nBecause of it.\n\nSigned-off-by: A <a@b.c>\n<!-- say\nmore -->\n# Title\n```sh\nmake\n```\n";
         assert_eq!(shown(text), ["Because of it.", "Title", "make"]);
-        let kinds: Vec<PieceKind> = pieces(text).into_iter().map(|piece| piece.kind).collect();
+        let kinds: Vec<PieceKind> = split_sentences(text).into_iter().map(|piece| piece.kind).collect();
         assert_eq!(kinds, [PieceKind::Prose, PieceKind::Heading, PieceKind::Code]);
     }
 
@@ -303,7 +303,7 @@ mod tests {
         #[test]
         fn pieces_lie_in_the_text_in_order(text in "([a-z.!?>#` \n-]|é|```|<!--){0,200}") {
             let mut end = 0;
-            for piece in pieces(&text) {
+            for piece in split_sentences(&text) {
                 prop_assert!(piece.range.start >= end && piece.range.end > piece.range.start);
                 end = piece.range.end;
                 prop_assert!(!text[piece.range].is_empty());

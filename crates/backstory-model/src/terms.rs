@@ -39,19 +39,19 @@ const QUESTION_WORDS: &[&str] = &[
 ];
 
 /// Cuts texts into terms and remembers the stems of the words it has seen.
-pub struct Terms {
+pub struct TermExtractor {
     stemmer: Stemmer,
     known: HashMap<String, Option<TermId>>,
     lower: String,
 }
 
-impl Default for Terms {
+impl Default for TermExtractor {
     fn default() -> Self {
         Self { stemmer: Stemmer::new(Algorithm::English), known: HashMap::new(), lower: String::new() }
     }
 }
 
-impl Terms {
+impl TermExtractor {
     /// The different terms of a text, at most [`MAX_DOCUMENT_TERMS`], in the order of their numbers.
     pub fn distinct(&mut self, text: &str) -> Vec<TermId> {
         let mut found = Vec::new();
@@ -91,7 +91,7 @@ impl Terms {
 
 /// The term that a word is, as a whole; none if it is a stop word.
 pub fn term_of(word: &str) -> Option<TermId> {
-    Terms::default().term(word)
+    TermExtractor::default().term(word)
 }
 
 /// A term of a query.
@@ -126,7 +126,7 @@ impl Default for QueryTerms {
 impl QueryTerms {
     /// The terms of a query.
     pub fn of(query: &str) -> Self {
-        let mut cutter = Terms::default();
+        let mut cutter = TermExtractor::default();
         let mut terms: Vec<QueryTerm> = Vec::new();
         let mut add = |word: &str, part: bool| {
             if let Some(id) = cutter.term(word)
@@ -167,7 +167,7 @@ impl QueryTerms {
     /// The query for a search by words that need not weigh every word: without those that are terms of more than
     /// [`COMMON`] documents and of more than a [tenth](COMMON_SHARE) of all, while there are [others](MIN_TELLING) to go
     /// by. Most of the time of a search goes into them, and they tell the least.
-    pub fn telling(&self, documents: u64, frequencies: &[u64]) -> Option<String> {
+    pub fn discriminating_words(&self, documents: u64, frequencies: &[u64]) -> Option<String> {
         let is_common = |of: &u64| *of > COMMON && *of * COMMON_SHARE > documents;
         let words = self.terms.iter().zip(frequencies).filter(|(term, _)| !term.part);
         let telling: Vec<&str> = words.filter(|(_, of)| !is_common(of)).map(|(term, _)| term.word.as_str()).collect();
@@ -175,7 +175,7 @@ impl QueryTerms {
     }
 
     /// Which of the terms a text has: bit `n` for the term `n`.
-    pub fn found_in(&self, text: &str, cutter: &mut Terms) -> u64 {
+    pub fn found_in(&self, text: &str, cutter: &mut TermExtractor) -> u64 {
         let mut found = 0;
         // Most texts are ASCII for the most part, where words are found by their bytes.
         for run in text.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && c != '_') {
@@ -192,13 +192,13 @@ impl QueryTerms {
     }
 
     /// Which of the terms are among `terms`, which are in the order of their numbers: what [`found_in`](Self::found_in)
-    /// says of the text that they are [of](Terms::distinct).
+    /// says of the text that they are [of](TermExtractor::distinct).
     pub fn found_among(&self, terms: &[TermId]) -> u64 {
         let has = |(at, term): (usize, &QueryTerm)| u64::from(terms.binary_search(&term.id).is_ok()) << at;
         self.terms.iter().enumerate().map(has).sum()
     }
 
-    fn find_in_word(&self, word: &str, cutter: &mut Terms, found: &mut u64) {
+    fn find_in_word(&self, word: &str, cutter: &mut TermExtractor, found: &mut u64) {
         if word.len() > MAX_WORD {
             return;
         }
@@ -288,12 +288,12 @@ fn hash(term: &str) -> TermId {
 
 /// How much each term of a query tells: its inverse document frequency, as BM25 has it.
 #[derive(Clone, Debug, Default)]
-pub struct Weights {
+pub struct TermWeights {
     of_terms: Vec<f32>,
     total: f32,
 }
 
-impl Weights {
+impl TermWeights {
     /// `frequencies` is in how many of the `documents` each term occurs.
     pub fn new(documents: u64, frequencies: &[u64]) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "counts of documents are far below 2^52")]
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn forms_of_a_word_are_one_term() {
-        let mut terms = Terms::default();
+        let mut terms = TermExtractor::default();
         assert_eq!(terms.distinct("connections"), terms.distinct("Connected"));
         assert!(terms.distinct("the of and").is_empty());
     }
@@ -373,20 +373,23 @@ mod tests {
     #[test]
     fn share_counts_rare_terms_more() {
         let query = QueryTerms::of("scratch space removal");
-        let weights = Weights::new(1000, &[5, 500, 500]);
-        let share = |text: &str| weights.share(query.found_in(text, &mut Terms::default()));
+        let weights = TermWeights::new(1000, &[5, 500, 500]);
+        let share = |text: &str| weights.share(query.found_in(text, &mut TermExtractor::default()));
         assert!(share("the scratch") > share("some space"));
         assert!((share("removing scratch spaces") - 1.0).abs() < 1e-6);
         assert!(share("nothing") == 0.0);
-        assert!(Weights::default().share(u64::MAX) == 0.0);
+        assert!(TermWeights::default().share(u64::MAX) == 0.0);
     }
 
     #[test]
     fn common_words_are_left_out_where_others_tell_more() {
         let query = QueryTerms::of("scratch space removal of the context");
-        assert_eq!(query.telling(10_000, &[5, 1001, 200, 9000]).as_deref(), Some("scratch removal"));
-        assert_eq!(query.telling(10_000, &[5, 1001, 1200, 9000]), None);
-        assert_eq!(query.telling(900, &[5, 800, 200, 900]).as_deref(), Some("scratch space removal context"));
+        assert_eq!(query.discriminating_words(10_000, &[5, 1001, 200, 9000]).as_deref(), Some("scratch removal"));
+        assert_eq!(query.discriminating_words(10_000, &[5, 1001, 1200, 9000]), None);
+        assert_eq!(
+            query.discriminating_words(900, &[5, 800, 200, 900]).as_deref(),
+            Some("scratch space removal context")
+        );
     }
 
     proptest! {
@@ -394,18 +397,18 @@ mod tests {
         fn a_text_has_all_terms_of_itself(text in "[A-Za-z_0-9 .,]{0,200}") {
             let query = QueryTerms::of(&text);
             let expected = u64::MAX.checked_shr(64 - u32::try_from(query.terms.len()).unwrap()).unwrap_or(0);
-            prop_assert_eq!(query.found_in(&text, &mut Terms::default()), expected);
+            prop_assert_eq!(query.found_in(&text, &mut TermExtractor::default()), expected);
         }
 
         #[test]
         fn a_text_and_its_terms_are_found_alike(text in "[A-Za-z_0-9 .,]{0,200}", query in "[A-Za-z_0-9 ]{0,40}") {
-            let (query, mut cutter) = (QueryTerms::of(&query), Terms::default());
+            let (query, mut cutter) = (QueryTerms::of(&query), TermExtractor::default());
             prop_assert_eq!(query.found_among(&cutter.distinct(&text)), query.found_in(&text, &mut cutter));
         }
 
         #[test]
         fn nothing_panics(text in "\\PC{0,100}", query in "\\PC{0,100}") {
-            let mut terms = Terms::default();
+            let mut terms = TermExtractor::default();
             terms.distinct(&text);
             QueryTerms::of(&query).found_in(&text, &mut terms);
         }

@@ -104,7 +104,7 @@ pub fn one_line(text: &str, width: usize) -> String {
 }
 
 /// What somebody wrote, as a message repeats it: at most [`MAX_ECHO`] characters, with `…` where it was cut.
-pub fn echo(text: &str) -> Cow<'_, str> {
+pub fn truncate_echo(text: &str) -> Cow<'_, str> {
     let Some((end, _)) = text.char_indices().nth(MAX_ECHO) else { return Cow::Borrowed(text) };
     let head = &text[..end];
     let words = head.trim_end_matches(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_'));
@@ -121,7 +121,7 @@ pub fn truncate_long_words(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(MAX_ECHO * 4);
     for piece in text.split_inclusive(char::is_whitespace) {
         let word = piece.trim_end();
-        shown.push_str(&echo(word));
+        shown.push_str(&truncate_echo(word));
         shown.push_str(&piece[word.len()..]);
     }
     Cow::Owned(shown)
@@ -129,8 +129,8 @@ pub fn truncate_long_words(text: &str) -> Cow<'_, str> {
 
 /// A text in which nothing commands a terminal or changes the order in which it reads: control characters, and those for
 /// the direction of writing, are shown as `\u{1b}`. Line feeds and tabs stay; a carriage return before a line feed goes.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_hidden) {
+pub fn escape_control_characters(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_control_character) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
@@ -138,7 +138,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     while let Some(letter) = letters.next() {
         match letter {
             '\r' if letters.peek() == Some(&'\n') => {}
-            hidden if is_hidden(hidden) => shown.extend(hidden.escape_unicode()),
+            hidden if is_control_character(hidden) => shown.extend(hidden.escape_unicode()),
             letter => shown.push(letter),
         }
     }
@@ -146,7 +146,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether a character is not for the eye: controls (C0, C1) but for line feed and tab, and controls of direction.
-pub fn is_hidden(c: char) -> bool {
+pub fn is_control_character(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn an_echo_is_short_and_ends_with_a_word() {
-        assert_eq!(echo("short"), "short");
+        assert_eq!(truncate_echo("short"), "short");
         let words = echo_of(&"some words ".repeat(1000));
         assert!(words.ends_with("words …") && words.chars().count() <= MAX_ECHO + 1, "{words}");
         assert_eq!(echo_of(&"x".repeat(1000)), format!("{}…", "x".repeat(MAX_ECHO)));
@@ -186,14 +186,17 @@ mod tests {
     }
 
     fn echo_of(text: &str) -> String {
-        echo(text).into_owned()
+        truncate_echo(text).into_owned()
     }
 
     #[test]
     fn what_commands_a_terminal_is_shown() {
-        assert_eq!(visible("a\r\n\tb é"), "a\n\tb é");
-        assert_eq!(visible("\u{1b}]0;x\u{7}\r\u{7f}\u{9b}\u{202e}"), r"\u{1b}]0;x\u{7}\u{d}\u{7f}\u{9b}\u{202e}");
-        assert!(matches!(visible("plain é\n"), Cow::Borrowed(_)));
+        assert_eq!(escape_control_characters("a\r\n\tb é"), "a\n\tb é");
+        assert_eq!(
+            escape_control_characters("\u{1b}]0;x\u{7}\r\u{7f}\u{9b}\u{202e}"),
+            r"\u{1b}]0;x\u{7}\u{d}\u{7f}\u{9b}\u{202e}"
+        );
+        assert!(matches!(escape_control_characters("plain é\n"), Cow::Borrowed(_)));
     }
 
     proptest! {

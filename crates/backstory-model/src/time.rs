@@ -3,7 +3,7 @@
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 /// The calendar day of an instant, in UTC.
-pub fn day(at: Timestamp) -> Date {
+pub fn utc_date(at: Timestamp) -> Date {
     at.to_zoned(TimeZone::UTC).date()
 }
 

@@ -12,7 +12,7 @@ mod code;
 mod context;
 mod conversation;
 mod cost;
-mod document;
+mod counter;
 mod edge;
 mod explore;
 mod guard;
@@ -25,6 +25,7 @@ mod merge_request;
 mod mutation;
 mod names;
 mod node;
+mod nulls;
 #[cfg(test)]
 mod overlap;
 mod page;
@@ -35,6 +36,7 @@ mod project;
 mod query;
 mod release;
 mod repository;
+mod request_size;
 mod scalar;
 mod search;
 mod secret;
@@ -51,19 +53,24 @@ mod written;
 use std::{sync::Arc, time::Duration};
 
 use async_graphql::{
-    Executor, Request, Response, SDLExportOptions,
+    Executor, Request, Response, SDLExportOptions, ServerError,
     futures_util::{
         StreamExt as _,
         stream::{self, BoxStream},
     },
 };
-use backstory_engine::{Engine, model::access::Caller};
+use backstory_engine::{
+    Engine,
+    access::Recording,
+    error::{Error, ErrorKind},
+    model::access::Caller,
+};
 
 pub use limits::Limits;
 pub(crate) use limits::MAX_BODY;
 
 use audit::AuditConnection;
-use chat::MessageConnection;
+use chat::{ChatConnection, MessageConnection};
 use edge::EdgeConnection;
 use guard::{Course, Guards};
 use job::JobConnection;
@@ -129,9 +136,18 @@ impl Api {
         if let Err(error) = self.persisted.complete(&mut request) {
             return Response::from_errors(vec![error]);
         }
+        let recording = self.record(&request, caller);
+        let response = self.execute_repeatedly(request, caller).await;
+        if let Some(recording) = recording {
+            recording.end(failure_of(&response));
+        }
+        response
+    }
+
+    async fn execute_repeatedly(&self, request: Request, caller: &Caller) -> Response {
         let (before, course) = (self.engine.applied_numbers().await, Arc::<Course>::default());
         let again = copy(&request);
-        let request = self.of_caller(request, caller).data(course.clone());
+        let request = request.data(self.engine.with_caller(caller)).data(course.clone());
         let response = self.schema.execute(request).await;
         // A mutation is not repeated, and what takes minutes must not keep changes waiting.
         let Some(weight) = course.repeatable() else { return response };
@@ -150,18 +166,34 @@ impl Api {
 
     /// Answers a query, mutation or subscription as far as its caller may see and do.
     pub(crate) fn execute_stream(&self, mut request: Request, caller: &Caller) -> BoxStream<'static, Response> {
-        match self.persisted.complete(&mut request) {
-            Ok(()) => Executor::execute_stream(&self.schema, self.of_caller(request, caller), None),
-            Err(error) => stream::once(async move { Response::from_errors(vec![error]) }).boxed(),
+        if let Err(error) = self.persisted.complete(&mut request) {
+            return stream::once(async move { Response::from_errors(vec![error]) }).boxed();
         }
+        let mut recording = self.record(&request, caller);
+        let request = request.data(self.engine.with_caller(caller));
+        // How it begins is its outcome.
+        let recorded = move |response: Response| {
+            if let Some(recording) = recording.take() {
+                recording.end(failure_of(&response));
+            }
+            response
+        };
+        Executor::execute_stream(&self.schema, request, None).map(recorded).boxed()
     }
 
-    /// An operation with the engine's handle of its caller, and on record.
-    fn of_caller(&self, request: Request, caller: &Caller) -> Request {
-        let engine = self.engine.with_caller(caller);
-        engine.record_question("graphql", &request.query);
-        request.data(engine)
+    /// Begins to put an operation on record.
+    fn record(&self, request: &Request, caller: &Caller) -> Option<Recording> {
+        let variables = serde_json::to_value(&request.variables).unwrap_or_default();
+        let name = request.operation_name.as_deref();
+        self.engine.with_caller(caller).record_graphql(name, &request.query, variables)
     }
+}
+
+/// How an operation failed, if it did.
+fn failure_of(response: &Response) -> Option<ErrorKind> {
+    // What is no error of the engine comes from parsing and validation.
+    let kind = |error: &ServerError| error.source::<Error>().map_or(ErrorKind::Invalid, |error| error.kind);
+    response.errors.first().map(kind)
 }
 
 /// The same request, without what belongs to its caller.
@@ -195,6 +227,7 @@ fn builder() -> Builder {
         .override_output_type_description::<JobConnection>("A page of jobs.")
         .override_output_type_description::<AuditConnection>("A page of audit records.")
         .override_output_type_description::<ChangeConnection>("A page of the changes of a file or code entity.")
+        .override_output_type_description::<ChatConnection>("A page of conversations.")
         .override_output_type_description::<MessageConnection>("A page of the messages of a conversation.")
 }
 

@@ -19,12 +19,13 @@ mod connections;
 mod cors;
 mod execute;
 mod export;
+mod graphiql;
 mod mcp;
 mod metrics;
-mod page;
 mod probes;
 mod problem;
 mod proxy;
+mod quota;
 mod rest;
 mod session;
 mod shape;
@@ -62,6 +63,7 @@ use crate::{
 use bodies::BodyReader;
 use connections::Connection;
 use probes::Probes;
+use quota::Quota;
 
 pub use access::{Access, DEFAULT_REQUESTS_PER_MINUTE, MIN_TOKEN, TOKEN_HINT, Token};
 pub use api::API;
@@ -92,11 +94,13 @@ struct App {
     rules: Arc<access::Rules>,
     /// Those whose pages may use the server.
     origins: Arc<[Origin]>,
-    requests: metrics::Requests,
+    requests: metrics::RequestDurations,
     sockets: socket::Sockets,
     bodies: BodyReader,
     webhooks: BodyReader,
     probes: Arc<Probes>,
+    /// Requests that wait for the end of a job.
+    waiters: Quota,
 }
 
 /// Serves until `shutdown` is done, then ends what is under way within [`GRACE`].
@@ -118,18 +122,20 @@ pub async fn serve(
     let proxy = access.proxy.clone();
     let rules = access::Rules::new(access, address, &engine)?;
     let (stop, stopped) = watch::channel(false);
-    let (requests, sockets) = (metrics::Requests::default(), socket::Sockets::new(stopped.clone()));
+    let (requests, sockets) = (metrics::RequestDurations::default(), socket::Sockets::new(stopped.clone()));
     let bodies = BodyReader::new(MAX_BODY, BODY_TIME, BODIES);
     let (webhooks, probes) = (webhooks::bodies(), Arc::default());
     let audit_log = engine.clone();
-    let app = App { engine, api, rules: Arc::new(rules), origins, requests, sockets, bodies, webhooks, probes };
+    let rules = Arc::new(rules);
+    let waiters = rest::waiters();
+    let app = App { engine, api, rules, origins, requests, sockets, bodies, webhooks, probes, waiters };
     tokio::spawn(async move {
         shutdown.await;
         stop.send_replace(true);
     });
     let served = tokio::select! {
         () = connections::serve(listener, router(app, takes_webhooks), proxy, stopped.clone()) => Ok(()),
-        () = async { until(stopped).await; tokio::time::sleep(GRACE).await } => {
+        () = async { wait_for_stop(stopped).await; tokio::time::sleep(GRACE).await } => {
             tracing::warn!("requests that were under way at the end were cut off");
             Ok(())
         }
@@ -157,15 +163,15 @@ pub fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
 }
 
 /// Done once it is true, or nobody can say so any more.
-pub async fn until(mut stopped: watch::Receiver<bool>) {
+pub async fn wait_for_stop(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
 fn router(app: App, takes_webhooks: bool) -> Router {
     let by_name = middleware::from_fn_with_state(app.clone(), access::check_name);
     let mut router = Router::new()
-        .route("/graphql", post(graphql).get(page::graphiql))
-        .route("/graphql/assets/{file}", get(page::asset))
+        .route("/graphql", post(graphql).get(graphiql::graphiql))
+        .route("/graphql/assets/{file}", get(graphiql::asset))
         .route(SOCKET_PATH, get(socket::upgrade))
         .route("/metrics", get(metrics::answer))
         .merge(api::routes())
@@ -260,7 +266,7 @@ async fn graphql(
         return Err(invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let body = app.bodies.read(body).await?;
-    let _working = connection.working();
+    let _working = connection.hold_open();
     if body.bytes.trim_ascii_start().starts_with(b"[") {
         return Err(invalid(StatusCode::BAD_REQUEST, "send one operation at a time, not a batch".to_owned()));
     }

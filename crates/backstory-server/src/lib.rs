@@ -13,5 +13,5 @@ mod queue;
 pub use graphql::{Limits, sdl};
 pub use http::{
     API, Access, DEFAULT_REQUESTS_PER_MINUTE, MIN_TOKEN, Network, Origin, Proxy, TOKEN_HINT, Token, listen, openapi,
-    serve, stop_signal, until,
+    serve, stop_signal, wait_for_stop,
 };

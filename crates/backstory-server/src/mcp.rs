@@ -7,6 +7,7 @@
 
 mod arguments;
 mod definitions;
+mod lines;
 mod prompts;
 mod protocol;
 mod text;

@@ -17,8 +17,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use backstory_model::code::{FileAnalysis, FileKind, Selection};
-use backstory_sources::code::{History, Limits, PassageLimits, analyze, detect, passages, resolve, select};
+use backstory_model::code::{FileAnalysis, FileKind, FileSelection};
+use backstory_sources::code::{IncrementalAnalyzer, Limits, PassageLimits, analyze, detect, passages, resolve, select};
 
 struct Arguments {
     directory: PathBuf,
@@ -75,7 +75,7 @@ fn main() {
     read(&arguments.directory, &arguments.directory, &mut files);
     let all = files.len();
     let begun = Instant::now();
-    files.retain(|(path, bytes)| select(path, bytes, arguments.limits) == Selection::Include);
+    files.retain(|(path, bytes)| select(path, bytes, arguments.limits) == FileSelection::Include);
     println!("{all} files, {} left after {:?}", files.len(), begun.elapsed());
 
     if arguments.versions {
@@ -121,7 +121,7 @@ fn main() {
 fn versions(files: &[(String, Vec<u8>)]) {
     let bytes: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
     let (mut history, mut alone, mut different, mut flawed) = (Duration::ZERO, Duration::ZERO, 0, 0);
-    let mut reader = History::new();
+    let mut reader = IncrementalAnalyzer::new();
     for (path, bytes) in files {
         let begun = Instant::now();
         let one = black_box(reader.analyze(path, bytes));

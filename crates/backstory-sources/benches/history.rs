@@ -12,7 +12,7 @@ use backstory_sources::git::{
     address::Address,
     clone::{self, CloneLimits, CloneRequest},
     command::GitSettings,
-    history::{HistoryOptions, Known, Wanted, history},
+    history::{CommitSelection, HistoryOptions, IsKnown, history},
     refs,
 };
 
@@ -64,8 +64,8 @@ fn main() {
         let id = git2::Oid::from_bytes(sha.as_bytes()).unwrap();
         repository.find_commit(id).unwrap().parent_count() > 1
     };
-    let known = no_merges.then(|| Box::new(is_merge) as Known);
-    let wanted = Wanted { tips: &tips, except: &[], known };
+    let known = no_merges.then(|| Box::new(is_merge) as IsKnown);
+    let wanted = CommitSelection { tips: &tips, except: &[], known };
     let (mut commits, mut merges, mut changes, mut incomplete, mut words) = (0, 0, 0, 0, 0);
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     for commit in history(&git, &clone, wanted, options, &Cancel::default()).unwrap() {

@@ -19,9 +19,11 @@ use std::{
 
 use backstory_model::{
     commit::Sha,
-    lineage::{Lineage, Seen},
+    lineage::{Lineage, OriginFlags},
 };
-use backstory_sources::git::lineage::{BlameResult, FileOutcome, Mode, Options, Previous, TipBlame, at, fresh, update};
+use backstory_sources::git::lineage::{
+    BlameResult, FileOutcome, Mode, Options, Previous, TipBlame, blame_file_at, compute_all, update_incrementally,
+};
 use parking_lot::Mutex;
 
 type Files = BTreeMap<Arc<str>, Option<FileOutcome>>;
@@ -79,7 +81,7 @@ fn options(mode: Mode) -> Options {
 fn computed(repository: &Path, tip: Sha, mode: Mode) -> Files {
     let mut places = 0;
     let found = timed(&format!("fresh, {mode:?}"), || {
-        fresh(repository, &[tip], &options(mode), &mut |replaced| {
+        compute_all(repository, &[tip], &options(mode), &mut |replaced| {
             places += replaced.files.iter().map(|file| file.replaced.len()).sum::<usize>();
         })
     });
@@ -101,7 +103,7 @@ fn traced(file: Option<&FileOutcome>) -> Option<&Lineage> {
     }
 }
 
-fn by_line(lineage: &Lineage) -> Vec<(Blamed, Seen)> {
+fn by_line(lineage: &Lineage) -> Vec<(Blamed, OriginFlags)> {
     let origins = lineage.origins(1, lineage.lines());
     let lines = origins.flat_map(|origin| {
         (0..origin.lines)
@@ -227,7 +229,7 @@ fn updated(repository: &Path, old: (&BlameResult, &Files), old_tip: Sha, tip: Sh
     let started = Instant::now();
     let mut file = |_: Sha, path: &str| old.1.get(path).cloned().flatten();
     let mut previous = Previous { tips: &[old_tip], ignored: &old.0.ignored, file: &mut file };
-    let found = update(repository, &mut previous, &[tip], &options(Mode::SeeThrough), &mut |_| {});
+    let found = update_incrementally(repository, &mut previous, &[tip], &options(Mode::SeeThrough), &mut |_| {});
     (found.expect("the clone is whole"), started.elapsed())
 }
 
@@ -239,14 +241,16 @@ fn replay(repository: &Path, commits: usize, step: usize) {
     tips.reverse();
     let tips: Vec<_> = tips.into_iter().step_by(step.max(1)).collect();
     let Some(first) = tips.first().copied() else { return };
-    let mut state = fresh(repository, &[first], &options(Mode::SeeThrough), &mut |_| {}).expect("the clone is whole");
+    let mut state =
+        compute_all(repository, &[first], &options(Mode::SeeThrough), &mut |_| {}).expect("the clone is whole");
     let mut files = Files::new();
     apply(&mut files, state.tips.remove(0));
     let (mut times, mut wrong, mut old_tip) = (Vec::new(), 0, first);
     for tip in &tips[1..] {
         let (mut found, time) = updated(repository, (&state, &files), old_tip, *tip);
         apply(&mut files, found.tips.remove(0));
-        let whole = fresh(repository, &[*tip], &options(Mode::SeeThrough), &mut |_| {}).expect("the clone is whole");
+        let whole =
+            compute_all(repository, &[*tip], &options(Mode::SeeThrough), &mut |_| {}).expect("the clone is whole");
         let equal = whole.tips[0].files == files;
         wrong += usize::from(!equal);
         println!("  {tip}: {:.3} s{}", time.as_secs_f64(), if equal { "" } else { ", NOT as fresh" });
@@ -269,7 +273,8 @@ fn one_file(repository: &Path, path: Option<&str>) {
     let mut wrong = 0;
     for (name, file) in files.iter().filter(|file| path.is_none_or(|path| **file.0 == *path)) {
         let started = Instant::now();
-        let found = at(repository, tip, name, &ignored, &options(Mode::SeeThrough)).expect("the clone is whole");
+        let found =
+            blame_file_at(repository, tip, name, &ignored, &options(Mode::SeeThrough)).expect("the clone is whole");
         println!("  {name}: {:.3} s", started.elapsed().as_secs_f64());
         wrong += usize::from(found != *file);
     }
@@ -279,5 +284,7 @@ fn one_file(repository: &Path, path: Option<&str>) {
 fn fresh_ignored(repository: &Path, tip: Sha) -> Vec<Sha> {
     let mut previous = Previous { tips: &[tip], ignored: &[], file: &mut |_, _| None };
     let options = options(Mode::SeeThrough);
-    update(repository, &mut previous, &[tip], &options, &mut |_| {}).map(|found| found.ignored).unwrap_or_default()
+    update_incrementally(repository, &mut previous, &[tip], &options, &mut |_| {})
+        .map(|found| found.ignored)
+        .unwrap_or_default()
 }

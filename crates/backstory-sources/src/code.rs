@@ -37,13 +37,13 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 pub use self::{
     calls::{EXPRESSION, MAX_QUALIFIER},
     comments::MAX_DOC,
-    define::MAX_NAME,
+    define::MAX_ENTITY_NAME_CHARS,
     detect::detect,
     explain::{MAX_EXPLANATION, MAX_EXPLANATIONS},
     facts::{FactsError, MAX_FACT_TEXT, SyntaxFact, SyntaxFacts, grammar_version, syntax_facts},
-    passages::{Limits as PassageLimits, Size as PassageSize, passages},
+    passages::{PassageLimits, PassageSize, passages},
     prose::MAX_SECTIONS,
-    resolve::{Link, LinkKind, Resolved, resolve},
+    resolve::{Link, LinkKind, ResolvedReferences, resolve},
     select::{Limits, left_out_by_path, select},
     signature::MAX_SIGNATURE,
     walk::{MAX_CALLS, MAX_COMMENTS, MAX_ENTITIES, MAX_IMPORTS},
@@ -69,11 +69,11 @@ pub fn analyze_as(kind: FileKind, path: &str, bytes: &[u8]) -> FileAnalysis {
 /// Reads versions of a file one after the other, which takes a fraction of the time: what did not change since the
 /// version before is not parsed again. The results are those of [`analyze`], in whatever order versions come.
 #[derive(Default)]
-pub struct History {
+pub struct IncrementalAnalyzer {
     last: Option<versions::Version>,
 }
 
-impl History {
+impl IncrementalAnalyzer {
     /// A reader that has read nothing.
     pub fn new() -> Self {
         Self::default()
@@ -121,7 +121,7 @@ fn read_code(
 ) -> CodeAnalysis {
     let spec = languages::spec(language);
     let parsed = match language {
-        Language::C | Language::Cpp => keyword_macros::blanked(source),
+        Language::C | Language::Cpp => keyword_macros::blank_keyword_macros(source),
         _ => Cow::Borrowed(source),
     };
     let before = last.as_mut().and_then(Option::take);
@@ -152,7 +152,7 @@ fn read_code(
     testing::mark_containers(&mut walk.out.entities);
     let out = walk.into_analysis();
     if let Some(last) = last {
-        *last = versions::Version::worth_keeping(language, &parsed, tree);
+        *last = versions::Version::keep_for_reparse(language, &parsed, tree);
     }
     out
 }

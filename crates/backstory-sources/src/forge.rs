@@ -28,10 +28,10 @@ use secrecy::SecretString;
 use serde_json::Value;
 use url::Url;
 
-pub use client::{Client, List, required_token, web_url};
+pub use client::{Client, ThreadList, required_token, web_url};
 pub use fields::ParseError;
-pub use network::Network;
-pub use parse::{PARSERS, origin_of_project, parse, parse_project};
+pub use network::AllowedNetwork;
+pub use parse::{PARSER_VERSION, origin_of_project, parse, parse_project};
 
 /// Retries of one request unless configured otherwise.
 pub const DEFAULT_RETRIES: u32 = 8;
@@ -58,7 +58,7 @@ pub const MAX_PROPOSED_PAGES: u32 = 10;
 
 /// How to reach a forge.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ForgeSettings {
     /// Address of the forge, `https://gitlab.example.com`, with a path if it is installed below one.
     pub base_url: Url,
     /// Access token; public projects can be read without.
@@ -70,14 +70,14 @@ pub struct Settings {
     /// Whether confidential issues and internal notes are read, as far as the token may see them.
     pub confidential: bool,
     /// Which addresses it may have.
-    pub network: Network,
+    pub network: AllowedNetwork,
 }
 
-impl Settings {
+impl ForgeSettings {
     /// Default limits for a forge anywhere, of which nothing confidential is read.
     pub fn new(base_url: Url, token: Option<SecretString>) -> Self {
         let (requests_per_second, retries) = (DEFAULT_REQUESTS_PER_SECOND, DEFAULT_RETRIES);
-        Self { base_url, token, requests_per_second, retries, confidential: false, network: Network::Any }
+        Self { base_url, token, requests_per_second, retries, confidential: false, network: AllowedNetwork::Any }
     }
 }
 
@@ -245,7 +245,7 @@ pub const UNKNOWN_KEY: &str = "?";
 
 /// An object of a forge that cannot be stored, since it does not say what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct UnreadableItem {
     /// What it should be.
     pub kind: ItemKind,
     /// Its key, with [`UNKNOWN_KEY`] for what cannot be told.
@@ -260,7 +260,7 @@ pub struct Unreadable {
     pub confidential: bool,
 }
 
-impl Unreadable {
+impl UnreadableItem {
     /// One whose key is known, or as much as `None` leaves of it.
     pub(crate) fn new(kind: ItemKind, before: &str, rest: Option<&str>, field: &str, reason: &str) -> Self {
         Self {
@@ -276,15 +276,15 @@ impl Unreadable {
 
 /// Objects of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Listed {
+pub struct ParsedList {
     /// Those that can be stored.
     pub payloads: Vec<Payload>,
     /// The others.
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableItem>,
 }
 
-impl Listed {
-    pub(crate) fn of(items: impl IntoIterator<Item = Result<Payload, Unreadable>>) -> Self {
+impl ParsedList {
+    pub(crate) fn of(items: impl IntoIterator<Item = Result<Payload, UnreadableItem>>) -> Self {
         let mut listed = Self::default();
         for item in items {
             match item {
@@ -320,7 +320,7 @@ pub struct ThreadsPage {
     /// Those that may be read; empty only on the last page, or where there are some that cannot be.
     pub threads: Vec<ThreadListing>,
     /// Those that cannot be told apart or put in order.
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableItem>,
     /// Numbers of confidential issues that are left out; none if such are read.
     pub confidential: Vec<u64>,
     /// Where the next page begins; `None` after the last.
@@ -359,13 +359,13 @@ impl ThreadListing {
 
 /// An issue or merge request with everything that belongs to it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Details {
+pub struct ThreadDetails {
     /// The issue or merge request itself.
     pub thread: Payload,
     /// All its discussions; a later reading replaces them all.
     pub discussions: Vec<Payload>,
     /// Those of its discussions that cannot be told apart or say of nobody whether they may be seen.
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableItem>,
     /// Everybody met on the way.
     pub people: Vec<Payload>,
     /// Its labels.
@@ -376,7 +376,7 @@ pub struct Details {
     pub internal_notes: u64,
 }
 
-impl Details {
+impl ThreadDetails {
     /// How many of its discussions hold what people wrote: the others say what happened.
     pub fn conversations(&self) -> u64 {
         let is_written = |note: &Value| note["system"] != true;

@@ -10,13 +10,13 @@ pub mod child;
 pub mod clone;
 pub mod command;
 mod commit_object;
+mod diff_cost;
 pub mod directory;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod graph;
 pub mod history;
 pub mod lineage;
-mod load;
 pub mod mailmap;
 pub mod naming;
 pub mod objects;

@@ -1,14 +1,14 @@
 //! Replaces secrets in texts before anything is stored or shown: what is not stored cannot leak.
 //!
 //! `[redacted:<rule>:<length>]` replaces a secret of that many characters. The rules are data (`rules.toml`); [`scan`]
-//! finds what matches them, in the text as written and as it reads ([`view`]); [`judge`] rejects what only looks like a
-//! secret. The time is linear in the text, whatever it contains.
+//! finds what matches them, in the text as written and as it reads ([`normalized`]); [`judge`] rejects what only looks
+//! like a secret. The time is linear in the text, whatever it contains.
 
 mod configured;
 mod judge;
+mod normalized;
 mod rule;
 mod scan;
-mod view;
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 

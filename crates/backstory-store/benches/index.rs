@@ -47,13 +47,13 @@ async fn searches(index: &Index, vocabulary: &Vocabulary, when: &str, filter: &F
     for n in 0..QUERIES {
         let (query, vector) = (question(vocabulary, n), vector(9_000_000 + n as u64));
         let start = Instant::now();
-        index.lexical(&query, filter, LIMIT).await?;
+        index.search_text(&query, filter, LIMIT).await?;
         lexical.push(start.elapsed());
         let start = Instant::now();
-        index.semantic(&vector, filter, LIMIT).await?;
+        index.search_vectors(&vector, filter, LIMIT).await?;
         semantic.push(start.elapsed());
         let start = Instant::now();
-        tokio::try_join!(index.lexical(&query, filter, LIMIT), index.semantic(&vector, filter, LIMIT))?;
+        tokio::try_join!(index.search_text(&query, filter, LIMIT), index.search_vectors(&vector, filter, LIMIT))?;
         both.push(start.elapsed());
     }
     row(&format!("lexical, {when}"), &lexical);
@@ -67,7 +67,7 @@ async fn long_query(index: &Index, vocabulary: &Vocabulary) -> Outcome<()> {
     for n in 0..10 {
         let query = vocabulary.text(&mut Random(n), 10_000);
         let start = Instant::now();
-        index.lexical(&query, &Filter::default(), LIMIT).await?;
+        index.search_text(&query, &Filter::default(), LIMIT).await?;
         times.push(start.elapsed());
     }
     row("lexical, query of 10,000 characters", &times);
@@ -84,7 +84,7 @@ async fn lookups(index: &Index) -> Outcome<()> {
         documents.push(start.elapsed());
         let names: Vec<&str> = ids.iter().map(String::as_str).collect();
         let start = Instant::now();
-        let compared = index.compare(&vector(n as u64), &QueryTerms::of("fix the build"), &names);
+        let compared = index.score_passages(&vector(n as u64), &QueryTerms::of("fix the build"), &names);
         compare.push(start.elapsed());
         let start = Instant::now();
         index.passage_texts(&compared.iter().map(|passage| passage.id).collect::<Vec<_>>()).await?;
@@ -126,7 +126,7 @@ async fn recall(index: &Index, vocabulary: &Vocabulary) -> Outcome<()> {
     for (query, best) in queries.iter().zip(&mut exact) {
         best.sort_by(|a, b| b.0.total_cmp(&a.0));
         best.truncate(LIMIT);
-        let hits = index.semantic(query, &Filter::default(), LIMIT).await?;
+        let hits = index.search_vectors(query, &Filter::default(), LIMIT).await?;
         found += hits.iter().filter(|hit| best.iter().any(|(_, id)| *id == hit.document)).count();
     }
     println!("{:<44} {:.4}", "semantic, recall of the exact 50", found as f64 / (RECALL_QUERIES * LIMIT) as f64);

@@ -15,7 +15,7 @@ use backstory_model::{
     visibility::Visibility,
 };
 use backstory_store::{
-    graph::Change,
+    graph::GraphChange,
     ledger::Ledger,
     lists::{End, Lists, PageRequest, Period, ThreadFilter, ThreadGroup, ThreadOrder, ThreadQuery, TimeRange},
 };
@@ -43,7 +43,7 @@ fn time(second: u64) -> Timestamp {
 }
 
 /// One of all merge requests, which are spread over the same time, people and labels however many there are.
-fn merge_request(iid: u64, of: u64) -> Change {
+fn merge_request(iid: u64, of: u64) -> GraphChange {
     let chance = |limit, salt| below(limit, iid * 31 + salt);
     let created = iid * SECONDS / of;
     let updated = created + chance(90 * 86_400, 1);
@@ -68,7 +68,7 @@ fn merge_request(iid: u64, of: u64) -> Change {
         confidential: false,
     };
     let id = ThreadId::merge_request(PROJECT, iid);
-    let key = id.short();
+    let key = id.local_reference();
     let item = Item::MergeRequest(MergeRequest {
         id,
         thread,
@@ -85,7 +85,13 @@ fn merge_request(iid: u64, of: u64) -> Change {
         closes: vec![],
         files: vec![],
     });
-    Change { project: PROJECT.to_owned(), kind: ItemKind::MergeRequest, key, confidential: false, item: Some(item) }
+    GraphChange {
+        project: PROJECT.to_owned(),
+        kind: ItemKind::MergeRequest,
+        key,
+        confidential: false,
+        item: Some(item),
+    }
 }
 
 fn queries() -> Vec<(&'static str, ThreadFilter, ThreadOrder)> {
@@ -172,14 +178,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         let start = Instant::now();
         let mut load = lists.load()?;
         for first in (1..=size).step_by(BATCH as usize) {
-            let batch: Vec<Change> =
+            let batch: Vec<GraphChange> =
                 (first..(first + BATCH).min(size + 1)).map(|iid| merge_request(iid, size)).collect();
             load.add(&batch)?;
         }
         load.commit(1)?;
         let loaded = start.elapsed();
         let start = Instant::now();
-        let changed: Vec<Change> = (1..=250).map(|number| merge_request(number * size / 250, size + 1)).collect();
+        let changed: Vec<GraphChange> = (1..=250).map(|number| merge_request(number * size / 250, size + 1)).collect();
         lists.apply(&changed, 2)?;
         println!(
             "{size} merge requests: filled in {:.1} s, 250 changed in {:.0} ms, {} MB",

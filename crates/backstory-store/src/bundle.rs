@@ -348,7 +348,7 @@ fn read_header(input: &mut impl Read) -> Result<BundleHeader, BundleError> {
         return Err(BundleError::TooLarge { what: format!("{bytes} bytes"), limit: MAX_BYTES.to_string() });
     }
     if let Some(file) = header.files.iter().find(|file| !is_allowed(&file.path)) {
-        return Err(BundleError::Forbidden(backstory_model::text::echo(&file.path).into_owned()));
+        return Err(BundleError::Forbidden(backstory_model::text::truncate_echo(&file.path).into_owned()));
     }
     if !header.files.iter().any(|file| file.path == LEDGER) {
         return Err(BundleError::Damaged("it has no ledger".to_owned()));

@@ -219,6 +219,9 @@ impl TableEncoder {
     }
 }
 
+/// What formulas begin with.
+const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+
 /// A row as a JSON object.
 fn write_object(columns: &[Column], row: &[Cell], text: &mut String) {
     for (place, (column, cell)) in columns.iter().zip(row).enumerate() {
@@ -246,7 +249,8 @@ fn header(columns: &[Column]) -> String {
     format!("{}\r\n", names.join(","))
 }
 
-/// A row as a line of CSV; several texts are a JSON array in one value.
+/// A row as a line of CSV; several texts are a JSON array in one value. A text that spreadsheets would take for a formula
+/// begins with an apostrophe.
 fn write_line(columns: &[Column], row: &[Cell], text: &mut String) {
     for (place, (column, cell)) in columns.iter().zip(row).enumerate() {
         if place > 0 {
@@ -255,6 +259,7 @@ fn write_line(columns: &[Column], row: &[Cell], text: &mut String) {
         match (column.kind, cell) {
             (_, Cell::Null) => {}
             (ColumnType::Time, Cell::Number(ms)) => text.push_str(&instant(*ms).unwrap_or_default()),
+            (_, Cell::Text(value)) if value.starts_with(FORMULA) => write_quoted(&format!("'{value}"), text),
             (_, Cell::Text(value)) => write_quoted(value, text),
             (_, Cell::Texts(values)) => write_quoted(&serde_json::json!(values).to_string(), text),
             (_, cell) => text.push_str(&serde_json::json!(cell).to_string()),
@@ -277,6 +282,16 @@ fn write_quoted(value: &str, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_text_is_a_formula_of_a_spreadsheet() {
+        let mut text = String::new();
+        for value in ["=HYPERLINK(\"http://evil.example\")", "+1", "-1", "@sum", "\t=1", "\r=1", "a=1", "'=1"] {
+            write_line(&[Column { name: "title", kind: ColumnType::Text }], &[value.into()], &mut text);
+        }
+        let expected = "\"'=HYPERLINK(\"\"http://evil.example\"\")\"\r\n'+1\r\n'-1\r\n'@sum\r\n'\t=1\r\n\"'\r=1\"\r\na=1\r\n'=1\r\n";
+        assert_eq!(text, expected);
+    }
 
     const COLUMNS: &[Column] = &[
         Column { name: "title", kind: ColumnType::Text },

@@ -60,7 +60,7 @@ impl Generations {
     ///
     /// # Errors
     /// What is left of an earlier attempt cannot be removed.
-    pub fn prepare(&self) -> io::Result<PathBuf> {
+    pub fn create_next(&self) -> io::Result<PathBuf> {
         let current = self.current();
         if self.named().is_none() && current.is_dir() {
             // The new one must not be taken for it before it is whole.

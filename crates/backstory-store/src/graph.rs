@@ -2,6 +2,7 @@
 
 mod describe;
 mod edges;
+mod generated;
 mod inferred;
 mod quads;
 pub mod queries;
@@ -9,7 +10,6 @@ mod select;
 pub mod sparql;
 mod stated;
 mod visibility;
-mod written;
 
 use std::{
     collections::BTreeSet,
@@ -23,7 +23,7 @@ use std::{
 use backstory_model::{
     digest::SetDigest,
     entity::{Item, ItemKind},
-    id::{META_GRAPH, NS, NodeId, confidential_graph_iri, is_item_graph, item_graph_iri, parse_item_graph_iri},
+    id::{META_GRAPH, NAMESPACE, NodeId, confidential_graph_iri, is_item_graph, item_graph_iri, parse_item_graph_iri},
     numbers::SharedNumbers,
     tracker::Trackers,
     visibility::Visibility,
@@ -34,14 +34,14 @@ use oxigraph::{
 };
 
 pub use edges::{AdjacentEdge, Direction, EdgeCount, EdgesAt};
+pub use generated::GeneratedFact;
 pub use inferred::InferredLink;
 pub use select::{Cancel, Row, Value};
 pub use stated::StatedEdge;
-pub use written::GeneratedFact;
 
 use crate::{
     guard::{Damage, catch_panic},
-    lack::MissingResource,
+    missing_resource::MissingResource,
 };
 
 /// Most rows of one answer.
@@ -83,7 +83,7 @@ pub enum GraphError {
 impl GraphError {
     /// Whatever keeps the store from answering is damage, unless the machine lacks something.
     fn of_store(reason: String) -> Self {
-        match MissingResource::in_message(&reason) {
+        match MissingResource::from_message(&reason) {
             Some(lack) => Self::Lacking { lack, reason },
             None => Self::Damaged(reason),
         }
@@ -98,7 +98,7 @@ impl From<StorageError> for GraphError {
 
 /// A change to the graph: an item as it is now, or that it is gone.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct GraphChange {
     /// Full path of the project.
     pub project: String,
     /// What it is.
@@ -111,7 +111,7 @@ pub struct Change {
     pub item: Option<Item>,
 }
 
-impl Change {
+impl GraphChange {
     /// Its statements and where they stand: a confidential item has another named graph, so that all it says can be told
     /// from the rest.
     fn quads(&self, numbers: &SharedNumbers, trackers: &Trackers) -> Vec<Quad> {
@@ -123,18 +123,18 @@ impl Change {
 }
 
 /// A first load that is under way; dropped without a commit it leaves nothing behind.
-pub struct Load<'a> {
+pub struct BulkLoad<'a> {
     graph: &'a Graph,
     loader: BulkLoader<'a>,
     quads: Vec<Quad>,
 }
 
-impl Load<'_> {
+impl BulkLoad<'_> {
     /// Takes the items of a graph in; there may be none twice.
     ///
     /// # Errors
     /// The store refused.
-    pub fn add(&mut self, changes: &[Change], numbers: &SharedNumbers) -> Result<(), GraphError> {
+    pub fn add(&mut self, changes: &[GraphChange], numbers: &SharedNumbers) -> Result<(), GraphError> {
         for change in changes {
             self.quads.extend(change.quads(numbers, &self.graph.trackers));
         }
@@ -293,13 +293,14 @@ impl Graph {
         self.guarded(|| Ok(self.meta("appliedSeq")?.unwrap_or(0)))
     }
 
-    /// Replaces the graphs of the changed items and records the sequence number, in one transaction. Applying the
-    /// same changes again changes nothing. `numbers` says what a number means to the texts of the changed items; those of
-    /// others that [`mentioning`](Self::mentioning) finds are the caller's to apply again when that changes.
+    /// Replaces the graphs of the changed items and records the sequence number, in one transaction. Applying the same
+    /// changes again changes nothing. `numbers` says what a number means to the texts of the changed items; those of
+    /// others that [`items_mentioning`](Self::items_mentioning) finds are the caller's to apply again when that
+    /// changes.
     ///
     /// # Errors
     /// Nothing is applied.
-    pub fn apply(&self, changes: &[Change], numbers: &SharedNumbers, seq: u64) -> Result<(), GraphError> {
+    pub fn apply(&self, changes: &[GraphChange], numbers: &SharedNumbers, seq: u64) -> Result<(), GraphError> {
         self.guarded(|| {
             self.writable()?;
             let (mut tx, mut added) = (self.store.start_transaction()?, 0);
@@ -326,9 +327,9 @@ impl Graph {
     }
 
     /// Fills a graph to which nothing was ever applied: several times as fast as [`apply`](Self::apply), and nothing
-    /// of it is there before [`Load::commit`].
-    pub fn load(&self) -> Load<'_> {
-        Load { graph: self, loader: self.store.bulk_loader(), quads: Vec::new() }
+    /// of it is there before [`BulkLoad::commit`].
+    pub fn begin_bulk_load(&self) -> BulkLoad<'_> {
+        BulkLoad { graph: self, loader: self.store.bulk_loader(), quads: Vec::new() }
     }
 
     /// Whether the graph knows what a node is; one that is only referred to has edges but no class.
@@ -368,7 +369,7 @@ impl Graph {
     ///
     /// # Errors
     /// The store refused.
-    pub fn mentioning(&self, id: &NodeId) -> Result<BTreeSet<(String, ItemKind, String)>, GraphError> {
+    pub fn items_mentioning(&self, id: &NodeId) -> Result<BTreeSet<(String, ItemKind, String)>, GraphError> {
         self.guarded(|| {
             let node = quads::node(id);
             let as_subject = self.store.quads_for_pattern(Some(node.as_ref().into()), None, None, None);
@@ -466,7 +467,7 @@ fn meta_node() -> NamedNode {
 
 /// One of backstory's own properties.
 fn property(name: &str) -> NamedNode {
-    NamedNode::new_unchecked(format!("{NS}{name}"))
+    NamedNode::new_unchecked(format!("{NAMESPACE}{name}"))
 }
 
 fn meta_quad(name: &str, value: u64) -> Quad {

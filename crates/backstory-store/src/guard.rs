@@ -34,16 +34,16 @@ pub fn is_expected_panic(place: Option<&Location<'_>>) -> bool {
 }
 
 /// This thread is in a call, until it is dropped.
-struct Inside;
+struct LibraryCallGuard;
 
-impl Inside {
+impl LibraryCallGuard {
     fn new() -> Self {
         DEPTH.set(DEPTH.get() + 1);
         Self
     }
 }
 
-impl Drop for Inside {
+impl Drop for LibraryCallGuard {
     fn drop(&mut self) {
         DEPTH.set(DEPTH.get() - 1);
     }
@@ -54,8 +54,8 @@ impl Drop for Inside {
 /// # Errors
 /// It panicked; what it said.
 pub(crate) fn catch_panic<T>(call: impl FnOnce() -> T) -> Result<T, String> {
-    let _inside = Inside::new();
-    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| said(&*panic))
+    let _inside = LibraryCallGuard::new();
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_message(&*panic))
 }
 
 /// Does an asynchronous call.
@@ -73,7 +73,7 @@ pub(crate) async fn catch_panic_async<T>(call: impl Future<Output = T>) -> Resul
     .await
 }
 
-fn said(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("reading it failed: {}", text.unwrap_or("no reason was given").replace('\n', " "))
 }

@@ -11,8 +11,8 @@
 //!
 //! **Rebuilding.** Open an index in a new directory, [apply](Index::apply) every thread, then page through
 //! [`pending`](Index::pending): passages whose vector [`Vectors::find`] knows from the old directory go into
-//! [`add_passages`](Index::add_passages) unchanged, the others are embedded. [`optimize`](Index::optimize), and let
-//! the new directory replace the old one. `Vectors` opens whatever still has readable passages, also of another
+//! [`replace_passages`](Index::replace_passages) unchanged, the others are embedded. [`optimize`](Index::optimize), and
+//! let the new directory replace the old one. `Vectors` opens whatever still has readable passages, also of another
 //! version. An open index does not notice that its directory was renamed; open it where it will stay.
 
 mod columns;
@@ -52,13 +52,13 @@ use lancedb::{Connection, Table};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
 pub use self::{
-    error::{Format, IndexError},
-    facts::{Fingerprint, Named},
+    error::{IndexError, IndexFormat},
+    facts::{Fingerprint, IdPage, Named},
     maintain::KEPT_VERSIONS,
     query::{MAX_HITS, MAX_QUERY_WORDS},
     types::{
-        ApplyCounts, Coverage, DocumentFacts, Hit, KindCoverage, ModelTag, NewPassage, NewPassages, PassageId,
-        PendingDocument, Projects, StoredDocument, StoredPassage, ThreadDocuments, VectorHit,
+        ApplyCounts, Coverage, DocumentFacts, KindCoverage, ModelTag, NewPassage, NewPassages, PassageId,
+        PendingDocument, ProjectScope, StoredDocument, StoredPassage, TextHit, ThreadDocuments, VectorHit,
     },
     vectors::Vectors,
 };
@@ -68,7 +68,7 @@ use self::{
     schema::ID,
     stats::{Found, IndexStats},
     tables::damaged,
-    vectors::Remembered,
+    vectors::DeletedVectorCache,
 };
 use crate::guard::{Damage, catch_panic_async};
 
@@ -99,7 +99,7 @@ struct Shared {
     /// Held while writing.
     writer: tokio::sync::Mutex<()>,
     stats: Mutex<Counted>,
-    remembered: Mutex<Remembered>,
+    remembered: Mutex<DeletedVectorCache>,
     damage: Damage,
 }
 
@@ -205,11 +205,11 @@ impl Index {
 
     /// How much of the corpus has vectors. Costs nothing.
     pub fn coverage(&self) -> Coverage {
-        self.coverage_of(Projects::All)
+        self.coverage_of(ProjectScope::All)
     }
 
     /// How much of projects has vectors. Costs nothing.
-    pub fn coverage_of(&self, projects: Projects<'_>) -> Coverage {
+    pub fn coverage_of(&self, projects: ProjectScope<'_>) -> Coverage {
         self.counted().stats.coverage(projects, &self.visibility)
     }
 
@@ -222,7 +222,7 @@ impl Index {
 
     /// The documents of what is defined by a name, or by a name that ends in it after a `.` or `::`: at most so many, those
     /// that weigh most first. Costs nothing but for a name that very many have.
-    pub fn definitions(&self, name: &str, projects: Projects<'_>, most: usize) -> Vec<Arc<str>> {
+    pub fn definitions(&self, name: &str, projects: ProjectScope<'_>, most: usize) -> Vec<Arc<str>> {
         let name = facts::last_part_of_name(name);
         self.counted().stats.facts.definitions(name, projects, &self.visibility, most)
     }
@@ -233,17 +233,21 @@ impl Index {
     }
 
     /// The authors or labels of the documents of projects, as they are written. Costs some milliseconds.
-    pub fn known(&self, what: Named, projects: Projects<'_>) -> BTreeSet<Arc<str>> {
+    pub fn known_names(&self, what: Named, projects: ProjectScope<'_>) -> BTreeSet<Arc<str>> {
         self.counted().stats.facts.known(what, projects, &self.visibility)
     }
 
     /// When the newest visible document was begun. Costs nothing.
-    pub fn newest(&self) -> Option<Timestamp> {
+    pub fn newest_created_at(&self) -> Option<Timestamp> {
         self.counted().stats.facts.newest(&self.visibility)
     }
 
     /// How many visible documents projects have, and in how many of them each term occurs. Costs nothing.
-    pub fn frequencies(&self, projects: Projects<'_>, terms: impl IntoIterator<Item = TermId>) -> (u64, Vec<u64>) {
+    pub fn document_frequencies(
+        &self,
+        projects: ProjectScope<'_>,
+        terms: impl IntoIterator<Item = TermId>,
+    ) -> (u64, Vec<u64>) {
         let counted = self.counted();
         let frequency = |term| counted.stats.frequency(projects, &self.visibility, term);
         let of_terms = terms.into_iter().map(frequency).collect();
@@ -251,7 +255,7 @@ impl Index {
     }
 
     /// How the passages of documents stand to a query, of those that have vectors, in no particular order. Costs little.
-    pub fn compare(&self, vector: &[f32], terms: &QueryTerms, documents: &[&str]) -> Vec<StoredPassage> {
+    pub fn score_passages(&self, vector: &[f32], terms: &QueryTerms, documents: &[&str]) -> Vec<StoredPassage> {
         let counted = self.counted();
         let seen = documents.iter().copied().filter(|id| counted.stats.facts.shows(id, &self.visibility));
         counted.stats.quantized.compare(vector, terms, &seen.collect::<Vec<_>>())
@@ -266,6 +270,12 @@ impl Index {
     /// Every visible document and what it says, by id.
     pub fn fingerprints(&self) -> Vec<(String, Fingerprint)> {
         self.counted().stats.facts.fingerprints(&self.visibility)
+    }
+
+    /// The documents that are wanted, by id: at most `limit` of those after the id `after`, and how many there are in all.
+    /// Costs some milliseconds.
+    pub fn page(&self, after: Option<&str>, limit: usize, is_wanted: impl Fn(&str, &DocumentFacts) -> bool) -> IdPage {
+        self.counted().stats.facts.page(&self.visibility, after, limit, is_wanted)
     }
 
     /// Documents, visible or not, whose current text has no vectors of the current model, in the order of their ids: at most
@@ -304,7 +314,7 @@ impl Index {
         self.shared.stats.lock()
     }
 
-    fn remembered(&self) -> MutexGuard<'_, Remembered> {
+    fn remembered(&self) -> MutexGuard<'_, DeletedVectorCache> {
         self.shared.remembered.lock()
     }
 
@@ -325,7 +335,7 @@ impl Index {
 }
 
 async fn load_stats(documents: &Table, places: &Places, passages: &Passages) -> Result<Found, IndexError> {
-    IndexStats::take((documents, places), passages.foreign.is_none().then_some((&passages.table, &passages.places)))
+    IndexStats::compute((documents, places), passages.foreign.is_none().then_some((&passages.table, &passages.places)))
         .await
 }
 

@@ -9,6 +9,7 @@ mod erase;
 mod excerpt;
 mod failures;
 mod forgotten;
+mod generated;
 mod ingest;
 mod items;
 mod jobs;
@@ -24,7 +25,6 @@ mod snapshots;
 mod tokens;
 mod visibility;
 mod write;
-mod written;
 
 use std::{
     fs::File,
@@ -39,27 +39,27 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use crate::ledger_error::LedgerError;
-pub use chats::{Chat, Message, NewMessage, REMOVED_ANSWER_TEXT, Role};
+pub use chats::{Chat, ChatLimits, Message, NewMessage, REMOVED_ANSWER_TEXT, Role};
 pub use deliveries::{Delivery, DeliveryCursor, ReceivedDelivery};
 pub use erase::Erased;
 pub use failures::{Source, SyncFailure};
-pub use forgotten::{AuditAction, AuditEntry, ForgottenKind, Subject};
+pub use forgotten::{AuditAction, AuditEntry, ErasureTarget, ForgottenKind};
+pub use generated::GeneratedText;
 pub use items::ItemKey;
 pub use jobs::{Job, JobKind, JobPriority, JobStatus, NewJob, Outcome};
 pub use operations::{NewOperation, Operation, OperationFilter};
 pub use quarantine::{MAX_QUARANTINED, NewQuarantined, Quarantined, RetriedItem};
 pub use repositories::{BlameHead, BlameUpdate, Branches, ForgeAddress, RepositoryEntry, StoredBlame};
 pub use retired::Retired;
-pub use row::{Changes, Cursor, MAX_PAYLOAD, NewItem, Page, StoredItem};
+pub use row::{Cursor, IngestBatch, IngestCounts, MAX_PAYLOAD, NewItem, StoredItem};
 pub use runs::{Run, RunStatus};
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
 pub use tokens::{IssuedToken, NewToken, TokenHash};
 pub use visibility::ConfidentialCounts;
-pub use written::Written;
 
 use crate::{
-    lack::MissingResource,
     lists::{self, Lists},
+    missing_resource::MissingResource,
 };
 
 /// Under which name the ledger keeps its own id.
@@ -113,7 +113,7 @@ impl Ledger {
             // SQLite does not say why it could not open a file; the system does.
             LedgerError::Sqlite(error) => {
                 let why = File::open(path).err().map(|error| error.to_string()).unwrap_or_default();
-                match MissingResource::in_message(&why) {
+                match MissingResource::from_message(&why) {
                     Some(lack) => LedgerError::Lacking { lack, reason: format!("{error}: {why}") },
                     None => LedgerError::Sqlite(error),
                 }
@@ -126,7 +126,7 @@ impl Ledger {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn is_blank(path: &Path) -> io::Result<bool> {
+    pub fn is_empty_database(path: &Path) -> io::Result<bool> {
         let mut head = Vec::new();
         match File::open(path) {
             Ok(file) => file.take(HEADER).read_to_end(&mut head)?,
@@ -165,7 +165,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn id(&self) -> Result<String, LedgerError> {
-        if let Some(id) = self.derived("", ID)? {
+        if let Some(id) = self.aggregate("", ID)? {
             return Ok(String::from_utf8_lossy(&id).into_owned());
         }
         let id: String = self.lock().query_row("SELECT lower(hex(randomblob(16)))", [], |row| row.get(0))?;

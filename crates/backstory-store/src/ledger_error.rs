@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::lack::MissingResource;
+use crate::missing_resource::MissingResource;
 
 /// What can go wrong with the ledger.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +83,7 @@ pub enum LedgerError {
 impl From<rusqlite::Error> for LedgerError {
     fn from(error: rusqlite::Error) -> Self {
         let reason = error.to_string();
-        match MissingResource::in_message(&reason) {
+        match MissingResource::from_message(&reason) {
             Some(lack) => Self::Lacking { lack, reason },
             None => Self::Sqlite(error),
         }

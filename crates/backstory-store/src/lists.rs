@@ -83,19 +83,22 @@ pub use commits::{CommitKind, CommitOrder, CommitQuery, CommitRow};
 pub use digest::TableDigest;
 pub use discussions::{DiscussionOrder, DiscussionQuery, DiscussionRow};
 pub use entry::{Key, ListKind};
-pub use groups::{Activity, CommitGroup, DiscussionGroup, Group, Groups, MAX_GROUPED, MAX_GROUPS, Period, ThreadGroup};
+pub use groups::{
+    Activity, CommitGroup, DiscussionGroup, EntityGroup, FileGroup, GroupCount, Groups, MAX_GROUPED, MAX_GROUPS,
+    Period, ThreadGroup,
+};
 pub use load::Load;
 pub(crate) use load::remove_leftover;
 pub use node_row::NodeRow;
-pub use people::{PersonOrder, PersonPage, PersonQuery, PersonRow};
+pub use people::{Namesakes, PersonOrder, PersonPage, PersonQuery, PersonRow};
 pub use planning::{LabelOrder, LabelQuery, LabelRow, MilestoneOrder, MilestoneQuery, MilestoneRow};
 pub use projects::{ProjectOrder, ProjectQuery, ProjectRow};
 pub use query::{ListQuery, Named, RowQuery};
-pub use refs::{RefKind, RefOrder, RefQuery, RefRow};
+pub use refs::{RefKey, RefKind, RefOrder, RefQuery};
 pub use select::{Cursor, Direction, End, MAX_COUNTED, MAX_PAGE, Page, PageRequest, TimeRange, Total};
 pub use threads::{ThreadFilter, ThreadOrder, ThreadQuery, ThreadRow};
 
-use crate::{graph::Change, ledger_error::LedgerError};
+use crate::{graph::GraphChange, ledger_error::LedgerError};
 use columns::to_i64;
 use select::{Reader, Selection};
 
@@ -128,7 +131,7 @@ impl Lists {
     ///
     /// # Errors
     /// The database cannot be written; nothing is applied.
-    pub fn apply(&self, changes: &[Change], seq: u64) -> Result<(), LedgerError> {
+    pub fn apply(&self, changes: &[GraphChange], seq: u64) -> Result<(), LedgerError> {
         let mut connection = self.connection.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut batch = batch::Batch::new(&tx);
@@ -259,7 +262,7 @@ impl Lists {
         query: &RefQuery,
         page: &PageRequest,
         visibility: &Visibility,
-    ) -> Result<Page<RefRow>, LedgerError> {
+    ) -> Result<Page<RefKey>, LedgerError> {
         self.read(|connection| query.page(connection, page, Reader(visibility)))
     }
 
@@ -317,13 +320,18 @@ impl Lists {
         })
     }
 
-    /// A person by user name or by the key of an identity, in any case, with what they did in the visible projects; `None`
-    /// if nobody is known by it.
+    /// A person by user name or by the key of an identity, in any case, with what they did in those of the projects that are
+    /// visible, or in all; `None` if nobody is known there by it.
     ///
     /// # Errors
     /// The database cannot be read.
-    pub fn person(&self, name: &str, visibility: &Visibility) -> Result<Option<PersonRow>, LedgerError> {
-        self.read(|connection| people::find(connection, Reader(visibility), name))
+    pub fn person(
+        &self,
+        name: &str,
+        projects: &[String],
+        visibility: &Visibility,
+    ) -> Result<Option<PersonRow>, LedgerError> {
+        self.read(|connection| people::find(connection, Reader(visibility), name, projects))
     }
 
     /// A page of people.
@@ -370,6 +378,20 @@ impl Lists {
         visibility: &Visibility,
     ) -> Result<Option<PersonRow>, LedgerError> {
         self.read(|connection| people::find_among(connection, Reader(visibility), name, projects))
+    }
+
+    /// The people whom a text may mean by a name, or by a part of one, in the projects or in all; at most `most` of each.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn namesakes(
+        &self,
+        text: &str,
+        projects: &[String],
+        most: usize,
+        visibility: &Visibility,
+    ) -> Result<Namesakes, LedgerError> {
+        self.read(|connection| people::find_namesakes(connection, Reader(visibility), text, projects, most))
     }
 
     /// How many rows a list has in the given projects, or in all: exact, and read from the record.

@@ -25,7 +25,7 @@ const MAX_DEPTH: usize = 32;
 
 /// Pieces of text to look for.
 #[derive(Clone, Debug, Default)]
-pub struct Pieces {
+pub struct Needles {
     finder: Option<AhoCorasick>,
     longest: usize,
 }
@@ -41,7 +41,7 @@ pub struct ScanReport {
     pub found: Vec<PathBuf>,
 }
 
-impl Pieces {
+impl Needles {
     /// These; empty ones are left out.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Pieces {
     }
 
     /// Which of them are in these bytes, by their places in the list.
-    pub fn within(&self, bytes: &[u8]) -> BTreeSet<usize> {
+    pub fn matching_needles(&self, bytes: &[u8]) -> BTreeSet<usize> {
         let finder = self.finder.as_ref().filter(|finder| finder.is_match(bytes));
         let found = finder.into_iter().flat_map(|finder| finder.find_overlapping_iter(bytes));
         found.map(|found| found.pattern().as_usize()).collect()
@@ -81,7 +81,7 @@ impl Pieces {
 
 /// A look through files.
 struct Scan<'a> {
-    pieces: &'a Pieces,
+    pieces: &'a Needles,
     skip: &'a dyn Fn(&Path) -> bool,
     /// Making one takes longer than unpacking a note.
     unpacker: DCtx<'static>,

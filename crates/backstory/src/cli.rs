@@ -33,6 +33,7 @@ mod mcp;
 mod me;
 mod model_notes;
 mod neighborhood;
+mod nodes;
 mod path;
 mod person;
 mod place;
@@ -67,7 +68,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     failure::{Failure, Result},
-    output::{Beside, Terminal},
+    output::{Stderr, Terminal},
     resources,
     session::{GlobalArgs, Session},
 };
@@ -283,7 +284,7 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Health(args) => health::run(session, &args).await,
         Command::Schema(args) => schema::run(session, &args),
         Command::Completions(args) => completions::run(session, &args),
-        Command::Complete(args) => completions::propose(session, &args),
+        Command::Complete(args) => completions::propose(session, &args).await,
     }
 }
 
@@ -299,7 +300,7 @@ fn log(cli: &Cli) {
     };
     let api = if serves { ours } else { "off" };
     let filter = EnvFilter::new(format!("{others},backstory={ours},backstory_server::graphql={api}"));
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Beside).with_target(false);
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Stderr).with_target(false);
     if serves {
         subscriber.init();
     } else {

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     data_dir::{Claim, ClaimIntent, DataDir, LockOwner, Server},
+    embedded_server::EmbeddedServer,
     failure::{Failure, Result},
     output::Terminal,
     session::Session,
-    share::Share,
 };
 
 /// How long the server may take: longer than its own limit for what reads everything.
@@ -48,7 +48,7 @@ struct Opening {
     config: String,
     command: String,
     want: ClaimIntent,
-    share: Share,
+    share: EmbeddedServer,
     terminal: Terminal,
     /// Why this process must not do the work itself.
     refusal: RefCell<Option<Failure>>,
@@ -131,25 +131,25 @@ impl Client {
             && server.config != config.digest
         {
             let (path, who) = (config.path.display(), server_or_command(server));
-            let remedy = if server.stays() { "; restart 'backstory serve' to use it" } else { "" };
+            let remedy = if server.is_long_running() { "; restart 'backstory serve' to use it" } else { "" };
             session.terminal.note(format_args!("{path} is not what {who} has read{remedy}"));
         }
         Ok(Self { place: RefCell::new(place), opening: Some(opening) })
     }
 
     /// One that executes in this process.
-    pub(crate) fn here(engine: Engine) -> Self {
+    pub(crate) fn local(engine: Engine) -> Self {
         Self { place: RefCell::new(Place::Here(engine)), opening: None }
     }
 
     /// One that asks another process.
-    pub(crate) fn there(remote: Remote) -> Self {
+    pub(crate) fn remote(remote: Remote) -> Self {
         Self { place: RefCell::new(Place::There(remote)), opening: None }
     }
 
     /// Whether a server does the work, which goes on when this command has ended.
-    pub(crate) fn is_there(&self) -> bool {
-        matches!(&*self.place.borrow(), Place::There(remote) if remote.server.stays())
+    pub(crate) fn uses_server(&self) -> bool {
+        matches!(&*self.place.borrow(), Place::There(remote) if remote.server.is_long_running())
     }
 
     /// Answers a request. If the command that was asked has ended, this process opens the stores, or asks the next one.
@@ -192,9 +192,9 @@ impl Client {
         let Some(opening) = self.opening.as_ref().filter(|_| may_move && *moves < MAX_MOVES) else {
             return Err(failure);
         };
-        let place = if remote.server.stays() {
+        let place = if remote.server.is_long_running() {
             // Perhaps it was restarted. The stores are not taken in its place: then it could not come back.
-            match opening.directory.serving().await? {
+            match opening.directory.current_server().await? {
                 Some(server) if server.pid != remote.server.pid => Place::There(Remote::new(server)?),
                 _ => return Err(failure),
             }
@@ -268,7 +268,7 @@ async fn run_here<U: UseCase>(engine: &Engine, request: U) -> Result<U::Answer> 
 
 /// `the server (pid 1)`, `backstory sync (pid 1)`
 fn server_or_command(server: &Server) -> String {
-    if server.stays() { format!("the server (pid {})", server.pid) } else { server.holder().to_string() }
+    if server.is_long_running() { format!("the server (pid {})", server.pid) } else { server.holder().to_string() }
 }
 
 /// Opens the stores, which this process has claimed, and says what happened to them.
@@ -356,7 +356,7 @@ impl Remote {
 
 /// What to do about a process that does not answer.
 fn remedy(server: &Server) -> &'static str {
-    if server.stays() { "restart 'backstory serve'" } else { "try again when it has ended" }
+    if server.is_long_running() { "restart 'backstory serve'" } else { "try again when it has ended" }
 }
 
 fn cause(error: &reqwest::Error) -> &'static str {

@@ -1,7 +1,7 @@
 //! The configuration: a TOML file and the environment variables that it names. Nothing else reads the environment.
 
+mod error;
 mod file;
-mod wrong;
 
 use std::{
     collections::BTreeSet,
@@ -26,8 +26,8 @@ use backstory_server::{Origin, Proxy};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::failure::{Failure, Result, reason};
+use error::Source;
 use file::File;
-use wrong::Source;
 
 /// Name of the file in the working directory.
 pub(crate) const FILE: &str = "backstory.toml";
@@ -99,14 +99,14 @@ impl Credential {
     }
 
     /// Name of the variable that should be set but is not.
-    pub(crate) fn missing(&self) -> Option<&str> {
+    pub(crate) fn missing_variable(&self) -> Option<&str> {
         self.variable.as_deref().filter(|_| self.secret.is_none())
     }
 }
 
 /// Which configuration, as the command line says.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Choice<'a> {
+pub(crate) struct ConfigSource<'a> {
     /// The file, instead of the usual places.
     pub(crate) config: Option<&'a Path>,
     /// The data directory, instead of the configured one.
@@ -119,7 +119,7 @@ impl Config {
     /// # Errors
     /// The file that was chosen does not exist, or it is wrong.
     #[expect(clippy::too_many_lines, reason = "a line for each part of the configuration")]
-    pub(crate) fn load(choice: Choice<'_>) -> Result<Self> {
+    pub(crate) fn load(choice: ConfigSource<'_>) -> Result<Self> {
         let (path, text) = match choice.config.map(Path::to_owned).or_else(find) {
             Some(path) => (path.clone(), read(&path)?),
             None => (PathBuf::from(FILE), String::new()),
@@ -136,10 +136,10 @@ impl Config {
         let credentials = forge_tokens.iter().zip(&webhook_secrets);
         let forges = file.forges.into_iter().zip(credentials).map(|(forge, (token, webhook_secret))| Forge {
             kind: forge.kind,
-            connection: forge::Settings {
+            connection: forge::ForgeSettings {
                 requests_per_second: forge.requests_per_second,
                 confidential: forge.confidential,
-                ..forge::Settings::new(forge.base_url, token.secret.clone())
+                ..forge::ForgeSettings::new(forge.base_url, token.secret.clone())
             },
             projects: forge.projects,
             webhook_secret: webhook_secret.secret.clone(),
@@ -209,9 +209,9 @@ impl Config {
         match self
             .forges()
             .filter(|(forge, _)| concerned(forge))
-            .find_map(|(forge, token)| Some((forge, token.missing()?)))
+            .find_map(|(forge, token)| Some((forge, token.missing_variable()?)))
         {
-            Some((forge, variable)) => Err(Failure::configuration(unset(
+            Some((forge, variable)) => Err(Failure::configuration(missing_variable(
                 variable,
                 &format!("a token for {} {}", address(forge), forge::required_token(forge.kind)),
             ))),
@@ -224,8 +224,10 @@ impl Config {
     /// # Errors
     /// Its variable is not set.
     pub(crate) fn require_embedding_key(&self) -> Result<()> {
-        match self.embedding_key.missing() {
-            Some(variable) => Err(Failure::configuration(unset(variable, "the key of the embedding provider"))),
+        match self.embedding_key.missing_variable() {
+            Some(variable) => {
+                Err(Failure::configuration(missing_variable(variable, "the key of the embedding provider")))
+            }
             None => Ok(()),
         }
     }
@@ -235,8 +237,10 @@ impl Config {
     /// # Errors
     /// Its variable is not set.
     pub(crate) fn require_llm_key(&self) -> Result<()> {
-        match self.llm_key.missing() {
-            Some(variable) => Err(Failure::configuration(unset(variable, "the key of the language model's provider"))),
+        match self.llm_key.missing_variable() {
+            Some(variable) => {
+                Err(Failure::configuration(missing_variable(variable, "the key of the language model's provider")))
+            }
             None => Ok(()),
         }
     }
@@ -251,7 +255,7 @@ impl Config {
         if known.contains(project) {
             return Ok(());
         }
-        let hint = match wrong::nearest(project, known.iter().copied()) {
+        let hint = match error::nearest(project, known.iter().copied()) {
             Some(near) => format!("did you mean {near}?"),
             None if known.is_empty() => "'backstory add PATH' adds a repository".to_owned(),
             None => format!("known projects: {}", Vec::from_iter(known).join(", ")),
@@ -281,7 +285,7 @@ pub(crate) fn address(forge: &Forge) -> &str {
 }
 
 /// The sentence for a variable that must be set.
-pub(crate) fn unset(variable: &str, what: &str) -> String {
+pub(crate) fn missing_variable(variable: &str, what: &str) -> String {
     format!("the environment variable {variable} is not set; put {what} into it: export {variable}=...")
 }
 

@@ -43,11 +43,11 @@ pub(crate) const SCHEME: &str = "http://";
 /// Random bytes of a secret.
 const SECRET_BYTES: usize = 32;
 /// How long a command waits for another to end.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long it waits before it says so.
 const NOTICE_AFTER: Duration = Duration::from_millis(500);
 /// Time between two looks at the lock, which cannot be waited for without blocking.
-pub(crate) const LOOK: Duration = Duration::from_millis(25);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// A data directory that exists and can be written to.
 #[derive(Clone, Debug)]
@@ -125,13 +125,13 @@ fn usual_command() -> String {
 
 impl Server {
     /// Whether it is a server, which goes on until somebody ends it.
-    pub(crate) fn stays(&self) -> bool {
+    pub(crate) fn is_long_running(&self) -> bool {
         self.role == Role::Server
     }
 
     /// Whether it takes on long work of others: what ends with its own work does not.
     pub(crate) fn takes_work(&self) -> bool {
-        self.stays() || self.command == MCP
+        self.is_long_running() || self.command == MCP
     }
 
     /// Which process it is.
@@ -236,7 +236,7 @@ impl DataDir {
             {
                 return Ok(Claim::Server(server));
             }
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > LOCK_TIMEOUT {
                 let unknown = || LockOwner { pid: 0, command: "another command".to_owned() };
                 return Ok(Claim::Busy(holder.unwrap_or_else(unknown)));
             }
@@ -245,7 +245,7 @@ impl DataDir {
                 let who = holder.map_or_else(|| "another command".to_owned(), |holder| holder.to_string());
                 terminal.note(format_args!("waiting for {who} to end"));
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -289,7 +289,7 @@ impl DataDir {
     ///
     /// # Errors
     /// The lock cannot be used.
-    pub(crate) async fn serving(&self) -> Result<Option<Server>> {
+    pub(crate) async fn current_server(&self) -> Result<Option<Server>> {
         if self.is_free()? {
             return Ok(None);
         }
@@ -333,7 +333,7 @@ impl DataDir {
     ///
     /// # Errors
     /// The directory cannot be written to.
-    pub(crate) fn announce(&self, role: Role, command: &str, url: &str, config: &str) -> Result<Announcement> {
+    pub(crate) fn announce(&self, role: Role, command: &str, url: &str, config: &str) -> Result<ServerRegistration> {
         let failed = |error: io::Error| {
             let path = self.path.join(SERVER);
             Failure::new(ErrorKind::Internal, format!("{} cannot be written: {}", path.display(), reason(&error)))
@@ -361,24 +361,24 @@ impl DataDir {
             fs::rename(&new, &path)
         };
         write().map_err(failed)?;
-        Ok(Announcement { path, secret: server.secret.0.into() })
+        Ok(ServerRegistration { path, secret: server.secret.0.into() })
     }
 }
 
 /// Others can find the server, until this is dropped.
-pub(crate) struct Announcement {
+pub(crate) struct ServerRegistration {
     path: PathBuf,
     secret: SecretString,
 }
 
-impl Announcement {
+impl ServerRegistration {
     /// What they show.
     pub(crate) fn secret(&self) -> &SecretString {
         &self.secret
     }
 }
 
-impl Drop for Announcement {
+impl Drop for ServerRegistration {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(path = %self.path.display(), %error, "the server's address stays behind");
@@ -438,5 +438,5 @@ fn holder(file: &mut File) -> Option<LockOwner> {
 
 async fn is_reachable(server: &Server) -> bool {
     let Some(address) = server.url.strip_prefix(SCHEME) else { return false };
-    matches!(tokio::time::timeout(PATIENCE, TcpStream::connect(address)).await, Ok(Ok(_)))
+    matches!(tokio::time::timeout(LOCK_TIMEOUT, TcpStream::connect(address)).await, Ok(Ok(_)))
 }

@@ -6,11 +6,11 @@ mod cli;
 mod client;
 mod config;
 mod data_dir;
+mod embedded_server;
 mod failure;
 mod output;
 mod resources;
 mod session;
-mod share;
 
 use std::{
     io::{Write as _, stderr},
@@ -21,7 +21,7 @@ use std::{
 const NOT_RUN: u8 = 127;
 
 fn main() -> ExitCode {
-    match backstory_engine::repository::exec_git_if_requested(std::env::args_os()) {
+    match backstory_engine::repository::run_git_child_if_requested(std::env::args_os()) {
         None => {}
         Some(Ok(())) => return ExitCode::SUCCESS,
         Some(Err(error)) => {

@@ -11,7 +11,7 @@ use std::{
 use anstyle::{AnsiColor, Style};
 use backstory_engine::{
     guard,
-    model::text::{is_hidden, one_line, visible},
+    model::text::{escape_control_characters, is_control_character, one_line},
     sources::redact::redact,
 };
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
@@ -70,7 +70,7 @@ impl Terminal {
     pub(crate) fn quote(&self, text: &str, by: usize) -> io::Result<()> {
         let (least, most) = QUOTE_WIDTH;
         let width = self.width().map(|width| usize::from(width).saturating_sub(by + 1).clamp(least, most));
-        let mut quoted = format!("\"{}\"", plain(text));
+        let mut quoted = format!("\"{}\"", escape_terminal(text));
         if let Some(width) = width {
             quoted = wrap(&quoted, width);
         }
@@ -80,13 +80,13 @@ impl Terminal {
     /// Writes the result for programs.
     pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value)?;
-        if !text.contains(is_hidden) {
+        if !text.contains(is_control_character) {
             return self.line(text);
         }
         // JSON escapes some control characters by itself; all others stand in strings too.
         let mut shown = String::with_capacity(text.len() + 64);
         for c in text.chars() {
-            if is_hidden(c) { shown.push_str(&format!("\\u{:04x}", u32::from(c))) } else { shown.push(c) }
+            if is_control_character(c) { shown.push_str(&format!("\\u{:04x}", u32::from(c))) } else { shown.push(c) }
         }
         self.line(shown)
     }
@@ -98,14 +98,16 @@ impl Terminal {
             stdout.write_all(text.as_bytes())?;
             return if text.ends_with('\n') { stdout.flush() } else { writeln!(stdout) };
         }
-        text.lines().try_for_each(|line| self.line(plain(line)))
+        text.lines().try_for_each(|line| self.line(escape_terminal(line)))
     }
 
     /// Writes a table: a line of headings and the rows. The columns that are named hold numbers.
     pub(crate) fn table(&self, headings: &[&str], numbers: &[&str], rows: Vec<Vec<String>>) -> io::Result<()> {
         let mut table = Table::new();
         table.load_preset(presets::NOTHING).set_header(headings.iter().map(|heading| heading.to_uppercase()));
-        table.add_rows(rows.into_iter().map(|row| row.into_iter().map(|cell| plain(&cell)).collect::<Vec<_>>()));
+        table.add_rows(
+            rows.into_iter().map(|row| row.into_iter().map(|cell| escape_terminal(&cell)).collect::<Vec<_>>()),
+        );
         for (column, heading) in table.column_iter_mut().zip(headings) {
             column.set_padding((0, 2));
             if numbers.contains(heading) {
@@ -128,7 +130,7 @@ impl Terminal {
 
     /// A title as it fits a table.
     pub(crate) fn title(&self, text: &str) -> String {
-        plain(&one_line(text, if self.interactive { TITLE } else { usize::MAX }))
+        escape_terminal(&one_line(text, if self.interactive { TITLE } else { usize::MAX }))
     }
 
     /// Prints what is worth knowing besides the result.
@@ -154,21 +156,21 @@ impl Terminal {
 
 /// Writes a line to standard error, above the bars that are drawn there. There is nowhere to report a failure to.
 fn aside(text: impl Display) {
-    let _ = writeln!(Beside, "{text}");
+    let _ = writeln!(Stderr, "{text}");
 }
 
 /// A message of a kind, which may quote anything.
 fn labeled(what: &str, style: Style, text: impl Display) {
-    aside(format_args!("{style}{what}:{style:#} {}", visible(&text.to_string())));
+    aside(format_args!("{style}{what}:{style:#} {}", escape_control_characters(&text.to_string())));
 }
 
 /// The bars on the terminal; hidden where there is none.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
 /// Standard error, without spoiling the bars. Logs go there too.
-pub(crate) struct Beside;
+pub(crate) struct Stderr;
 
-impl Write for Beside {
+impl Write for Stderr {
     /// Secrets are replaced in what is written at once, which is a line of a log, or several.
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         let shown = String::from_utf8_lossy(&text[..text.len().min(MAX_WRITTEN)]);
@@ -295,7 +297,7 @@ impl Progress {
 }
 
 fn draw(bar: &mut ProgressBar, step: &Step<'_>, left: Option<Duration>) {
-    let prefix = plain(step.phase);
+    let prefix = escape_terminal(step.phase);
     if bar.prefix() != prefix || bar.length() != step.total {
         // A new one, because what is changed one by one is also drawn one by one.
         remove(bar);
@@ -310,7 +312,7 @@ fn draw(bar: &mut ProgressBar, step: &Step<'_>, left: Option<Duration>) {
         message.push_str(&format!("  ETA {:#}", HumanDuration(left)));
     }
     if let Some(note) = step.note {
-        message.push_str(&format!("  ({})", plain(note)));
+        message.push_str(&format!("  ({})", escape_terminal(note)));
     }
     bar.set_position(step.done);
     bar.set_message(message);
@@ -329,7 +331,7 @@ fn remove(bar: &ProgressBar) {
 }
 
 fn line(step: &Step<'_>, left: Option<Duration>) -> String {
-    let mut line = plain(step.phase);
+    let mut line = escape_terminal(step.phase);
     if let Some(total) = step.total {
         line.push_str(&format!(": {}/{}", thousands(step.done), thousands(total)));
         if let Some(left) = left {
@@ -339,7 +341,7 @@ fn line(step: &Step<'_>, left: Option<Duration>) -> String {
         line.push_str(&format!(": {}", thousands(step.done)));
     }
     if let Some(note) = step.note {
-        line.push_str(&format!(" ({})", plain(note)));
+        line.push_str(&format!(" ({})", escape_terminal(note)));
     }
     line
 }
@@ -358,7 +360,7 @@ pub(crate) fn thousands(number: u64) -> String {
 }
 
 /// `1 issue`, `2 issues`
-pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+pub(crate) fn pluralize(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
@@ -384,8 +386,8 @@ pub(crate) fn day(at: Timestamp) -> String {
 }
 
 /// A text of somebody else, in which what would command the terminal is shown instead.
-pub(crate) fn plain(text: &str) -> String {
-    visible(text).into_owned()
+pub(crate) fn escape_terminal(text: &str) -> String {
+    escape_control_characters(text).into_owned()
 }
 
 /// Text whose lines have at most so many characters, broken between words; a longer word stays whole.
@@ -429,7 +431,7 @@ pub(crate) fn install_panic_hook() {
         let what = panic.payload_as_str().unwrap_or("it gave no reason").replace('\n', " ");
         Terminal::new().error(format_args!(
             "backstory ran into a bug{place} ({}); nothing that was stored is lost, please report it",
-            plain(&what)
+            escape_terminal(&what)
         ));
     }));
 }

@@ -8,10 +8,10 @@ use std::{
 use clap::ArgAction;
 
 use crate::{
-    config::{Choice, Config},
+    config::{Config, ConfigSource},
+    embedded_server::EmbeddedServer,
     failure::Result,
     output::Terminal,
-    share::Share,
 };
 
 /// What every command takes.
@@ -35,13 +35,25 @@ pub(crate) struct Session {
     /// Where it writes to.
     pub(crate) terminal: Terminal,
     /// What other commands may ask it.
-    pub(crate) share: Share,
+    pub(crate) share: EmbeddedServer,
 }
 
 impl Session {
     /// A session of a command line; nothing is read yet.
     pub(crate) fn new(global: GlobalArgs) -> Self {
-        Self { global, config: OnceCell::new(), terminal: Terminal::new(), share: Share::default() }
+        Self { global, config: OnceCell::new(), terminal: Terminal::new(), share: EmbeddedServer::default() }
+    }
+
+    /// A session of those words of a command line, which need not be whole, that say where configuration and data are.
+    pub(crate) fn of_words(words: &[String]) -> Self {
+        let value = |option: &str| {
+            let mut found = words.iter().enumerate().filter_map(|(at, word)| Some((at, word.strip_prefix(option)?)));
+            found.find_map(|(at, rest)| match rest {
+                "" => words.get(at + 1).map(PathBuf::from),
+                rest => rest.strip_prefix('=').map(PathBuf::from),
+            })
+        };
+        Self::new(GlobalArgs { config: value("--config"), data_dir: value("--data-dir"), verbose: 0 })
     }
 
     /// The configuration, read when it is first needed.
@@ -52,7 +64,7 @@ impl Session {
         if let Some(config) = self.config.get() {
             return Ok(config);
         }
-        let choice = Choice { config: self.global.config.as_deref(), data_dir: self.global.data_dir.as_deref() };
+        let choice = ConfigSource { config: self.global.config.as_deref(), data_dir: self.global.data_dir.as_deref() };
         let config = Config::load(choice)?;
         Ok(self.config.get_or_init(|| config))
     }

@@ -155,7 +155,7 @@ async fn chunks(engine: &Engine, clone: &Path, head: Sha) -> Result<Baseline> {
         let request = ListDocuments { filter: filter.clone(), limit: MAX_DOCUMENTS, after };
         let page = engine.answer(request).await?;
         for path in page.documents.iter().filter_map(|document| document.path.as_ref()) {
-            let bytes = objects.file(head, &RepoPath::from_printed(path), MAX_TEXT)?;
+            let bytes = objects.file(head, &RepoPath::from_escaped(path), MAX_TEXT)?;
             baseline.add(path, &String::from_utf8_lossy(&bytes));
         }
         after = page.documents.last().map(|document| document.id.to_string()).filter(|_| page.has_more);

@@ -43,7 +43,7 @@ impl Baseline {
 
     /// Rank of the first commit that answers, from 1.
     pub(super) async fn rank(&self, question: &Question) -> Result<Option<usize>> {
-        let hits = self.0.lexical(&question.text, &Filter::default(), DEPTH).await?;
+        let hits = self.0.search_text(&question.text, &Filter::default(), DEPTH).await?;
         let found: Vec<Option<Sha>> = hits.iter().map(|hit| hit.document.parse().ok()).collect();
         let gold: HashSet<Sha> = question.gold.iter().copied().collect();
         Ok(found.iter().position(|sha| sha.is_some_and(|sha| gold.contains(&sha))).map(|at| at + 1))

@@ -15,14 +15,14 @@ use backstory_engine::{
         commit::{Commit, Sha},
         eval::{self, changelog},
         message,
-        reference::{Context, Forge},
-        terms::Terms,
+        reference::{Forge, ReferenceContext},
+        terms::TermExtractor,
     },
     sources::git::{
         Cancel, Git,
         command::GitSettings,
         graph::CommitGraph,
-        history::{HistoryOptions, Wanted, history},
+        history::{CommitSelection, HistoryOptions, history},
         objects::Objects,
     },
 };
@@ -63,8 +63,8 @@ pub(super) struct Repository {
 impl Repository {
     pub(super) fn read(project: &str, clone: &Path, head: Sha) -> Result<Self> {
         let (git, cancel) = (Git::find(GitSettings::default())?, Cancel::default());
-        let brought = CommitGraph::read(&git, clone, &[head], &cancel)?.brought(head);
-        let wanted = Wanted { tips: &[head], except: &[], known: None };
+        let brought = CommitGraph::read(&git, clone, &[head], &cancel)?.commits_by_merge(head);
+        let wanted = CommitSelection { tips: &[head], except: &[], known: None };
         let options = HistoryOptions { identifiers: 0, ..HistoryOptions::default() };
         let commits = history(&git, clone, wanted, options, &cancel)?.collect::<std::result::Result<Vec<_>, _>>()?;
         let at = commits.iter().enumerate().map(|(at, commit)| (commit.sha, at)).collect();
@@ -81,9 +81,9 @@ impl Repository {
 
     /// The questions of a file. Only commits that are there answer.
     pub(super) fn asked_in(&self, text: &str) -> Result<Vec<Question>> {
-        let mut terms = Terms::default();
+        let mut terms = TermExtractor::default();
         let mut questions = Vec::new();
-        for question in eval::read(text)?.questions {
+        for question in eval::parse_questions(text)?.questions {
             let gold: BTreeSet<Sha> = question.gold.iter().filter_map(|gold| gold.parse().ok()).collect();
             questions.extend(self.question(question.question, gold, &mut terms));
         }
@@ -93,7 +93,7 @@ impl Repository {
     /// The questions that the changelogs at the head answer.
     pub(super) fn asked_by_changelogs(&self) -> Result<Vec<Question>> {
         let named = self.named();
-        let mut terms = Terms::default();
+        let mut terms = TermExtractor::default();
         let mut count: BTreeMap<u64, usize> = BTreeMap::new();
         let mut questions = Vec::new();
         for entry in self.changelogs.iter().flat_map(|text| changelog::entries(text)) {
@@ -120,7 +120,7 @@ impl Repository {
         Ok(questions)
     }
 
-    fn question(&self, text: String, mut gold: BTreeSet<Sha>, terms: &mut Terms) -> Option<Question> {
+    fn question(&self, text: String, mut gold: BTreeSet<Sha>, terms: &mut TermExtractor) -> Option<Question> {
         gold.retain(|sha| self.commit(*sha).is_some_and(|commit| !only_changelogs(commit)));
         let messages = gold.iter().filter_map(|sha| self.commit(*sha)).map(|commit| commit.message.as_str());
         let overlap = messages.map(|message| changelog::overlap(&text, message, terms)).fold(0.0, f32::max);
@@ -137,10 +137,10 @@ impl Repository {
             self.brought.iter().flat_map(|(merge, brought)| brought.iter().map(|sha| (*sha, *merge))).collect();
         let by_gitlab = self.commits.iter().any(|commit| commit.message.contains("\nSee merge request "));
         let forge = if by_gitlab { Forge::GitLab } else { Forge::GitHub };
-        let context = Context { forge, project: &self.project, forge_url: "https://github.com" };
+        let context = ReferenceContext { forge, project: &self.project, forge_url: "https://github.com" };
         let mut named: HashMap<u64, BTreeSet<Sha>> = HashMap::new();
         for commit in &self.commits {
-            let found = message::read(&commit.message, context);
+            let found = message::parse_facts(&commit.message, context);
             let closed = found.closes.iter().map(|closing| &closing.issue);
             let threads = closed.chain(found.introduced_by.iter().map(|carrier| &carrier.request));
             for thread in threads.filter(|thread| thread.project == self.project) {

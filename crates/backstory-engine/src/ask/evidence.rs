@@ -23,7 +23,7 @@ pub struct QuestionWord {
 
 /// What is asked, and of how much.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asked {
+pub struct WeightedQuestion {
     /// The content words of the question, then those of the question before, if it goes on from one.
     pub words: Vec<QuestionWord>,
     /// How many of them are the question's own; 0 if all count alike.
@@ -38,7 +38,7 @@ pub struct Asked {
     pub unsaid: Vec<String>,
 }
 
-impl Asked {
+impl WeightedQuestion {
     /// How much each word tells, in the order of the words: the rarer, the more, and one of the question before less.
     pub fn weights(&self) -> Vec<f32> {
         let all = self.documents.max(1) as f32;
@@ -77,7 +77,7 @@ pub struct Verdict {
 
 /// Judges. Without a story there is no answer; nor where a thing that the question names occurs nowhere; nor where no
 /// story has enough of its words.
-pub fn judge(asked: &Asked, candidates: &[Candidate]) -> Verdict {
+pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
     let searched = (asked.documents, candidates.iter().map(|candidate| candidate.id.clone()).collect());
     let confidence = confidence(asked, candidates);
     let refuse = |missing| Verdict { answerable: false, searched: (asked.documents, vec![]), missing, confidence };
@@ -116,7 +116,7 @@ pub fn judge(asked: &Asked, candidates: &[Candidate]) -> Verdict {
     Verdict { searched, ..refuse(vec![missing]) }
 }
 
-fn confidence(asked: &Asked, candidates: &[Candidate]) -> f32 {
+fn confidence(asked: &WeightedQuestion, candidates: &[Candidate]) -> f32 {
     let weights = asked.weights();
     let fit = |candidate: &Candidate| {
         let share = share(&weights, candidate);
@@ -132,7 +132,7 @@ fn share(weights: &[f32], candidate: &Candidate) -> f32 {
 }
 
 /// The story with most of the words, and its share of them.
-fn best<'a>(asked: &Asked, candidates: &'a [Candidate]) -> Option<(f32, &'a Candidate)> {
+fn best<'a>(asked: &WeightedQuestion, candidates: &'a [Candidate]) -> Option<(f32, &'a Candidate)> {
     let weights = asked.weights();
     let scored = candidates.iter().map(|candidate| (share(&weights, candidate), candidate));
     scored.rev().max_by(|a, b| a.0.total_cmp(&b.0))

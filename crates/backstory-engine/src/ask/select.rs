@@ -11,7 +11,7 @@ use std::{
 
 use backstory_model::{
     question::{Question, QuestionKind},
-    sentence::{PieceKind, overlap, stems},
+    sentence::{PieceKind, stems, word_overlap},
     text::words,
 };
 use regex::Regex;
@@ -90,9 +90,9 @@ pub(super) async fn score_sentences(
             let score = WORDS_ALONE * covered[at]
                 + BESIDE * beside
                 + STORY * story.score
-                + CUE * cue(question.kind, passage, text)
+                + CUE * cue_score(question.kind, passage, text)
                 + if passage.role == Role::Definition { DEFINITION } else { 0.0 }
-                - fault(question.kind, passage, text);
+                - penalty(question.kind, passage, text);
             scored.push(Scored { story: place, passage: at, score, meaning: None });
         }
     }
@@ -172,7 +172,7 @@ impl Quote {
 
 /// What to quote, the best first: none that says what a better one says. What is beside a piece and also mentions
 /// the question is quoted with it, because a reason often follows what it is the reason of.
-pub(super) fn choose(scored: &[Scored], stories: &[Story], most: usize) -> Vec<Quote> {
+pub(super) fn choose_quotes(scored: &[Scored], stories: &[Story], most: usize) -> Vec<Quote> {
     let passage = |one: &Scored| &stories[one.story].passages[one.passage];
     let scores: BTreeMap<(usize, usize), f32> =
         scored.iter().map(|one| ((one.story, one.passage), one.score)).collect();
@@ -191,7 +191,7 @@ pub(super) fn choose(scored: &[Scored], stories: &[Story], most: usize) -> Vec<Q
         }
         let joins = |at: usize| !taken(at) && scores.get(&(one.story, at)).is_some_and(|s| *s >= JOINS * one.score);
         let quote = extend_quote(one, &stories[one.story].passages, joins);
-        let said = |known: &Quote| overlap(&known.stems, &passage(one).stems) > SAME;
+        let said = |known: &Quote| word_overlap(&known.stems, &passage(one).stems) > SAME;
         // Parts of a file lie in one another.
         if let Some(known) = chosen.iter_mut().find(|known| known.overlaps(&quote)) {
             known.merge(quote);
@@ -298,7 +298,7 @@ static TIMES: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// How much a piece sounds like an answer of the kind that is asked for, 0 to 1.
-fn cue(kind: QuestionKind, passage: &Passage, text: &str) -> f32 {
+fn cue_score(kind: QuestionKind, passage: &Passage, text: &str) -> f32 {
     let lower = text.to_lowercase();
     let any = |cues: &[&str]| cues.iter().any(|cue| lower.contains(cue));
     match kind {
@@ -314,7 +314,7 @@ fn cue(kind: QuestionKind, passage: &Passage, text: &str) -> f32 {
 }
 
 /// What makes a piece no answer: it asks, says next to nothing, is a title, or code where a reason is asked for.
-fn fault(kind: QuestionKind, passage: &Passage, text: &str) -> f32 {
+fn penalty(kind: QuestionKind, passage: &Passage, text: &str) -> f32 {
     let mut fault = 0.0;
     if text.trim_end().ends_with('?') {
         fault += 0.15;

@@ -9,7 +9,7 @@ use backstory_model::{
     filter::DocumentKind,
     id::NodeId,
     question::{Question, Term},
-    sentence::{Piece, PieceKind, pieces, stems},
+    sentence::{PieceKind, SentencePiece, split_sentences, stems},
 };
 use backstory_store::index::StoredDocument;
 
@@ -177,7 +177,7 @@ fn load_story(resources: &Resources, id: &NodeId, wanted: &Wanted) -> Result<Opt
     for (place, document) in documents.iter().enumerate() {
         let pieces = match document.file {
             Some(_) => pieces_of_file(document, &wanted.parts),
-            None => pieces(&document.text),
+            None => split_sentences(&document.text),
         };
         let subject = match id {
             NodeId::Commit { .. } => document.text.lines().next().map_or(0, str::len),
@@ -226,7 +226,7 @@ fn mark_definition(bytes: &Range<usize>, passages: &mut [Passage]) {
 }
 
 /// The pieces of those parts of a file that were found: sentences of sections, blocks of code.
-fn pieces_of_file(document: &CitedDocument, hits: &[StoredDocument]) -> Vec<Piece> {
+fn pieces_of_file(document: &CitedDocument, hits: &[StoredDocument]) -> Vec<SentencePiece> {
     let mut parts: BTreeMap<(u32, u32), bool> = BTreeMap::new();
     for hit in hits {
         let Some(lines) = hit.lines else { continue };
@@ -236,16 +236,16 @@ fn pieces_of_file(document: &CitedDocument, hits: &[StoredDocument]) -> Vec<Piec
             _ => {}
         }
     }
-    let mut found: Vec<Piece> = Vec::new();
+    let mut found: Vec<SentencePiece> = Vec::new();
     for (lines, prose) in parts {
         let range = document.bytes_of(lines);
         let text = &document.text[range.clone()];
-        let pieces = if prose { pieces(text) } else { blocks(text) };
+        let pieces = if prose { split_sentences(text) } else { blocks(text) };
         for piece in pieces {
             let range = range.start + piece.range.start..range.start + piece.range.end;
             // Parts of a file lie in one another.
             if !found.iter().any(|known| known.range == range) {
-                found.push(Piece { range, kind: piece.kind });
+                found.push(SentencePiece { range, kind: piece.kind });
             }
         }
     }
@@ -253,7 +253,7 @@ fn pieces_of_file(document: &CitedDocument, hits: &[StoredDocument]) -> Vec<Piec
 }
 
 /// Comments and blocks of code, which empty lines divide too, longer ones cut, with whole lines.
-fn blocks(code: &str) -> Vec<Piece> {
+fn blocks(code: &str) -> Vec<SentencePiece> {
     let mut found = Vec::new();
     let mut comments = Comments::default();
     // Where the piece under way begins and ends, whether it is a comment, and its lines.
@@ -261,7 +261,7 @@ fn blocks(code: &str) -> Vec<Piece> {
     let mut close = |open: &mut Option<(Range<usize>, bool, usize)>| {
         if let Some((range, is_comment, _)) = open.take() {
             let end = range.start + code[range.clone()].trim_end().len();
-            found.push(Piece {
+            found.push(SentencePiece {
                 range: range.start..end,
                 kind: if is_comment { PieceKind::Prose } else { PieceKind::Code },
             });

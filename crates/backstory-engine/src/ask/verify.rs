@@ -1,5 +1,5 @@
 //! Verifies citations against ledger and clones, without a network: both hashes, author and time, and the hash with
-//! which the ledger stored the payload. Passages of context packs are proved in `context::prove`.
+//! which the ledger stored the payload. Passages of context packs are verified in `context::verify`.
 
 use backstory_model::{
     answer::Citation,
@@ -104,7 +104,7 @@ fn payload_mismatch(resources: &Resources, id: &NodeId) -> Result<Option<String>
     let (project, kind, key) = match id {
         NodeId::Note { thread, id: note } => {
             // A note stands in its discussion's payload.
-            let items = resources.ledger().thread(&thread.project, &thread.short())?;
+            let items = resources.ledger().thread(&thread.project, &thread.local_reference())?;
             let holds = |item: &&backstory_store::ledger::StoredItem| {
                 item.kind == ItemKind::Discussion
                     && matches!(parse_item(resources, item), Ok(Item::Discussion(of)) if of.notes.iter().any(|n| n.id == *note))

@@ -75,18 +75,11 @@ pub(super) async fn find_discussed_merge_requests(
     let query = DiscussionQuery { projects: vec![project.to_owned()], paths, ..DiscussionQuery::default() };
     let page = PageRequest { first: MAX_DISCUSSIONS, after: None, ..PageRequest::default() };
     let rows = resources.with_lists(move |lists, visibility| lists.discussions(&query, &page, visibility)).await?.rows;
-    let mut order: Vec<ThreadId> = Vec::new();
-    for row in &rows {
-        if row.thread.kind == ThreadKind::MergeRequest && !order.contains(&row.thread) {
-            order.push(row.thread.clone());
-        }
-    }
-    for thread in proposing(resources, names).await?.into_iter().rev() {
-        if !order.contains(&thread) {
-            order.push(thread);
-        }
-    }
-    order.truncate(MAX_MERGE_REQUESTS);
+    let discussed = rows.iter().map(|row| &row.thread).filter(|thread| thread.kind == ThreadKind::MergeRequest);
+    let proposed_by = proposing(resources, names).await?;
+    let mut seen = BTreeSet::new();
+    let first_seen = discussed.chain(proposed_by.iter().rev()).filter(|thread| seen.insert(*thread));
+    let order: Vec<ThreadId> = first_seen.take(MAX_MERGE_REQUESTS).cloned().collect();
     let items = load_items(resources, order.iter().cloned().map(NodeId::from).collect()).await?;
     let all = load_discussions(resources, order.clone()).await?;
     let wanted: BTreeSet<NodeId> = rows.iter().map(DiscussionRow::node_id).collect();

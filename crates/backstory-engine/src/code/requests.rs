@@ -6,7 +6,7 @@ use backstory_model::{
     edge::Edge,
     entity::{Item, State},
     id::{NodeId, ThreadId},
-    text::echo,
+    text::truncate_echo,
 };
 use backstory_store::{
     graph::Direction,
@@ -58,7 +58,9 @@ async fn file_merge_requests(resources: &Resources, request: FileMergeRequests) 
     let FileMergeRequests { id, states } = request;
     let NodeId::File { project, .. } = &id else {
         let id = id.to_string();
-        return Err(Error::invalid(format!("{} is not a file", echo(&id))).with_hint("write group/project:src/a.rs"));
+        return Err(
+            Error::invalid(format!("{} is not a file", truncate_echo(&id))).with_hint("write group/project:src/a.rs")
+        );
     };
     let changes = changes_across_renames(resources, &id).await?;
     let names: BTreeSet<NodeId> = changes.into_iter().map(|change| change.name).chain([id.clone()]).collect();

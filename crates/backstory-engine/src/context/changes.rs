@@ -8,7 +8,7 @@ use backstory_model::{
     id::NodeId,
     message,
     pack::{ImportantDiff, Provenance, matching_hunks},
-    time::day,
+    time::utc_date,
 };
 use backstory_sources::git::text_diff::TextDiffOptions;
 
@@ -100,7 +100,7 @@ fn diff_of(
         "“{}” ({}, {}) {} this file",
         commit.title(),
         commit.author.name,
-        day(commit.author.at),
+        utc_date(commit.author.at),
         if change.old.is_none() { "added" } else { "changed" },
     );
     if !asked.is_empty() {
@@ -193,7 +193,7 @@ fn worth_comparing<'a>(
         .enumerate()
         .map(|(at, change)| {
             let path = change.path.as_str();
-            (!lines.contains_key(path), usize::MAX - evidence.terms.shared(path), at, change)
+            (!lines.contains_key(path), usize::MAX - evidence.terms.count_matches(path), at, change)
         })
         .collect();
     changes.sort_by_key(|(asked, shared, at, _)| (*asked, *shared, *at));

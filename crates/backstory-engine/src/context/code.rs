@@ -8,8 +8,8 @@ use backstory_model::{
     filter::DocumentKind,
     id::NodeId,
     message,
-    pack::{CodeContext, ContextPack, Provenance, RelatedTest, Terms, chunk::pieces},
-    time::day,
+    pack::{CodeContext, ContextPack, Provenance, QuestionTerms, RelatedTest, chunk::split_text},
+    time::utc_date,
 };
 use backstory_store::graph::Direction;
 
@@ -23,9 +23,9 @@ use crate::{
     introduction::merge_requests_introducing,
     records::commit_record,
     resources::Resources,
-    snapshot::State,
+    snapshot::IndexState,
     trace::{
-        Place,
+        Revision,
         target::{lineage_at, resolve_place},
     },
 };
@@ -44,13 +44,13 @@ const REASON: usize = 60;
 /// Files of repositories at a commit, each read once.
 pub(super) struct Files<'a> {
     resources: &'a Resources,
-    state: &'a State,
+    state: &'a IndexState,
     texts: HashMap<(Sha, String), Option<Arc<str>>>,
-    places: HashMap<String, Option<Place>>,
+    places: HashMap<String, Option<Revision>>,
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn new(resources: &'a Resources, state: &'a State) -> Self {
+    pub(super) fn new(resources: &'a Resources, state: &'a IndexState) -> Self {
         Self { resources, state, texts: HashMap::new(), places: HashMap::new() }
     }
 
@@ -67,7 +67,7 @@ impl<'a> Files<'a> {
         Some(lines_of(&text, lines))
     }
 
-    fn place(&mut self, project: &str) -> Option<&Place> {
+    fn place(&mut self, project: &str) -> Option<&Revision> {
         let resources = self.resources;
         self.places
             .entry(project.to_owned())
@@ -87,7 +87,7 @@ pub(super) fn lines_of(text: &str, (first, last): (u32, u32)) -> String {
 /// The text of a file at a commit, without the secrets in it.
 pub(super) fn text_at(resources: &Resources, project: &str, commit: Sha, path: &str) -> Option<Arc<str>> {
     let objects = open_objects(resources, project).ok()?;
-    let bytes = objects.file(commit, &RepoPath::from_printed(path), MAX_TEXT).ok()?;
+    let bytes = objects.file(commit, &RepoPath::from_escaped(path), MAX_TEXT).ok()?;
     Some(clean_text(resources, &bytes).into())
 }
 
@@ -119,7 +119,8 @@ pub(super) fn code_context(
         if snippet.is_empty() {
             continue;
         }
-        let (explanation, mut sources) = written_by(resources, project, path, lines, files)?;
+        let (explanation, mut sources) =
+            written_by(resources, project, path, &Excerpt { asked: lines, is_part: false }, files)?;
         sources.files.push(path.clone());
         let entity = (kind != DocumentKind::File).then(|| document.title.clone());
         let (repository, commit) = (project.to_string(), commit.to_string());
@@ -145,8 +146,9 @@ fn asked_code(resources: &Resources, evidence: &Evidence, files: &mut Files<'_>)
         let kept = (wanted.0, wanted.0 + MAX_LINES - 1);
         (kept, text.lines().take(MAX_LINES as usize).collect::<Vec<_>>().join("\n"))
     };
+    let shown = Excerpt { asked: (first, last), is_part: lines != (first, last) };
     let (explanation, mut sources) = match evidence.at_head {
-        true => written_by(resources, &trace.project, path, (first, last), files)?,
+        true => written_by(resources, &trace.project, path, &shown, files)?,
         false => Default::default(),
     };
     sources.files.push(path.clone());
@@ -162,14 +164,23 @@ fn asked_code(resources: &Resources, evidence: &Evidence, files: &mut Files<'_>)
     }))
 }
 
+/// Lines of code that are explained.
+struct Excerpt {
+    /// First and last of them.
+    asked: (u32, u32),
+    /// Whether they are shown with lines around them, which others may have written.
+    is_part: bool,
+}
+
 /// Which commit wrote most of the lines, what carried it, and why.
 fn written_by(
     resources: &Resources,
     project: &str,
     path: &str,
-    (first, last): (u32, u32),
+    excerpt: &Excerpt,
     files: &mut Files<'_>,
 ) -> Result<(String, Provenance)> {
+    let (first, last) = excerpt.asked;
     let nothing = || ("It is not known which commit wrote it.".to_owned(), Provenance::default());
     let Some(place) = files.place(project) else { return Ok(nothing()) };
     // A file whose lines are not traced has no explanation, and is no reason to fail.
@@ -191,14 +202,17 @@ fn written_by(
         authors: vec![commit.author.name.clone()],
         ..Provenance::default()
     };
-    let mut text = match others {
-        0 => "Written".to_owned(),
-        _ => format!("{lines} of {total} lines were written"),
+    let mut text = match (others, excerpt.is_part) {
+        (0, false) => "Written".to_owned(),
+        (0, true) if first == last => format!("Line {first} was written"),
+        (0, true) => format!("Lines {first}-{last} were written"),
+        (_, false) => format!("{lines} of {total} lines were written"),
+        (_, true) => format!("{lines} of the {total} lines {first}-{last} were written"),
     };
     text.push_str(&format!(
         " by {}, {}, in {reference} “{}”",
         commit.author.name,
-        day(commit.author.at),
+        utc_date(commit.author.at),
         commit.title()
     ));
     if let Some(carrier) = merge_requests_introducing(resources, project, sha)?.into_iter().next() {
@@ -248,13 +262,13 @@ fn test_of(path: String, name: Option<String>, description: String) -> RelatedTe
 }
 
 /// The part of lines that shares most words with the question; all of them if they are few.
-fn part_of(text: &str, (first, last): (u32, u32), terms: &Terms) -> ((u32, u32), String) {
+fn part_of(text: &str, (first, last): (u32, u32), terms: &QuestionTerms) -> ((u32, u32), String) {
     if last.saturating_sub(first) < MAX_LINES {
         let count = u32::try_from(text.lines().count()).unwrap_or(1).max(1);
         return ((first, first + count - 1), text.trim_end().to_owned());
     }
-    let pieces = pieces(text);
-    let best = pieces.iter().rev().max_by_key(|piece| terms.shared(&piece.text));
+    let pieces = split_text(text);
+    let best = pieces.iter().rev().max_by_key(|piece| terms.count_matches(&piece.text));
     let Some(best) = best else { return ((first, first), String::new()) };
     ((first + best.lines.0 - 1, first + best.lines.1 - 1), best.text.clone())
 }

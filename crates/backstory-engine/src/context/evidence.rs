@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backstory_model::{document_type::DocumentType, id::NodeId, pack::Terms};
+use backstory_model::{document_type::DocumentType, id::NodeId, pack::QuestionTerms};
 use backstory_store::index::{Coverage, StoredDocument};
 
 use super::conditions::PackConditions;
@@ -44,9 +44,9 @@ pub(super) struct Evidence {
     /// What was searched for.
     pub(super) question: String,
     /// Its words, with those of the code that was asked about.
-    pub(super) terms: Terms,
+    pub(super) terms: QuestionTerms,
     /// The words of the question alone.
-    pub(super) asked: Terms,
+    pub(super) asked: QuestionTerms,
     /// From the code to its reasons, if the question was about code or an item.
     pub(super) trace: Option<Trace>,
     /// The best first.

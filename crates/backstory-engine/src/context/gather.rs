@@ -8,7 +8,7 @@ use backstory_model::{
     edge::Edge,
     filter::{DocumentKind, Filter},
     id::{NodeId, NodeKind, ThreadKind},
-    pack::{Mode as PackMode, Terms},
+    pack::{Mode as PackMode, QuestionTerms},
 };
 use backstory_store::{graph::Direction, index::StoredDocument};
 
@@ -23,12 +23,12 @@ use crate::{
     records::commit_record,
     resources::Resources,
     search::{Expansion, Hit, MAX_QUERY, SearchRequest, search_documents},
-    snapshot::State,
+    snapshot::IndexState,
     trace::{LineOrigin, Step, Target, Trace, TraceRequest, trace_origin},
 };
 
 /// Tokens of the budget for each hit of the search that is looked at.
-const TOKENS_PER_HIT: usize = 200;
+pub(super) const TOKENS_PER_HIT: usize = 200;
 
 /// Fewest and most hits that are looked at.
 const SEARCHED: (usize, usize) = (12, 50);
@@ -54,10 +54,12 @@ const STEP: (f32, f32) = (0.03, 0.7);
 /// What a part of a hit is worth of the whole.
 const PART: f32 = 0.95;
 
+/// Gathers evidence, of the search so many hits, at least and at most [`SEARCHED`].
 pub(super) async fn gather_evidence(
     resources: &Resources,
     request: &ContextRequest,
-    state: &State,
+    state: &IndexState,
+    hits: usize,
 ) -> Result<Evidence> {
     let trace = match &request.about {
         About::Query(_) => None,
@@ -74,8 +76,8 @@ pub(super) async fn gather_evidence(
     let at_head = trace.as_ref().is_none_or(|trace| trace.rev.is_none() || trace.rev == trace.indexed.commit);
     let mut evidence = Evidence {
         question: String::new(),
-        terms: Terms::default(),
-        asked: Terms::default(),
+        terms: QuestionTerms::default(),
+        asked: QuestionTerms::default(),
         trace,
         found: vec![],
         warnings: vec![],
@@ -94,13 +96,13 @@ pub(super) async fn gather_evidence(
         (About::Target { .. }, None) => String::new(),
     };
     let code = evidence.trace.as_ref().and_then(|trace| trace.text.as_deref()).unwrap_or_default();
-    evidence.terms = Terms::of(&format!("{question} {code}"));
-    evidence.asked = Terms::of(&question);
+    evidence.terms = QuestionTerms::of(&format!("{question} {code}"));
+    evidence.asked = QuestionTerms::of(&question);
     evidence.question = question;
     if request.mode == PackMode::All {
         add_chain(resources, &mut evidence).await?;
     }
-    add_hits(resources, request, &mut evidence).await?;
+    add_hits(resources, request, hits.clamp(SEARCHED.0, SEARCHED.1), &mut evidence).await?;
     if request.mode == PackMode::All && request.path.is_none() {
         add_linked(resources, &mut evidence).await?;
     }
@@ -117,7 +119,7 @@ async fn add_chain(resources: &Resources, evidence: &mut Evidence) -> Result<()>
         let Some(document) = documents.iter().find(|document| document.id == id) else { continue };
         let relevance = (1.0 - STEP.0 * at as f32).max(STEP.1);
         evidence.found.push(Found {
-            document_type: DocumentType::of(document.facts.kind, None),
+            document_type: DocumentType::classify(document.facts.kind, None),
             document: document.clone(),
             relevance,
             hint: step.evidence.text.clone(),
@@ -129,12 +131,16 @@ async fn add_chain(resources: &Resources, evidence: &mut Evidence) -> Result<()>
 }
 
 /// What search finds, within what the request allows.
-async fn add_hits(resources: &Resources, request: &ContextRequest, evidence: &mut Evidence) -> Result<()> {
+async fn add_hits(
+    resources: &Resources,
+    request: &ContextRequest,
+    wanted: usize,
+    evidence: &mut Evidence,
+) -> Result<()> {
     let Some(filter) = filter_of(request) else { return Ok(()) };
     if evidence.question.is_empty() {
         return Ok(());
     }
-    let wanted = (request.tokens / TOKENS_PER_HIT).clamp(SEARCHED.0, SEARCHED.1);
     let search = SearchRequest {
         query: evidence.question.clone(),
         filter,
@@ -151,7 +157,7 @@ async fn add_hits(resources: &Resources, request: &ContextRequest, evidence: &mu
     let worth = if evidence.trace.is_some() { BESIDE_TRACE } else { 1.0 };
     let known: HashSet<String> = evidence.found.iter().map(|found| found.document.id.clone()).collect();
     for (document, score, hint, by_meaning) in with_parts(resources, found.hits).await? {
-        let document_type = DocumentType::of(document.facts.kind, document.path.as_deref());
+        let document_type = DocumentType::classify(document.facts.kind, document.path.as_deref());
         if known.contains(&document.id) || !evidence.narrowing.meets_as_part(&document) {
             continue;
         }
@@ -215,7 +221,7 @@ async fn add_linked(resources: &Resources, evidence: &mut Evidence) -> Result<()
     for document in documents {
         let worth = links.iter().filter(|link| link.to == document.id).map(|link| link.worth).fold(0.0, f32::max);
         evidence.found.push(Found {
-            document_type: DocumentType::of(document.facts.kind, None),
+            document_type: DocumentType::classify(document.facts.kind, None),
             document,
             relevance: worth * LINKED,
             hint: None,
@@ -229,7 +235,7 @@ async fn add_linked(resources: &Resources, evidence: &mut Evidence) -> Result<()
         }
         for found in &mut evidence.found {
             let (other, said) = match &found.document.id {
-                id if *id == link.from => (&link.to, Some(link.said())),
+                id if *id == link.from => (&link.to, Some(link.forward_label())),
                 id if *id == link.to => (&link.from, link.backward_label()),
                 _ => continue,
             };
@@ -287,7 +293,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// What it says of where it starts.
-    fn said(&self) -> String {
+    fn forward_label(&self) -> String {
         let to = short_reference(&self.to);
         match (self.edge, self.direction) {
             (Edge::Closes | Edge::Fixes, Direction::In) => format!("closed by {to}"),

@@ -9,14 +9,14 @@ use backstory_model::{
     id::NodeId,
     pack::{KeyItem, Provenance, TimelineEntry},
     repository::CommitRecord,
-    time::day,
+    time::utc_date,
 };
 use jiff::Timestamp;
 
 use super::{
     conditions::accepts_commit,
     evidence::{Evidence, Found, short_reference},
-    told,
+    round_score,
 };
 use crate::{error::Result, read::item_of_node, records::commit_record, resources::Resources, trace::EarlierVersion};
 
@@ -124,11 +124,11 @@ pub(super) fn timeline(evidence: &Evidence, records: &Records) -> Vec<TimelineEn
         }
         told.push(thread);
         if evidence.narrowing.within(found.document.facts.created_at) {
-            dated.push(begun(found, records));
+            dated.push(creation_entry(found, records));
         }
         if let Some((at, how)) = records.ended.get(thread) {
             dated.push(TimelineEntry {
-                date: day(*at).to_string(),
+                date: utc_date(*at).to_string(),
                 summary: format!("{how}: {}", found.document.title.trim()),
                 items: vec![thread.to_owned()],
                 sources: Provenance { items: vec![thread.to_owned()], ..Provenance::default() },
@@ -148,7 +148,7 @@ fn earlier(evidence: &Evidence) -> Vec<TimelineEntry> {
         let old: String = version.text.lines().next().unwrap_or_default().trim().chars().take(OLD_LINE).collect();
         let reference = NodeId::commit(&trace.project, &version.commit.to_string()).to_string();
         TimelineEntry {
-            date: day(version.date).to_string(),
+            date: utc_date(version.date).to_string(),
             summary: format!("{} wrote an earlier version in “{}”: {old}", version.author, version.title),
             items: version.merge_requests.iter().map(ToString::to_string).collect(),
             commits: vec![version.commit.to_string()],
@@ -163,7 +163,7 @@ fn earlier(evidence: &Evidence) -> Vec<TimelineEntry> {
 }
 
 /// That something began.
-fn begun(found: &Found, records: &Records) -> TimelineEntry {
+fn creation_entry(found: &Found, records: &Records) -> TimelineEntry {
     let document = &found.document;
     let author = author_of(found, records).map(|author| format!(" by {author}")).unwrap_or_default();
     // A discussion has the title of what it is of, but not its date.
@@ -178,7 +178,7 @@ fn begun(found: &Found, records: &Records) -> TimelineEntry {
         _ => None,
     };
     TimelineEntry {
-        date: day(document.facts.created_at).to_string(),
+        date: utc_date(document.facts.created_at).to_string(),
         summary: format!("{what}{author}: {}", document.title.trim()),
         items: if commit.is_some() { vec![] } else { vec![found.thread().to_owned()] },
         commits: commit.into_iter().collect(),
@@ -197,7 +197,7 @@ fn author_of(found: &Found, records: &Records) -> Option<String> {
 /// The paragraph that shares most words with the question, with what follows it.
 fn excerpt(body: &str, evidence: &Evidence) -> String {
     let paragraphs: Vec<&str> = body.split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()).collect();
-    let shared = |at: &usize| evidence.terms.shared(paragraphs[*at]);
+    let shared = |at: &usize| evidence.terms.count_matches(paragraphs[*at]);
     // Of equal ones the first.
     let Some(best) = (0..paragraphs.len()).rev().max_by_key(shared) else { return String::new() };
     let text = paragraphs[best..].join("\n\n");
@@ -206,17 +206,17 @@ fn excerpt(body: &str, evidence: &Evidence) -> String {
 
 fn key_item(evidence: &Evidence, found: &Found, records: &Records) -> KeyItem {
     let document = &found.document;
-    let classification = records.commits.get(&document.id).and_then(|record| classify::of_commit(&record.commit));
+    let classification = records.commits.get(&document.id).and_then(|record| classify::classify_commit(&record.commit));
     let state = document.facts.state.filter(|_| document.facts.kind != DocumentKind::Discussion);
     KeyItem {
         reference: short_reference(&document.id),
         kind: document.facts.kind.as_str().to_owned(),
         title: document.title.trim().to_owned(),
         state: state.map(|state| state.as_str().to_owned()),
-        date: day(document.facts.created_at).to_string(),
+        date: utc_date(document.facts.created_at).to_string(),
         author: author_of(found, records),
         classification: classification.map(|of| of.main.kind.as_str().to_owned()),
-        relevance: told(found.relevance),
+        relevance: round_score(found.relevance),
         links: found.links.clone(),
         excerpt: excerpt(found.body(), evidence),
         url: Some(document.url.clone()).filter(|url| !url.is_empty()),

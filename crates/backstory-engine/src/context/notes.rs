@@ -31,7 +31,7 @@ pub(super) fn design_notes(evidence: &Evidence, records: &Records) -> Vec<Design
     let documents = evidence.found.iter().filter(told).take(MAX_DOCUMENTS);
     for (at, found) in documents.enumerate() {
         for (author, reason) in reasons_of(found, records) {
-            let shared = evidence.terms.shared(&reason.text);
+            let shared = evidence.terms.count_matches(&reason.text);
             if shared == 0 && at >= TRUSTED {
                 continue;
             }
@@ -73,7 +73,7 @@ pub(super) fn model_notes(resources: &Resources, evidence: &Evidence) -> Result<
         let Ok(NodeId::Thread(id)) = found.thread().parse() else { continue };
         let Some(written) = generated_notes(resources, &id)?.filter(|written| !written.outdated) else { continue };
         for note in written.notes {
-            let shared = evidence.terms.shared(&note.text);
+            let shared = evidence.terms.count_matches(&note.text);
             if shared == 0 && at >= TRUSTED {
                 continue;
             }

@@ -3,19 +3,19 @@
 use backstory_model::{
     document_type::DocumentType,
     filter::Filter,
-    pack::{Chunk, Format, MIN_TOKENS, Mode, in_order},
+    pack::{Chunk, Format, MIN_TOKENS, Mode, compare_chunks},
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
-    About, ContextRequest, MAX_CHUNKS, MAX_TIME, check_is_current, checked, code::Files, gather::gather_evidence,
-    retrieved::retrieved,
+    ATTEMPTS, About, ContextRequest, MAX_CHUNKS, MAX_TIME, check_is_current, checked, code::Files,
+    gather::gather_evidence, retrieved::retrieved,
 };
 use crate::{
     embed::Provider,
     error::{Error, ErrorKind, Result},
     resources::Resources,
-    snapshot::{State, load_state},
+    snapshot::{IndexState, load_state},
     tokens,
     use_case::{UseCase, Weight},
 };
@@ -134,15 +134,11 @@ impl UseCase for RetrieveRequest {
 /// A bound is wrong, a project is not known, the named snapshot is not the current state, or a store failed.
 async fn retrieve(resources: &Resources, request: RetrieveRequest) -> Result<Retrieved> {
     check_bounds(&request)?;
-    let state = load_state(resources).await?;
-    if let Some(wanted) = &request.snapshot {
-        check_is_current(resources, wanted, &state).await?;
-    }
-    let mut chunks = find_chunks(resources, &pack_request(resources, &request)?, &state).await?;
+    let (state, mut chunks) = find_chunks(resources, &request).await?;
     chunks.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.chunk_id.cmp(&b.chunk_id)));
     let found = chunks.len();
     let (mut kept, tokens) = fit_chunks(chunks, &request);
-    kept.sort_by(|a, b| in_order(&a.0, &b.0));
+    kept.sort_by(|a, b| compare_chunks(&a.0, &b.0));
     let threshold = request.approval_threshold.filter(|most| tokens > *most && tokens > request.approved_tokens);
     let left_out = found - kept.len();
     let chunks = if threshold.is_some() { Vec::new() } else { kept.into_iter().map(RetrievedChunk::from).collect() };
@@ -200,15 +196,28 @@ fn pack_request(resources: &Resources, request: &RetrieveRequest) -> Result<Cont
     })
 }
 
-async fn find_chunks(resources: &Resources, request: &ContextRequest, state: &State) -> Result<Vec<Chunk>> {
-    let evidence = gather_evidence(resources, request, state).await?;
-    let state = state.clone();
-    resources
-        .blocking(move |resources| {
-            let mut files = Files::new(resources, &state);
-            retrieved(resources, &evidence, &mut files)
-        })
-        .await
+/// The passages and the state of the index that they are from. They are read again if it changes meanwhile, a few times.
+async fn find_chunks(resources: &Resources, request: &RetrieveRequest) -> Result<(IndexState, Vec<Chunk>)> {
+    let of_pack = pack_request(resources, request)?;
+    let mut attempt = 1;
+    loop {
+        let state = load_state(resources).await?;
+        if let Some(wanted) = &request.snapshot {
+            check_is_current(resources, wanted, &state).await?;
+        }
+        let evidence = gather_evidence(resources, &of_pack, &state, request.limit).await?;
+        let of_files = state.clone();
+        let chunks = resources
+            .blocking(move |resources| {
+                let mut files = Files::new(resources, &of_files);
+                retrieved(resources, &evidence, &mut files)
+            })
+            .await?;
+        if attempt == ATTEMPTS || load_state(resources).await?.id == state.id {
+            return Ok((state, chunks));
+        }
+        attempt += 1;
+    }
 }
 
 /// The best that have room, with their tokens, and how many those are together.

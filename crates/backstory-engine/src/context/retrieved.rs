@@ -7,7 +7,7 @@ use backstory_model::{
     id::NodeId,
     pack::{
         Chunk,
-        chunk::{ChunkRef, Piece, pieces},
+        chunk::{ChunkRef, TextPiece, split_text},
         score_bucket,
     },
 };
@@ -17,7 +17,7 @@ use super::{
     code::Files,
     evidence::{Evidence, Found},
     items::sources_of,
-    told,
+    round_score,
 };
 use crate::{error::Result, resources::Resources};
 
@@ -47,7 +47,7 @@ pub(super) fn retrieved(resources: &Resources, evidence: &Evidence, files: &mut 
     Ok(chunks)
 }
 
-fn chunk(resources: &Resources, found: &Found, piece: &Piece, commit: Option<Sha>, score: f32) -> Chunk {
+fn chunk(resources: &Resources, found: &Found, piece: &TextPiece, commit: Option<Sha>, score: f32) -> Chunk {
     let document = &found.document;
     let commit = match document.id.parse::<NodeId>() {
         Ok(NodeId::Commit { sha, .. }) => Some(sha),
@@ -74,7 +74,7 @@ fn chunk(resources: &Resources, found: &Found, piece: &Piece, commit: Option<Sha
         path: reference.path,
         lines: reference.lines,
         index: reference.index,
-        score: told(score),
+        score: round_score(score),
         embedding_model: found.by_meaning.then(|| resources.embedder().model().to_owned()),
         confidential: document.facts.confidential,
         content_hash: document.content_hash.clone(),
@@ -106,13 +106,13 @@ fn apart(mut chunks: Vec<Chunk>) -> Vec<Chunk> {
 }
 
 /// The pieces of a document; of code with lines as they are in the file, and the commit at which they are.
-fn pieces_of(found: &Found, files: &mut Files<'_>, head: Option<Sha>) -> Option<(Vec<Piece>, Option<Sha>)> {
+fn pieces_of(found: &Found, files: &mut Files<'_>, head: Option<Sha>) -> Option<(Vec<TextPiece>, Option<Sha>)> {
     let document = &found.document;
     let (Some(path), Some(lines)) = (&document.path, document.lines) else {
-        return Some((pieces(&document.text), None));
+        return Some((split_text(&document.text), None));
     };
     let head = head?;
-    let mut cut = pieces(&files.lines(&document.facts.project, head, path, lines)?);
+    let mut cut = split_text(&files.lines(&document.facts.project, head, path, lines)?);
     for piece in &mut cut {
         piece.lines = (piece.lines.0 + lines.0 - 1, piece.lines.1 + lines.0 - 1);
     }
@@ -121,15 +121,15 @@ fn pieces_of(found: &Found, files: &mut Files<'_>, head: Option<Sha>) -> Option<
 
 /// The pieces that answer best: those that share most words with the question, and the one with the words that a trace or
 /// search names.
-fn best_of<'a>(pieces: &'a [Piece], found: &Found, evidence: &Evidence) -> Vec<(f32, &'a Piece)> {
+fn best_of<'a>(pieces: &'a [TextPiece], found: &Found, evidence: &Evidence) -> Vec<(f32, &'a TextPiece)> {
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let hint: String = found.hint.as_deref().map(|hint| plain(hint.trim_matches('…'))).unwrap_or_default();
     let hint: String = hint.chars().take(HINT).collect();
-    let mut scored: Vec<(usize, &Piece)> = pieces
+    let mut scored: Vec<(usize, &TextPiece)> = pieces
         .iter()
         .map(|piece| {
             let is_hinted = !hint.is_empty() && plain(&piece.text).contains(&hint);
-            (evidence.terms.shared(&piece.text) + 2 * usize::from(is_hinted), piece)
+            (evidence.terms.count_matches(&piece.text) + 2 * usize::from(is_hinted), piece)
         })
         .collect();
     // Of equal ones the first: it says what the document is about.

@@ -2,12 +2,12 @@
 //! model are in [`summary`](crate::summary).
 
 use backstory_model::{
-    answer::REFUSAL,
+    answer::REFUSAL_SENTENCE,
     edge::Edge,
     id::NodeKind,
     pack::{ContextPack, DesignNote, Mode},
     text::capital,
-    time::day,
+    time::utc_date,
 };
 
 use super::{
@@ -26,7 +26,7 @@ pub(super) fn summary(mode: Mode, evidence: &Evidence, pack: &ContextPack) -> St
     let mut sentences = Vec::new();
     if evidence.missing.is_some() {
         // What follows is near the question, and no answer.
-        return format!("{REFUSAL} {}", closest(mode, evidence, pack));
+        return format!("{REFUSAL_SENTENCE} {}", closest(mode, evidence, pack));
     }
     match &evidence.trace {
         Some(trace) => sentences.push(traced(trace, evidence.lines_left_out)),
@@ -91,7 +91,7 @@ fn traced(trace: &Trace, lines_left_out: u32) -> String {
         }
     }
     if let Some(oldest) = trace.earlier.last() {
-        let (count, day) = (trace.earlier.len(), day(oldest.date));
+        let (count, day) = (trace.earlier.len(), utc_date(oldest.date));
         text.push_str(&match count {
             1 => format!(" It replaced an earlier version of {day}."),
             many => format!(" It replaced {many} earlier versions, the oldest of {day}."),
@@ -117,7 +117,7 @@ fn written_in_time(trace: &Trace, path: &str, origin: &LineOrigin) -> String {
         many => format!("{many} lines"),
     };
     let (commit, author) = (&origin.commit.to_string()[..12], &origin.author);
-    let (what, title, day) = (what(trace, path), &origin.title, day(origin.date));
+    let (what, title, day) = (what(trace, path), &origin.title, utc_date(origin.date));
     format!(
         "{lines} of {what} were written in the time that was asked for, most of them by {author} in {commit} “{title}” \
          ({day})."
@@ -130,7 +130,7 @@ fn written(trace: &Trace, path: &str, origin: &LineOrigin) -> String {
     commits.sort_unstable();
     commits.dedup();
     let (commit, author) = (&origin.commit.to_string()[..12], &origin.author);
-    let (title, day) = (&origin.title, day(origin.date));
+    let (title, day) = (&origin.title, utc_date(origin.date));
     match commits.len() {
         0 | 1 => format!("{what} was written by {author} in {commit} “{title}” ({day})."),
         many => {

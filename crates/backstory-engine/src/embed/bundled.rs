@@ -12,7 +12,7 @@ use futures::future::try_join_all;
 use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value};
 use tokio::sync::{Mutex, OnceCell, Semaphore};
 
-use super::{foreground::Foreground, tokens, unit};
+use super::{foreground::ForegroundGate, normalize, tokens};
 use crate::provider::ProviderError;
 
 /// Name of the model, as it is recorded with its vectors.
@@ -41,7 +41,7 @@ pub(super) struct Bundled {
     /// and those of the background.
     background_turn: Mutex<()>,
     queries: Semaphore,
-    foreground: Foreground,
+    foreground: ForegroundGate,
 }
 
 /// Whether somebody waits for vectors.
@@ -55,7 +55,7 @@ pub(super) enum EmbedPriority {
 
 impl Bundled {
     /// A model that works on texts with that many threads.
-    pub(super) fn new(threads: usize, foreground: Foreground) -> Self {
+    pub(super) fn new(threads: usize, foreground: ForegroundGate) -> Self {
         Self {
             threads,
             loaded: OnceCell::new(),
@@ -82,7 +82,7 @@ impl Bundled {
         // Few texts are spread over all lanes, rather than put into few batches.
         let most = texts.len().div_ceil(self.threads).min(BATCH_TEXTS);
         let batches = blocking(move || Batch::plan(&texts, most)).await?;
-        let work = Arc::new(Work { batches, next: AtomicUsize::new(0), gives_way });
+        let work = Arc::new(BatchQueue { batches, next: AtomicUsize::new(0), gives_way });
         // Lanes end soon after this future is dropped, rather than when all is done.
         let _stop = StopOnDrop(work.clone());
         let lanes = lanes.iter().take(work.batches.len()).cloned().map(|lane| {
@@ -154,19 +154,19 @@ impl Batch {
 }
 
 /// Batches from which lanes take the next one.
-struct Work {
+struct BatchQueue {
     batches: Vec<Batch>,
     next: AtomicUsize,
     /// Whom it gives way to, if it does.
-    gives_way: Option<Foreground>,
+    gives_way: Option<ForegroundGate>,
 }
 
-impl Work {
-    fn run(&self, loaded: &Loaded, lane: &Lane) -> Result<Vec<(usize, Vec<f32>)>, ProviderError> {
+impl BatchQueue {
+    fn run(&self, loaded: &Loaded, lane: &WorkerThread) -> Result<Vec<(usize, Vec<f32>)>, ProviderError> {
         let mut vectors = Vec::new();
         while let Some(batch) = self.batches.get(self.next.fetch_add(1, Relaxed)) {
             if let Some(foreground) = &self.gives_way {
-                foreground.give_way();
+                foreground.yield_to_foreground();
             }
             vectors.extend(loaded.embed(batch, lane)?);
         }
@@ -174,7 +174,7 @@ impl Work {
     }
 }
 
-struct StopOnDrop(Arc<Work>);
+struct StopOnDrop(Arc<BatchQueue>);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
@@ -183,7 +183,7 @@ impl Drop for StopOnDrop {
 }
 
 /// A thread that works on a batch.
-type Lane = Arc<ThreadPool>;
+type WorkerThread = Arc<ThreadPool>;
 
 /// The weights, ready to use, and the threads that use them.
 struct Loaded {
@@ -193,9 +193,9 @@ struct Loaded {
     token_types: NodeId,
     output: NodeId,
     /// For the background. One thread each: batches side by side use cores better than one batch cut up between them.
-    lanes: Vec<Lane>,
+    lanes: Vec<WorkerThread>,
     /// For the foreground. One thread each: threads that wait for each other are slow when cores are busy with texts.
-    query_lanes: Vec<Lane>,
+    query_lanes: Vec<WorkerThread>,
     next_query_lane: AtomicUsize,
 }
 
@@ -207,7 +207,7 @@ impl Loaded {
             .load_static_slice(MODEL)
             .map_err(ProviderError::bundled)?;
         let node = |name| model.node_id(name).map_err(ProviderError::bundled);
-        let lanes = || (0..threads).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect::<Vec<Lane>>();
+        let lanes = || (0..threads).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect::<Vec<WorkerThread>>();
         let background = lanes();
         background.iter().for_each(|lane| lane.run(lower_priority));
         Ok(Self {
@@ -222,12 +222,12 @@ impl Loaded {
         })
     }
 
-    fn query_lane(&self) -> &Lane {
+    fn query_lane(&self) -> &WorkerThread {
         &self.query_lanes[self.next_query_lane.fetch_add(1, Relaxed) % self.query_lanes.len()]
     }
 
     /// The vectors of a batch, with the places of its texts.
-    fn embed(&self, batch: &Batch, lane: &Lane) -> Result<Vec<(usize, Vec<f32>)>, ProviderError> {
+    fn embed(&self, batch: &Batch, lane: &WorkerThread) -> Result<Vec<(usize, Vec<f32>)>, ProviderError> {
         let (rows, width) = (batch.texts.len(), batch.width());
         let (mut ids, mut mask) = (vec![0; rows * width], vec![0; rows * width]);
         for (row, (_, tokens)) in batch.texts.iter().enumerate() {
@@ -250,7 +250,7 @@ impl Loaded {
         let texts = hidden.chunks_exact(width * DIMENSION).zip(&batch.texts);
         texts
             .map(|(states, (place, tokens))| {
-                let vector = unit(sum(&states[..tokens.len() * DIMENSION]));
+                let vector = normalize(sum(&states[..tokens.len() * DIMENSION]));
                 vector.map(|vector| (*place, vector)).ok_or_else(|| ProviderError::bundled("a vector has no direction"))
             })
             .collect()

@@ -9,7 +9,7 @@ const MAX_WAIT: Duration = Duration::from_millis(500);
 
 /// Who waits for an answer now. Clones are the same.
 #[derive(Clone, Default)]
-pub(crate) struct Foreground(Arc<State>);
+pub(crate) struct ForegroundGate(Arc<State>);
 
 #[derive(Default)]
 struct State {
@@ -17,7 +17,7 @@ struct State {
     quiet: Condvar,
 }
 
-impl Foreground {
+impl ForegroundGate {
     /// Somebody waits for an answer, until that is dropped.
     pub(crate) fn enter(&self) -> ForegroundGuard {
         *self.waiting() += 1;
@@ -25,7 +25,7 @@ impl Foreground {
     }
 
     /// Waits until nobody waits for an answer, but not for ever. Blocks the thread.
-    pub(super) fn give_way(&self) {
+    pub(super) fn yield_to_foreground(&self) {
         self.0.quiet.wait_while_for(&mut self.waiting(), |waiting| *waiting > 0, MAX_WAIT);
     }
 
@@ -35,7 +35,7 @@ impl Foreground {
 }
 
 /// Somebody waits for an answer.
-pub struct ForegroundGuard(Foreground);
+pub struct ForegroundGuard(ForegroundGate);
 
 impl Drop for ForegroundGuard {
     fn drop(&mut self) {
@@ -55,22 +55,22 @@ mod tests {
 
     #[test]
     fn work_waits_while_somebody_waits_for_an_answer_but_not_for_ever() {
-        let foreground = Foreground::default();
+        let foreground = ForegroundGate::default();
         let begun = Instant::now();
-        foreground.give_way();
+        foreground.yield_to_foreground();
         assert!(begun.elapsed() < MAX_WAIT, "nobody waits");
 
         let answering = foreground.enter();
         let begun = Instant::now();
-        foreground.give_way();
+        foreground.yield_to_foreground();
         assert!(begun.elapsed() >= MAX_WAIT);
 
         let other = foreground.clone();
-        let worker = std::thread::spawn(move || other.give_way());
+        let worker = std::thread::spawn(move || other.yield_to_foreground());
         drop(answering);
         worker.join().unwrap();
         let begun = Instant::now();
-        foreground.give_way();
+        foreground.yield_to_foreground();
         assert!(begun.elapsed() < MAX_WAIT, "the answer was given");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Provider, Settings, tokens, unit};
+use super::{Provider, Settings, normalize, tokens};
 use crate::provider::{ProviderClient, ProviderContext, ProviderError, Server};
 
 /// Texts in a request.
@@ -165,7 +165,7 @@ impl Remote {
             if got != dimension {
                 return Err(ProviderError::WrongDimension { model: self.name(), expected: dimension, got });
             }
-            unit(vector).ok_or_else(|| self.client.malformed("a vector has no direction"))
+            normalize(vector).ok_or_else(|| self.client.malformed("a vector has no direction"))
         };
         vectors.into_iter().map(check).collect()
     }

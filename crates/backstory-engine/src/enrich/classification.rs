@@ -5,9 +5,9 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use backstory_model::{
     classify::{ChangeType, is_generated},
     commit::{Commit, FileChange, FileDiff, LineKind},
-    sentence::pieces,
+    generated::{MAX_TEXT, ModelClassification},
+    sentence::split_sentences,
     text::words,
-    written::{MAX_TEXT, ModelClassification},
 };
 use backstory_sources::{git::text_diff::TextDiffOptions, redact::redact};
 use serde::Deserialize;
@@ -108,7 +108,7 @@ impl CommitInput {
         if !(0.0..=1.0).contains(&confidence) {
             return Err("its confidence is not between 0 and 1".to_owned());
         }
-        let first = pieces(&reason).into_iter().next().map(|piece| reason[piece.range].trim().to_owned());
+        let first = split_sentences(&reason).into_iter().next().map(|piece| reason[piece.range].trim().to_owned());
         let reason = first.filter(|reason| words(reason).len() >= MIN_WORDS).ok_or("it gives no reason")?;
         if reason.chars().count() > MAX_TEXT {
             return Err(format!("its reason has more than {MAX_TEXT} characters"));

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use backstory_model::{
     digest::sha256,
     entity::{Item, ItemKind},
+    generated::GeneratedKind,
     id::NodeId,
     repository::Record,
-    written::GeneratedKind,
 };
 use jiff::Timestamp;
 

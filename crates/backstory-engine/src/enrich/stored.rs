@@ -1,6 +1,6 @@
 //! What language models wrote about an item, as it is kept.
 
-use backstory_model::{id::NodeId, text::echo};
+use backstory_model::{id::NodeId, text::truncate_echo};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -53,7 +53,7 @@ impl UseCase for GetEnrichments {
 async fn find_enrichments(resources: &Resources, id: NodeId) -> Result<Enrichments> {
     let id = resolve_id(resources, id).await?;
     if load_items(resources, vec![id.clone()]).await?.is_empty() {
-        return Err(Error::new(ErrorKind::NotFound, format!("there is no {}", echo(&id.to_string()))));
+        return Err(Error::new(ErrorKind::NotFound, format!("there is no {}", truncate_echo(&id.to_string()))));
     }
     let (mut summary, mut notes, mut classification) = (None, None, None);
     match &id {

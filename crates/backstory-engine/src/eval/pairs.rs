@@ -126,7 +126,7 @@ async fn is_only_there(resources: &Resources, project: &str, pair: &Pair) -> Res
     let identifier = pair.question.trim_end_matches('?').rsplit(' ').next().unwrap_or_default();
     let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
     let index = resources.index();
-    let hits = index.lexical(identifier, &filter, MAX_WITH_IDENTIFIER).await?;
+    let hits = index.search_text(identifier, &filter, MAX_WITH_IDENTIFIER).await?;
     let ids: Vec<String> = hits.into_iter().map(|hit| hit.document).collect();
     let wholes: BTreeMap<String, String> = index
         .facts(ids.iter().map(String::as_str))

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use backstory_model::{
     entity::ItemKind,
     eval::{Question, Source},
-    reference::Context,
+    reference::ReferenceContext,
 };
 
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
 pub(super) async fn find_sources(resources: &Resources, project: &str, question: &Question) -> Result<Vec<Source>> {
     let name = project.to_owned();
     let (forge, forge_url) = resources.blocking(move |resources| reference_syntax(resources, &name)).await?;
-    let context = Context { forge, project, forge_url: &forge_url };
+    let context = ReferenceContext { forge, project, forge_url: &forge_url };
     let parse = |text: &String| Source::parse(text, context);
     let sources = question.gold.iter().map(parse).collect::<std::result::Result<_, _>>();
     sources.map_err(|error| Error::invalid(format!("question {}: {error}", question.id)))

@@ -224,7 +224,7 @@ pub(super) fn edge(edge: &StatedEdge, item: &ItemKey) -> Vec<Cell> {
         item.project.clone().into(),
         item.kind.as_str().into(),
         item.key.clone().into(),
-        edge.edge.inferred().into(),
+        edge.edge.is_inferred().into(),
         Cell::Null,
     ]
 }

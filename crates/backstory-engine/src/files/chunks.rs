@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use backstory_model::{
-    code::{FileAnalysis, FileKind, LeftOutReason, Selection},
+    code::{FileAnalysis, FileKind, FileSelection, LeftOutReason},
     commit::{RepoPath, Sha},
     digest::sha256_hex,
     document::{self, Document},
@@ -12,8 +12,8 @@ use backstory_model::{
     filter::DocumentKind,
     id::NodeId,
     mime::mime_type,
-    pack::chunk::{ChunkRef, Piece, pieces},
-    reference::Context,
+    pack::chunk::{ChunkRef, TextPiece, split_text},
+    reference::ReferenceContext,
     repository::HeadFile,
     terms::QueryTerms,
 };
@@ -31,7 +31,7 @@ use crate::{
     records::commit_record,
     resources::Resources,
     tokens,
-    trace::{Indexed, Place, target::resolve_place},
+    trace::{Indexed, Revision, target::resolve_place},
     use_case::{UseCase, Weight},
 };
 
@@ -263,7 +263,7 @@ pub(crate) async fn find_version(resources: &Resources, request: ChunksRequest) 
 /// Why search does not read a file.
 fn excluded_because(
     resources: &Resources,
-    place: &Place,
+    place: &Revision,
     path: &str,
     file: &FileText,
     bytes: &[u8],
@@ -278,15 +278,15 @@ fn excluded_because(
     }
     let limits = Limits { bytes: usize::try_from(most).unwrap_or(usize::MAX) };
     left_out_by_path(path).or_else(|| match select(path, bytes, limits) {
-        Selection::Include => None,
-        Selection::LeftOut(reason) => Some(reason),
+        FileSelection::Include => None,
+        FileSelection::LeftOut(reason) => Some(reason),
     })
 }
 
 /// The documents that search has of a file, as they are at a revision.
 fn documents_at(
     resources: &Resources,
-    place: &Place,
+    place: &Revision,
     file: &FileText,
     bytes: &[u8],
     text: &str,
@@ -294,7 +294,7 @@ fn documents_at(
     let analysis = clean_analysis(resources, &file.path, bytes)?;
     let cut = passages(&analysis, text, resources.settings().chunks);
     let head = HeadFile {
-        path: RepoPath::from_printed(&file.path),
+        path: RepoPath::from_escaped(&file.path),
         blob: file.blob,
         bytes: file.bytes,
         changed_at: Timestamp::UNIX_EPOCH,
@@ -302,8 +302,9 @@ fn documents_at(
         analysis: Some(analysis),
     };
     let repository = place.repository();
-    let context = Context { forge: repository.forge, project: place.project(), forge_url: &repository.forge_url };
-    Ok(document::of_file(&head, text, &cut, context, &place.commit.to_string()))
+    let context =
+        ReferenceContext { forge: repository.forge, project: place.project(), forge_url: &repository.forge_url };
+    Ok(document::file_documents(&head, text, &cut, context, &place.commit.to_string()))
 }
 
 /// What a file contains, without the secrets in names and headings: as it is stored.
@@ -315,34 +316,34 @@ fn clean_analysis(resources: &Resources, path: &str, bytes: &[u8]) -> Result<Fil
 }
 
 /// Whether a place is the head of the default branch, whose files the index has; of other branches it has commits only.
-fn is_indexed_head(place: &Place) -> bool {
+fn is_indexed_head(place: &Revision) -> bool {
     let default = place.repository().default_branch.as_ref().map(RepoPath::as_str);
     default.is_some() && place.branch.as_deref() == default
 }
 
 /// Those of the documents that have vectors. Only the head of the default branch has any.
-fn embedded_documents(resources: &Resources, place: &Place, documents: &[Document]) -> HashSet<String> {
+fn embedded_documents(resources: &Resources, place: &Revision, documents: &[Document]) -> HashSet<String> {
     if !is_indexed_head(place) {
         return HashSet::new();
     }
     let ids: Vec<&str> = documents.iter().map(|document| document.id.as_str()).collect();
-    let passages = resources.index().compare(&[], &QueryTerms::of(""), &ids);
+    let passages = resources.index().score_passages(&[], &QueryTerms::of(""), &ids);
     passages.into_iter().map(|passage| passage.document).collect()
 }
 
 /// The pieces of a document with lines as they are in the file.
-fn pieces_of(document: &Document, lines: &[&str]) -> Vec<Piece> {
+fn pieces_of(document: &Document, lines: &[&str]) -> Vec<TextPiece> {
     let Some((first, last)) = document.lines else { return Vec::new() };
     let before = first.saturating_sub(1);
     let end = (last as usize).min(lines.len());
-    let mut cut = pieces(&lines[(before as usize).min(end)..end].join("\n"));
+    let mut cut = split_text(&lines[(before as usize).min(end)..end].join("\n"));
     for piece in &mut cut {
         piece.lines = (piece.lines.0 + before, piece.lines.1 + before);
     }
     cut
 }
 
-fn chunk(place: &Place, document: &Document, piece: Piece, embedding_model: Option<String>) -> FileChunk {
+fn chunk(place: &Revision, document: &Document, piece: TextPiece, embedding_model: Option<String>) -> FileChunk {
     let reference = ChunkRef {
         document: document.id.clone(),
         repository: place.project().to_owned(),
@@ -366,7 +367,7 @@ fn chunk(place: &Place, document: &Document, piece: Piece, embedding_model: Opti
     }
 }
 
-fn version_of(resources: &Resources, place: &Place, file: &FileText, bytes: &[u8]) -> Result<FileVersion> {
+fn version_of(resources: &Resources, place: &Revision, file: &FileText, bytes: &[u8]) -> Result<FileVersion> {
     let kind = detect(&file.path, bytes);
     let grammar = match kind {
         FileKind::Code(language) => Some(grammar_version(language)),
@@ -385,14 +386,14 @@ fn version_of(resources: &Resources, place: &Place, file: &FileText, bytes: &[u8
         tokens: file.text.as_deref().map(tokens::count),
         language: file.language.clone(),
         mime_type: mime_type(&file.path, kind, file.text.is_some()).to_owned(),
-        document_type: DocumentType::of(DocumentKind::File, Some(&file.path)),
+        document_type: DocumentType::classify(DocumentKind::File, Some(&file.path)),
         grammar,
         last_commit: last_commit(resources, place, file)?,
     })
 }
 
 /// The commit that left a file as it is at the head of the default branch.
-fn last_commit(resources: &Resources, place: &Place, file: &FileText) -> Result<Option<CommitSummary>> {
+fn last_commit(resources: &Resources, place: &Revision, file: &FileText) -> Result<Option<CommitSummary>> {
     if !is_indexed_head(place) {
         return Ok(None);
     }

@@ -1,6 +1,6 @@
 //! What changes together with a file or code entity.
 
-use backstory_model::{id::NodeId, repository::code_node_id, text::echo};
+use backstory_model::{id::NodeId, repository::code_node_id, text::truncate_echo};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -63,7 +63,7 @@ fn find_co_changed(resources: &Resources, request: &CoChangeRequest) -> Result<C
     let id = &request.id;
     let name = id.to_string();
     let (Some(project), Some(code)) = (id.project(), code_key_of(id)) else {
-        return Err(Error::invalid(format!("{} is not a file or code entity", echo(&name)))
+        return Err(Error::invalid(format!("{} is not a file or code entity", truncate_echo(&name)))
             .with_hint("write group/project:src/a.rs"));
     };
     if request.limit > MAX_CO_CHANGED {

@@ -14,7 +14,7 @@ use backstory_model::{
     commit::{FileDiff, RepoPath, Sha},
     entity::{Discussion, Item, Position},
     id::{NodeId, ThreadId},
-    lineage::{Lineage, Seen},
+    lineage::{Lineage, OriginFlags},
     text::one_line,
 };
 use backstory_sources::git::text_diff::{TextDiffOptions, Whitespace};
@@ -28,7 +28,7 @@ use crate::{
     read::item_of_node,
     resources::Resources,
     trace::{
-        Place,
+        Revision,
         target::{lineage_at, no_such_path, resolve_place},
     },
     use_case::{UseCase, Weight},
@@ -164,7 +164,7 @@ fn list_comments(resources: &Resources, request: &CommentsRequest) -> Result<Fil
     let place = resolve_place(resources, request.project.as_deref(), request.rev.as_deref())?;
     let path = request.path.as_str();
     let lineage = lineage_at(resources, &place, path)?;
-    let Ok(entry) = place.objects.entry(place.commit, &RepoPath::from_printed(path)) else {
+    let Ok(entry) = place.objects.entry(place.commit, &RepoPath::from_escaped(path)) else {
         return Err(no_such_path(resources, &place, path)?);
     };
     let introductions = Introductions::find(resources, place.project(), &lineage)?;
@@ -181,7 +181,7 @@ fn list_comments(resources: &Resources, request: &CommentsRequest) -> Result<Fil
 /// The discussions about a file, whose content is `blob`.
 pub(super) fn comments_at(
     resources: &Resources,
-    place: &Place,
+    place: &Revision,
     path: &str,
     blob: Sha,
     lineage: &Lineage,
@@ -241,8 +241,8 @@ fn describe_comment(
         created_at: first.created_at,
         text: one_line(&first.body, BEGINNING),
         notes: discussion.notes.len(),
-        resolvable: discussion.resolvable(),
-        resolved: discussion.resolved(),
+        resolvable: discussion.is_resolvable(),
+        resolved: discussion.is_resolved(),
         url: discussion.web_url.clone(),
     })
 }
@@ -261,7 +261,7 @@ impl Names {
         let mut others = BTreeSet::new();
         for span in lineage.spans().as_slice() {
             let source = lineage.sources()[span.source as usize].path.to_string();
-            let is_moved = span.seen.has(Seen::MOVED) || span.seen.has(Seen::COPIED);
+            let is_moved = span.seen.contains(OriginFlags::MOVED) || span.seen.contains(OriginFlags::COPIED);
             if is_moved {
                 others.insert(source)
             } else {
@@ -277,7 +277,7 @@ impl Names {
 
 /// Follows lines of other revisions to a file.
 struct Carrier<'a> {
-    place: &'a Place,
+    place: &'a Revision,
     /// Content of the file.
     blob: Sha,
     lineage: &'a Lineage,
@@ -310,7 +310,7 @@ impl Carrier<'_> {
     }
 
     fn content(&self, commit: Sha, path: &str) -> Option<Sha> {
-        let entry = self.place.objects.entry(commit, &RepoPath::from_printed(path)).ok()?;
+        let entry = self.place.objects.entry(commit, &RepoPath::from_escaped(path)).ok()?;
         entry.mode.is_file().then_some(entry.id)
     }
 

@@ -6,7 +6,7 @@ use backstory_model::{
     commit::RepoPath,
     entity::Item,
     id::{NodeId, ThreadId},
-    lineage::{Lineage, Seen},
+    lineage::{Lineage, OriginFlags},
     repository::identity_key,
 };
 use backstory_sources::git::objects::ObjectError;
@@ -20,7 +20,7 @@ use crate::{
     records::commit_record,
     resources::Resources,
     trace::{
-        Place,
+        Revision,
         target::{lineage_at, no_such_path, resolve_place},
     },
     use_case::{UseCase, Weight},
@@ -107,7 +107,8 @@ fn find_contributors(resources: &Resources, request: &ContributorsRequest) -> Re
     let mut paths = BTreeSet::from([path.to_owned()]);
     if let Some(lineage) = &lineage {
         let spans = lineage.spans().as_slice().iter();
-        let own = spans.filter(|span| !span.seen.has(Seen::MOVED) && !span.seen.has(Seen::COPIED));
+        let own =
+            spans.filter(|span| !span.seen.contains(OriginFlags::MOVED) && !span.seen.contains(OriginFlags::COPIED));
         paths.extend(own.map(|span| lineage.sources()[span.source as usize].path.to_string()));
     }
     paths.retain(|path| !path.is_empty());
@@ -139,11 +140,11 @@ fn find_contributors(resources: &Resources, request: &ContributorsRequest) -> Re
 }
 
 /// Where the lines of a file come from; `None` for a directory, and for a file without lines.
-fn lineage_of_file(resources: &Resources, place: &Place, path: &str) -> Result<Option<std::sync::Arc<Lineage>>> {
+fn lineage_of_file(resources: &Resources, place: &Revision, path: &str) -> Result<Option<std::sync::Arc<Lineage>>> {
     if path.is_empty() {
         return Ok(None);
     }
-    match place.objects.entry(place.commit, &RepoPath::from_printed(path)) {
+    match place.objects.entry(place.commit, &RepoPath::from_escaped(path)) {
         // What cannot be blamed, such as an image, still has commits.
         Ok(entry) if entry.mode.is_file() => Ok(lineage_at(resources, place, path).ok()),
         Ok(_) => Ok(None),
@@ -153,7 +154,7 @@ fn lineage_of_file(resources: &Resources, place: &Place, path: &str) -> Result<O
 }
 
 /// The commits that change one of the paths, the newest first, and whether there are more.
-fn read_commits(resources: &Resources, place: &Place, paths: Vec<String>) -> Result<(Vec<CommitRow>, bool)> {
+fn read_commits(resources: &Resources, place: &Revision, paths: Vec<String>) -> Result<(Vec<CommitRow>, bool)> {
     let lists = resources.ledger().lists();
     let query = CommitQuery {
         projects: vec![place.project().to_owned()],
@@ -177,7 +178,7 @@ fn read_commits(resources: &Resources, place: &Place, paths: Vec<String>) -> Res
 /// What people did, while it is counted.
 struct Count<'a> {
     resources: &'a Resources,
-    place: &'a Place,
+    place: &'a Revision,
     /// The person of each identity that was met.
     people: HashMap<String, String>,
     told: BTreeMap<String, Contributor>,

@@ -3,7 +3,7 @@
 use backstory_model::{
     commit::{ChangeStatus, FileChange, FileDiff, Hunk},
     id::NodeId,
-    text::echo,
+    text::truncate_echo,
 };
 use backstory_sources::git::{
     objects::{ObjectError, Objects},
@@ -113,7 +113,8 @@ pub enum HunksLeftOut {
 fn diff_commit(resources: &Resources, request: &DiffRequest) -> Result<CommitDiff> {
     let name = request.id.to_string();
     let NodeId::Commit { project, sha } = &request.id else {
-        return Err(Error::invalid(format!("{} is not a commit", echo(&name))).with_hint("write group/project@1a2b3c4"));
+        return Err(Error::invalid(format!("{} is not a commit", truncate_echo(&name)))
+            .with_hint("write group/project@1a2b3c4"));
     };
     if request.context > MAX_CONTEXT {
         return Err(Error::invalid(format!("{} lines of context; at most {MAX_CONTEXT}", request.context)));

@@ -26,7 +26,7 @@ use crate::{
     read::item_of_node,
     records::commit_record,
     resources::Resources,
-    trace::{Place, signature_and_subject},
+    trace::{Revision, signature_and_subject},
 };
 
 /// Most issues of a commit.
@@ -130,7 +130,7 @@ pub struct OriginIssue {
 /// Describes where lines come from.
 pub(super) fn describe_lineage(
     resources: &Resources,
-    place: &Place,
+    place: &Revision,
     lineage: &Lineage,
     lines: Lines,
     introductions: &Introductions,
@@ -188,7 +188,7 @@ struct CommitOrigin {
 
 fn describe_commit(
     resources: &Resources,
-    place: &Place,
+    place: &Revision,
     sha: Sha,
     merge_request: Option<&ThreadId>,
 ) -> Result<CommitOrigin> {

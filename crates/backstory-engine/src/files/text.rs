@@ -20,7 +20,7 @@ use crate::{
     error::{Error, Result},
     resources::Resources,
     trace::{
-        Indexed, Place,
+        Indexed, Revision,
         target::{lineage_at, no_such_path, plain_lineage_at, resolve_place},
     },
     use_case::{UseCase, Weight},
@@ -172,7 +172,7 @@ fn read_file(resources: &Resources, request: &FileRequest) -> Result<FileText> {
 }
 
 /// A file with its whole text, and its bytes; none of those that are left out.
-pub(super) fn read_whole(resources: &Resources, place: &Place, path: &str) -> Result<(FileText, Vec<u8>)> {
+pub(super) fn read_whole(resources: &Resources, place: &Revision, path: &str) -> Result<(FileText, Vec<u8>)> {
     let mut file = describe_file(resources, place, path)?;
     if file.kind == TreeEntryKind::SymbolicLink {
         file.left_out = Some(TextLeftOut::SymbolicLink);
@@ -200,12 +200,12 @@ pub(super) fn read_whole(resources: &Resources, place: &Place, path: &str) -> Re
 }
 
 /// What is known of a file without reading it.
-fn describe_file(resources: &Resources, place: &Place, path: &str) -> Result<FileText> {
+fn describe_file(resources: &Resources, place: &Revision, path: &str) -> Result<FileText> {
     if resources.redact_name(path) != path {
         return Err(Error::invalid(format!("{path} is left out, as its path holds what looks like a secret"))
             .with_hint("rename it, or allow that text under [redact]"));
     }
-    let entry = match place.objects.entry(place.commit, &RepoPath::from_printed(path)) {
+    let entry = match place.objects.entry(place.commit, &RepoPath::from_escaped(path)) {
         Ok(entry) => entry,
         Err(ObjectError::NoSuchPath { .. }) => return Err(no_such_path(resources, place, path)?),
         Err(error) => return Err(error.into()),

@@ -20,7 +20,7 @@ use crate::{
     records::commit_record,
     resources::Resources,
     trace::{
-        Indexed, Place,
+        Indexed, Revision,
         target::{no_such_path, resolve_place},
     },
     use_case::{UseCase, Weight},
@@ -141,7 +141,7 @@ async fn list_directory(resources: &Resources, request: TreeRequest) -> Result<D
         .blocking(move |resources| {
             let place = resolve_place(resources, request.project.as_deref(), request.rev.as_deref())?;
             let path = request.path.trim_end_matches('/');
-            let listing = match place.objects.directory(place.commit, &RepoPath::from_printed(path), MAX_ENTRIES) {
+            let listing = match place.objects.directory(place.commit, &RepoPath::from_escaped(path), MAX_ENTRIES) {
                 Ok(listing) => listing,
                 Err(ObjectError::OtherKind { .. }) => {
                     return Err(Error::invalid(format!("{path} is not a directory"))
@@ -171,7 +171,7 @@ async fn list_directory(resources: &Resources, request: TreeRequest) -> Result<D
         .await
 }
 
-fn to_entry(resources: &Resources, place: &Place, entry: &DirectoryEntry) -> Option<TreeEntry> {
+fn to_entry(resources: &Resources, place: &Revision, entry: &DirectoryEntry) -> Option<TreeEntry> {
     let path = entry.path.as_str();
     if resources.redact_name(path) != path {
         return None;
@@ -199,7 +199,7 @@ pub(super) fn language_name(path: &str, bytes: &[u8]) -> Option<String> {
 
 /// Looks up the commits that changed entries last. The list of commits is that of all indexed branches, so with several
 /// of them only a commit that left a file as it is here counts.
-fn date_entries(resources: &Resources, place: &Place, entries: &mut [TreeEntry]) -> Result<()> {
+fn date_entries(resources: &Resources, place: &Revision, entries: &mut [TreeEntry]) -> Result<()> {
     if place.branch.is_none() {
         return Ok(());
     }

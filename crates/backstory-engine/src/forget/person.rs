@@ -36,7 +36,7 @@ pub(super) async fn check_person(resources: &Resources, called: &str) -> Result<
     if let Some(names) = resources.blocking(move |resources| names_of(resources, &name)).await? {
         return Ok(names);
     }
-    let listed = resources.ledger().aliases().of(called).is_some();
+    let listed = resources.ledger().aliases().for_username(called).is_some();
     if listed && (is_username(called) || is_address(called)) {
         return Ok(PersonNames { id: called.to_owned(), ..PersonNames::default() });
     }

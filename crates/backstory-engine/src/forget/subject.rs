@@ -8,8 +8,8 @@ use backstory_model::{
     visibility::Visibility,
 };
 use backstory_store::{
-    ledger::{StoredItem, Subject},
-    scan::Pieces,
+    ledger::{ErasureTarget, StoredItem},
+    scan::Needles,
 };
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ pub(super) struct TextProbes {
 #[derive(Debug)]
 pub(super) enum Target {
     /// Something that is not kept.
-    Kept(Subject),
+    Kept(ErasureTarget),
     /// A person, by user name or address, whose names are replaced.
     Person(String),
 }
@@ -63,8 +63,8 @@ pub(super) enum Target {
 pub(super) fn parse(reference: &str) -> Result<Target> {
     let reference = reference.trim();
     match reference.parse() {
-        Ok(NodeId::Thread(id)) => Ok(Target::Kept(Subject::Thread(id))),
-        Ok(NodeId::Project(project)) => Ok(Target::Kept(Subject::Project(project))),
+        Ok(NodeId::Thread(id)) => Ok(Target::Kept(ErasureTarget::Thread(id))),
+        Ok(NodeId::Project(project)) => Ok(Target::Kept(ErasureTarget::Project(project))),
         Ok(NodeId::Person(name)) if is_username(&name) || is_address(&name) => Ok(Target::Person(name)),
         _ => Err(Error::invalid(format!(
             "'{}' cannot be forgotten",
@@ -78,14 +78,14 @@ pub(super) fn parse(reference: &str) -> Result<Target> {
 }
 
 /// The texts of something, as far as nothing else has them, and the people whom nothing else names.
-pub(super) fn texts_of(resources: &Resources, subject: &Subject) -> Result<TextProbes> {
+pub(super) fn texts_of(resources: &Resources, subject: &ErasureTarget) -> Result<TextProbes> {
     let mut windows = Vec::new();
     each_of(resources, subject, |item| {
         if let Some(json) = json_of(item) {
             windows_of(&json, &mut windows);
         }
     })?;
-    let candidates = spread(windows, CANDIDATES);
+    let candidates = sample_evenly(windows, CANDIDATES);
     let mut found = Found { pieces: prepare_probes(&candidates)?, ..Found::default() };
     each_stored(resources, |item| {
         if !is_of(item, subject) {
@@ -95,7 +95,7 @@ pub(super) fn texts_of(resources: &Resources, subject: &Subject) -> Result<TextP
     each_file(resources, subject, |id, text| found.look(|| id.to_owned(), text.as_bytes()))?;
     let only_here = candidates.into_iter().enumerate().filter(|(place, _)| !found.elsewhere.contains(place));
     Ok(TextProbes {
-        pieces: spread(only_here.map(|(_, piece)| piece).collect(), PIECES),
+        pieces: sample_evenly(only_here.map(|(_, piece)| piece).collect(), PIECES),
         shared: found.items.into_iter().take(NAMED).collect(),
         people: people_referenced_only_by(resources, subject.project(), |item| is_of(item, subject))?,
     })
@@ -131,7 +131,7 @@ pub(crate) fn people_referenced_only_by(
         if item.kind == ItemKind::Person || is_gone(item) {
             return;
         }
-        let found = pieces.within(item.payload.as_deref().unwrap_or_default());
+        let found = pieces.matching_needles(item.payload.as_deref().unwrap_or_default());
         // Only a whole string is a name.
         if found.iter().any(|place| !kept.contains(named[*place].as_str())) {
             let known = |text: &str| named.binary_search_by(|name| name.as_str().cmp(text)).ok();
@@ -145,10 +145,12 @@ pub(crate) fn people_referenced_only_by(
 }
 
 /// Shows every object that belongs to something.
-fn each_of(resources: &Resources, subject: &Subject, mut show: impl FnMut(&StoredItem)) -> Result<()> {
+fn each_of(resources: &Resources, subject: &ErasureTarget, mut show: impl FnMut(&StoredItem)) -> Result<()> {
     match subject {
-        Subject::Thread(id) => resources.ledger().thread(&id.project, &id.short())?.iter().for_each(show),
-        Subject::Project(project) => each_stored(resources, |item| {
+        ErasureTarget::Thread(id) => {
+            resources.ledger().thread(&id.project, &id.local_reference())?.iter().for_each(show)
+        }
+        ErasureTarget::Project(project) => each_stored(resources, |item| {
             if item.project == *project {
                 show(item);
             }
@@ -158,9 +160,9 @@ fn each_of(resources: &Resources, subject: &Subject, mut show: impl FnMut(&Store
 }
 
 /// Shows the texts of the files at the indexed heads, which the ledger has not.
-fn each_file(resources: &Resources, subject: &Subject, mut show: impl FnMut(&str, &str)) -> Result<()> {
+fn each_file(resources: &Resources, subject: &ErasureTarget, mut show: impl FnMut(&str, &str)) -> Result<()> {
     for entry in resources.ledger().repositories()? {
-        if matches!(subject, Subject::Project(project) if *project == entry.project) {
+        if matches!(subject, ErasureTarget::Project(project) if *project == entry.project) {
             continue;
         }
         for key in resources.ledger().keys(&entry.project, ItemKind::File)? {
@@ -176,14 +178,14 @@ fn each_file(resources: &Resources, subject: &Subject, mut show: impl FnMut(&str
 /// Where else pieces are.
 #[derive(Default)]
 struct Found {
-    pieces: Pieces,
+    pieces: Needles,
     elsewhere: BTreeSet<usize>,
     items: BTreeSet<String>,
 }
 
 impl Found {
     fn look(&mut self, item: impl FnOnce() -> String, bytes: &[u8]) {
-        let places = self.pieces.within(bytes);
+        let places = self.pieces.matching_needles(bytes);
         if !places.is_empty() {
             self.items.insert(item());
             self.elsewhere.extend(places);
@@ -192,16 +194,16 @@ impl Found {
 }
 
 /// Pieces, made ready to be looked for.
-pub(super) fn prepare_probes(pieces: &[String]) -> Result<Pieces> {
-    Pieces::new(pieces.iter().map(String::as_str))
+pub(super) fn prepare_probes(pieces: &[String]) -> Result<Needles> {
+    Needles::new(pieces.iter().map(String::as_str))
         .map_err(|error| Error::internal(format!("pieces of text cannot be looked for: {error}")))
 }
 
-fn is_of(item: &StoredItem, subject: &Subject) -> bool {
+fn is_of(item: &StoredItem, subject: &ErasureTarget) -> bool {
     item.project == subject.project()
         && match subject {
-            Subject::Thread(id) => item.thread.as_deref() == Some(&id.short()),
-            Subject::Project(_) => true,
+            ErasureTarget::Thread(id) => item.thread.as_deref() == Some(&id.local_reference()),
+            ErasureTarget::Project(_) => true,
         }
 }
 
@@ -272,7 +274,7 @@ fn is_syllable(c: char) -> bool {
 }
 
 /// At most so many of them, each once, from all over.
-fn spread(mut all: Vec<String>, most: usize) -> Vec<String> {
+fn sample_evenly(mut all: Vec<String>, most: usize) -> Vec<String> {
     let mut seen = HashSet::new();
     all.retain(|piece| seen.insert(piece.clone()));
     let step = all.len().div_ceil(most).max(1);

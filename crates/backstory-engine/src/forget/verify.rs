@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use backstory_store::{
     graph::Graph,
-    ledger::Subject,
-    scan::{Pieces, ScanReport},
+    ledger::ErasureTarget,
+    scan::{Needles, ScanReport},
 };
 
 use super::subject::{TextProbes, prepare_probes};
@@ -39,7 +39,7 @@ pub(super) struct Verification {
 /// packed, in the graph's statements, and in every byte of every file but the objects of clones.
 pub(super) async fn verify_forgotten(
     resources: &Resources,
-    subject: &Subject,
+    subject: &ErasureTarget,
     texts: &TextProbes,
 ) -> Result<Verification> {
     let mut found = Verification::default();
@@ -61,7 +61,11 @@ pub(super) async fn verify_forgotten(
 }
 
 /// Looks for pieces in the ledger, the graph and the files.
-pub(super) fn scan_all_stores(resources: &Resources, pieces: &Pieces, mut found: Verification) -> Result<Verification> {
+pub(super) fn scan_all_stores(
+    resources: &Resources,
+    pieces: &Needles,
+    mut found: Verification,
+) -> Result<Verification> {
     let mut holder = None;
     resources.ledger().for_each_text(|table, text| {
         holder = pieces.is_in(text).then_some(table);
@@ -93,7 +97,7 @@ fn is_of_clone(resources: &Resources, directory: &Path) -> bool {
 }
 
 /// How many statements of a graph were looked at, and whether the last one has a piece.
-fn statements_without(pieces: &Pieces, graph: &Graph) -> Result<(u64, bool)> {
+fn statements_without(pieces: &Needles, graph: &Graph) -> Result<(u64, bool)> {
     let mut count = 0;
     for statement in graph.statements() {
         count += 1;

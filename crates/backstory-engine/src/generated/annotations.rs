@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use backstory_model::id::NodeId;
-use backstory_store::ledger::Written;
+use backstory_store::ledger::GeneratedText;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +61,7 @@ pub(crate) fn annotations_of(resources: &Resources, id: &NodeId) -> Result<Vec<A
     if !is_of_visible || !resources.graph().exists(id)? {
         return Ok(vec![]);
     }
-    let kept = resources.ledger().written(KIND, &id.to_string())?;
+    let kept = resources.ledger().generated(KIND, &id.to_string())?;
     Ok(kept.map(|written| read(&written)).unwrap_or_default())
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn put_annotations(resources: &Resources, id: &NodeId, annotations: &
     }
     let text = serde_json::to_string(annotations)
         .map_err(|error| Error::internal(format!("the annotations of {id} cannot be kept: {error}")))?;
-    let written = Written {
+    let written = GeneratedText {
         kind: KIND.to_owned(),
         subject: id.to_string(),
         model: "annotations".to_owned(),
@@ -118,6 +118,6 @@ pub(crate) fn normal_tag(tag: &str) -> String {
 }
 
 /// What a row says; nothing if another version of the program wrote it in another shape.
-fn read(written: &Written) -> Vec<Annotation> {
+fn read(written: &GeneratedText) -> Vec<Annotation> {
     serde_json::from_str(&written.text).unwrap_or_default()
 }

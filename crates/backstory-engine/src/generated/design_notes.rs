@@ -2,9 +2,9 @@
 //! cite.
 
 use backstory_model::{
+    generated::{Aspect, GeneratedNote, MAX_NOTES, MAX_TEXT},
     id::{NodeId, ThreadId},
-    time::day,
-    written::{Aspect, GeneratedNote, MAX_NOTES, MAX_TEXT},
+    time::utc_date,
 };
 use backstory_sources::redact::redact;
 use serde::Deserialize;
@@ -150,7 +150,10 @@ fn passage((place, document): (usize, &CitedDocument)) -> Option<(NodeId, String
         return None;
     }
     let author = document.author.as_deref().unwrap_or("somebody");
-    Some((document.id.clone(), format!("@{author} ({}):\n{}", day(document.at), escape_fence(&cut(text, MAX_PASSAGE)))))
+    Some((
+        document.id.clone(),
+        format!("@{author} ({}):\n{}", utc_date(document.at), escape_fence(&cut(text, MAX_PASSAGE))),
+    ))
 }
 
 /// Drops passages from the middle until the rest has room: what was wanted stands first, what was decided last.

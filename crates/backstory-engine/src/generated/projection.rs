@@ -1,7 +1,7 @@
 //! Puts generated texts from the ledger into the graph, as a function of the ledger, with which `check` compares them.
 //! Texts about an older state of an issue or merge request are left out.
 
-use backstory_model::{digest::sha256_hex, written::GeneratedKind};
+use backstory_model::{digest::sha256_hex, generated::GeneratedKind};
 use backstory_store::graph::{GeneratedFact, Graph};
 
 use super::results::{for_each_generated, is_current, outcome, provenance};
@@ -14,7 +14,7 @@ const VERSION: u32 = 1;
 pub(crate) async fn refresh_written_of(resources: &Resources, graph: Graph) -> Result<()> {
     resources
         .blocking(move |resources| {
-            let known = graph.written_basis()?;
+            let known = graph.generated_input_digest()?;
             let basis = written_basis(resources)?;
             // A graph is loaded in bulk before anything else is written to it.
             if graph.applied_seq()? == 0 || known.filter(|known| !known.is_empty()) == basis {
@@ -64,7 +64,7 @@ pub(crate) async fn wrong_written(resources: &Resources) -> Result<Vec<String>> 
     let graph = resources.graph();
     resources
         .blocking(move |resources| {
-            let wrong = graph.wrong_written(&written_facts(resources)?)?;
+            let wrong = graph.mismatched_generated(&written_facts(resources)?)?;
             Ok(wrong.into_iter().map(|graph| format!("{graph} is missing or wrong")).collect())
         })
         .await

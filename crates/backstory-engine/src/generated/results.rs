@@ -3,10 +3,10 @@
 use backstory_model::{
     answer::Provenance,
     digest::sha256,
+    generated::{GeneratedKind, GeneratedNote, GenerationOutcome, ModelClassification},
     id::{NodeId, ThreadId},
-    written::{GeneratedKind, GeneratedNote, ModelClassification, Outcome},
 };
-use backstory_store::ledger::Written;
+use backstory_store::ledger::GeneratedText;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -54,9 +54,9 @@ pub(crate) async fn classification_by_model(
     commit: &NodeId,
 ) -> Result<Option<CommitClassification>> {
     let subject = commit.to_string();
-    let kept = resources.with_ledger(move |ledger| ledger.written(GeneratedKind::Classification.as_str(), &subject));
+    let kept = resources.with_ledger(move |ledger| ledger.generated(GeneratedKind::Classification.as_str(), &subject));
     let Some(written) = kept.await? else { return Ok(None) };
-    let Some(Outcome::Classification(found)) = outcome(&written) else { return Ok(None) };
+    let Some(GenerationOutcome::Classification(found)) = outcome(&written) else { return Ok(None) };
     Ok(Some(CommitClassification { found, model: provenance(&written), written_at: written.written_at }))
 }
 
@@ -69,10 +69,10 @@ pub(crate) async fn notes_by_model(resources: &Resources, id: ThreadId) -> Resul
 }
 
 pub(crate) fn generated_notes(resources: &Resources, id: &ThreadId) -> Result<Option<ThreadNotes>> {
-    let kept = resources.ledger().written(GeneratedKind::DesignNotes.as_str(), &id.to_string())?;
+    let kept = resources.ledger().generated(GeneratedKind::DesignNotes.as_str(), &id.to_string())?;
     let Some(written) = kept else { return Ok(None) };
     match outcome(&written) {
-        Some(Outcome::DesignNotes(notes)) if !notes.is_empty() => Ok(Some(ThreadNotes {
+        Some(GenerationOutcome::DesignNotes(notes)) if !notes.is_empty() => Ok(Some(ThreadNotes {
             about: id.clone(),
             notes,
             model: provenance(&written),
@@ -84,7 +84,7 @@ pub(crate) fn generated_notes(resources: &Resources, id: &ThreadId) -> Result<Op
 }
 
 /// Whether what was written is about the item as it is now. A commit never changes.
-pub(super) fn is_current(resources: &Resources, written: &Written, about: &NodeId) -> Result<bool> {
+pub(super) fn is_current(resources: &Resources, written: &GeneratedText, about: &NodeId) -> Result<bool> {
     match about {
         NodeId::Thread(id) => {
             let input = thread_input(resources, id)?;
@@ -96,11 +96,11 @@ pub(super) fn is_current(resources: &Resources, written: &Written, about: &NodeI
 }
 
 /// What a row says; `None` if another version of the program wrote it in another shape.
-pub(super) fn outcome(written: &Written) -> Option<Outcome> {
+pub(super) fn outcome(written: &GeneratedText) -> Option<GenerationOutcome> {
     serde_json::from_str(&written.text).ok()
 }
 
-pub(super) fn provenance(written: &Written) -> Provenance {
+pub(super) fn provenance(written: &GeneratedText) -> Provenance {
     Provenance { name: written.model.clone(), prompt: written.prompt }
 }
 
@@ -108,7 +108,7 @@ pub(super) fn provenance(written: &Written) -> Provenance {
 pub(crate) fn for_each_generated(
     resources: &Resources,
     kind: GeneratedKind,
-    mut take: impl FnMut(Written),
+    mut take: impl FnMut(GeneratedText),
 ) -> Result<()> {
     let mut after = String::new();
     loop {

@@ -8,7 +8,7 @@ use backstory_model::{
     edge::Edge,
     entity::{Discussion, Item, ItemKind, MergeRequest},
     id::{NodeId, ThreadId, ThreadKind},
-    link::{Change, Issue, MAX_CHANGES, MAX_ISSUES},
+    link::{LinkableChange, LinkableIssue, MAX_CHANGES, MAX_ISSUES},
     repository::{CommitRecord, Record},
 };
 use backstory_store::graph::Graph;
@@ -27,8 +27,8 @@ const MAX_MESSAGES: usize = 6000;
 
 /// What links of a project are found from.
 pub(super) struct LinkInputs {
-    pub(super) issues: Vec<Issue>,
-    pub(super) changes: Vec<Change>,
+    pub(super) issues: Vec<LinkableIssue>,
+    pub(super) changes: Vec<LinkableChange>,
     pub(super) stated: StatedLinks,
     /// When merge requests were merged.
     pub(super) merged: HashMap<NodeId, jiff::Timestamp>,
@@ -66,7 +66,7 @@ impl StatedLinks {
 /// Merge requests, and which of their commits belong to which.
 #[derive(Default)]
 struct MergeRequestCommits {
-    changes: Vec<Change>,
+    changes: Vec<LinkableChange>,
     merged: HashMap<NodeId, jiff::Timestamp>,
     carrier: HashMap<Sha, usize>,
 }
@@ -101,7 +101,7 @@ fn link_texts(resources: &Resources, graph: &Graph, project: &str) -> Result<Lin
     Ok(LinkInputs { issues, changes, stated, merged })
 }
 
-fn link_issues(resources: &Resources, project: &str) -> Result<Vec<Issue>> {
+fn link_issues(resources: &Resources, project: &str) -> Result<Vec<LinkableIssue>> {
     let mut issues = Vec::new();
     each_item(resources, project, ItemKind::Issue, MAX_ISSUES * 2, |item| {
         if let Item::Issue(issue) = item {
@@ -109,13 +109,13 @@ fn link_issues(resources: &Resources, project: &str) -> Result<Vec<Issue>> {
         }
     })?;
     let with_comments = |issue: backstory_model::entity::Issue| {
-        let items = resources.ledger().thread(project, &issue.id.short())?;
+        let items = resources.ledger().thread(project, &issue.id.local_reference())?;
         let backstory_model::entity::Issue { id, thread, .. } = issue;
         let mut discussions = parse_discussions(resources, &items);
         // A link of an open issue is shown to all, with the evidence for it.
         discussions.retain(|discussion| thread.confidential || !discussion.confidential);
         let comments = discussions.into_iter().flat_map(comments_of).collect();
-        Ok(Issue {
+        Ok(LinkableIssue {
             id,
             title: thread.title,
             text: thread.description,
@@ -224,7 +224,7 @@ fn stated_pairs(
     let own = issue_ids(resources, project)?;
     let mut stated = StatedLinks::default();
     for edge in [Edge::Closes, Edge::Fixes, Edge::RelatesTo, Edge::References] {
-        for (from, to) in graph.stated(edge)? {
+        for (from, to) in graph.stated_edges(edge)? {
             let (from, to) = (whole(from), whole(to));
             let (change, issue) = if is_change(&from) { (from, to) } else { (to, from) };
             let NodeId::Thread(issue) = issue else { continue };
@@ -261,7 +261,7 @@ impl MergeRequestCommits {
                 }
             }
         }
-        self.changes.push(Change {
+        self.changes.push(LinkableChange {
             id,
             title: thread.title,
             text: thread.description,
@@ -274,11 +274,11 @@ impl MergeRequestCommits {
     }
 }
 
-fn commit_change(project: &str, record: CommitRecord, usernames: &BTreeMap<String, String>) -> Change {
+fn commit_change(project: &str, record: CommitRecord, usernames: &BTreeMap<String, String>) -> LinkableChange {
     let commit = record.commit;
     let key = backstory_model::repository::identity_key(&commit.author.name, &commit.author.email);
     let title = commit.title().to_owned();
-    Change {
+    LinkableChange {
         id: NodeId::commit(project, &commit.sha.to_string()),
         text: commit.message.trim_start().strip_prefix(&title).unwrap_or(&commit.message).to_owned(),
         title,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use backstory_model::{
     id::NodeId,
-    link::{Corpus, Found, Link, LinkReport, LinkTrial},
+    link::{LinkCandidate, LinkCorpus, LinkReport, LinkTrial, TrialResult},
 };
 use serde::{Deserialize, Serialize};
 
@@ -50,20 +50,20 @@ async fn measure_links(resources: &Resources, project: Option<&str>) -> Result<L
         merged.sort();
         let measured: HashSet<&NodeId> =
             merged.iter().rev().take((merged.len() * MEASURED).div_ceil(5)).map(|(_, id)| *id).collect();
-        let corpus = Corpus::new(material.issues, material.changes);
+        let corpus = LinkCorpus::new(material.issues, material.changes);
         let links = corpus.links(|change| measured.contains(&change.id), 0.0);
-        let found: HashMap<&NodeId, Link> = links.map(|(change, link)| (&change.id, link)).collect();
+        let found: HashMap<&NodeId, LinkCandidate> = links.map(|(change, link)| (&change.id, link)).collect();
         let recovered = |id: &&NodeId| recovered(id, found.get(id), &material.stated);
         Ok(LinkReport::of(&measured.iter().map(recovered).collect::<Vec<_>>(), least))
     })
     .await
 }
 
-fn recovered(change: &NodeId, found: Option<&Link>, stated: &StatedLinks) -> LinkTrial {
+fn recovered(change: &NodeId, found: Option<&LinkCandidate>, stated: &StatedLinks) -> LinkTrial {
     LinkTrial {
         closes: stated.is_closing(change),
         linked: stated.is_linked(change),
-        found: found.map(|link| Found {
+        found: found.map(|link| TrialResult {
             confidence: link.score.confidence,
             closes: stated.closes(change, &link.issue),
             linked: stated.links(change, &link.issue),

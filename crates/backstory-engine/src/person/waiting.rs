@@ -3,30 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
-    edge::Edge,
     entity::{Discussion, Item, Note, State},
     filter::is_same_name,
     id::{NodeId, ThreadId, ThreadKind},
+    reference::{Forge, ReferenceContext, extract},
     text::snippet,
 };
-use backstory_store::{
-    graph::Direction,
-    lists::{self, DiscussionQuery, PageRequest, ThreadFilter, ThreadOrder, ThreadQuery, ThreadRow, TimeRange},
+use backstory_store::lists::{
+    self, DiscussionQuery, PageRequest, ThreadFilter, ThreadOrder, ThreadQuery, ThreadRow, TimeRange,
 };
 use jiff::Timestamp;
 
 use super::{PersonRequest, Waiting, WaitingNote, days_ago};
 use crate::{
     error::Result,
-    read::{load_discussions, load_edges, load_items},
+    read::{load_discussions, load_items},
     resources::Resources,
     threads::ThreadSummary,
 };
 
 /// Most issues and merge requests whose discussions are read for one list.
 const MAX_READ: usize = 200;
-/// Most issues and merge requests in which somebody is mentioned that are looked at, the newest ones.
-const MAX_MENTIONED: usize = 1000;
 /// Length of a quoted note, in characters.
 const QUOTED: usize = 160;
 
@@ -35,11 +32,13 @@ pub(super) async fn find_waiting(resources: &Resources, request: &PersonRequest)
     let name = &request.name;
     let to_me = ThreadFilter { assignees: vec![name.clone()], ..open(request) };
     let mine = ThreadFilter { authors: vec![name.clone()], ..open(request) };
-    let assigned = rows(resources, &to_me, request.limit).await?;
-    let own = rows(resources, &mine, MAX_READ).await?;
+    let newest_first = lists::Direction::Descending;
+    let assigned = rows(resources, &to_me, newest_first, request.limit).await?;
+    let own = rows(resources, &mine, newest_first, MAX_READ).await?;
     let updated = TimeRange { from: None, to: Some(days_ago(request.stale_days.into())) };
-    let mut stale = rows(resources, &ThreadFilter { updated, ..to_me }, MAX_READ).await?;
-    stale.extend(rows(resources, &ThreadFilter { updated, ..mine }, MAX_READ).await?);
+    let (to_me, mine) = (ThreadFilter { updated, ..to_me }, ThreadFilter { updated, ..mine });
+    let mut stale = rows(resources, &to_me, lists::Direction::Ascending, request.limit).await?;
+    stale.extend(rows(resources, &mine, lists::Direction::Ascending, request.limit).await?);
     let reviews = rows_to_review(resources, request).await?;
     Ok(Waiting {
         assigned: summaries(resources, in_order(assigned, request.limit)).await?,
@@ -59,22 +58,28 @@ fn open(request: &PersonRequest) -> ThreadFilter {
     ThreadFilter { projects: request.projects.clone(), states: vec![State::Opened], ..ThreadFilter::default() }
 }
 
-/// Issues and merge requests of a filter, the last changed first of each.
-async fn rows(resources: &Resources, filter: &ThreadFilter, first: usize) -> Result<Vec<ThreadRow>> {
+/// Issues and merge requests of a filter, in the order of their last changes of each.
+async fn rows(
+    resources: &Resources,
+    filter: &ThreadFilter,
+    direction: lists::Direction,
+    first: usize,
+) -> Result<Vec<ThreadRow>> {
     let mut found = Vec::new();
     for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
-        found.extend(rows_of_kind(resources, kind, filter.clone(), first).await?);
+        found.extend(rows_of_kind(resources, kind, filter.clone(), direction, first).await?);
     }
     Ok(found)
 }
 
-pub(super) async fn rows_of_kind(
+async fn rows_of_kind(
     resources: &Resources,
     kind: ThreadKind,
     filter: ThreadFilter,
+    direction: lists::Direction,
     first: usize,
 ) -> Result<Vec<ThreadRow>> {
-    let query = ThreadQuery { kind, filter, order: ThreadOrder::Updated, direction: lists::Direction::Descending };
+    let query = ThreadQuery { kind, filter, order: ThreadOrder::Updated, direction };
     let page = PageRequest { first, after: None, ..PageRequest::default() };
     Ok(resources.with_lists(move |lists, visibility| lists.threads(&query, &page, visibility)).await?.rows)
 }
@@ -97,7 +102,8 @@ pub(super) async fn summaries(resources: &Resources, ids: Vec<ThreadId>) -> Resu
 async fn rows_to_review(resources: &Resources, request: &PersonRequest) -> Result<Vec<ThreadId>> {
     let filter = ThreadFilter { reviewers: vec![request.name.clone()], ..open(request) };
     let is_me = |name: &String| is_same_name(name, &request.name);
-    let mut rows = rows_of_kind(resources, ThreadKind::MergeRequest, filter, MAX_READ).await?;
+    let direction = lists::Direction::Descending;
+    let mut rows = rows_of_kind(resources, ThreadKind::MergeRequest, filter, direction, MAX_READ).await?;
     rows.retain(|row| !row.draft && !row.approvers.iter().any(is_me) && !row.author.as_ref().is_some_and(is_me));
     let ids: Vec<ThreadId> = rows.iter().map(|row| row.id.clone()).collect();
     let discussions = load_discussions(resources, ids).await?;
@@ -111,21 +117,7 @@ async fn rows_to_review(resources: &Resources, request: &PersonRequest) -> Resul
 
 /// Open issues and merge requests in which the person is mentioned and has not written since.
 async fn mentions(resources: &Resources, request: &PersonRequest) -> Result<Vec<WaitingNote>> {
-    let person = NodeId::person(&request.name);
-    let edges = load_edges(resources, vec![person], Direction::In, Some(Edge::Mentions)).await?;
-    let mut mentioning: BTreeMap<ThreadId, BTreeSet<NodeId>> = BTreeMap::new();
-    for end in edges.into_iter().flatten() {
-        let thread = match &end.other {
-            NodeId::Thread(thread) | NodeId::Note { thread, .. } => thread.clone(),
-            _ => continue,
-        };
-        if request.projects.is_empty() || request.projects.contains(&thread.project) {
-            mentioning.entry(thread).or_default().insert(end.other);
-        }
-    }
-    let mut threads: Vec<ThreadId> = mentioning.keys().cloned().collect();
-    threads.sort_by_key(|thread| std::cmp::Reverse(thread.iid));
-    threads.truncate(MAX_MENTIONED);
+    let threads = threads_that_mention(resources, request).await?;
     let items = load_items(resources, threads.into_iter().map(NodeId::from).collect()).await?;
     let mut open: Vec<(ThreadId, &Item)> = items
         .iter()
@@ -140,9 +132,31 @@ async fn mentions(resources: &Resources, request: &PersonRequest) -> Result<Vec<
     let mut found = Vec::new();
     for (id, item) in open {
         let own = discussions.get(&id).map_or(&[][..], Vec::as_slice);
-        found.extend(mentioning.get(&id).and_then(|by| unanswered_mention(request, &id, item, own, by)));
+        found.extend(unanswered_mention(request, &id, item, own));
     }
     Ok(newest(found, request.limit))
+}
+
+/// Open issues and merge requests that mention the person, and those with a discussion that does: one that fewer people see
+/// than its issue is not counted there.
+async fn threads_that_mention(resources: &Resources, request: &PersonRequest) -> Result<BTreeSet<ThreadId>> {
+    let mentioned = vec![request.name.clone()];
+    let filter = ThreadFilter { mentioned: mentioned.clone(), ..open(request) };
+    let mut threads: BTreeSet<ThreadId> =
+        rows(resources, &filter, lists::Direction::Descending, MAX_READ).await?.into_iter().map(|row| row.id).collect();
+    let query = DiscussionQuery { projects: request.projects.clone(), mentioned, ..DiscussionQuery::default() };
+    let page = PageRequest { first: MAX_READ, ..PageRequest::default() };
+    let page = resources.with_lists(move |lists, visibility| lists.discussions(&query, &page, visibility)).await?;
+    threads.extend(page.rows.into_iter().map(|row| row.thread));
+    Ok(threads)
+}
+
+/// Whether a text mentions a person.
+fn mentions_person(name: &str, text: &str, forge: Forge, web_url: &str, project: &str) -> bool {
+    let forge_url = forge.url_in(web_url, project).unwrap_or_default();
+    extract(text, ReferenceContext { forge, project, forge_url })
+        .iter()
+        .any(|target| matches!(target, NodeId::Person(person) if is_same_name(person, name)))
 }
 
 /// The newest mention of the person in an issue or merge request, if they have not written since.
@@ -151,19 +165,21 @@ fn unanswered_mention(
     id: &ThreadId,
     item: &Item,
     discussions: &[Discussion],
-    by: &BTreeSet<NodeId>,
 ) -> Option<WaitingNote> {
     let thread = item.as_thread()?;
     let is_me = |name: &Option<String>| name.as_ref().is_some_and(|name| is_same_name(name, &request.name));
     let notes = || discussions.iter().flat_map(|of| of.notes.iter().map(move |note| (of, note)));
     let last_own = notes().filter(|(_, note)| is_me(&note.author)).map(|(_, note)| note.created_at).max();
     let since = |at: Timestamp| last_own.is_none_or(|own| own < at);
-    let mentions = notes().filter(|(of, note)| by.contains(&of.note_id(note)) && !is_me(&note.author));
+    let is_meant = |text: &str, forge: Forge, url: &str| mentions_person(&request.name, text, forge, url, &id.project);
+    let mentions = notes().filter(|(of, note)| !is_me(&note.author) && is_meant(&note.body, of.forge, &of.web_url));
     if let Some((discussion, note)) = mentions.max_by_key(|(_, note)| note.created_at) {
         let later = notes().filter(|(_, note)| since(note.created_at) && !is_me(&note.author)).count();
         return since(note.created_at).then(|| waiting_note(id, &thread.title, discussion, note, later));
     }
-    let is_described = by.contains(&NodeId::from(id.clone())) && !is_me(&thread.author) && since(thread.created_at);
+    let is_described = !is_me(&thread.author)
+        && since(thread.created_at)
+        && is_meant(&thread.description, thread.forge, &thread.web_url);
     is_described.then(|| WaitingNote {
         thread: id.clone(),
         title: thread.title.clone(),

@@ -7,7 +7,7 @@ use backstory_store::graph::{Direction, Value, queries};
 
 use super::{Move, Occurrence, Removal, Removals, explain, is_within};
 use crate::{
-    code::{CommitSummary, Found, changes_of},
+    code::{CommitSummary, GraphChangeRow, changes_of},
     error::Result,
     records::commit_record,
     resources::{Resources, blocking},
@@ -25,7 +25,7 @@ struct Fate {
     /// What it was called last.
     last: NodeId,
     /// The commit that removed it; `None` if it is still there.
-    removed_by: Option<Found>,
+    removed_by: Option<GraphChangeRow>,
 }
 
 /// The files and symbols that a text can name: a path, `PATH#SYMBOL`, or the name of a symbol that a commit removed.
@@ -139,7 +139,7 @@ async fn fate_of(resources: &Resources, node: NodeId) -> Result<Option<Fate>> {
 }
 
 /// What a file or symbol was called after a commit that took its name away.
-async fn taken_over(resources: &Resources, node: &NodeId, removed: &Found) -> Result<Option<NodeId>> {
+async fn taken_over(resources: &Resources, node: &NodeId, removed: &GraphChangeRow) -> Result<Option<NodeId>> {
     let (graph, id) = (resources.graph(), node.clone());
     let ends = blocking(move || Ok(graph.edges(&id, Direction::Out, Some(Edge::ReplacedBy))?)).await?;
     for end in ends {

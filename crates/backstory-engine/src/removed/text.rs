@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use backstory_model::commit::{FileDiff, Hunk, LineKind, Sha};
+use backstory_model::commit::{FileDiff, Hunk, LineKind, RepoPath, Sha};
 use backstory_sources::git::{
     Cancel, GitError,
     command::Limits,
@@ -20,7 +20,7 @@ use crate::{
     error::Result,
     records::commit_record,
     resources::Resources,
-    trace::target::Place,
+    trace::target::Revision,
 };
 
 /// Longest search.
@@ -41,7 +41,7 @@ const MAX_LINES: usize = 12;
 
 /// A search for a text.
 pub(super) struct TextSearch {
-    place: Place,
+    place: Revision,
     text: String,
     /// The file and its other names, or the directory; empty for the whole repository.
     paths: Vec<String>,
@@ -66,7 +66,7 @@ enum Effect {
 
 impl TextSearch {
     /// A search of a request at a place.
-    pub(super) async fn new(resources: &Resources, place: Place, request: &RemovedRequest) -> Result<Self> {
+    pub(super) async fn new(resources: &Resources, place: Revision, request: &RemovedRequest) -> Result<Self> {
         let (paths, renames) = match &request.path {
             Some(path) => paths_of(resources, place.project(), path).await?,
             None => Default::default(),
@@ -86,15 +86,15 @@ impl TextSearch {
     /// Adds the removals of the text to what is known.
     pub(super) fn run(mut self, resources: &Resources, mut found: Removals) -> Result<Removals> {
         found.moves.append(&mut self.renames);
-        found.present = self.find_present(resources)?;
+        self.add_present(resources, &self.paths, &mut found)?;
         let mut is_over = self.search(resources, &mut found)?;
         // What left these files has gone on from where it went.
         while found.removals.is_empty() && !self.paths.is_empty() && found.moves.len() < MAX_MOVES && !is_over {
             let Some(last) = found.moves.first().filter(|last| !self.paths.contains(&last.to)) else { break };
-            self.paths.push(last.to.clone());
-            self.since = Some(last.commit.date);
-            found.present.extend(self.find_present(resources)?);
-            found.present.dedup();
+            let (to, since) = (last.to.clone(), last.commit.date);
+            self.add_present(resources, std::slice::from_ref(&to), &mut found)?;
+            self.paths.push(to);
+            self.since = Some(since);
             is_over = self.search(resources, &mut found)?;
         }
         found.searched_commits = self.searched;
@@ -108,8 +108,17 @@ impl TextSearch {
         Ok(found)
     }
 
-    /// Searches commits until there are enough removals; whether it ended early.
+    /// Searches commits until there are enough removals; whether it ended early. Moves come before those that are known:
+    /// what is searched later continued from there.
     fn search(&mut self, resources: &Resources, found: &mut Removals) -> Result<bool> {
+        let mut passed: Vec<Move> = Vec::new();
+        let is_over = self.search_batches(resources, found, &mut passed);
+        passed.append(&mut found.moves);
+        found.moves = passed;
+        is_over
+    }
+
+    fn search_batches(&mut self, resources: &Resources, found: &mut Removals, passed: &mut Vec<Move>) -> Result<bool> {
         let (git, clone) = (find_git(resources)?, clone_path(resources, self.place.project()));
         let query = CommitQuery {
             projects: vec![self.place.project().to_owned()],
@@ -119,7 +128,6 @@ impl TextSearch {
             ..CommitQuery::default()
         };
         let mut page = PageRequest { first: FIRST_BATCH, after: None, ..PageRequest::default() };
-        let mut passed: Vec<Move> = Vec::new();
         loop {
             let rows = resources.ledger().lists().commits(&query, &page, resources.visibility())?;
             let commits: Vec<Sha> = rows.rows.iter().filter_map(|row| row.sha.parse().ok()).collect();
@@ -149,8 +157,6 @@ impl TextSearch {
             self.searched += commits.len();
             page.after = rows.next;
             if found.removals.len() >= self.limit || page.after.is_none() || self.searched >= MAX_SEARCHED {
-                passed.append(&mut found.moves);
-                found.moves = passed;
                 return Ok(self.searched >= MAX_SEARCHED);
             }
             page.first = (page.first * 2).min(MAX_BATCH);
@@ -233,32 +239,43 @@ impl TextSearch {
         }
     }
 
-    /// Where the indexed head has the text.
-    fn find_present(&self, resources: &Resources) -> Result<Vec<Occurrence>> {
+    /// Adds where the indexed head has the text, below some paths or anywhere if there are none.
+    fn add_present(&self, resources: &Resources, paths: &[String], found: &mut Removals) -> Result<()> {
         let (git, clone) = (find_git(resources)?, clone_path(resources, self.place.project()));
-        let time = self.deadline.saturating_duration_since(Instant::now());
-        let limits = Limits { time: time.max(Duration::from_millis(100)), output: MAX_OUTPUT };
         let line = longest_line(&self.text);
-        let paths: Vec<Option<&str>> = match &self.paths[..] {
+        let paths: Vec<Option<&str>> = match paths {
             [] => vec![None],
             paths => paths.iter().map(|path| Some(path.as_str())).collect(),
         };
-        let mut present = Vec::new();
         for below in paths {
-            let files = files_containing(&git, &clone, self.place.commit, line, below, limits, &Cancel::default())?;
-            for path in files {
-                if present.len() == MAX_PRESENT {
-                    return Ok(present);
+            let time = self.deadline.saturating_duration_since(Instant::now());
+            let limits = Limits { time: time.max(Duration::from_millis(100)), output: MAX_OUTPUT };
+            let files = files_containing(&git, &clone, self.place.commit, line, below, limits, &Cancel::default());
+            let files = match files {
+                Err(GitError::TimedOut { .. }) => {
+                    found.missing.push("not all files of the indexed head were searched for the text".to_owned());
+                    return Ok(());
                 }
-                let Ok(bytes) = self.place.objects.file(self.place.commit, &path, MAX_FILE) else { continue };
-                let text = clean_text(resources, &bytes);
-                let Some(at) = text.find(&self.text) else { continue };
-                let line = text[..at].matches('\n').count() + 1;
-                let path = resources.redact_name(path.as_str());
-                present.push(Occurrence { path, line: u32::try_from(line).ok() });
+                files => files?,
+            };
+            for path in files {
+                if found.present.len() >= MAX_PRESENT {
+                    return Ok(());
+                }
+                let new = self.occurrence(resources, &path).filter(|new| !found.present.contains(new));
+                found.present.extend(new);
             }
         }
-        Ok(present)
+        Ok(())
+    }
+
+    /// Where a file of the indexed head has the text.
+    fn occurrence(&self, resources: &Resources, path: &RepoPath) -> Option<Occurrence> {
+        let bytes = self.place.objects.file(self.place.commit, path, MAX_FILE).ok()?;
+        let text = clean_text(resources, &bytes);
+        let at = text.find(&self.text)?;
+        let line = text[..at].matches('\n').count() + 1;
+        Some(Occurrence { path: resources.redact_name(path.as_str()), line: u32::try_from(line).ok() })
     }
 }
 

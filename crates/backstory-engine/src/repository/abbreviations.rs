@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use backstory_model::{
     commit::Sha,
     id::NodeId,
-    message::{self, Earlier},
-    reference::Context,
+    message::{self, RelatedChange},
+    reference::ReferenceContext,
 };
 
 /// Abbreviated object names, with what each stands for if that is one commit.
@@ -18,12 +18,12 @@ pub(crate) fn known_of(names: &AbbreviatedShas) -> BTreeMap<String, Sha> {
 }
 
 /// The abbreviated names of commits in a message.
-pub(crate) fn abbreviated(message: &str, context: Context<'_>) -> Vec<String> {
-    let findings = message::read(message, context);
+pub(crate) fn abbreviated(message: &str, context: ReferenceContext<'_>) -> Vec<String> {
+    let findings = message::parse_facts(message, context);
     let earlier = findings.reverts.iter().chain(&findings.cherry_picks);
     let earlier = earlier.chain(findings.corrects.iter().map(|correction| &correction.target));
     let earlier = earlier.filter_map(|earlier| match earlier {
-        Earlier::Commit { project, sha } if project == context.project => Some(sha),
+        RelatedChange::Commit { project, sha } if project == context.project => Some(sha),
         _ => None,
     });
     let mentions = findings.mentions.iter().filter_map(|mention| match mention {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backstory_model::{entity::ItemKind, id::is_project_path, reference::Forge, text::echo};
+use backstory_model::{entity::ItemKind, id::is_project_path, reference::Forge, text::truncate_echo};
 use backstory_sources::{
     forge,
     git::{
@@ -11,7 +11,7 @@ use backstory_sources::{
         naming::{host_and_project, origin_url, project_from_directory},
     },
 };
-use backstory_store::ledger::{Branches, ForgeAddress, RepositoryEntry, Subject};
+use backstory_store::ledger::{Branches, ErasureTarget, ForgeAddress, RepositoryEntry};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +104,7 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
             let project = name_project(resources, request.name, &address, &checked, origin.as_deref())?;
             check_visible(resources, &project)?;
             check_name(resources, &project, origin.as_deref())?;
-            if resources.ledger().is_forgotten(&Subject::Project(project.clone()))? {
+            if resources.ledger().is_forgotten(&ErasureTarget::Project(project.clone()))? {
                 return Err(Error::new(ErrorKind::Conflict, format!("{project} was forgotten"))
                     .with_hint(format!("'backstory forget --undo {project}' lets it be read again")));
             }
@@ -146,7 +146,7 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
                     added_at: Timestamp::now(),
                     synced_at: None,
                     indexed: Default::default(),
-                    rewritten: Default::default(),
+                    unreachable: Default::default(),
                 },
             };
             resources.ledger().put_repository(&entry)?;
@@ -166,7 +166,7 @@ fn name_project(
     match name {
         Some(name) if is_project_path(&name) => return Ok(name),
         Some(name) => {
-            return Err(Error::invalid(format!("'{}' is no path of a project", echo(&name)))
+            return Err(Error::invalid(format!("'{}' is no path of a project", truncate_echo(&name)))
                 .with_hint("write group/project or a single name"));
         }
         None => {}
@@ -220,7 +220,7 @@ fn check_place(resources: &Resources, address: &str, checked: &Address) -> Resul
     } else {
         return Ok(());
     };
-    Err(Error::invalid(format!("'{}' {what}", echo(address))))
+    Err(Error::invalid(format!("'{}' {what}", truncate_echo(address))))
 }
 
 /// AbbreviatedShas of branches as they are kept: without secrets.
@@ -256,7 +256,7 @@ async fn remove_repository(resources: &Resources, project: &str) -> Result<u64> 
                 return Err(unknown_repository(resources, &project));
             }
             let resources = &resources.with_full_visibility();
-            let gone = resources.ledger().remove_repository(&project, Timestamp::now())?;
+            let gone = resources.ledger().remove_repository_and_added_forge(&project, Timestamp::now())?;
             drop_clone(resources, &project)?;
             rebuild_identities(resources)?;
             Ok(gone)
@@ -280,7 +280,7 @@ pub(crate) async fn unregister_if_empty(resources: &Resources, project: &str) ->
         .blocking(move |resources| {
             let is_empty = resources.ledger().keys(&failed, ItemKind::Commit)?.is_empty();
             if is_empty {
-                resources.ledger().remove_repository(&failed, Timestamp::now())?;
+                resources.ledger().remove_repository_and_added_forge(&failed, Timestamp::now())?;
                 drop_clone(resources, &failed)?;
             }
             Ok(is_empty)
@@ -373,7 +373,7 @@ fn forge_to_read(
         Error::invalid(format!(
             "{project} has an origin without the address of a {}, '{}': {error}",
             kind.as_str(),
-            echo(&base_url)
+            truncate_echo(&base_url)
         ))
         .with_hint("add it by its address there")
     })?;
@@ -410,7 +410,7 @@ pub(super) fn credential_for(resources: &Resources, address: &Address) -> Option
     if !remote.may_receive_token() {
         return None;
     }
-    let is_at = |forge: &&settings::Forge| remote.is_at(&forge.web_url());
+    let is_at = |forge: &&settings::Forge| remote.has_origin(&forge.web_url());
     let forge = resources.settings().forges.iter().find(is_at)?;
     let username = match forge.kind {
         Forge::GitLab => "oauth2",

@@ -1,6 +1,6 @@
 //! Adds a group: all its projects at a forge are read, new ones as they come.
 
-use backstory_model::{id::is_project_path, reference::Forge, text::echo};
+use backstory_model::{id::is_project_path, reference::Forge, text::truncate_echo};
 use backstory_sources::{forge::GroupProject, git::naming::host_and_project};
 use backstory_store::ledger::ForgeAddress;
 use serde::{Deserialize, Serialize};
@@ -63,22 +63,22 @@ fn find_group(resources: &Resources, address: &str, asked: Option<Forge>) -> Res
     let configured = &resources.settings().forges;
     if !address.contains("://") {
         if !is_project_path(address) {
-            return Err(Error::invalid(format!("'{}' is no path of a group", echo(address)))
+            return Err(Error::invalid(format!("'{}' is no path of a group", truncate_echo(address)))
                 .with_hint("write group, or its address like https://gitlab.example.com/group"));
         }
         let [only] = configured.as_slice() else {
-            return Err(Error::invalid(format!("which forge has the group {}?", echo(address)))
+            return Err(Error::invalid(format!("which forge has the group {}?", truncate_echo(address)))
                 .with_hint("give its address, like https://gitlab.example.com/group"));
         };
         let forge = ForgeAddress { kind: only.kind, base_url: only.connection.base_url.to_string() };
         return Ok(AddedGroup { forge, group: address.to_owned() });
     }
-    let wrong = || Error::invalid(format!("'{}' is no address of a group", echo(address)));
+    let wrong = || Error::invalid(format!("'{}' is no address of a group", truncate_echo(address)));
     let (host, group) = host_and_project(address).ok_or_else(wrong)?;
     let known = configured.iter().find(|forge| authority_of(&forge.web_url()) == host);
     let well_known = WELL_KNOWN.iter().find(|(known, _)| *known == host_of(address)).map(|(_, kind)| *kind);
     let Some(kind) = asked.or(known.map(|forge| forge.kind)).or(well_known) else {
-        return Err(Error::invalid(format!("nothing tells which forge {} is", echo(host)))
+        return Err(Error::invalid(format!("nothing tells which forge {} is", truncate_echo(host)))
             .with_hint("say it with --forge gitlab or --forge github"));
     };
     let base_url = match known.filter(|forge| forge.kind == kind) {

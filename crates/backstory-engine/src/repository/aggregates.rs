@@ -45,7 +45,7 @@ pub(super) fn fold_commits<T: Serialize + DeserializeOwned>(
     nothing: T,
     add: impl Fn(&mut T, &CommitSummary),
 ) -> Result<T> {
-    let stored = resources.ledger().derived(project, name)?.filter(|_| of.forward);
+    let stored = resources.ledger().aggregate(project, name)?.filter(|_| of.forward);
     let known = stored.and_then(|bytes| serde_json::from_slice::<State<T>>(&bytes).ok());
     let sum = match known {
         Some(state) if state.tips == *of.now => return Ok(state.sum),

@@ -1,7 +1,7 @@
 //! Co-change: which files and entities change together, counted over all commits.
 
 use backstory_model::{
-    cochange::{CoChange, Limits, Thresholds},
+    cochange::{CoChangeCounter, Limits, Thresholds},
     repository::{CoChangedPair, CoChanges},
 };
 
@@ -27,7 +27,7 @@ pub(super) fn co_changes(
     of: &CommitRange<'_>,
     all: &mut dyn FnMut() -> Result<Vec<CommitSummary>>,
 ) -> Result<CoChanges> {
-    let nothing = CoChange::<String>::new(Limits::default());
+    let nothing = CoChangeCounter::<String>::new(Limits::default());
     let counts =
         fold_commits(resources, project, &format!("co_change {name}"), of, all, nothing, |counts, summary| {
             counts.add(if name == FILES { summary.files.clone() } else { summary.entities.clone() });

@@ -11,7 +11,7 @@ use backstory_model::{
     repository::{EntityChange, EntityChangeKind, EntityRef},
 };
 use backstory_sources::{
-    code::{History, detect, left_out_by_path},
+    code::{IncrementalAnalyzer, detect, left_out_by_path},
     git::objects::{ObjectError, Objects},
 };
 use parking_lot::Mutex;
@@ -84,7 +84,7 @@ impl Outlines {
             loop {
                 let next = queue.lock().pop();
                 let Some((path, versions)) = next else { return Ok(read) };
-                let mut history = History::new();
+                let mut history = IncrementalAnalyzer::new();
                 for version in versions {
                     read.push(((version, path.clone()), outline(objects, &mut history, path, version)?));
                 }
@@ -150,7 +150,7 @@ fn sides(change: &FileChange) -> impl Iterator<Item = (&RepoPath, FileVersion)> 
     })
 }
 
-fn outline(objects: &Objects, history: &mut History, path: &RepoPath, version: Sha) -> Result<Outline> {
+fn outline(objects: &Objects, history: &mut IncrementalAnalyzer, path: &RepoPath, version: Sha) -> Result<Outline> {
     let bytes = match objects.blob(version, MAX_BYTES) {
         Ok(bytes) => bytes,
         Err(ObjectError::TooLarge { .. } | ObjectError::Absent(_)) => return Ok(Outline::default()),

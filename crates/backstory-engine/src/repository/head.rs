@@ -6,19 +6,19 @@ use std::{
 };
 
 use backstory_model::{
-    code::{FileAnalysis, LeftOutReason, Selection, TestRole},
+    code::{FileAnalysis, FileSelection, LeftOutReason, TestRole},
     commit::{RepoPath, Sha},
     entity::ItemKind,
     id::NodeId,
-    rank::{Settings, WeightedEdge, pagerank},
-    repository::{CodeLink, CodeLinkKind, FileLinks, FileTest, HeadFile, Importance, code_key},
+    rank::{PageRankSettings, WeightedEdge, pagerank},
+    repository::{CodeLink, CodeLinkKind, CodeRanks, FileReferences, FileTest, HeadFile, code_key},
     test_files::TestIndex,
 };
 use backstory_sources::{
     code::{Limits, LinkKind, analyze, left_out_by_path, resolve, select},
     git::objects::{Listing, ObjectError, Objects, TreeFile},
 };
-use backstory_store::ledger::Page;
+use backstory_store::ledger::IngestBatch;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -69,7 +69,7 @@ pub(super) fn update_head_files(
     sync.reporter.phase(format!("{} files", sync.project), Some(changed.len() as u64));
     for batch in changed.chunks(BATCH) {
         let read = read_files(sync, &objects, batch, times)?;
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
         for file in read {
             let thread = thread_key(sync.project, &NodeId::file(sync.project, file.path.as_str()));
             page.items.push(sync.item(ItemKind::File, file.path.as_str().to_owned(), Some(thread), None, &file));
@@ -88,7 +88,7 @@ fn remove_secret_paths(sync: &RepositorySync<'_>, listing: &mut Listing) -> Vec<
     let mut secret = Vec::new();
     listing.files.retain(|file| match redactor.redact(file.path.as_str()) {
         (Cow::Owned(clean), _) => {
-            secret.push(RepoPath::from_printed(&clean));
+            secret.push(RepoPath::from_escaped(&clean));
             false
         }
         (Cow::Borrowed(_), _) => true,
@@ -161,7 +161,7 @@ pub(super) fn update_head_links(sync: &mut RepositorySync<'_>) -> Result<()> {
                 .collect();
         }
     }
-    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
     for (path, links) in &found {
         page.items.push(sync.item(ItemKind::FileLinks, path.clone(), None, None, links));
     }
@@ -203,19 +203,19 @@ fn read_file(
         Err(error) => return Err(error.into()),
     };
     match select(path, &bytes, limits) {
-        Selection::Include => head.analysis = Some(analyze(path, &bytes)),
-        Selection::LeftOut(reason) => head.left_out = Some(reason),
+        FileSelection::Include => head.analysis = Some(analyze(path, &bytes)),
+        FileSelection::LeftOut(reason) => head.left_out = Some(reason),
     }
     Ok(head)
 }
 
 /// The references of every file whose targets were found.
-fn links_of(analyses: &BTreeMap<String, FileAnalysis>) -> BTreeMap<String, FileLinks> {
+fn links_of(analyses: &BTreeMap<String, FileAnalysis>) -> BTreeMap<String, FileReferences> {
     let files: BTreeMap<&str, &FileAnalysis> =
         analyses.iter().map(|(path, analysis)| (path.as_str(), analysis)).collect();
     let resolved = resolve(&files);
     let entity = |file: &str, at: Option<u32>| analyses.get(file)?.code()?.entities.get(at? as usize);
-    let mut found: BTreeMap<String, FileLinks> = BTreeMap::new();
+    let mut found: BTreeMap<String, FileReferences> = BTreeMap::new();
     for link in &resolved.links {
         let (from, to) = (&resolved.paths[link.from.file as usize], &resolved.paths[link.to.file as usize]);
         let (caller, target) = (entity(from, link.from.entity), entity(to, link.to.entity));
@@ -247,7 +247,7 @@ fn links_of(analyses: &BTreeMap<String, FileAnalysis>) -> BTreeMap<String, FileL
 }
 
 /// PageRank of files and entities over the references between them, a more confident one counting more.
-fn importance(found: &BTreeMap<String, FileLinks>) -> Importance {
+fn importance(found: &BTreeMap<String, FileReferences>) -> CodeRanks {
     let mut graph: DiGraph<String, f32> = DiGraph::new();
     let mut nodes: HashMap<String, NodeIndex> = HashMap::new();
     let mut node = |graph: &mut DiGraph<String, f32>, name: String| {
@@ -266,10 +266,10 @@ fn importance(found: &BTreeMap<String, FileLinks>) -> Importance {
         .iter()
         .map(|edge| WeightedEdge { from: number(edge.source()), to: number(edge.target()), weight: edge.weight })
         .collect();
-    let ranks = pagerank(number(NodeIndex::new(graph.node_count())), &edges, Settings::default());
+    let ranks = pagerank(number(NodeIndex::new(graph.node_count())), &edges, PageRankSettings::default());
     let mut ranked: Vec<(u64, &String)> =
         ranks.iter().zip(graph.node_weights()).map(|(rank, name)| ((rank * MILLIONTHS).round() as u64, name)).collect();
     ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     ranked.truncate(MAX_RANKED);
-    Importance { ranks: ranked.into_iter().map(|(rank, name)| (name.clone(), rank)).collect() }
+    CodeRanks { ranks: ranked.into_iter().map(|(rank, name)| (name.clone(), rank)).collect() }
 }

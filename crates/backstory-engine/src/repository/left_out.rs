@@ -90,7 +90,7 @@ pub(super) fn left_out(resources: &Resources, project: &str) -> Result<Vec<Strin
     struct Sum {
         sum: Commits,
     }
-    let stored = |name| Ok::<_, crate::error::Error>(resources.ledger().derived(project, name)?.unwrap_or_default());
+    let stored = |name| Ok::<_, crate::error::Error>(resources.ledger().aggregate(project, name)?.unwrap_or_default());
     // What cannot be read is written again by the next sync.
     let commits = serde_json::from_slice::<Sum>(&stored(COMMITS)?).map(|of| of.sum).unwrap_or_default();
     let files: Files = serde_json::from_slice(&stored(FILES)?).unwrap_or_default();

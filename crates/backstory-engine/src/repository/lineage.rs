@@ -8,7 +8,7 @@ use std::{
 
 use backstory_model::{
     commit::Sha,
-    lineage::{Lineage, ReplacedHunks, Source},
+    lineage::{FileRevision, Lineage, ReplacedHunks},
 };
 use backstory_sources::git::{
     command::Cancel,
@@ -69,7 +69,7 @@ fn update_lineage_of(
         _ => None,
     };
     let computed = match &known {
-        None => lineage::fresh(&clone, &[tip], &options, &mut take)?,
+        None => lineage::compute_all(&clone, &[tip], &options, &mut take)?,
         Some(known) => {
             let mut file = |_: Sha, path: &str| match resources.ledger().lineage(project, branch, path) {
                 Ok(found) => found.map(to_source),
@@ -78,7 +78,7 @@ fn update_lineage_of(
             };
             let tips = [known.tip];
             let mut previous = Previous { tips: &tips, ignored: &known.ignored, file: &mut file };
-            lineage::update(&clone, &mut previous, &[tip], &options, &mut take)?
+            lineage::update_incrementally(&clone, &mut previous, &[tip], &options, &mut take)?
         }
     };
     let mut paths = replaced.end()?;
@@ -155,7 +155,7 @@ impl<'a> Paths<'a> {
             return None;
         }
         Some(Lineage::new(lineage.spans(), |id| {
-            let mut source: Source = lineage.sources()[id as usize].clone();
+            let mut source: FileRevision = lineage.sources()[id as usize].clone();
             self.clean(&mut source.path);
             source
         }))

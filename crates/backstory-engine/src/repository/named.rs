@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use backstory_model::commit::Sha;
-use backstory_store::ledger::Page;
+use backstory_store::ledger::IngestBatch;
 use jiff::Timestamp;
 
 use super::{
@@ -36,7 +36,7 @@ pub(super) fn update_abbreviations(
         .map(|(commit, _)| *commit)
         .collect();
     for batch in changed.chunks(BATCH) {
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
         for commit in batch {
             let Some(named) = said.get_mut(commit) else { continue };
             named.iter_mut().for_each(|(text, target)| *target = resolve(text, known));

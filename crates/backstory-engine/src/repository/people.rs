@@ -12,7 +12,7 @@ use backstory_model::{
     visibility::Visibility,
 };
 use backstory_sources::git::mailmap;
-use backstory_store::ledger::{NewItem, Page, RepositoryEntry, StoredItem};
+use backstory_store::ledger::{IngestBatch, NewItem, RepositoryEntry, StoredItem};
 use jiff::Timestamp;
 
 use super::lock_repositories;
@@ -42,7 +42,7 @@ pub(super) fn add_identities(resources: &Resources, project: &str, found: BTreeS
         };
         names.entry(identity_key(&name, &email)).or_default().insert(name);
     }
-    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
     for (key, mut names) in names {
         let known = resources.ledger().item(project, ItemKind::Identity, &key)?.as_ref().and_then(identity);
         if let Some(known) = &known {
@@ -62,7 +62,7 @@ pub(super) fn note_possible_orphans(resources: &Resources) -> Result<()> {
 
 /// Forgets those that were noted, once every repository was read.
 pub(crate) fn delete_noted_identities(resources: &Resources) -> Result<()> {
-    if resources.ledger().derived("", LEFT)?.is_none_or(|noted| noted != b"true") {
+    if resources.ledger().aggregate("", LEFT)?.is_none_or(|noted| noted != b"true") {
         return Ok(());
     }
     let _nobody_reads = lock_repositories(resources);
@@ -82,7 +82,7 @@ pub(crate) fn rebuild_identities(resources: &Resources) -> Result<()> {
             }
         }
     }
-    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
     let mut gone = Vec::new();
     for stored in resources.ledger().items_of_kind(ItemKind::Identity)? {
         let known = identity(&stored);
@@ -161,6 +161,14 @@ pub(crate) fn author_keys(resources: &Resources, called: &str) -> Result<BTreeSe
     Ok(keys)
 }
 
+/// The names of people that have a word in them, in whatever case, in order.
+pub(crate) fn names_with_word(resources: &Resources, word: &str) -> Result<BTreeSet<String>> {
+    let has_word = |name: &String| name.split_whitespace().any(|part| is_same_name(part, word));
+    let known = all_identities(resources)?.into_iter().flat_map(|of| of.names);
+    let users = forge_users(resources)?.into_iter().map(|user| user.name);
+    Ok(known.chain(users).filter(has_word).collect())
+}
+
 /// What each visible project knows of those who made commits.
 fn all_identities(resources: &Resources) -> Result<Vec<CommitIdentity>> {
     Ok(resources.ledger().items_of_kind(ItemKind::Identity)?.iter().filter_map(identity).collect())
@@ -195,18 +203,18 @@ fn link_people_of(resources: &Resources, project: &str) -> Result<()> {
         return Ok(());
     }
     let users = forge_users(&own)?;
-    let identities: Vec<Identity> = known.iter().flat_map(identities_of).collect();
+    let identities: Vec<Identity> = known.iter().flat_map(identities_in).collect();
     let people = merge(&users, &identities, &load_mailmap(&own)?);
     // The smallest key of each person stands for all, unless they have an account.
     let mut smallest: BTreeMap<&str, &str> = BTreeMap::new();
     for of in &known {
-        if let Some(person) = identities_of(of).first().and_then(|identity| people.find(identity)) {
+        if let Some(person) = identities_in(of).first().and_then(|identity| people.find(identity)) {
             smallest.entry(&person.id).and_modify(|key| *key = (*key).min(&of.key)).or_insert(&of.key);
         }
     }
-    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
     for of in &known {
-        let person = identities_of(of).first().and_then(|identity| people.find(identity));
+        let person = identities_in(of).first().and_then(|identity| people.find(identity));
         let same_as = person.and_then(|person| match &person.username {
             Some(username) => Some(username.clone()),
             None => smallest.get(person.id.as_str()).filter(|key| **key != of.key).map(|key| (*key).to_owned()),
@@ -241,7 +249,8 @@ fn load_mailmap(resources: &Resources) -> Result<Mailmap> {
         let Some(repository) = repository_record(resources, &entry.project)? else { continue };
         let head = repository.default_branch.as_ref().and_then(|branch| entry.indexed.get(branch.as_str()));
         let Some(head) = head else { continue };
-        let text = open_objects(resources, &entry.project).and_then(|objects| Ok(mailmap::text_at(&objects, *head)?));
+        let text = open_objects(resources, &entry.project)
+            .and_then(|objects| Ok(mailmap::read_mailmap_text_at(&objects, *head)?));
         match text {
             Ok(text) => mailmap.add(&text),
             Err(error) => tracing::warn!(project = entry.project, %error, "a mailmap is left out"),
@@ -279,7 +288,7 @@ pub(crate) fn move_people_to_projects(resources: &Resources) -> Result<()> {
             });
         }
     })?;
-    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
     for ((project, username), is_public) in mentions {
         let profile = &profiles[&username];
         page.items.push(NewItem {
@@ -301,7 +310,7 @@ pub(crate) fn move_people_to_projects(resources: &Resources) -> Result<()> {
     Ok(())
 }
 
-fn identities_of(of: &CommitIdentity) -> Vec<Identity> {
+fn identities_in(of: &CommitIdentity) -> Vec<Identity> {
     let email = if of.key.ends_with(NO_ADDRESS) { "" } else { of.key.as_str() };
     of.names.iter().map(|name| Identity { name: name.clone(), email: email.to_owned() }).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use backstory_model::{
     commit::{RepoPath, Sha},
-    reference::Context,
+    reference::ReferenceContext,
     repository::{CommitRecord, code_key},
 };
 use jiff::Timestamp;
@@ -62,7 +62,7 @@ pub(crate) fn load_summaries(
     read: &mut HashMap<Sha, CommitSummary>,
 ) -> Result<Vec<CommitSummary>> {
     let Some(repository) = repository_record(resources, project)? else { return Ok(vec![]) };
-    let context = Context { forge: repository.forge, project, forge_url: &repository.forge_url };
+    let context = ReferenceContext { forge: repository.forge, project, forge_url: &repository.forge_url };
     let mut summaries = Vec::new();
     for commit in commits {
         match read.remove(commit) {

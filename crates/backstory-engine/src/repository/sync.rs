@@ -9,17 +9,17 @@ use std::{
 use backstory_model::{
     commit::{Commit, RepoPath, Sha},
     entity::ItemKind,
-    reference::Context,
+    reference::ReferenceContext,
     repository::{CommitRecord, IndexedBranch, Merge, Repository},
 };
 use backstory_sources::git::{
-    clone::{CloneLimits, CloneRequest, CloneState, clone, fetch},
+    clone::{CloneLimits, CloneRequest, CloneSummary, clone, fetch},
     command::Cancel,
     graph::CommitGraph,
-    history::{HistoryOptions, Wanted, history},
+    history::{CommitSelection, HistoryOptions, history},
     refs::{self, Refs},
 };
-use backstory_store::ledger::{Branches, Page, RepositoryEntry, Subject};
+use backstory_store::ledger::{Branches, ErasureTarget, IngestBatch, RepositoryEntry};
 use jiff::Timestamp;
 
 use super::{
@@ -63,7 +63,7 @@ pub(crate) fn sync_repository(
 ) -> Result<Report> {
     let _one_at_a_time = lock_repositories(resources);
     // It may have been forgotten, removed or changed while another sync was at work.
-    if resources.ledger().is_forgotten(&Subject::Project(project.to_owned()))? {
+    if resources.ledger().is_forgotten(&ErasureTarget::Project(project.to_owned()))? {
         return Err(forgotten(project));
     }
     let entry = resources.ledger().repository(project)?.ok_or_else(|| unknown_repository(resources, project))?;
@@ -88,7 +88,7 @@ impl RepositorySync<'_> {
         let refs = self.redact_refs(refs::read(&clone)?);
         let default = self.default_branch(&refs, &state)?;
         let tips = wanted(&refs, entry, &default)?;
-        repository.default_branch = Some(RepoPath::from_printed(&default));
+        repository.default_branch = Some(RepoPath::from_escaped(&default));
         let window = self.resources.settings().retention.commits;
         repository.shallow |= window.is_some();
         let selection = self.resources.settings().repositories.selection(self.project);
@@ -110,7 +110,7 @@ impl RepositorySync<'_> {
         let redactor = self.resources.redactor();
         let clean = |name: &mut RepoPath| {
             if let (Cow::Owned(clean), _) = redactor.redact(name.as_str()) {
-                *name = RepoPath::from_printed(&clean);
+                *name = RepoPath::from_escaped(&clean);
             }
         };
         refs.branches.iter_mut().for_each(|branch| clean(&mut branch.name));
@@ -120,7 +120,7 @@ impl RepositorySync<'_> {
         refs
     }
 
-    fn fetch(&mut self, entry: &RepositoryEntry) -> Result<(CloneState, Repository)> {
+    fn fetch(&mut self, entry: &RepositoryEntry) -> Result<(CloneSummary, Repository)> {
         let address = check_address(self.resources, &entry.address)?;
         let directory = clone_path(self.resources, self.project);
         let credential = credential_for(self.resources, &address);
@@ -153,7 +153,7 @@ impl RepositorySync<'_> {
         Ok((state, repository))
     }
 
-    fn default_branch(&self, refs: &Refs, state: &CloneState) -> Result<String> {
+    fn default_branch(&self, refs: &Refs, state: &CloneSummary) -> Result<String> {
         if state.empty || refs.branches.is_empty() {
             return Err(Error::invalid(format!(
                 "{} has no commit on any branch yet; there is nothing to index before the first one",
@@ -171,7 +171,7 @@ impl RepositorySync<'_> {
 
     fn put_repository(&mut self, repository: &Repository) -> Result<()> {
         let item = self.item(ItemKind::Repository, REPOSITORY.to_owned(), None, None, repository);
-        self.ingest(&Page { items: vec![item], fetched_at: Timestamp::now(), ..Page::default() })?;
+        self.ingest(&IngestBatch { items: vec![item], fetched_at: Timestamp::now(), ..IngestBatch::default() })?;
         evict_repository_record(self.resources, self.project);
         Ok(())
     }
@@ -184,8 +184,8 @@ impl RepositorySync<'_> {
         let before: BTreeSet<Sha> = done.tips.values().copied().collect();
         let stored = self.stored_commits()?;
         let (kept, comes_back) = self.window(basis, &mut graph, &before, &stored)?;
-        let forward = extent == SyncPlan::Forward && before.iter().all(|tip| graph.has(*tip));
-        let indexed = if forward { graph.reach(&before) } else { HashSet::new() };
+        let forward = extent == SyncPlan::Forward && before.iter().all(|tip| graph.contains(*tip));
+        let indexed = if forward { graph.reachable_from(&before) } else { HashSet::new() };
 
         if extent == SyncPlan::Again {
             note_possible_orphans(self.resources)?;
@@ -237,10 +237,10 @@ impl RepositorySync<'_> {
         let tips: Vec<Sha> = basis.tips.values().copied().collect();
         let clone = clone_path(self.resources, self.project);
         let kept = CommitGraph::newest(&self.git, &clone, &tips, count, self.cancel)?;
-        let seen = graph.reach(before);
-        let comes_back = before.iter().any(|tip| !graph.has(*tip))
+        let seen = graph.reachable_from(before);
+        let comes_back = before.iter().any(|tip| !graph.contains(*tip))
             || kept.iter().any(|commit| seen.contains(commit) && !stored.contains(commit));
-        graph.keep(&kept);
+        graph.retain(&kept);
         Ok((Some(kept), comes_back))
     }
 
@@ -265,7 +265,7 @@ impl RepositorySync<'_> {
         self.reporter.phase(format!("{} commits", self.project), Some(count as u64));
         let is_known =
             move |sha| known.contains(&sha) || kept.as_ref().is_some_and(|kept: &HashSet<Sha>| !kept.contains(&sha));
-        let wanted = Wanted { tips, except: &[], known: Some(Box::new(is_known)) };
+        let wanted = CommitSelection { tips, except: &[], known: Some(Box::new(is_known)) };
         let clone = clone_path(self.resources, self.project);
         let mut commits = history(&self.git, &clone, wanted, HistoryOptions::default(), self.cancel)?;
         let mut outlines = Outlines::default();
@@ -288,10 +288,11 @@ impl RepositorySync<'_> {
     ) -> Result<()> {
         let objects = open_objects(self.resources, self.project)?;
         let repository = self.repository()?;
-        let context = Context { forge: repository.forge, project: self.project, forge_url: &repository.forge_url };
+        let context =
+            ReferenceContext { forge: repository.forge, project: self.project, forge_url: &repository.forge_url };
         let count = commits.len() as u64;
         let entities = outlines.changes(&objects, &commits, self.threads)?;
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
         for (commit, entities) in commits.into_iter().zip(entities) {
             let texts = abbreviated(&commit.message, context).into_iter();
             let named: AbbreviatedShas = texts.map(|text| (text.clone(), resolve(&text, names))).collect();
@@ -311,8 +312,8 @@ impl RepositorySync<'_> {
 
     /// What each merge brought to the default branch.
     fn merges(&mut self, graph: &CommitGraph, tip: Option<Sha>, old: Option<Sha>) -> Result<()> {
-        let before = old.map(|old| graph.brought(old)).unwrap_or_default();
-        let now = tip.map(|tip| graph.brought(tip)).unwrap_or_default();
+        let before = old.map(|old| graph.commits_by_merge(old)).unwrap_or_default();
+        let now = tip.map(|tip| graph.commits_by_merge(tip)).unwrap_or_default();
         let mut changed: Vec<Merge> = now
             .iter()
             .filter(|(merge, brought)| before.get(*merge) != Some(*brought))
@@ -320,7 +321,7 @@ impl RepositorySync<'_> {
             .collect();
         changed.sort_by_key(|merge| merge.sha);
         for batch in changed.chunks(SMALL_BATCH) {
-            let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+            let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
             for merge in batch {
                 page.items.push(self.item(ItemKind::Merge, merge.sha.to_string(), None, None, merge));
             }
@@ -336,7 +337,7 @@ impl RepositorySync<'_> {
         counted: &CommitRange<'_>,
         all: &mut dyn FnMut() -> Result<Vec<CommitSummary>>,
     ) -> Result<()> {
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
         for name in [co_change::FILES, co_change::ENTITIES] {
             let pairs = co_changes(self.resources, self.project, name, counted, all)?;
             page.items.push(self.item(ItemKind::CoChange, name.to_owned(), None, None, &pairs));
@@ -345,9 +346,9 @@ impl RepositorySync<'_> {
     }
 
     fn branches(&mut self, tips: &Tips, default: &str) -> Result<()> {
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
         for (name, tip) in tips {
-            let branch = backstory_model::commit::Branch { name: RepoPath::from_printed(name), tip: *tip };
+            let branch = backstory_model::commit::Branch { name: RepoPath::from_escaped(name), tip: *tip };
             let branch = IndexedBranch { branch, default: name == default };
             page.items.push(self.item(ItemKind::Branch, name.clone(), None, None, &branch));
         }
@@ -358,7 +359,7 @@ impl RepositorySync<'_> {
 
     fn tags(&mut self, refs: &Refs) -> Result<()> {
         for batch in refs.tags.chunks(SMALL_BATCH) {
-            let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+            let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
             for tag in batch {
                 page.items.push(self.item(ItemKind::Tag, tag.name.as_str().to_owned(), None, None, tag));
             }

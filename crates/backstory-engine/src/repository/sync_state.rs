@@ -10,8 +10,9 @@ use crate::{error::Result, resources::Resources};
 
 /// Name of it in the ledger.
 const NAME: &str = "standing";
-/// What is kept of a commit. With another number commits are read again at the next sync.
-pub(super) const FORMAT: u32 = 2;
+/// What is kept of a commit, how code entities are named, and how blame is computed. With another number everything is read
+/// again at the next sync.
+pub(super) const FORMAT: u32 = 3;
 
 /// What everything that is said of a repository follows from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +58,7 @@ pub(super) enum SyncPlan {
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Standing {
+struct SyncState {
     done: Option<Checkpoint>,
     under_way: Option<(Checkpoint, SyncPlan)>,
 }
@@ -90,23 +91,23 @@ pub(super) fn begin_sync(
     let extent = own.max(left);
     let done = standing.done.clone().unwrap_or_default();
     if extent > SyncPlan::Nothing {
-        put_standing(resources, project, &Standing { under_way: Some((basis.clone(), extent)), ..standing })?;
+        put_standing(resources, project, &SyncState { under_way: Some((basis.clone(), extent)), ..standing })?;
     }
     Ok((extent, done))
 }
 
 /// Notes that a sync to this basis came to its end.
 pub(super) fn finish_sync(resources: &Resources, project: &str, basis: Checkpoint) -> Result<()> {
-    put_standing(resources, project, &Standing { done: Some(basis), under_way: None })
+    put_standing(resources, project, &SyncState { done: Some(basis), under_way: None })
 }
 
-fn load_standing(resources: &Resources, project: &str) -> Result<Standing> {
-    let stored = resources.ledger().derived(project, NAME)?;
+fn load_standing(resources: &Resources, project: &str) -> Result<SyncState> {
+    let stored = resources.ledger().aggregate(project, NAME)?;
     // What cannot be read is as if nothing had been done.
     Ok(stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
 }
 
-fn put_standing(resources: &Resources, project: &str, standing: &Standing) -> Result<()> {
+fn put_standing(resources: &Resources, project: &str, standing: &SyncState) -> Result<()> {
     Ok(resources.ledger().put_aggregate(project, NAME, &serde_json::to_vec(standing).unwrap_or_default())?)
 }
 

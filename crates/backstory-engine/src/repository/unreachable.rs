@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use backstory_model::{commit::Sha, entity::ItemKind};
 use backstory_sources::git::graph::CommitGraph;
-use backstory_store::ledger::Page;
+use backstory_store::ledger::IngestBatch;
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -29,7 +29,7 @@ pub(super) fn retire_commits(sync: &mut RepositorySync<'_>, kept: &HashSet<Sha>,
     let counts = json!({ "commits": gone.len(), "names": names });
     let ledger = sync.resources.ledger();
     sync.report.retired += ledger.retire(sync.project, &gone, &[], &counts, Timestamp::now())?;
-    Ok(ledger.record_rewritten(sync.project, &BTreeSet::new())?)
+    Ok(ledger.set_unreachable(sync.project, &BTreeSet::new())?)
 }
 
 /// Marks the stored commits that no branch reaches any more, and takes the mark from those that one reaches again. Those
@@ -40,7 +40,7 @@ pub(super) fn mark_unreachable(
     stored: &HashSet<Sha>,
     boundary: &[Sha],
 ) -> Result<()> {
-    let mut left: BTreeSet<Sha> = stored.iter().copied().filter(|commit| !graph.has(*commit)).collect();
+    let mut left: BTreeSet<Sha> = stored.iter().copied().filter(|commit| !graph.contains(*commit)).collect();
     let mut reached = boundary.to_vec();
     while let Some(commit) = reached.pop() {
         if left.is_empty() {
@@ -51,13 +51,13 @@ pub(super) fn mark_unreachable(
     }
     let Some(entry) = sync.resources.ledger().repository(sync.project)? else { return Ok(()) };
     // Noted before it is done: whatever may have a mark is looked at again, should this be interrupted.
-    let looked_at: BTreeSet<Sha> = left.union(&entry.rewritten).copied().collect();
-    if looked_at != entry.rewritten {
-        sync.resources.ledger().record_rewritten(sync.project, &looked_at)?;
+    let looked_at: BTreeSet<Sha> = left.union(&entry.unreachable).copied().collect();
+    if looked_at != entry.unreachable {
+        sync.resources.ledger().set_unreachable(sync.project, &looked_at)?;
     }
     let looked_at: Vec<Sha> = looked_at.into_iter().collect();
     for batch in looked_at.chunks(BATCH) {
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };
         for commit in batch {
             let Some(mut record) = commit_record(sync.resources, sync.project, &commit.to_string())? else {
                 continue;
@@ -69,8 +69,8 @@ pub(super) fn mark_unreachable(
         }
         sync.ingest(&page)?;
     }
-    if left != entry.rewritten {
-        sync.resources.ledger().record_rewritten(sync.project, &left)?;
+    if left != entry.unreachable {
+        sync.resources.ledger().set_unreachable(sync.project, &left)?;
     }
     Ok(())
 }

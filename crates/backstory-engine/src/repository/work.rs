@@ -8,7 +8,7 @@ use backstory_model::{
     repository::{CommitRecord, Repository},
 };
 use backstory_sources::git::command::{Cancel, Git};
-use backstory_store::ledger::{Changes, NewItem, Page};
+use backstory_store::ledger::{IngestBatch, IngestCounts, NewItem};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub(super) const BATCH: usize = 256;
 /// What a sync of a repository did.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
-    pub(crate) changes: Changes,
+    pub(crate) changes: IngestCounts,
     pub(crate) gone: u64,
     pub(crate) retired: u64,
 }
@@ -83,7 +83,7 @@ impl RepositorySync<'_> {
         }
     }
 
-    pub(super) fn ingest(&mut self, page: &Page) -> Result<()> {
+    pub(super) fn ingest(&mut self, page: &IngestBatch) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(Error::new(ErrorKind::Conflict, "the sync was stopped"));
         }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use backstory_model::{
     document_type::DocumentType,
     filter::{DocumentKind, Filter, is_same_name},
-    terms::Terms,
+    terms::TermExtractor,
 };
 use backstory_store::index::{self, DocumentFacts, Index, IndexError, MAX_HITS, PassageId, VectorHit};
 use futures::future::try_join_all;
@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::{
     LEXICAL_ONLY, Mode, SearchRequest,
-    evidence::{NearnessRange, Scale, ScoredPassage, Text},
+    evidence::{NearnessRange, ScoredPassage, ScoringContext, Text},
     id_of,
     query::ParsedQuery,
 };
@@ -25,8 +25,9 @@ use crate::{error::Result, resources::Resources};
 const LEXICAL_CANDIDATES: [usize; 2] = [150, 30];
 /// Documents that vector search proposes, of all kinds: it takes as long for many as for few.
 const SEMANTIC_CANDIDATES: usize = 150;
-/// Least cosine similarity of what is found by meaning alone for a query of which no document has a word.
-const LEAST_SIMILARITY: f32 = 0.25;
+/// Least cosine similarity of what is found by meaning alone for a query of which no document has a word. With the bundled
+/// model invented words reach 0.2 to 0.4 in a large index, and words of another language no more.
+const LEAST_SIMILARITY: f32 = 0.35;
 /// Of each leg, how many documents of conversations are read,
 const CONVERSATIONS: usize = 60;
 /// how many commits,
@@ -37,9 +38,9 @@ const CODE: usize = 12;
 const CODE_ALONE: usize = 120;
 
 /// What the legs found, the best first.
-pub(super) struct Found {
+pub(super) struct Candidates {
     pub(super) mode: Mode,
-    pub(super) words: Vec<index::Hit>,
+    pub(super) words: Vec<index::TextHit>,
     pub(super) passages: Vec<VectorHit>,
     /// Vector of the query; empty if it was not asked for or could not be had.
     pub(super) vector: Vec<f32>,
@@ -55,7 +56,7 @@ pub(super) async fn retrieve_candidates(
     request: &SearchRequest,
     words: &str,
     within: Option<&Filter>,
-) -> Result<Found> {
+) -> Result<Candidates> {
     let index = resources.index();
     let mode = match request.mode {
         Mode::Hybrid if resources.embedder().is_off() => Mode::Lexical,
@@ -70,7 +71,7 @@ pub(super) async fn retrieve_candidates(
             None => lexical_filters(&request.filter),
         };
         async move {
-            let searches = filters.iter().map(|(filter, limit)| index.lexical(&words, filter, *limit));
+            let searches = filters.iter().map(|(filter, limit)| index.search_text(&words, filter, *limit));
             let found = try_join_all(searches).await?;
             let is_cut = found.iter().zip(&filters).any(|(hits, (_, limit))| hits.len() >= *limit);
             Ok::<_, IndexError>((found.concat(), is_cut))
@@ -83,7 +84,7 @@ pub(super) async fn retrieve_candidates(
         match resources.embedder().embed_query(&request.query).await {
             Ok(vector) if within.is_some() => Ok(Ok((vector, vec![]))),
             Ok(vector) => {
-                let hits = index.semantic(&vector, &candidate_filter(&request.filter), SEMANTIC_CANDIDATES).await;
+                let hits = index.search_vectors(&vector, &candidate_filter(&request.filter), SEMANTIC_CANDIDATES).await;
                 hits.map(|hits| Ok((vector, hits)))
             }
             Err(error) => Ok(Err(error)),
@@ -91,7 +92,7 @@ pub(super) async fn retrieve_candidates(
     };
     let (lexical, semantic) = tokio::join!(lexical, semantic);
     let (words, is_cut) = lexical??;
-    let mut found = Found { mode, words, passages: vec![], vector: vec![], warnings: vec![], is_cut };
+    let mut found = Candidates { mode, words, passages: vec![], vector: vec![], warnings: vec![], is_cut };
     match semantic? {
         Ok((vector, passages)) => {
             found.is_cut |= passages.len() >= SEMANTIC_CANDIDATES;
@@ -110,18 +111,18 @@ pub(super) async fn retrieve_candidates(
 /// Measures the passages of documents; the text itself of those that have no vectors yet.
 pub(super) async fn score_passages(
     resources: &Resources,
-    scale: &Scale<'_>,
+    scale: &ScoringContext<'_>,
     vector: &[f32],
     ids: &[String],
 ) -> Result<Vec<ScoredPassage>> {
     let index = resources.index();
     let asked: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let passages = index.compare(vector, scale.terms, &asked);
+    let passages = index.score_passages(vector, scale.terms, &asked);
     let mut measured: Vec<ScoredPassage> = passages.into_iter().map(|passage| scale.passage(passage)).collect();
     let embedded: BTreeSet<&str> = measured.iter().map(|passage| passage.document.as_str()).collect();
     let others: Vec<String> = ids.iter().filter(|id| !embedded.contains(id.as_str())).cloned().collect();
     if !others.is_empty() {
-        let mut cutter = Terms::default();
+        let mut cutter = TermExtractor::default();
         let near = NearnessRange::of(&measured);
         let texts = index.documents(&others).await?.into_iter();
         measured.extend(texts.map(|document| scale.document(document, near, &mut cutter)));
@@ -138,7 +139,7 @@ pub(super) fn stored(passages: &[&ScoredPassage]) -> Vec<PassageId> {
     stored.collect()
 }
 
-impl Found {
+impl Candidates {
     /// Takes what was measured of all documents that the search is limited to for what meaning found.
     pub(super) fn rank_by_meaning(&mut self, measured: &[ScoredPassage]) {
         let mut nearest: BTreeMap<&str, f32> = BTreeMap::new();
@@ -164,13 +165,13 @@ impl Found {
     }
 
     /// The documents that are read: the best of each leg and kind, what they are part of, and what the query names.
-    pub(super) fn chosen(&self, index: &Index, filter: &Filter, understood: &ParsedQuery) -> Vec<String> {
+    pub(super) fn select(&self, index: &Index, filter: &Filter, understood: &ParsedQuery) -> Vec<String> {
         let facts = index.facts(self.proposed().map(String::as_str));
         let mut chosen: BTreeSet<String> = BTreeSet::new();
         let words = self.words.iter().map(|hit| hit.document.as_str());
         let meaning = self.passages.iter().map(|hit| hit.document.as_str());
         for leg in [words.collect::<Vec<_>>(), meaning.collect()] {
-            let mut left = Left::of(filter);
+            let mut left = RemainingQuota::of(filter);
             for id in leg {
                 if facts.get(id).is_some_and(|of| left.takes(of.kind)) {
                     chosen.insert(id.to_owned());
@@ -190,13 +191,13 @@ impl Found {
 }
 
 /// How many documents of each class are still taken.
-struct Left {
+struct RemainingQuota {
     conversations: usize,
     commits: usize,
     code: usize,
 }
 
-impl Left {
+impl RemainingQuota {
     /// Where no conversations are wanted there is room for more of what is.
     fn of(filter: &Filter) -> Self {
         if filter.kinds.is_empty() || filter.kinds.iter().any(|kind| is_conversation(*kind)) {
@@ -280,9 +281,11 @@ fn lexical_filters(filter: &Filter) -> Vec<(Filter, usize)> {
     let (parts, whole): (Vec<_>, Vec<_>) = DocumentKind::ALL.into_iter().partition(|kind| kind.is_part());
     let whole: Vec<_> = whole.into_iter().filter(wanted).collect();
     let added = parts_of(&filter.kinds);
-    let parts = parts.into_iter().filter(|kind| wanted(kind) || added.contains(kind)).collect();
+    let parts: Vec<_> = parts.into_iter().filter(|kind| wanted(kind) || added.contains(kind)).collect();
     let apart = [Filter { kinds: whole, ..filter.clone() }, Filter { kinds: parts, ..candidates }];
-    apart.iter().flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES)).collect()
+    // A filter without kinds would let all of them through.
+    let apart = apart.iter().filter(|filter| !filter.kinds.is_empty());
+    apart.flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES)).collect()
 }
 
 pub(crate) fn is_excluded(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
@@ -313,4 +316,23 @@ pub(crate) fn meets(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
         && (filter.nodes.is_empty() || is_of(&filter.nodes, id, facts))
         && filter.state.is_none_or(|state| facts.state == Some(state))
         && !is_excluded(filter, id, facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_parts_is_not_searched_for_parts() {
+        let filter =
+            Filter { kinds: vec![DocumentKind::Commit], authors: vec!["alice".to_owned()], ..Filter::default() };
+        let filters = lexical_filters(&filter);
+        assert!(!filters.is_empty());
+        for (filter, _) in filters {
+            assert_eq!((filter.kinds, filter.authors), (vec![DocumentKind::Commit], vec!["alice".to_owned()]));
+        }
+        let filter = Filter { kinds: vec![DocumentKind::Issue], ..filter };
+        let kinds: Vec<_> = lexical_filters(&filter).into_iter().map(|(filter, _)| filter.kinds).collect();
+        assert_eq!(kinds, [vec![DocumentKind::Issue], vec![DocumentKind::Discussion]]);
+    }
 }

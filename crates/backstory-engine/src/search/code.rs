@@ -10,13 +10,13 @@ use backstory_model::{
     file_role::{FileRole, file_role},
     filter::{DocumentKind, Filter},
     id::NodeId,
-    terms::{QueryTerms, Terms},
+    terms::{QueryTerms, TermExtractor},
 };
 use backstory_store::index::DocumentFacts;
 
 use super::{
     SearchRequest,
-    evidence::{Candidate, Scale},
+    evidence::{Candidate, ScoringContext},
 };
 
 /// What the next best part of a file adds, compared to the one before.
@@ -68,14 +68,14 @@ pub(super) fn worth_of_role(asked_for: &[FileRole], facts: &DocumentFacts) -> f3
 pub(super) fn score_files(
     candidates: &mut BTreeMap<String, Candidate>,
     facts: &HashMap<String, DocumentFacts>,
-    scale: &Scale<'_>,
+    scale: &ScoringContext<'_>,
     lexical: &HashMap<String, f32>,
     of_name: Option<&[u64]>,
 ) {
     if let Some(frequencies) = of_name {
         drop_unrelated(scale.terms, frequencies, candidates);
     }
-    let mut cutter = Terms::default();
+    let mut cutter = TermExtractor::default();
     let mut summed: HashMap<String, f32> = HashMap::new();
     for (id, candidate) in &*candidates {
         let mut parts: BTreeSet<&str> = candidate.passages.iter().map(|passage| passage.document.as_str()).collect();

@@ -7,7 +7,7 @@ use backstory_model::{
     id::NodeId,
     terms::QueryTerms,
 };
-use backstory_store::index::Projects;
+use backstory_store::index::ProjectScope;
 use regex::Regex;
 
 use super::candidates::is_excluded;
@@ -104,9 +104,9 @@ pub(crate) async fn find_definitions(resources: &Resources, name: &str, filter: 
     let index = resources.index();
     let (path, own) = name.rsplit_once('#').map_or((None, name), |(path, own)| (Some(path), own));
     let own = own.replace("->", ".");
-    let hits = index.lexical(&own, &within, LOOKED_AT).await?;
+    let hits = index.search_text(&own, &within, LOOKED_AT).await?;
     // A name that is used in very many places is found there first.
-    let namesakes = index.definitions(&own, Projects::of(&within), MAX_NAMESAKES);
+    let namesakes = index.definitions(&own, ProjectScope::of(&within), MAX_NAMESAKES);
     let mut seen = HashSet::new();
     let ids = hits.iter().map(|hit| hit.document.as_str()).chain(namesakes.iter().map(|id| &**id));
     let ids: Vec<&str> = ids.filter(|id| seen.insert(*id)).collect();

@@ -139,19 +139,19 @@ async fn list_documents(resources: &Resources, request: ListDocuments) -> Result
         check_project(resources, Some(project)).await?;
     }
     let index = resources.index();
-    let ids: Vec<String> = index.fingerprints().into_iter().map(|(id, _)| id).collect();
-    let facts = index.facts(ids.iter().map(String::as_str));
-    let wanted = |id: &&String| facts.get(id.as_str()).is_some_and(|of| meets(&filter, id, of));
-    let found: Vec<&String> = ids.iter().filter(wanted).collect();
-    let total = found.len();
-    let start = after.as_ref().map_or(0, |after| found.partition_point(|id| *id <= after));
-    let page: Vec<String> = found[start..].iter().take(limit).map(|id| (*id).clone()).collect();
-    let has_more = start + page.len() < total;
-    let shown: Vec<&str> = page.iter().map(String::as_str).collect();
-    let passages = index.compare(&[], &QueryTerms::of(""), &shown);
-    let embedded: HashSet<String> = passages.into_iter().map(|passage| passage.document).collect();
+    let (page, embedded) = {
+        let index = index.clone();
+        let select = move |_: &Resources| {
+            let page = index.page(after.as_deref(), limit, |id, facts| meets(&filter, id, facts));
+            let shown: Vec<&str> = page.ids.iter().map(String::as_str).collect();
+            let passages = index.score_passages(&[], &QueryTerms::of(""), &shown);
+            let embedded: HashSet<String> = passages.into_iter().map(|passage| passage.document).collect();
+            Ok((page, embedded))
+        };
+        resources.blocking(select).await?
+    };
     let model = index.model().name.clone();
-    let stored = index.documents(&page).await?;
+    let stored = index.documents(&page.ids).await?;
     // Counting tokens takes its time.
     let documents = resources.blocking(move |_| {
         let summary = |document: StoredDocument| {
@@ -160,5 +160,5 @@ async fn list_documents(resources: &Resources, request: ListDocuments) -> Result
         };
         Ok(stored.into_iter().filter_map(summary).collect())
     });
-    Ok(DocumentPage { documents: documents.await?, total, has_more })
+    Ok(DocumentPage { documents: documents.await?, total: page.total, has_more: page.has_more })
 }

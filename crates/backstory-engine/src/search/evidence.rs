@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use backstory_model::{
     filter::DocumentKind,
     score::Parts,
-    terms::{QueryTerms, Terms, Weights},
+    terms::{QueryTerms, TermExtractor, TermWeights},
 };
 use backstory_store::index::{self, DocumentFacts, PassageId, StoredDocument, StoredPassage};
 use jiff::Timestamp;
@@ -66,16 +66,16 @@ impl ScoredPassage {
 }
 
 /// What a search has to go by.
-pub(super) struct Scale<'a> {
+pub(super) struct ScoringContext<'a> {
     pub(super) terms: &'a QueryTerms,
-    pub(super) weights: &'a Weights,
+    pub(super) weights: &'a TermWeights,
     /// What its terms weigh together in text search.
     pub(super) bound: f32,
     /// The newest document there is.
     pub(super) newest: Timestamp,
 }
 
-impl Scale<'_> {
+impl ScoringContext<'_> {
     pub(super) fn passage(&self, passage: StoredPassage) -> ScoredPassage {
         let similarity = passage.similarity.clamp(0.0, 1.0);
         ScoredPassage {
@@ -89,7 +89,12 @@ impl Scale<'_> {
     }
 
     /// Measures a document that has no vectors yet.
-    pub(super) fn document(&self, document: StoredDocument, near: NearnessRange, cutter: &mut Terms) -> ScoredPassage {
+    pub(super) fn document(
+        &self,
+        document: StoredDocument,
+        near: NearnessRange,
+        cutter: &mut TermExtractor,
+    ) -> ScoredPassage {
         let found = self.terms.found_in(&document.text, cutter);
         let coverage = self.weights.share(found);
         ScoredPassage {
@@ -103,7 +108,7 @@ impl Scale<'_> {
     }
 
     /// BM25 scores as shares of the largest that there could be.
-    pub(super) fn lexical(&self, hits: &[index::Hit]) -> HashMap<String, f32> {
+    pub(super) fn lexical(&self, hits: &[index::TextHit]) -> HashMap<String, f32> {
         let bound = (self.bound * BM25_BOUND).max(f32::MIN_POSITIVE);
         hits.iter().map(|hit| (hit.document.clone(), (hit.score / bound).clamp(0.0, 1.0))).collect()
     }
@@ -187,7 +192,7 @@ impl Candidate {
 }
 
 /// The passages of each document that is ranked: of itself and of its parts.
-pub(super) fn gathered(
+pub(super) fn group_by_document(
     measured: Vec<ScoredPassage>,
     whole_of: impl Fn(&str) -> Vec<String>,
 ) -> BTreeMap<String, Vec<ScoredPassage>> {

@@ -11,7 +11,7 @@ use super::{
     candidates::{meets, score_passages},
     evidence::Candidate,
     facts_of,
-    order::{Order, build_candidates},
+    order::{RankingContext, build_candidates},
 };
 use crate::{
     error::Result,
@@ -62,7 +62,7 @@ pub(super) async fn graph_candidates(
     resources: &Resources,
     relations: &Relations,
     known: &HashSet<&str>,
-    order: &mut Order<'_>,
+    order: &mut RankingContext<'_>,
     filter: &Filter,
 ) -> Result<BTreeMap<String, Candidate>> {
     let index = resources.index();

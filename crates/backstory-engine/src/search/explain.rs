@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use backstory_model::id::NodeId;
 use serde::{Deserialize, Serialize};
 
-use super::{candidates::Found, expand::Relations};
+use super::{candidates::Candidates, expand::Relations};
 use crate::walk::GraphEdge;
 
 /// Most candidates that are explained, those that legs rank best.
@@ -30,7 +30,7 @@ pub struct CandidateRanks {
 
 /// Every candidate, the best place in any leg first.
 pub(super) fn candidate_ranks(
-    found: &Found,
+    found: &Candidates,
     relations: &Relations,
     is_document: impl Fn(&str) -> bool,
 ) -> Vec<CandidateRanks> {

@@ -5,13 +5,13 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use backstory_model::{
     filter::{Filter, is_same_name},
-    text::echo,
+    text::truncate_echo,
 };
-use backstory_store::index::{Named, Projects};
+use backstory_store::index::{Named, ProjectScope};
 
 use crate::{
     error::{Error, Result, message},
-    repository::people::author_keys,
+    repository::people::{author_keys, names_with_word},
     resources::Resources,
 };
 
@@ -21,6 +21,8 @@ const MAX_NAME: usize = 200;
 pub(crate) const MAX_NAMES: usize = 100;
 /// Letters of a name for each of which there may be one typo, for the name with fewer typos to be nearer.
 const LETTERS_PER_TYPO: usize = 3;
+/// Most people that a part of a name is compared with.
+const MAX_NEAR: usize = 5;
 /// Names that nothing has, of which each is told with the nearest one.
 const MAX_ABSENT: usize = 10;
 
@@ -41,14 +43,26 @@ pub(crate) async fn expand_author_names(resources: &Resources, filter: &mut Filt
 fn resolve_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>, Vec<String>)> {
     let index = resources.index();
     let known = |what: Named, names: &[String]| {
-        if names.is_empty() { BTreeSet::new() } else { index.known(what, Projects::of(filter)) }
+        if names.is_empty() { BTreeSet::new() } else { index.known_names(what, ProjectScope::of(filter)) }
     };
     let (people, labels) = (known(Named::Author, &filter.authors), known(Named::Label, &filter.labels));
-    let (mut authors, mut absent) = (Vec::new(), Vec::new());
+    let (mut authors, mut absent, mut sentences) = (Vec::new(), Vec::new(), Vec::new());
     for author in &filter.authors {
-        let keys = author_keys(resources, author)?;
-        if !people.iter().any(|own| keys.iter().any(|key| is_same_name(own, key))) {
-            absent.push(("nothing is by", author, &people));
+        let mut keys = author_keys(resources, author)?;
+        let wrote = |keys: &BTreeSet<String>| people.iter().any(|own| keys.iter().any(|key| is_same_name(own, key)));
+        if !wrote(&keys) {
+            match find_by_part(resources, author)? {
+                PartOfName::One(name, found) if wrote(&found) => {
+                    sentences.push(format!("'{}' is taken for {}", truncate_echo(author), truncate_echo(&name)));
+                    keys.extend(found);
+                }
+                PartOfName::Several(names) => sentences.push(format!(
+                    "nothing is by '{}' alone; did you mean {}?",
+                    truncate_echo(author),
+                    truncate_echo(&names.join(", "))
+                )),
+                PartOfName::One(..) | PartOfName::None => absent.push(("nothing is by", author, &people)),
+            }
         }
         authors.extend(keys);
     }
@@ -57,9 +71,39 @@ fn resolve_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>,
         filter.labels.iter().filter(|label| !has(label)).map(|label| ("nothing has the label", label, &labels)),
     );
     let told = |(what, name, known): (&str, &String, &BTreeSet<Arc<str>>)| {
-        message(&format!("{what} '{}'{}", echo(name), nearest(name, known)))
+        message(&format!("{what} '{}'{}", truncate_echo(name), nearest(name, known)))
     };
-    Ok((authors, absent.into_iter().take(MAX_ABSENT).map(told).collect()))
+    let sentences = sentences.iter().map(|sentence| message(sentence)).take(MAX_ABSENT);
+    Ok((authors, sentences.chain(absent.into_iter().take(MAX_ABSENT).map(told)).collect()))
+}
+
+/// Whom a part of a name stands for.
+enum PartOfName {
+    /// Nobody.
+    None,
+    /// The person of that name, with all by which documents name them.
+    One(String, BTreeSet<String>),
+    /// People of these names.
+    Several(Vec<String>),
+}
+
+/// Finds whom a word of a name stands for.
+fn find_by_part(resources: &Resources, part: &str) -> Result<PartOfName> {
+    let mut names = names_with_word(resources, part)?.into_iter();
+    let Some(first) = names.next() else { return Ok(PartOfName::None) };
+    let keys = author_keys(resources, &first)?;
+    let mut others = Vec::new();
+    for name in names.take(MAX_NEAR) {
+        // Another name of the same person is none of another.
+        if author_keys(resources, &name)?.is_disjoint(&keys) {
+            others.push(name);
+        }
+    }
+    if others.is_empty() {
+        return Ok(PartOfName::One(first, keys));
+    }
+    others.insert(0, first);
+    Ok(PartOfName::Several(others))
 }
 
 /// Refuses names that are too long, or too many of them.
@@ -98,5 +142,5 @@ fn nearest(name: &str, known: &BTreeSet<Arc<str>>) -> String {
     };
     let rated = known.iter().map(|other| (rate(other), other));
     let nearest = rated.max_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    nearest.map_or_else(String::new, |(_, nearest)| format!("; the nearest name is '{}'", echo(nearest)))
+    nearest.map_or_else(String::new, |(_, nearest)| format!("; the nearest name is '{}'", truncate_echo(nearest)))
 }

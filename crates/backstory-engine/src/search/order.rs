@@ -10,7 +10,7 @@ use backstory_store::index::DocumentFacts;
 
 use super::{
     candidates::meets,
-    evidence::{Candidate, Scale, ScoredPassage, gathered},
+    evidence::{Candidate, ScoredPassage, ScoringContext, group_by_document},
     query::ParsedQuery,
 };
 use crate::settings::Ranking;
@@ -24,17 +24,17 @@ const MEANING_OF_COMMIT: f32 = 0.55;
 const WORDS_OF_COMMIT: f32 = 2.2;
 
 /// What candidates are ordered by.
-pub(super) struct Order<'a> {
+pub(super) struct RankingContext<'a> {
     pub(super) ranking: Ranking,
     pub(super) mode: Mode,
     pub(super) understood: &'a ParsedQuery,
-    pub(super) scale: &'a Scale<'a>,
+    pub(super) scale: &'a ScoringContext<'a>,
     /// Vector of the query; empty without one.
     pub(super) vector: &'a [f32],
     pub(super) facts: HashMap<String, DocumentFacts>,
 }
 
-impl Order<'_> {
+impl RankingContext<'_> {
     /// What each part counts: a leg that is not used counts nothing.
     pub(super) fn weights(&self) -> Parts {
         let weights = self.ranking.weights;
@@ -174,5 +174,5 @@ pub(super) fn build_candidates(
         let candidate = Candidate::new(&id, facts, passages, reached);
         Some((id, candidate))
     };
-    gathered(measured, whole_of).into_iter().filter_map(candidate).collect()
+    group_by_document(measured, whole_of).into_iter().filter_map(candidate).collect()
 }

@@ -8,6 +8,8 @@ use crate::{
     resources::Resources,
 };
 
+/// Most hits that may come before a page. No search has so many.
+const MAX_START: usize = 1_000_000;
 /// Hex digits of a digest in a cursor.
 const DIGITS: usize = 12;
 
@@ -40,7 +42,7 @@ impl Page {
             Error::invalid(format!("the cursor {what}")).with_hint("take it from the page before, with the same search")
         };
         let mut fields = cursor.splitn(3, '-');
-        let start = fields.next().and_then(|start| start.parse().ok());
+        let start = fields.next().and_then(|start| start.parse().ok()).filter(|start| *start <= MAX_START);
         let (Some(start), Some(of), Some(before)) = (start, fields.next(), fields.next()) else {
             return Err(wrong("cannot be read"));
         };

@@ -8,7 +8,7 @@ use backstory_model::{
     digest::sha256_hex,
     document_type::DocumentType,
     id::NodeId,
-    pack::chunk::{ChunkRef, Piece, pieces},
+    pack::chunk::{ChunkRef, TextPiece, split_text},
     terms::QueryTerms,
     text::words,
 };
@@ -52,7 +52,7 @@ pub(super) async fn chunks_of(resources: &Resources, query: &str, hits: &[Hit]) 
         .blocking(move |resources| {
             let index = resources.index();
             let ids: Vec<&str> = documents.iter().map(|document| document.id.as_str()).collect();
-            let passages = index.compare(&[], &QueryTerms::of(""), &ids);
+            let passages = index.score_passages(&[], &QueryTerms::of(""), &ids);
             let embedded: HashSet<String> = passages.into_iter().map(|passage| passage.document).collect();
             let mut heads: HashMap<String, Option<Sha>> = HashMap::new();
             let mut chunks = Vec::with_capacity(documents.len());
@@ -85,7 +85,7 @@ fn best_chunk(
     wanted: &BTreeSet<String>,
 ) -> Option<HitChunk> {
     let (cut, commit) = pieces_of(resources, document, head)?;
-    let shared = |piece: &&Piece| {
+    let shared = |piece: &&TextPiece| {
         let own: BTreeSet<String> = words(&piece.text).into_iter().collect();
         // Of equal ones the first.
         (wanted.intersection(&own).count(), std::cmp::Reverse(piece.index))
@@ -102,7 +102,7 @@ fn best_chunk(
     };
     Some(HitChunk {
         chunk_id: reference.chunk_id(),
-        document_type: DocumentType::of(document.facts.kind, document.path.as_deref()),
+        document_type: DocumentType::classify(document.facts.kind, document.path.as_deref()),
         commit: reference.commit,
         lines: piece.lines,
         index: piece.index,
@@ -116,22 +116,22 @@ fn pieces_of(
     resources: &Resources,
     document: &StoredDocument,
     head: Option<Sha>,
-) -> Option<(Vec<Piece>, Option<String>)> {
+) -> Option<(Vec<TextPiece>, Option<String>)> {
     let (Some(path), Some((first, last))) = (&document.path, document.lines) else {
         let commit = match document.id.parse() {
             Ok(NodeId::Commit { sha, .. }) => Some(sha),
             _ => None,
         };
-        return Some((pieces(&document.text), commit));
+        return Some((split_text(&document.text), commit));
     };
     let head = head?;
     let objects = open_objects(resources, &document.facts.project).ok()?;
-    let bytes = objects.file(head, &RepoPath::from_printed(path), MAX_TEXT).ok()?;
+    let bytes = objects.file(head, &RepoPath::from_escaped(path), MAX_TEXT).ok()?;
     let text = clean_text(resources, &bytes);
     let before = first.saturating_sub(1);
     let count = (last.saturating_sub(first) + 1) as usize;
     let lines: Vec<&str> = text.lines().skip(before as usize).take(count).collect();
-    let mut cut = pieces(&lines.join("\n"));
+    let mut cut = split_text(&lines.join("\n"));
     for piece in &mut cut {
         piece.lines = (piece.lines.0 + before, piece.lines.1 + before);
     }

@@ -7,9 +7,9 @@ use backstory_model::{
     file_role::{FileRole, roles_asked_for},
     filter::{DocumentKind, Filter},
     id::NodeId,
-    reference::{self, Context},
+    reference::{self, ReferenceContext},
     terms::QueryTerms,
-    time::{day, parse_instant},
+    time::{parse_instant, utc_date},
 };
 use backstory_store::index::DocumentFacts;
 use jiff::{Span, Timestamp, ToSpan as _, tz::TimeZone};
@@ -79,7 +79,7 @@ fn pattern(text: &str) -> Regex {
 
 impl ParsedQuery {
     /// Reads a query. `project` is what its short references are relative to, if that is known.
-    pub(super) fn of(query: &str, project: Option<Context<'_>>, now: Timestamp) -> Self {
+    pub(super) fn of(query: &str, project: Option<ReferenceContext<'_>>, now: Timestamp) -> Self {
         let mut understood = Self::default();
         let rest = understood.extract_time_range(query, now);
         understood.terms = QueryTerms::of(&rest);
@@ -106,7 +106,7 @@ impl ParsedQuery {
             };
             if let Ok(after) = now.to_zoned(TimeZone::UTC).checked_sub(span) {
                 self.filter.after = Some(after.timestamp());
-                self.notes.push(format!("'{}': only since {}", found[0].trim(), day(after.timestamp())));
+                self.notes.push(format!("'{}': only since {}", found[0].trim(), utc_date(after.timestamp())));
                 rest = rest.replace(&found[0], " ");
             }
         }
@@ -115,14 +115,19 @@ impl ParsedQuery {
             let since = found["side"].eq_ignore_ascii_case("since");
             let bound = if since { &mut self.filter.after } else { &mut self.filter.before };
             *bound = Some(at);
-            self.notes.push(format!("'{}': only {} {}", &found[0], if since { "since" } else { "before" }, day(at)));
+            self.notes.push(format!(
+                "'{}': only {} {}",
+                &found[0],
+                if since { "since" } else { "before" },
+                utc_date(at)
+            ));
             rest = rest.replace(&found[0], " ");
         }
         // A query of nothing else is searched for as it is.
         if QueryTerms::of(&rest).terms.is_empty() { query.to_owned() } else { rest }
     }
 
-    fn extract_references(&mut self, query: &str, context: Context<'_>) {
+    fn extract_references(&mut self, query: &str, context: ReferenceContext<'_>) {
         let mut named: BTreeSet<NodeId> = BTreeSet::new();
         for id in reference::extract(query, context) {
             match id {
@@ -144,7 +149,7 @@ impl ParsedQuery {
     }
 
     /// The filter of the request and what the query adds to it; the request wins.
-    pub(super) fn narrowed(&self, filter: &Filter) -> Filter {
+    pub(super) fn apply_to(&self, filter: &Filter) -> Filter {
         let mut filter = filter.clone();
         if filter.after.is_none() && filter.before.is_none() {
             (filter.after, filter.before) = (self.filter.after, self.filter.before);
@@ -197,8 +202,8 @@ mod tests {
     use super::*;
     use backstory_model::reference::Forge;
 
-    fn at(forge: Forge) -> Context<'static> {
-        Context { forge, project: "acme/shop", forge_url: "https://git.example.com" }
+    fn at(forge: Forge) -> ReferenceContext<'static> {
+        ReferenceContext { forge, project: "acme/shop", forge_url: "https://git.example.com" }
     }
 
     fn of(query: &str) -> ParsedQuery {

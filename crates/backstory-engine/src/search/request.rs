@@ -5,7 +5,7 @@ use backstory_model::{
     id::{InvalidId, NodeId},
     language::Language,
     score::{Parts, Profile},
-    text::echo,
+    text::truncate_echo,
 };
 
 use super::{MAX_LIMIT, MAX_QUERY, SearchRequest, names::check_names};
@@ -74,12 +74,11 @@ pub(super) async fn checked(resources: &Resources, mut request: SearchRequest) -
         let id = node.parse().map_err(|error: InvalidId| Error::invalid(error.to_string()))?;
         *node = resolve_id(resources, id).await?.to_string();
     }
-    narrow_to_tags(resources, &mut request).await?;
     Ok(request)
 }
 
-/// Narrows a search to the nodes that have an annotation with its tags.
-async fn narrow_to_tags(resources: &Resources, request: &mut SearchRequest) -> Result<()> {
+/// Narrows a search to the nodes that have an annotation with its tags. Which these are may differ from page to page.
+pub(super) async fn narrow_to_tags(resources: &Resources, request: &mut SearchRequest) -> Result<()> {
     if request.tags.is_empty() {
         return Ok(());
     }
@@ -137,12 +136,12 @@ pub(crate) fn check_filter(filter: &Filter) -> Result<()> {
         return Err(Error::invalid(format!("{count} {what}; at most {most} can be")));
     }
     if let Some(path) = filter.paths.iter().find(|path| path.is_empty() || path.len() > MAX_PREFIX) {
-        let message = format!("the prefix of paths {} is empty or longer than {MAX_PREFIX} bytes", echo(path));
+        let message = format!("the prefix of paths {} is empty or longer than {MAX_PREFIX} bytes", truncate_echo(path));
         return Err(Error::invalid(message).with_hint("write one like src/auth"));
     }
     if let Some(name) = filter.languages.iter().find(|name| Language::from_name(name).is_none()) {
         let known = Language::ALL.map(Language::name).join(", ");
-        return Err(Error::invalid(format!("there is no language '{}'", echo(name)))
+        return Err(Error::invalid(format!("there is no language '{}'", truncate_echo(name)))
             .with_hint(format!("languages are {known}")));
     }
     match (filter.after, filter.before) {

@@ -1,6 +1,12 @@
 //! What faces show of a search.
 
-use backstory_model::{entity::State, filter::DocumentKind, id::NodeId, score::Parts};
+use backstory_model::{
+    entity::{Item, State},
+    filter::DocumentKind,
+    id::NodeId,
+    repository::Record,
+    score::Parts,
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +17,7 @@ use super::{
 };
 use crate::{
     error::Result,
+    read::load_items,
     resources::Resources,
     use_case::{UseCase, Weight},
     walk::GraphEdge,
@@ -36,6 +43,9 @@ pub struct HitSummary {
     pub lines: Option<(u32, u32)>,
     /// User name or e-mail address of the author; of a discussion, who began it.
     pub author: Option<String>,
+    /// Of a commit, the name of who wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author_name: Option<String>,
     /// Full path of the project.
     pub project: String,
     /// State of what has one; of a discussion, the state of its issue or merge request.
@@ -79,7 +89,9 @@ impl UseCase for SearchRequest {
     async fn run(self, resources: &Resources) -> Result<Self::Answer> {
         let found = search_documents(resources, self).await?;
         let chunks = chunks_of(resources, &found.query, &found.hits).await?;
-        let hits = found.hits.into_iter().zip(chunks).filter_map(|(hit, chunk)| hit.into_summary(chunk)).collect();
+        let hits = found.hits.into_iter().zip(chunks).filter_map(|(hit, chunk)| hit.into_summary(chunk));
+        let mut hits: Vec<HitSummary> = hits.collect();
+        add_author_names(resources, &mut hits).await?;
         Ok(SearchResponse {
             query: found.query,
             mode: found.mode,
@@ -96,6 +108,19 @@ impl UseCase for SearchRequest {
     }
 }
 
+/// Adds the names of those who wrote commits.
+async fn add_author_names(resources: &Resources, hits: &mut [HitSummary]) -> Result<()> {
+    let commits = hits.iter().filter(|hit| hit.kind == DocumentKind::Commit).map(|hit| hit.id.clone());
+    let items = load_items(resources, commits.collect()).await?;
+    for hit in hits {
+        let Some(Item::Repository(of)) = items.get(&hit.id) else { continue };
+        if let Record::Commit(record) = &of.record {
+            hit.author_name = Some(record.commit.author.name.clone()).filter(|name| !name.is_empty());
+        }
+    }
+    Ok(())
+}
+
 impl Hit {
     /// Leaves the texts out. `None` if the id of the document is not a reference.
     fn into_summary(self, chunk: Option<HitChunk>) -> Option<HitSummary> {
@@ -110,6 +135,7 @@ impl Hit {
             path: document.path,
             lines: document.lines,
             author: facts.author.as_deref().map(str::to_owned),
+            author_name: None,
             project: facts.project.to_string(),
             state: facts.state,
             labels: facts.labels.iter().map(ToString::to_string).collect(),

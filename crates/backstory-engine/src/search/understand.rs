@@ -1,6 +1,6 @@
 //! Understands a query by what is known: what its references refer to, and where the code is defined that it names.
 
-use backstory_model::{id::NodeId, reference::Context};
+use backstory_model::{id::NodeId, reference::ReferenceContext};
 use jiff::Timestamp;
 
 use super::{
@@ -56,7 +56,7 @@ async fn read_query(resources: &Resources, query: &str, project: Option<&str>) -
     };
     let name = project.clone();
     let (forge, forge_url) = resources.blocking(move |resources| reference_syntax(resources, &name)).await?;
-    let context = Context { forge, project: &project, forge_url: &forge_url };
+    let context = ReferenceContext { forge, project: &project, forge_url: &forge_url };
     Ok(ParsedQuery::of(query, Some(context), Timestamp::now()))
 }
 

@@ -94,7 +94,7 @@ pub(super) async fn commit_details(resources: &Resources, id: &NodeId) -> Result
     let Some(Item::Repository(of_repository)) = load_item(resources, id.clone()).await? else { return Err(missing()) };
     let Record::Commit(record) = &of_repository.record else { return Err(missing()) };
     let commit = &record.commit;
-    let main = classify::of_commit(commit).map(|classification| classification.main);
+    let main = classify::classify_commit(commit).map(|classification| classification.main);
     let (insertions, deletions) = commit.line_counts();
     Ok(CommitDetails {
         id: id.clone(),

@@ -184,8 +184,8 @@ impl From<&Discussion> for DiscussionDetails {
         Self {
             id: discussion.node_id(),
             individual: discussion.individual,
-            resolvable: discussion.resolvable(),
-            resolved: discussion.resolved(),
+            resolvable: discussion.is_resolvable(),
+            resolved: discussion.is_resolved(),
             confidential: discussion.confidential,
             url: discussion.web_url.clone(),
             notes: discussion.notes.iter().map(|note| NoteDetails::new(discussion, note)).collect(),

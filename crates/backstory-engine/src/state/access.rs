@@ -21,6 +21,8 @@ const USE_PRECISION: SignedDuration = SignedDuration::from_secs(60);
 pub(crate) struct AccessState {
     tokens: RwLock<Vec<(IssuedToken, TokenHash)>>,
     pending: Mutex<Pending>,
+    /// Held while what waits is taken out and written, so that it is written when a flush returns.
+    pub(crate) flushing: tokio::sync::Mutex<()>,
 }
 
 /// What waits to be written.
@@ -38,7 +40,7 @@ pub(crate) struct Pending {
 impl AccessState {
     /// With the tokens of a ledger.
     pub(crate) fn new(tokens: Vec<(IssuedToken, TokenHash)>) -> Self {
-        Self { tokens: RwLock::new(tokens), pending: Mutex::default() }
+        Self { tokens: RwLock::new(tokens), pending: Mutex::default(), flushing: tokio::sync::Mutex::default() }
     }
 
     /// Reads the tokens of the ledger again.

@@ -43,10 +43,11 @@ pub(crate) struct CoChangeCache {
 
 impl CoChangeCache {
     pub(crate) fn get(&mut self, seq: u64, project: &str) -> Option<Arc<CoChangeTable>> {
-        if self.seq != seq {
+        if seq > self.seq {
             *self = Self { seq, ..Self::default() };
         }
-        self.tables.get(project).cloned()
+        // Somebody who began to read before the last change is not told of it.
+        if seq == self.seq { self.tables.get(project).cloned() } else { None }
     }
 
     pub(crate) fn keep(&mut self, seq: u64, project: &str, table: &Arc<CoChangeTable>) {
@@ -57,5 +58,22 @@ impl CoChangeCache {
             self.tables.clear();
         }
         self.tables.insert(project.to_owned(), table.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_for_an_older_state_takes_nothing_from_the_newer_one() {
+        let mut cache = CoChangeCache::default();
+        let table = Arc::new(CoChangeTable::new(std::iter::empty()));
+        assert!(cache.get(7, "acme/shop").is_none());
+        cache.keep(7, "acme/shop", &table);
+        assert!(cache.get(6, "acme/shop").is_none());
+        cache.keep(6, "acme/web", &table);
+        assert!(cache.get(7, "acme/shop").is_some() && cache.get(7, "acme/web").is_none());
+        assert!(cache.get(8, "acme/shop").is_none());
     }
 }

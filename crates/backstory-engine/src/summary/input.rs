@@ -7,7 +7,7 @@ use backstory_model::{
     entity::Item,
     id::{NodeId, ThreadId},
     repository::Record,
-    time::day,
+    time::utc_date,
 };
 
 use crate::{
@@ -95,7 +95,7 @@ fn of_thread(resources: &Resources, id: &ThreadId) -> Result<Option<Input>> {
         .iter()
         .map(|document| {
             let author = document.author.as_deref().unwrap_or("somebody");
-            format!("@{author} ({}):\n{}", day(document.at), document.text.trim())
+            format!("@{author} ({}):\n{}", utc_date(document.at), document.text.trim())
         })
         .collect();
     parts.extend(standing.map(|standing| format!("Where it stands: {}", standing.text)));
@@ -106,7 +106,7 @@ fn of_thread(resources: &Resources, id: &ThreadId) -> Result<Option<Input>> {
 fn of_commit(resources: &Resources, project: &str, sha: &str) -> Result<Option<Input>> {
     let Some(record) = commit_record(resources, project, sha)? else { return Ok(None) };
     let commit = &record.commit;
-    let mut text = format!("{} ({}):\n{}\n", commit.author.name, day(commit.author.at), commit.message.trim());
+    let mut text = format!("{} ({}):\n{}\n", commit.author.name, utc_date(commit.author.at), commit.message.trim());
     let mut lines_left = MAX_LINES;
     for change in commit.changes.iter().take(MAX_FILES) {
         let _ = writeln!(text, "\n{} {}", change.status.as_str(), change.path.as_str());

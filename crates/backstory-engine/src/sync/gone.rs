@@ -1,12 +1,12 @@
 //! Deletes what a forge does not list any more.
 //!
 //! An unlisted item is gone unless it was fetched after the reading of the list started. The items that mention it
-//! (`Graph::mentioning`) are fetched again, since a forge does not say that they changed.
+//! (`Graph::items_mentioning`) are fetched again, since a forge does not say that they changed.
 
 use std::collections::{BTreeSet, HashSet};
 
 use backstory_model::id::{NodeId, ThreadId};
-use backstory_sources::forge::List;
+use backstory_sources::forge::ThreadList;
 use jiff::Timestamp;
 
 use super::{number, project::ProjectSync};
@@ -15,7 +15,12 @@ use crate::{error::Result, resources::Resources};
 impl ProjectSync<'_> {
     /// A whole list names everything there is: what the ledger has besides is gone, unless it came while the list was
     /// read.
-    pub(super) async fn tombstone_unlisted(&mut self, list: List, listed: Vec<String>, began: Timestamp) -> Result<()> {
+    pub(super) async fn tombstone_unlisted(
+        &mut self,
+        list: ThreadList,
+        listed: Vec<String>,
+        began: Timestamp,
+    ) -> Result<()> {
         let listed: HashSet<String> = listed.into_iter().collect();
         let nowhere = self
             .no_room
@@ -38,13 +43,13 @@ impl ProjectSync<'_> {
                 hidden.iter().try_for_each(|iid| ledger.hide_answers(&ThreadId::issue(project.as_str(), *iid)))
             })
             .await?;
-        self.tombstone_threads(List::Issues, move |key| confidential.contains(key)).await
+        self.tombstone_threads(ThreadList::Issues, move |key| confidential.contains(key)).await
     }
 
     /// Marks issues or merge requests of a list as gone, with their discussions.
     pub(super) async fn tombstone_threads(
         &mut self,
-        list: List,
+        list: ThreadList,
         is_gone: impl Fn(&str) -> bool + Send + 'static,
     ) -> Result<()> {
         self.tombstone(list, is_gone, None).await
@@ -53,7 +58,7 @@ impl ProjectSync<'_> {
     /// Those that were fetched before a time of the forge, if one is given.
     async fn tombstone(
         &mut self,
-        list: List,
+        list: ThreadList,
         is_gone: impl Fn(&str) -> bool + Send + 'static,
         fetched_before: Option<Timestamp>,
     ) -> Result<()> {
@@ -74,7 +79,7 @@ impl ProjectSync<'_> {
                     gone.extend(items.into_iter().map(|item| (item.project, item.kind, item.key)));
                     let Some((kind, iid)) = number(&key) else { continue };
                     let id = ThreadId { project: project.clone(), kind, iid };
-                    stale_referrers.extend(graph.mentioning(&NodeId::Thread(id))?);
+                    stale_referrers.extend(graph.items_mentioning(&NodeId::Thread(id))?);
                 }
             }
             let count = ledger.tombstone(&gone, Timestamp::now())?;

@@ -11,10 +11,10 @@ use std::{
 
 use backstory_model::{alias::Aliases, entity::ItemKind, id::ThreadKind};
 use backstory_sources::forge::{
-    Client, Details, ForgeError, List, MAX_CONCURRENT_THREAD, MAX_LIST, PageStart, ThreadListing, ThreadsPage,
-    Unreadable,
+    Client, ForgeError, MAX_CONCURRENT_THREAD, MAX_LIST, PageStart, ThreadDetails, ThreadList, ThreadListing,
+    ThreadsPage, UnreadableItem,
 };
-use backstory_store::ledger::{Cursor, Ledger, NewQuarantined, Page, Retired, StoredItem};
+use backstory_store::ledger::{Cursor, IngestBatch, Ledger, NewQuarantined, Retired, StoredItem};
 use futures::{
     FutureExt, StreamExt,
     stream::{self, BoxStream},
@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     Part, Report, Scope,
-    intake::BatchBuilder,
+    batch::BatchBuilder,
     number,
     write::{Committed, OF_PROJECT, ingest_batch, ingest_project},
 };
@@ -89,8 +89,8 @@ pub(super) struct ProjectSync<'a> {
 /// What is written at once.
 #[derive(Default)]
 struct Step {
-    details: Vec<Details>,
-    unreadable: Vec<Unreadable>,
+    details: Vec<ThreadDetails>,
+    unreadable: Vec<UnreadableItem>,
 }
 
 impl<'a> ProjectSync<'a> {
@@ -127,8 +127,8 @@ impl<'a> ProjectSync<'a> {
         self.client.reset_downloaded();
         self.load_forgotten().await?;
         let scope = self.widen_scope_for_visibility(scope).await?;
-        let all = List::of(self.forge.kind);
-        let lists: Vec<List> = all.iter().copied().filter(|list| Part::has_list(only, *list)).collect();
+        let all = ThreadList::of(self.forge.kind);
+        let lists: Vec<ThreadList> = all.iter().copied().filter(|list| Part::has_list(only, *list)).collect();
         let read = self.read(scope, &lists).await;
         let read = read.and(self.reread_stale_referrers().await);
         let committed = self.committed().await;
@@ -145,12 +145,18 @@ impl<'a> ProjectSync<'a> {
     /// Reads issues and merge requests, by kind and number, again.
     pub(super) async fn refetch(mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
         self.load_forgotten().await?;
-        let read = self.read_again(threads).await;
+        let read = self.reread_threads(threads).await;
         let read = read.and(self.reread_stale_referrers().await);
         let committed = self.committed().await;
         read.and(committed)?;
         // A label or milestone may be as new as what has it.
         if self.report.changes.total() > 0 { self.project_level().await } else { Ok(()) }
+    }
+
+    /// Reads the project itself, its labels, milestones and releases again.
+    pub(super) async fn reread_project(mut self) -> Result<()> {
+        self.load_forgotten().await?;
+        self.project_level().await
     }
 
     /// What was forgotten need not be fetched; the ledger would not take it in. People who were are compared by their aliases,
@@ -167,12 +173,12 @@ impl<'a> ProjectSync<'a> {
     async fn reread_stale_referrers(&mut self) -> Result<()> {
         let stale_referrers: Vec<_> =
             std::mem::take(&mut self.stale_referrers).into_iter().take(MAX_STALE_REFERRERS).collect();
-        self.read_again(&stale_referrers).await
+        self.reread_threads(&stale_referrers).await
     }
 
-    async fn read_again(&mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
+    async fn reread_threads(&mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
         for (kind, iid) in threads {
-            let list = if *kind == ThreadKind::Issue { List::Issues } else { List::MergeRequests };
+            let list = if *kind == ThreadKind::Issue { ThreadList::Issues } else { ThreadList::MergeRequests };
             let key = format!("{}{iid}", kind.sigil());
             if self.forgotten.contains(&key) {
                 continue;
@@ -204,7 +210,7 @@ impl<'a> ProjectSync<'a> {
     }
 
     /// Reads what belongs to one item, however much it is.
-    async fn read_oversized(&mut self, list: List, listing: &ThreadListing, forge_time: Timestamp) -> Result<()> {
+    async fn read_oversized(&mut self, list: ThreadList, listing: &ThreadListing, forge_time: Timestamp) -> Result<()> {
         match self.client.details(self.project, listing, MAX_LIST).await {
             Ok(details) => {
                 let step = Step { details: vec![details], ..Step::default() };
@@ -215,19 +221,19 @@ impl<'a> ProjectSync<'a> {
                 self.tombstone_threads(list, move |known| known == key).await
             }
             Err(error) => {
-                let unreadable = vec![self.aside(listing, error)?];
+                let unreadable = vec![self.describe_unreadable(listing, error)?];
                 self.commit(Step { unreadable, ..Step::default() }, None, forge_time).await
             }
         }
     }
 
     /// An item about which an answer makes no sense, or is too large: that is no fault of the others.
-    fn aside(&mut self, listing: &ThreadListing, error: ForgeError) -> Result<Unreadable> {
+    fn describe_unreadable(&mut self, listing: &ThreadListing, error: ForgeError) -> Result<UnreadableItem> {
         self.senseless += usize::from(matches!(error, ForgeError::Malformed { .. }));
         if !error.is_limited_to_item() || self.senseless > MAX_MALFORMED {
             return Err(self.explain(error));
         }
-        Ok(Unreadable {
+        Ok(UnreadableItem {
             kind: listing.kind.into(),
             key: key(listing),
             has_key: true,
@@ -237,7 +243,7 @@ impl<'a> ProjectSync<'a> {
         })
     }
 
-    async fn read(&mut self, scope: Scope, lists: &[List]) -> Result<()> {
+    async fn read(&mut self, scope: Scope, lists: &[ThreadList]) -> Result<()> {
         let project = self.project.to_owned();
         let (known, is_aside) = self
             .resources
@@ -282,7 +288,7 @@ impl<'a> ProjectSync<'a> {
             Some(None) => false,
             Some(Some(thread)) => threads.contains(&thread) || threads.len() < MAX_RETRIED && threads.insert(thread),
         });
-        self.read_again(&threads.into_iter().collect::<Vec<_>>()).await?;
+        self.reread_threads(&threads.into_iter().collect::<Vec<_>>()).await?;
         self.committed().await?;
         let read: Vec<_> = waiting.into_iter().map(|row| (row.of.kind, row.of.key)).collect();
         let read: Vec<_> = read.into_iter().filter(|of| !self.put_aside.contains(of)).collect();
@@ -294,8 +300,8 @@ impl<'a> ProjectSync<'a> {
     async fn project_level(&mut self) -> Result<()> {
         self.reporter.phase(format!("{} labels and milestones", self.project), None);
         let own = self.client.project(self.project).await.map_err(|error| self.explain(error))?;
-        let labels = self.client.labels(self.project).await?;
-        let milestones = self.client.milestones(self.project).await?;
+        let labels = self.client.fetch_labels_with_groups(self.project).await?;
+        let milestones = self.client.fetch_own_milestones(self.project).await?;
         let releases = self.client.releases(self.project).await?;
         let (project, kind) = (self.project.to_owned(), self.forge.kind);
         let parts = vec![labels, milestones, releases];
@@ -307,7 +313,7 @@ impl<'a> ProjectSync<'a> {
     }
 
     /// What changed in one list since its cursor, or all of it.
-    async fn threads(&mut self, list: List, scope: Scope) -> Result<()> {
+    async fn threads(&mut self, list: ThreadList, scope: Scope) -> Result<()> {
         let project = self.project.to_owned();
         let (cursor, etag) = self
             .resources
@@ -363,7 +369,13 @@ impl<'a> ProjectSync<'a> {
     }
 
     /// Reads what belongs to those of a page that changed; how many they are.
-    async fn page(&mut self, list: List, page: ThreadsPage, scope: Scope, latest: &mut Option<Cursor>) -> Result<u64> {
+    async fn page(
+        &mut self,
+        list: ThreadList,
+        page: ThreadsPage,
+        scope: Scope,
+        latest: &mut Option<Cursor>,
+    ) -> Result<u64> {
         let forge_time = page.forge_time;
         let margin = TOUCH_INTERVAL + CLOCK_SKEW;
         let cap = *self.cap.get_or_insert(forge_time.checked_sub(margin).unwrap_or(forge_time));
@@ -397,7 +409,7 @@ impl<'a> ProjectSync<'a> {
     }
 
     /// What to write of what was fetched. What was too much to be read beside others is read and written before.
-    async fn step(&mut self, list: List, fetched: Vec<Fetched>, forge_time: Timestamp) -> Result<Step> {
+    async fn step(&mut self, list: ThreadList, fetched: Vec<Fetched>, forge_time: Timestamp) -> Result<Step> {
         let mut step = Step::default();
         let mut gone = HashSet::new();
         for (listing, details) in fetched {
@@ -407,7 +419,7 @@ impl<'a> ProjectSync<'a> {
                     gone.insert(key(&listing));
                 }
                 Err(ForgeError::TooLarge { .. }) => self.read_oversized(list, &listing, forge_time).await?,
-                Err(error) => step.unreadable.push(self.aside(&listing, error)?),
+                Err(error) => step.unreadable.push(self.describe_unreadable(&listing, error)?),
             }
         }
         if !gone.is_empty() {
@@ -453,7 +465,7 @@ impl<'a> ProjectSync<'a> {
         let write = move |resources: &Resources| {
             let origin = load_origin(resources, &project)?;
             let ledger = resources.ledger();
-            let page = Page { fetched_at, cursor, ..Page::default() };
+            let page = IngestBatch { fetched_at, cursor, ..IngestBatch::default() };
             let mut intake = BatchBuilder::new(resources.redactor(), &origin, page);
             for details in step.details {
                 intake.thread(details, |kind, key| Ok(ledger.item(&project, kind, key)?.is_some()))?;
@@ -531,7 +543,7 @@ impl<'a> ProjectSync<'a> {
 }
 
 /// What was fetched of a listed item.
-type Fetched = (ThreadListing, std::result::Result<Details, ForgeError>);
+type Fetched = (ThreadListing, std::result::Result<ThreadDetails, ForgeError>);
 
 /// The keys that an issue or merge request may have: which of the two it is may be what cannot be told.
 fn candidate_keys(key: &str) -> Vec<String> {
@@ -552,5 +564,5 @@ fn is_current(stored: &StoredItem, client: &Client, listing: &ThreadListing) -> 
     let is_old_enough = stored.fetched_at.duration_since(listing.updated_at)
         > jiff::SignedDuration::try_from(TOUCH_INTERVAL + CLOCK_SKEW).unwrap_or(jiff::SignedDuration::MAX);
     let payload = stored.payload.as_deref().and_then(|json| serde_json::from_slice::<Value>(json).ok());
-    is_old_enough && payload.is_some_and(|payload| client.has_listed(&payload, listing))
+    is_old_enough && payload.is_some_and(|payload| client.matches_listing(&payload, listing))
 }

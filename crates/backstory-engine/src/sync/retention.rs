@@ -77,13 +77,13 @@ struct Closed {
 
 /// What has to be done for a project to fit.
 #[derive(Default)]
-struct Fit {
+struct SizePlan {
     /// What leaves.
-    gone: Vec<Retired>,
+    retire: Vec<Retired>,
     /// For what there is room again.
-    back: Vec<(ThreadKind, u64)>,
+    restore: Vec<(ThreadKind, u64)>,
     /// Bytes that are too many all the same.
-    over: u64,
+    excess_bytes: u64,
 }
 
 /// Takes the oldest closed threads of a project out until the others fit, and fetches those for which there is room
@@ -98,10 +98,11 @@ pub(super) async fn enforce_size_limit(
 ) -> Result<()> {
     for round in 0..=ROUNDS {
         let path = project.to_owned();
-        let fit = resources.blocking(move |resources| plan_size(resources, &path)).await?;
-        if !fit.back.is_empty() && round < ROUNDS {
-            Box::pin(ProjectSync::new(resources, forge, client, project, reporter, report).refetch(&fit.back)).await?;
-            let (path, back) = (project.to_owned(), fit.back.clone());
+        let plan = resources.blocking(move |resources| plan_size(resources, &path)).await?;
+        if !plan.restore.is_empty() && round < ROUNDS {
+            Box::pin(ProjectSync::new(resources, forge, client, project, reporter, report).refetch(&plan.restore))
+                .await?;
+            let (path, back) = (project.to_owned(), plan.restore.clone());
             resources
                 .with_ledger(move |ledger| {
                     let keys: Vec<String> = back.iter().map(|(kind, iid)| format!("{}{iid}", kind.sigil())).collect();
@@ -110,15 +111,15 @@ pub(super) async fn enforce_size_limit(
                 .await?;
             continue;
         }
-        if fit.over > 0 {
-            report.too_large.insert(project.to_owned(), fit.over);
+        if plan.excess_bytes > 0 {
+            report.too_large.insert(project.to_owned(), plan.excess_bytes);
         }
-        if !fit.gone.is_empty() {
+        if !plan.retire.is_empty() {
             let path = project.to_owned();
             report.retired += resources
                 .blocking(move |resources| {
-                    let keys: Vec<String> = fit.gone.iter().map(|of| of.thread.clone()).collect();
-                    remove_threads(resources, &path, &keys, &fit.gone)
+                    let keys: Vec<String> = plan.retire.iter().map(|of| of.thread.clone()).collect();
+                    remove_threads(resources, &path, &keys, &plan.retire)
                 })
                 .await?;
         }
@@ -127,17 +128,17 @@ pub(super) async fn enforce_size_limit(
     Ok(())
 }
 
-fn plan_size(resources: &Resources, project: &str) -> Result<Fit> {
+fn plan_size(resources: &Resources, project: &str) -> Result<SizePlan> {
     let known = resources.ledger().retired(project)?;
     // Without a limit there is room for all that there was none for.
     let limit = match resources.settings().retention.bytes {
-        None if known.is_empty() => return Ok(Fit::default()),
+        None if known.is_empty() => return Ok(SizePlan::default()),
         limit => limit.unwrap_or(u64::MAX),
     };
     let sizes = resources.ledger().sizes(project)?;
     let mut taken: u64 = sizes.values().sum();
     if taken <= limit && known.is_empty() {
-        return Ok(Fit::default());
+        return Ok(SizePlan::default());
     }
     let mut closed = list_closed(resources, project, &sizes)?;
     taken -= closed.iter().map(|thread| thread.of.bytes).sum::<u64>();
@@ -147,18 +148,18 @@ fn plan_size(resources: &Resources, project: &str) -> Result<Fit> {
     }));
     // The newest first.
     closed.sort_by_key(|thread| std::cmp::Reverse((thread.of.updated_at, thread.iid, thread.kind)));
-    let mut fit = Fit { over: taken.saturating_sub(limit), ..Fit::default() };
-    let mut is_full = fit.over > 0;
+    let mut plan = SizePlan { excess_bytes: taken.saturating_sub(limit), ..SizePlan::default() };
+    let mut is_full = plan.excess_bytes > 0;
     for thread in closed {
         taken += thread.of.bytes;
         is_full = is_full || taken > limit;
         match (is_full, thread.is_there) {
-            (true, true) => fit.gone.push(thread.of),
-            (false, false) => fit.back.push((thread.kind, thread.iid)),
+            (true, true) => plan.retire.push(thread.of),
+            (false, false) => plan.restore.push((thread.kind, thread.iid)),
             _ => {}
         }
     }
-    Ok(fit)
+    Ok(plan)
 }
 
 /// The closed and merged threads that there are, with their sizes.

@@ -3,11 +3,11 @@
 use std::{collections::HashSet, sync::Arc};
 
 use backstory_model::entity::ItemKind;
-use backstory_sources::forge::{self, Listed, Payload, Unreadable};
-use backstory_store::ledger::{Changes, Page, RetriedItem};
+use backstory_sources::forge::{self, ParsedList, Payload, UnreadableItem};
+use backstory_store::ledger::{IngestBatch, IngestCounts, RetriedItem};
 use jiff::Timestamp;
 
-use super::intake::BatchBuilder;
+use super::batch::BatchBuilder;
 use crate::{
     error::{Error, ErrorKind, Result},
     records::load_origin,
@@ -21,7 +21,7 @@ pub(super) const OF_PROJECT: [ItemKind; 4] =
 
 /// What a step wrote.
 pub(super) struct Committed {
-    pub(super) changes: Changes,
+    pub(super) changes: IngestCounts,
     pub(super) put_aside: Vec<(ItemKind, String)>,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn ingest_project(
     kind: ForgeKind,
     project: &str,
     own: Payload,
-    parts: Vec<Listed>,
+    parts: Vec<ParsedList>,
 ) -> Result<Committed> {
     let now = Timestamp::now();
     let ledger = resources.ledger();
@@ -52,11 +52,11 @@ pub(super) fn ingest_project(
             })?;
             let (field, reason) = (wrong.field, wrong.reason);
             let (kind, key) = (ItemKind::Project, "project".to_owned());
-            (origin, Err(Unreadable { kind, key, has_key: true, field, reason, confidential: false }))
+            (origin, Err(UnreadableItem { kind, key, has_key: true, field, reason, confidential: false }))
         }
     };
     let retried = OF_PROJECT.map(|kind| RetriedItem::Kind(project.to_owned(), kind)).to_vec();
-    let page = Page { fetched_at: now, retried, ..Page::default() };
+    let page = IngestBatch { fetched_at: now, retried, ..IngestBatch::default() };
     let mut intake = BatchBuilder::new(resources.redactor(), &origin, page);
     match own {
         Ok(own) => {

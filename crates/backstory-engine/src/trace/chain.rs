@@ -30,7 +30,7 @@ pub(crate) fn follow_commit(
     let id = own.node.id.clone();
     trace.add(own);
     if record.rewritten {
-        trace.miss(format!("commit {} is on no indexed branch any more: history was rewritten", record.commit.sha));
+        trace.add_gap(format!("commit {} is on no indexed branch any more: history was rewritten", record.commit.sha));
     }
     let carriers = merge_requests_introducing(resources, project, record.commit.sha)?;
     if carriers.is_empty() {
@@ -88,7 +88,7 @@ fn follow_merge_request(
 ) -> Result<()> {
     let id: NodeId = carrier.id.clone().into();
     let Some(Item::MergeRequest(mr)) = item_of_node(resources, &id)? else {
-        trace.miss(format!("merge request {id} carried it but is not in the index; sync its project to read it"));
+        trace.add_gap(format!("merge request {id} carried it but is not in the index; sync its project to read it"));
         trace.add(Step {
             edge: carrier.edge,
             from: Some(from.clone()),

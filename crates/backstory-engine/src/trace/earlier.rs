@@ -2,10 +2,10 @@
 
 use backstory_model::{
     commit::{RepoPath, Sha},
-    lineage::{Origin, Replaced, ReplacedHunks},
+    lineage::{BlameOrigin, ReplacedHunk, ReplacedHunks},
 };
 
-use super::{EarlierVersion, LineOrigin, target::Place, text::redacted_lines};
+use super::{EarlierVersion, LineOrigin, target::Revision, text::redacted_lines};
 use crate::{error::Result, introduction::merge_requests_introducing, records::commit_record, resources::Resources};
 
 /// Most lines of an earlier version that are shown.
@@ -14,13 +14,16 @@ const SHOWN: u32 = 6;
 const AROUND: u32 = 25;
 /// Characters of a line that are compared.
 const COMPARED: usize = 120;
+/// Least similarity, 0 to 1, of a line to the one that it replaced: with less, it was put in.
+const MIN_SIMILARITY: f64 = 0.4;
 /// Largest file that is read, in bytes.
 const MAX_FILE: u64 = 4 << 20;
 
-/// The versions before that of the origin, the newest first: each is what the one after it replaced.
+/// The versions before that of the origin, the newest first: each is what the one after it replaced. They end at a line that
+/// is like none of those that its commit took away.
 pub(super) fn earlier_versions(
     resources: &Resources,
-    place: &Place,
+    place: &Revision,
     origin: &LineOrigin,
     most: usize,
 ) -> Result<Vec<EarlierVersion>> {
@@ -55,12 +58,12 @@ pub(super) fn earlier_versions(
     Ok(versions)
 }
 
-/// The old lines that are most similar to the text, and the line of theirs that is: old and new lines of a hunk stand in
-/// the same order, so it is looked for around the same place, and among equals the nearest is it.
-fn most_similar<'a>(place: &Place, hunk: &'a Replaced, line: u32, text: &str) -> Option<(&'a Origin, u32)> {
+/// The old lines that are most similar to the text, and the line of theirs that is; `None` if none is like it. Old and new
+/// lines of a hunk stand in the same order, so it is looked for around the same place, and among equals the nearest is it.
+fn most_similar<'a>(place: &Revision, hunk: &'a ReplacedHunk, line: u32, text: &str) -> Option<(&'a BlameOrigin, u32)> {
     let offset = line.saturating_sub(hunk.start);
     let text = comparable(text);
-    let mut best: Option<(f64, u32, &Origin, u32)> = None;
+    let mut best: Option<(f64, u32, &BlameOrigin, u32)> = None;
     let mut seen = 0u32;
     for old in &hunk.old {
         let (first, last) = (offset.saturating_sub(AROUND).max(seen), (offset + AROUND).min(seen + old.lines - 1));
@@ -68,7 +71,7 @@ fn most_similar<'a>(place: &Place, hunk: &'a Replaced, line: u32, text: &str) ->
         if first <= last {
             let own = raw_lines(place, old.source.commit, &old.source.path, old.line + skipped, last - first + 1);
             for (own, number) in own.split('\n').zip(first..=last) {
-                let (likeness, distance) = (likeness(&comparable(own), &text), number.abs_diff(offset));
+                let (likeness, distance) = (similarity(&comparable(own), &text), number.abs_diff(offset));
                 let better = best
                     .as_ref()
                     .is_none_or(|(known, far, ..)| likeness > *known || (likeness >= *known && distance < *far));
@@ -79,14 +82,12 @@ fn most_similar<'a>(place: &Place, hunk: &'a Replaced, line: u32, text: &str) ->
         }
         seen += old.lines;
     }
-    // Lines far from the same place: what stood nearest.
-    let nearest = || hunk.old.last().map(|old| (old, old.line + old.lines - 1));
-    best.map(|(_, _, old, at)| (old, at)).or_else(nearest)
+    best.filter(|(likeness, ..)| *likeness >= MIN_SIMILARITY).map(|(_, _, old, at)| (old, at))
 }
 
 /// Lines of a file at a commit, without secrets; empty if they cannot be read.
-fn line_of(resources: &Resources, place: &Place, commit: Sha, path: &str, line: u32, count: u32) -> String {
-    let entry = place.objects.entry(commit, &RepoPath::from_printed(path));
+fn line_of(resources: &Resources, place: &Revision, commit: Sha, path: &str, line: u32, count: u32) -> String {
+    let entry = place.objects.entry(commit, &RepoPath::from_escaped(path));
     let first = line as usize;
     entry
         .and_then(|entry| redacted_lines(resources, place, entry.id, first..first + count as usize))
@@ -94,10 +95,10 @@ fn line_of(resources: &Resources, place: &Place, commit: Sha, path: &str, line: 
 }
 
 /// Lines of a file at a commit as they are; empty if they cannot be read.
-fn raw_lines(place: &Place, commit: Sha, path: &str, line: u32, count: u32) -> String {
-    let entry = place.objects.entry(commit, &RepoPath::from_printed(path));
+fn raw_lines(place: &Revision, commit: Sha, path: &str, line: u32, count: u32) -> String {
+    let entry = place.objects.entry(commit, &RepoPath::from_escaped(path));
     let first = line as usize;
-    let lines = entry.and_then(|entry| place.objects.lines(entry.id, first..first + count as usize, MAX_FILE));
+    let lines = entry.and_then(|entry| place.objects.read_lines(entry.id, first..first + count as usize, MAX_FILE));
     lines.map(|lines| lines.text).unwrap_or_default()
 }
 
@@ -107,12 +108,12 @@ fn comparable(line: &str) -> String {
 }
 
 /// How like two lines are, 0 to 1.
-fn likeness(one: &str, other: &str) -> f64 {
+fn similarity(one: &str, other: &str) -> f64 {
     if one == other { 1.0 } else { strsim::normalized_levenshtein(one, other) }
 }
 
 /// The hunk that a line is in, or that takes lines away at it.
-fn hunk_containing(replaced: &ReplacedHunks, line: u32) -> Option<&Replaced> {
-    let holds = |hunk: &&Replaced| hunk.start <= line && line < hunk.start + hunk.lines && !hunk.old.is_empty();
+fn hunk_containing(replaced: &ReplacedHunks, line: u32) -> Option<&ReplacedHunk> {
+    let holds = |hunk: &&ReplacedHunk| hunk.start <= line && line < hunk.start + hunk.lines && !hunk.old.is_empty();
     replaced.replaced.iter().find(holds)
 }

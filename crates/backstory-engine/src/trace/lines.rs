@@ -14,7 +14,7 @@ use super::{
     earlier::earlier_versions,
     origins::{OriginCommits, follow_origin_commit},
     requests::{MAX_TRACED, follow_merge_requests},
-    target::{Place, find_symbol, lineage_at},
+    target::{Revision, find_symbol, lineage_at},
     text::redacted_lines,
     words::CodeWords,
 };
@@ -31,7 +31,7 @@ const SHOWN: usize = 12;
 pub(super) fn trace_lines(
     resources: &Resources,
     request: &TraceRequest,
-    place: &Place,
+    place: &Revision,
     path: &str,
     lines: Option<(u32, u32)>,
 ) -> Result<Trace> {
@@ -49,7 +49,7 @@ pub(super) fn trace_lines(
 pub(super) fn trace_symbol(
     resources: &Resources,
     request: &TraceRequest,
-    place: &Place,
+    place: &Revision,
     path: &str,
     name: &str,
 ) -> Result<Trace> {
@@ -62,8 +62,8 @@ pub(super) fn trace_symbol(
     Ok(trace)
 }
 
-fn begin_trace(resources: &Resources, place: &Place, path: &str, (first, last): (u32, u32)) -> Trace {
-    let text = place.objects.entry(place.commit, &RepoPath::from_printed(path)).and_then(|entry| {
+fn begin_trace(resources: &Resources, place: &Revision, path: &str, (first, last): (u32, u32)) -> Trace {
+    let text = place.objects.entry(place.commit, &RepoPath::from_escaped(path)).and_then(|entry| {
         let until = (last as usize).min(first as usize + SHOWN - 1);
         redacted_lines(resources, place, entry.id, first as usize..until + 1)
     });
@@ -80,8 +80,12 @@ fn begin_trace(resources: &Resources, place: &Place, path: &str, (first, last): 
 }
 
 /// What git says of a commit that is not kept, without secrets and with aliases for people who were forgotten.
-pub(crate) fn signature_and_subject(resources: &Resources, place: &Place, commit: Sha) -> Result<(Signature, String)> {
-    let Ok((mut author, title)) = place.objects.written(commit) else {
+pub(crate) fn signature_and_subject(
+    resources: &Resources,
+    place: &Revision,
+    commit: Sha,
+) -> Result<(Signature, String)> {
+    let Ok((mut author, title)) = place.objects.author_and_subject(commit) else {
         let nobody =
             Signature { name: String::new(), email: String::new(), at: Timestamp::default(), offset_minutes: 0 };
         return Ok((nobody, String::new()));
@@ -99,7 +103,7 @@ pub(crate) fn signature_and_subject(resources: &Resources, place: &Place, commit
 fn follow_lines(
     resources: &Resources,
     request: &TraceRequest,
-    place: &Place,
+    place: &Revision,
     lineage: &Lineage,
     (first, last): (u32, u32),
     trace: &mut Trace,
@@ -155,12 +159,7 @@ fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u3
         return Err(Error::invalid(format!("{path} is empty; it has no lines to explain")));
     }
     let Some((first, last)) = lines else { return Ok((1, count.min(MAX_LINES))) };
-    if first == 0 || last < first {
-        return Err(Error::invalid(match first == last {
-            true => format!("there is no line {first}; lines count from 1"),
-            false => format!("{first}-{last} are no lines; lines count from 1, the first one first"),
-        }));
-    }
+    check_range(first, last)?;
     if first > count || last > count {
         let line = if first > count { first } else { last };
         let lines = if count == 1 { "line" } else { "lines" };
@@ -172,4 +171,16 @@ fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u3
         );
     }
     Ok((first, last))
+}
+
+/// Refuses lines that cannot be.
+pub(crate) fn check_range(first: u32, last: u32) -> Result<()> {
+    if first == 0 {
+        return Err(Error::invalid("there is no line 0").with_hint("lines count from 1"));
+    }
+    if last < first {
+        return Err(Error::invalid(format!("the range {first}-{last} ends before it begins"))
+            .with_hint(format!("write {last}-{first}")));
+    }
+    Ok(())
 }

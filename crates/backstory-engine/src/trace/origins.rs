@@ -26,7 +26,7 @@ pub(crate) fn follow_origin_commit(
             origins.extend(trace.origins_of(with));
             return follow_unread_commit(resources, written.project, commit, &origins, words, trace);
         }
-        trace.miss(match resources.settings().retention.commits {
+        trace.add_gap(match resources.settings().retention.commits {
             Some(count) => format!("commit {commit} is older than the {count} commits that are kept"),
             None => format!("commit {commit} is not in the index; run 'backstory sync'"),
         });

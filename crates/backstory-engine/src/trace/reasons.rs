@@ -8,7 +8,7 @@ use backstory_model::{
     entity::{Discussion, Item, MergeRequest, Note, Position},
     id::{NodeId, ThreadId, ThreadKind},
     text::snippet,
-    time::day,
+    time::utc_date,
 };
 use backstory_store::graph::Direction;
 
@@ -48,7 +48,7 @@ struct Relevance {
 }
 
 impl Relevance {
-    fn tells(self) -> bool {
+    fn is_informative(self) -> bool {
         self.on_lines > 0 || self.names_symbol || self.shared_words > 0 || self.same_file
     }
 }
@@ -69,8 +69,8 @@ pub(super) fn discussions_about(
         }
     }
     // Where no lines are asked about and nothing stands out, what was said at all may be the reason.
-    let tells = ranked.iter().any(|(relevance, ..)| relevance.tells());
-    let wanted = |of: Relevance| if tells || !origins.is_empty() { of.tells() } else { of.length > 0 };
+    let tells = ranked.iter().any(|(relevance, ..)| relevance.is_informative());
+    let wanted = |of: Relevance| if tells || !origins.is_empty() { of.is_informative() } else { of.length > 0 };
     ranked.retain(|(relevance, ..)| wanted(*relevance));
     ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.2.created_at.cmp(&b.2.created_at)));
     for (relevance, discussion, note) in ranked.into_iter().take(MAX_DISCUSSIONS) {
@@ -122,7 +122,7 @@ pub(super) fn issues_of(resources: &Resources, ids: &[NodeId], words: &CodeWords
                 Some(Item::Issue(issue)) => trace.add(issue_step(&issue, edge, Some(id), words)),
                 // A number that is only mentioned may be that of a request.
                 _ if edge == Edge::References => {}
-                _ => trace.miss(format!("issue {thread} is not in the index; sync its project to read it")),
+                _ => trace.add_gap(format!("issue {thread} is not in the index; sync its project to read it")),
             }
         }
     }
@@ -142,18 +142,18 @@ fn best_note<'a>(
     origins: &[LineOrigin],
     words: &CodeWords,
 ) -> Option<(Relevance, &'a Note)> {
-    let on_lines = on_lines(discussion, origins);
+    let on_lines = line_proximity(discussion, origins);
     let notes = discussion.notes.iter().map(|note| (relevance(discussion, note, on_lines, origins, words), note));
     notes.rev().max_by_key(|(relevance, _)| *relevance)
 }
 
 /// How near the lines a discussion stands: 3 on them, 2 next to them, 1 in the same part of the file, else 0.
-fn on_lines(discussion: &Discussion, origins: &[LineOrigin]) -> u32 {
+fn line_proximity(discussion: &Discussion, origins: &[LineOrigin]) -> u32 {
     let Some(position) = discussion.notes.iter().find_map(|note| note.position.as_ref()) else { return 0 };
     let Some(range) = position.new_lines.or(position.old_lines) else { return 0 };
     let mut best = 0;
     for origin in origins.iter().filter(|origin| is_file(position, &origin.path)) {
-        let distance = apart(range, (origin.line, origin.line + origin.lines - 1));
+        let distance = line_distance(range, (origin.line, origin.line + origin.lines - 1));
         // The note's own commit tells exactly; elsewhere lines may have moved a little.
         let exact = position.head_sha.as_deref() == Some(&origin.commit.to_string());
         best = best.max(match distance {
@@ -171,7 +171,7 @@ fn is_file(position: &Position, path: &str) -> bool {
 }
 
 /// How many lines two ranges are apart; 0 if they touch.
-fn apart(one: (u32, u32), other: (u32, u32)) -> u32 {
+fn line_distance(one: (u32, u32), other: (u32, u32)) -> u32 {
     other.0.saturating_sub(one.1).max(one.0.saturating_sub(other.1))
 }
 
@@ -214,7 +214,7 @@ fn discussion_step(
         from: Some(mr.id.clone().into()),
         node: TraceNode::new(
             discussion.node_id(),
-            format!("@{author}, {}: {beginning}", day(note.created_at)),
+            format!("@{author}, {}: {beginning}", utc_date(note.created_at)),
             Some(discussion.web_url.clone()),
         ),
         evidence: Evidence {

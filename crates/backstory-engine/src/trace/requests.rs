@@ -30,7 +30,7 @@ const MAX_READ: usize = 40;
 
 /// A merge request that brought lines.
 #[derive(Default)]
-struct Request {
+struct IntroducingRequest {
     /// How many.
     lines: u32,
     /// The commits that wrote them, those with most lines first.
@@ -51,13 +51,13 @@ pub(super) fn follow_merge_requests(
 ) -> Result<()> {
     let (mut requests, alone) = merge_requests_of(resources, written)?;
     count_comments(resources, written.project, trace, &mut requests)?;
-    let mut ranked: Vec<(ThreadId, Request)> = requests.into_iter().collect();
+    let mut ranked: Vec<(ThreadId, IntroducingRequest)> = requests.into_iter().collect();
     ranked.sort_by_key(|(_, request)| Reverse((request.comments, request.lines)));
     for (id, request) in ranked.iter_mut().take(MAX_READ) {
         request.told = relevance_to_lines(resources, id, &trace.origins_of(&request.commits), words)?;
     }
     ranked.sort_by_key(|(_, request)| Reverse((request.told, request.lines)));
-    trace.missing.push(looked_at(written.commits.len(), ranked.len(), alone));
+    trace.missing.push(coverage_sentence(written.commits.len(), ranked.len(), alone));
     let mut followed = 0;
     // A request whose discussions say nothing of the lines is as good as its commit.
     for (_, request) in ranked.iter().filter(|(_, request)| request.told > LineRelevance::default()).take(MAX_TRACED) {
@@ -82,8 +82,8 @@ pub(super) fn follow_merge_requests(
 fn merge_requests_of(
     resources: &Resources,
     written: &OriginCommits<'_>,
-) -> Result<(BTreeMap<ThreadId, Request>, usize)> {
-    let mut requests: BTreeMap<ThreadId, Request> = BTreeMap::new();
+) -> Result<(BTreeMap<ThreadId, IntroducingRequest>, usize)> {
+    let mut requests: BTreeMap<ThreadId, IntroducingRequest> = BTreeMap::new();
     let mut alone = 0;
     for (lines, commit) in written.commits.iter().take(MAX_COMMITS) {
         let carriers = merge_requests_introducing(resources, written.project, *commit)?;
@@ -103,7 +103,7 @@ fn count_comments(
     resources: &Resources,
     project: &str,
     trace: &Trace,
-    requests: &mut BTreeMap<ThreadId, Request>,
+    requests: &mut BTreeMap<ThreadId, IntroducingRequest>,
 ) -> Result<()> {
     let then = trace.origins.iter().map(|origin| origin.path.as_str());
     let paths: BTreeSet<&str> = then.chain(trace.path.as_deref()).collect();
@@ -122,7 +122,7 @@ fn count_comments(
 }
 
 /// What was looked at, as a sentence.
-fn looked_at(commits: usize, requests: usize, alone: usize) -> String {
+fn coverage_sentence(commits: usize, requests: usize, alone: usize) -> String {
     let seen = commits.min(MAX_COMMITS);
     let of_all = if seen < commits { format!("{seen} of the {commits}") } else { format!("all {commits}") };
     let requests = match requests {

@@ -7,7 +7,7 @@ use backstory_model::{
     entity::{Issue, MergeRequest},
     id::NodeId,
     message,
-    reference::Context,
+    reference::ReferenceContext,
     repository::CommitRecord,
     text::snippet,
 };
@@ -66,7 +66,7 @@ fn commit_node(resources: &Resources, project: &str, record: &CommitRecord) -> R
     let repository = repository_record(resources, project)?;
     let sha = record.commit.sha.to_string();
     let url = repository.map(|repository| {
-        commit_url(Context { forge: repository.forge, project, forge_url: &repository.forge_url }, &sha)
+        commit_url(ReferenceContext { forge: repository.forge, project, forge_url: &repository.forge_url }, &sha)
     });
     let id = NodeId::commit(project, &sha);
     Ok(TraceNode::new(id, record.commit.title(), url.filter(|url| !url.is_empty())))

@@ -7,18 +7,19 @@ use backstory_model::{
     commit::{Commit, ObjectKind, RepoPath, Sha, Tag},
     edge::Edge,
     entity::ItemKind,
-    id::NodeId,
+    id::{NodeId, is_revision},
     lineage::Lineage,
     repository::{HeadFile, Repository},
-    text::echo,
+    text::truncate_echo,
 };
 use backstory_sources::git::{
+    checkout::resolve_commit,
     lineage::{self, FileOutcome, Mode, Options, Untraced},
     objects::{ObjectError, Objects},
     refs,
 };
 use backstory_store::{
-    graph::Direction,
+    graph::{AdjacentEdge, Direction},
     ledger::{RepositoryEntry, StoredBlame},
 };
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,12 @@ use crate::{
 
 /// Most similar names that an error tells.
 const NAMED: usize = 5;
+/// Longest revision that follows from another, in bytes.
+const MAX_REVISION: usize = 60;
+/// The revision that stands for the indexed head.
+const HEAD: &str = "HEAD";
+/// Most moves of a file that are followed.
+const MAX_MOVES: usize = 20;
 /// Most letters in which a path that is meant may differ from the one that was written.
 const MAX_TYPOS: usize = 3;
 
@@ -62,7 +69,7 @@ pub enum Target {
 }
 
 /// A commit of a repository at which paths are looked up.
-pub(crate) struct Place {
+pub(crate) struct Revision {
     pub(crate) entry: RepositoryEntry,
     pub(super) repository: Arc<Repository>,
     pub(crate) objects: Arc<Objects>,
@@ -71,7 +78,7 @@ pub(crate) struct Place {
     pub(crate) branch: Option<String>,
 }
 
-impl Place {
+impl Revision {
     pub(crate) fn project(&self) -> &str {
         &self.entry.project
     }
@@ -88,8 +95,16 @@ impl Place {
     }
 }
 
+/// The commit that a branch, tag or name of a commit means in the repository of a project.
+///
+/// # Errors
+/// The project has no indexed repository, or that has no such revision.
+pub(crate) fn find_commit(resources: &Resources, project: &str, rev: &str) -> Result<Sha> {
+    Ok(resolve_place(resources, Some(project), Some(rev))?.commit)
+}
+
 /// The repository of a project, or the only one, and a commit of it.
-pub(crate) fn resolve_place(resources: &Resources, project: Option<&str>, rev: Option<&str>) -> Result<Place> {
+pub(crate) fn resolve_place(resources: &Resources, project: Option<&str>, rev: Option<&str>) -> Result<Revision> {
     let entry = match project {
         Some(project) => {
             resources.ledger().repository(project)?.ok_or_else(|| unknown_repository(resources, project))?
@@ -105,8 +120,10 @@ pub(crate) fn resolve_place(resources: &Resources, project: Option<&str>, rev: O
                 (Some(last), _) => {
                     all.push(last);
                     let names: Vec<&str> = all.iter().map(|entry| entry.project.as_str()).collect();
-                    return Err(Error::invalid("several repositories are indexed")
-                        .with_hint(format!("say which one: {}", names.join(", "))));
+                    return Err(Error::invalid("several repositories are indexed").with_hint(format!(
+                        "name its project (--project): {}; 'backstory add .' indexes the clone that you stand in",
+                        names.join(", ")
+                    )));
                 }
             }
         }
@@ -133,7 +150,7 @@ pub(crate) fn resolve_place(resources: &Resources, project: Option<&str>, rev: O
             }
         }
     };
-    Ok(Place { repository, objects, commit, branch, entry })
+    Ok(Revision { repository, objects, commit, branch, entry })
 }
 
 /// What a name of a branch or tag, or a whole or abbreviated object name, stands for.
@@ -147,7 +164,7 @@ fn resolve_revision(
         return Ok((*tip, Some(rev.to_owned())));
     }
     let unknown = || {
-        let message = format!("'{}' is no branch, tag or commit of {}", echo(rev), entry.project);
+        let message = format!("'{}' is no branch, tag or commit of {}", truncate_echo(rev), entry.project);
         Error::new(ErrorKind::NotFound, message).with_hint("check it, or run 'backstory sync'")
     };
     if let Some(sha) = Sha::from_hex(rev.to_ascii_lowercase().as_bytes()) {
@@ -163,9 +180,20 @@ fn resolve_revision(
     }
     let refs = refs::read(&clone_path(resources, &entry.project))?;
     let branch = refs.branches.iter().find(|branch| branch.name.as_str() == rev).map(|branch| branch.tip);
+    if branch.is_none() && rev == HEAD {
+        return resolve_place(resources, Some(&entry.project), None).map(|head| (head.commit, head.branch));
+    }
     let is_it = |tag: &&Tag| tag.name.as_str() == rev && tag.kind == ObjectKind::Commit;
     let tag = || refs.tags.iter().find(is_it).map(|tag| tag.target);
-    let commit = branch.or_else(tag).ok_or_else(|| with_names_like(unknown(), &refs, rev))?;
+    let commit = branch.or_else(tag);
+    if commit.is_none()
+        && let Some(at) = rev.find(['~', '^']).filter(|_| rev.len() <= MAX_REVISION && is_revision(rev))
+    {
+        let (base, _) = resolve_revision(resources, entry, objects, &rev[..at])?;
+        let found = resolve_commit(&clone_path(resources, &entry.project), &format!("{base}{}", &rev[at..]));
+        return found.map(|commit| (commit, None)).ok_or_else(unknown);
+    }
+    let commit = commit.ok_or_else(|| with_names_like(unknown(), &refs, rev))?;
     Ok((commit, None))
 }
 
@@ -183,7 +211,7 @@ fn with_names_like(error: Error, refs: &refs::Refs, rev: &str) -> Error {
 }
 
 /// Where the lines of a file come from.
-pub(crate) fn lineage_at(resources: &Resources, place: &Place, path: &str) -> Result<Arc<Lineage>> {
+pub(crate) fn lineage_at(resources: &Resources, place: &Revision, path: &str) -> Result<Arc<Lineage>> {
     let project = place.project();
     check_name(resources, path)?;
     if let Some(branch) = &place.branch {
@@ -212,20 +240,20 @@ fn check_name(resources: &Resources, path: &str) -> Result<()> {
 ///
 /// # Errors
 /// There is no such file, it has no lines, or the clone cannot be read.
-pub(crate) fn plain_lineage_at(resources: &Resources, place: &Place, path: &str) -> Result<Arc<Lineage>> {
+pub(crate) fn plain_lineage_at(resources: &Resources, place: &Revision, path: &str) -> Result<Arc<Lineage>> {
     check_name(resources, path)?;
     compute_lineage(resources, place, path, &[], Mode::Plain)
 }
 
 fn compute_lineage(
     resources: &Resources,
-    place: &Place,
+    place: &Revision,
     path: &str,
     ignored: &[Sha],
     mode: Mode,
 ) -> Result<Arc<Lineage>> {
     let options = Options { mode, ..Options::default() };
-    match lineage::at(&clone_path(resources, place.project()), place.commit, path, ignored, &options)? {
+    match lineage::blame_file_at(&clone_path(resources, place.project()), place.commit, path, ignored, &options)? {
         Some(FileOutcome::Traced(lineage)) => Ok(clean_lineage(resources, lineage)),
         Some(FileOutcome::Untraced(why)) => Err(not_blamed_error(path, why)),
         None => Err(no_such_path(resources, place, path)?),
@@ -233,17 +261,17 @@ fn compute_lineage(
 }
 
 /// Says what stands at a path that has no lineage, or which paths are like it.
-pub(crate) fn no_such_path(resources: &Resources, place: &Place, path: &str) -> Result<Error> {
+pub(crate) fn no_such_path(resources: &Resources, place: &Revision, path: &str) -> Result<Error> {
     let project = place.project();
     if path.split('/').any(|part| part == "..") || path.starts_with('/') {
-        return Ok(Error::invalid(format!("'{}' is outside of the repository", echo(path)))
+        return Ok(Error::invalid(format!("'{}' is outside of the repository", truncate_echo(path)))
             .with_hint("write the path from its root, like src/main.rs"));
     }
     let plain = path.trim_end_matches('/');
     if plain.is_empty() {
         return Ok(Error::invalid("the path is empty").with_hint("write the path of a file, like src/main.rs"));
     }
-    match place.objects.entry(place.commit, &RepoPath::from_printed(plain)) {
+    match place.objects.entry(place.commit, &RepoPath::from_escaped(plain)) {
         Ok(entry) if entry.mode.is_symlink() => {
             return Ok(
                 Error::invalid(format!("{path} is a symbolic link")).with_hint("ask about the file it points at")
@@ -259,8 +287,12 @@ pub(crate) fn no_such_path(resources: &Resources, place: &Place, path: &str) -> 
     let short = &place.commit.to_string()[..12];
     let absent = format!("there is no file {path} in {project} at {short}");
     if let Some(removal) = find_removal(resources, place, plain)? {
-        let (sha, title) = (removal.sha.short(), echo(removal.title()));
+        let (sha, title) = (removal.sha.short(), truncate_echo(removal.title()));
         let day = removal.committer.at.strftime("%Y-%m-%d");
+        if let Some(now) = moved_to(resources, place, plain, &removal)? {
+            let message = format!("{absent}; {sha} ({title}, {day}) moved it to {now}");
+            return Ok(Error::new(ErrorKind::NotFound, message).with_hint(format!("ask about {now}")));
+        }
         return Ok(Error::new(ErrorKind::NotFound, format!("{absent}; it was removed by {sha} ({title}, {day})"))
             .with_hint(format!("'backstory why {project}@{sha}' explains that commit")));
     }
@@ -277,9 +309,44 @@ pub(crate) fn no_such_path(resources: &Resources, place: &Place, path: &str) -> 
     }))
 }
 
+/// The path at which a file is that a commit removed, if it was moved there and is still there.
+fn moved_to(resources: &Resources, place: &Revision, path: &str, removal: &Commit) -> Result<Option<String>> {
+    let (mut at, mut removal) = (path.to_owned(), removal.clone());
+    for _ in 0..MAX_MOVES {
+        let node = NodeId::file(place.project(), &at);
+        let Some(NodeId::File { path, .. }) = taken_over(resources, &node, &removal.sha.to_string())? else {
+            return Ok(None);
+        };
+        if place.objects.entry(place.commit, &RepoPath::from_escaped(&path)).is_ok() {
+            return Ok(Some(path));
+        }
+        match find_removal(resources, place, &path)? {
+            Some(next) => (at, removal) = (path, next),
+            None => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+/// What a file or code entity was called after a commit that took its name away; `None` if the commit removed it.
+pub(crate) fn taken_over(resources: &Resources, node: &NodeId, sha: &str) -> Result<Option<NodeId>> {
+    let graph = resources.graph();
+    for end in graph.edges(node, Direction::Out, Some(Edge::ReplacedBy))? {
+        let changes = graph.edges(&end.other, Direction::In, None)?;
+        let is_change = |change: &AdjacentEdge| {
+            matches!(change.edge, Edge::Introduces | Edge::Modifies)
+                && matches!(&change.other, NodeId::Commit { sha: own, .. } if own == sha)
+        };
+        if changes.iter().any(is_change) {
+            return Ok(Some(end.other));
+        }
+    }
+    Ok(None)
+}
+
 /// The newest commit that removed a file, if what is asked about is the head of an indexed branch: at an earlier commit,
 /// the file may not have been there yet.
-fn find_removal(resources: &Resources, place: &Place, path: &str) -> Result<Option<Commit>> {
+fn find_removal(resources: &Resources, place: &Revision, path: &str) -> Result<Option<Commit>> {
     if place.branch.is_none() {
         return Ok(None);
     }
@@ -296,7 +363,7 @@ fn find_removal(resources: &Resources, place: &Place, path: &str) -> Result<Opti
 }
 
 /// The entity of that name in a file, with the file's analysis at that commit.
-pub(crate) fn find_symbol(resources: &Resources, place: &Place, path: &str, name: &str) -> Result<Entity> {
+pub(crate) fn find_symbol(resources: &Resources, place: &Revision, path: &str, name: &str) -> Result<Entity> {
     let analysis = analyze_file(resources, place, path)?;
     let entities = analysis.as_ref().map(|code| &code.entities[..]).unwrap_or_default();
     let is_it = |entity: &&Entity| entity.qualified_name == name || entity.name == name;
@@ -328,7 +395,7 @@ pub(crate) fn find_symbol(resources: &Resources, place: &Place, path: &str, name
     Err(Error::new(ErrorKind::NotFound, message).with_hint(hint))
 }
 
-fn analyze_file(resources: &Resources, place: &Place, path: &str) -> Result<Option<CodeAnalysis>> {
+fn analyze_file(resources: &Resources, place: &Revision, path: &str) -> Result<Option<CodeAnalysis>> {
     let project = place.project();
     if place.branch.is_some() && place.indexed().commit == Some(place.commit) {
         let item = resources.ledger().item(project, ItemKind::File, path)?;
@@ -341,7 +408,7 @@ fn analyze_file(resources: &Resources, place: &Place, path: &str) -> Result<Opti
         }
         return Err(no_such_path(resources, place, path)?);
     }
-    let path_of = RepoPath::from_printed(path);
+    let path_of = RepoPath::from_escaped(path);
     match place.objects.file(place.commit, &path_of, 4 << 20) {
         Ok(bytes) => Ok(backstory_sources::code::analyze(path, &bytes).code().cloned()),
         Err(ObjectError::NoSuchPath { .. }) => Err(no_such_path(resources, place, path)?),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use backstory_model::{role::ServerRole, text::echo};
+use backstory_model::{role::ServerRole, text::truncate_echo};
 use backstory_store::ledger::{Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Time between two looks at a job that somebody waits for.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Lists jobs, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,7 +141,7 @@ async fn queue_job(resources: &Resources, kind: JobKind, project: &str) -> Resul
         );
     }
     if !known_projects(resources).await?.contains(project) {
-        return Err(Error::invalid(format!("{} is not known", echo(project)))
+        return Err(Error::invalid(format!("{} is not known", truncate_echo(project)))
             .with_hint("'backstory repos' and the configuration name those that are"));
     }
     queue(resources, NewJob { kind, project: project.to_owned(), subject: None }).await
@@ -218,7 +218,7 @@ pub(crate) async fn find_job(resources: &Resources, id: i64) -> Result<Job> {
     })
 }
 
-/// A job once it has ended, or as it is after that time.
+/// A job once it has ended, or as it is after that time. One that is not due within that time is not waited for.
 ///
 /// # Errors
 /// There is none with that number.
@@ -227,10 +227,15 @@ pub(crate) async fn wait_for_job(resources: &Resources, id: i64, time: Duration)
     loop {
         let job = find_job(resources, id).await?;
         let left = deadline.saturating_duration_since(Instant::now());
-        if !matches!(job.status, JobStatus::Queued | JobStatus::Running) || left.is_zero() {
+        let is_ahead = match job.status {
+            JobStatus::Queued => Timestamp::now().checked_add(left).is_ok_and(|end| job.due_at <= end),
+            JobStatus::Running => true,
+            JobStatus::Succeeded | JobStatus::Failed | JobStatus::Cancelled => false,
+        };
+        if !is_ahead || left.is_zero() {
             return Ok(job);
         }
-        tokio::time::sleep(LOOK.min(left)).await;
+        tokio::time::sleep(POLL_INTERVAL.min(left)).await;
     }
 }
 

@@ -62,7 +62,8 @@ impl Aliases {
         // What ends a sentence may end the name too.
         let whole = &rest[..end];
         let trimmed = whole.trim_end_matches(['.', '-', '_']);
-        let (length, alias) = [whole, trimmed].into_iter().find_map(|name| Some((name.len(), self.of(name)?)))?;
+        let (length, alias) =
+            [whole, trimmed].into_iter().find_map(|name| Some((name.len(), self.for_username(name)?)))?;
         Some((at + 1, at + 1 + length, alias.to_owned()))
     }
 
@@ -76,7 +77,7 @@ impl Aliases {
         if from == at || to == at + 1 {
             return None;
         }
-        let alias = self.of_address(&text[from..to])?;
+        let alias = self.for_email(&text[from..to])?;
         let address = alias_email(alias);
         let name = text[after..from].strip_suffix('<').filter(|_| text[to..].starts_with('>'));
         let begins = name.and_then(|_| self.name_before(&text[..from - 1], after));
@@ -115,7 +116,7 @@ impl Aliases {
             .map(|one| {
                 let (name, address) = one.split_once('<').unwrap_or((one, ""));
                 let name = name.trim().trim_start_matches('@');
-                let alias = self.of(name).or_else(|| self.of_name(name));
+                let alias = self.for_username(name).or_else(|| self.of_name(name));
                 changed |= alias.is_some();
                 match (alias, address.split_once('>')) {
                     (Some(alias), Some((_, rest))) => format!("{alias} <{}>{rest}", alias_email(alias)),
@@ -131,13 +132,13 @@ impl Aliases {
     fn merged(&self, line: &str) -> Option<String> {
         let at = line.find(" from ").filter(|_| line.starts_with("Merge "))? + " from ".len();
         let (user, branch) = line[at..].split_once('/')?;
-        Some(format!("{}{}/{branch}", &line[..at], self.of(user)?))
+        Some(format!("{}{}/{branch}", &line[..at], self.for_username(user)?))
     }
 
     /// `  alice:`, before what she said.
     fn approval(&self, line: &str) -> Option<String> {
         let name = line.strip_prefix("  ")?.trim_end().strip_suffix(':')?;
-        Some(format!("  {}:", self.of(name)?))
+        Some(format!("  {}:", self.for_username(name)?))
     }
 }
 

@@ -60,7 +60,7 @@ proptest! {
 
     #[test]
     fn every_printed_text_is_read(text in any::<String>()) {
-        let _ = RepoPath::from_printed(text).to_bytes();
+        let _ = RepoPath::from_escaped(text).to_bytes();
     }
 
     #[test]

@@ -5,13 +5,13 @@ use std::{
     fmt::Write as _,
 };
 
-use super::{Document, LARGE_COMMIT, MAX_CHANGED_PATHS, MAX_WHOLE_TEXT, Part, among, normalize};
+use super::{Document, DocumentPart, LARGE_COMMIT, MAX_CHANGED_PATHS, MAX_WHOLE_TEXT, among, normalize};
 use crate::{
     code::{Content, Lines, Passage},
     filter::DocumentKind,
     id::NodeId,
     message,
-    reference::{Context, Forge},
+    reference::{Forge, ReferenceContext},
     repository::{CommitRecord, HeadFile, identity_key},
 };
 
@@ -26,9 +26,9 @@ const MAX_TEXT: usize = 64 << 10;
 
 /// The document of a commit; none for a merge that only repeats the text of its merge request. Where a clone is all that
 /// is read of a project on GitHub, its merges alone tell what its pull requests say.
-pub fn of_commit(record: &CommitRecord, context: Context<'_>) -> Option<Document> {
+pub fn commit_document(record: &CommitRecord, context: ReferenceContext<'_>) -> Option<Document> {
     let commit = &record.commit;
-    let repeats = || commit.is_merge() && !message::read(&commit.message, context).introduced_by.is_empty();
+    let repeats = || commit.is_merge() && !message::parse_facts(&commit.message, context).introduced_by.is_empty();
     if record.rewritten || (context.forge == Forge::GitLab && repeats()) {
         return None;
     }
@@ -65,7 +65,7 @@ pub fn of_commit(record: &CommitRecord, context: Context<'_>) -> Option<Document
         created_at: commit.author.at,
         updated_at: commit.committer.at,
         header: title.trim().to_owned(),
-        parts: vec![Part { attribution: String::new(), body: normalize(body) }],
+        parts: vec![DocumentPart { attribution: String::new(), body: normalize(body) }],
         whole_text,
         path: None,
         changed: commit.changes.iter().take(MAX_CHANGED_PATHS).map(|change| change.path.as_str().to_owned()).collect(),
@@ -82,8 +82,8 @@ fn purpose(message: &message::Message) -> &str {
 }
 
 /// Address of a commit for people; empty if its repository has no forge.
-pub fn commit_url(context: Context<'_>, sha: &str) -> String {
-    let Context { forge, project, forge_url } = context;
+pub fn commit_url(context: ReferenceContext<'_>, sha: &str) -> String {
+    let ReferenceContext { forge, project, forge_url } = context;
     match forge {
         _ if forge_url.is_empty() => String::new(),
         Forge::GitLab => format!("{forge_url}/{project}/-/commit/{sha}"),
@@ -92,8 +92,8 @@ pub fn commit_url(context: Context<'_>, sha: &str) -> String {
 }
 
 /// Address of the files at a branch or tag for people; empty if its repository has no forge.
-pub fn tree_url(context: Context<'_>, name: &str) -> String {
-    let Context { forge, project, forge_url } = context;
+pub fn tree_url(context: ReferenceContext<'_>, name: &str) -> String {
+    let ReferenceContext { forge, project, forge_url } = context;
     let name = name.replace('%', "%25").replace(' ', "%20").replace('#', "%23").replace('?', "%3F");
     match forge {
         _ if forge_url.is_empty() => String::new(),
@@ -103,8 +103,8 @@ pub fn tree_url(context: Context<'_>, name: &str) -> String {
 }
 
 /// Address of lines of a file at a revision for people; empty if its repository has no forge.
-pub fn lines_url(context: Context<'_>, revision: &str, path: &str, lines: Option<(u32, u32)>) -> String {
-    let Context { forge, project, forge_url } = context;
+pub fn lines_url(context: ReferenceContext<'_>, revision: &str, path: &str, lines: Option<(u32, u32)>) -> String {
+    let ReferenceContext { forge, project, forge_url } = context;
     let path = path.replace('%', "%25").replace(' ', "%20").replace('#', "%23").replace('?', "%3F");
     let (blob, range) = match forge {
         _ if forge_url.is_empty() => return String::new(),
@@ -116,11 +116,11 @@ pub fn lines_url(context: Context<'_>, revision: &str, path: &str, lines: Option
 
 /// The documents of a file at the indexed head: the file first, then its code entities or sections, each with the
 /// passages that are of it. `text` is what the passages were cut from.
-pub fn of_file(
+pub fn file_documents(
     file: &HeadFile,
     text: &str,
     passages: &[Passage],
-    context: Context<'_>,
+    context: ReferenceContext<'_>,
     revision: &str,
 ) -> Vec<Document> {
     let Some(analysis) = &file.analysis else { return vec![] };
@@ -216,7 +216,7 @@ fn outline(own: &Document, parts: &[Document], file: &HeadFile) -> String {
     text
 }
 
-fn bodies(lines: &[&str], ranges: Vec<Lines>) -> Vec<Part> {
+fn bodies(lines: &[&str], ranges: Vec<Lines>) -> Vec<DocumentPart> {
     let mut left = MAX_TEXT;
     let mut parts = Vec::new();
     for range in ranges {
@@ -229,7 +229,7 @@ fn bodies(lines: &[&str], ranges: Vec<Lines>) -> Vec<Part> {
             break;
         }
         left -= body.len();
-        parts.push(Part { attribution: String::new(), body });
+        parts.push(DocumentPart { attribution: String::new(), body });
     }
     parts
 }

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Measure, Refusal, Report, Retriever};
+use super::{Metric, Refusal, Report, Retriever};
 
 /// What bounds of refusals stand under.
-pub const REFUSAL: &str = "refusal";
+pub const REFUSAL_GROUP: &str = "refusal";
 
 /// What the measures must reach.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounds {
     /// The least of each measure of each leg.
-    pub legs: BTreeMap<Retriever, BTreeMap<Measure, f64>>,
+    pub legs: BTreeMap<Retriever, BTreeMap<Metric, f64>>,
     /// Of refusals: the least precision and recall, the most false ones.
     pub refusal: BTreeMap<&'static str, f64>,
 }
@@ -53,22 +53,22 @@ impl Bounds {
         let unknown = |kind: &str, known: Vec<&str>| {
             format!("the bound {group} {name} is of no {kind} that there is: {}", known.join(", "))
         };
-        if group == REFUSAL {
+        if group == REFUSAL_GROUP {
             let known = REFUSALS.map(|(name, ..)| name);
             let found = known.into_iter().find(|known| *known == name);
             self.refusal.insert(found.ok_or_else(|| unknown("measure", known.to_vec()))?, limit);
             return Ok(());
         }
-        let legs = Retriever::ALL.map(Retriever::as_str).into_iter().chain([REFUSAL]).collect();
+        let legs = Retriever::ALL.map(Retriever::as_str).into_iter().chain([REFUSAL_GROUP]).collect();
         let leg = Retriever::from_name(group).ok_or_else(|| unknown("leg", legs))?;
-        let measures = Measure::ALL.map(Measure::as_str).to_vec();
-        let measure = Measure::from_name(name).ok_or_else(|| unknown("measure", measures))?;
+        let measures = Metric::ALL.map(Metric::as_str).to_vec();
+        let measure = Metric::from_name(name).ok_or_else(|| unknown("measure", measures))?;
         self.legs.entry(leg).or_default().insert(measure, limit);
         Ok(())
     }
 
     /// A sentence for every bound that a report does not meet. Legs that were not asked are left out.
-    pub fn unmet(&self, report: &Report) -> Vec<String> {
+    pub fn violations(&self, report: &Report) -> Vec<String> {
         let mut unmet = Vec::new();
         for (leg, least) in &self.legs {
             let Some(scored) = report.legs.get(leg) else { continue };
@@ -87,9 +87,9 @@ impl Bounds {
             let Some(limit) = self.refusal.get(name) else { continue };
             let wanted = if more { "least" } else { "most" };
             match report.refusal.as_ref().and_then(share) {
-                None => unmet.push(format!("{REFUSAL} {name} was not measured; at {wanted} {limit} is required")),
+                None => unmet.push(format!("{REFUSAL_GROUP} {name} was not measured; at {wanted} {limit} is required")),
                 Some(share) if (more && share < *limit) || (!more && share > *limit) => {
-                    unmet.push(format!("{REFUSAL} {name} is {share:.4}; at {wanted} {limit} is required"));
+                    unmet.push(format!("{REFUSAL_GROUP} {name} is {share:.4}; at {wanted} {limit} is required"));
                 }
                 Some(_) => {}
             }
@@ -114,11 +114,11 @@ mod tests {
         }))
         .unwrap();
         let estimate = Estimate { mean: 0.654_321, low: 0.0, high: 1.0 };
-        let measures = Measure::ALL.map(|measure| (measure, estimate)).into();
+        let measures = Metric::ALL.map(|measure| (measure, estimate)).into();
         let mut report = Report::default();
         report.legs.insert(Retriever::Fused, RetrieverScore { measures, ..RetrieverScore::default() });
         assert_eq!(
-            bounds.unmet(&report),
+            bounds.violations(&report),
             [
                 "fused mrr is 0.6543; at least 0.7 is required",
                 "refusal precision was not measured; at least 0.3 is required",
@@ -129,10 +129,10 @@ mod tests {
         report.refusal =
             Some(Refusal { precision: Some(0.3), recall: Some(0.75), r#false: Some(0.2), ..Refusal::default() });
         assert_eq!(
-            bounds.unmet(&report)[1..],
+            bounds.violations(&report)[1..],
             ["refusal recall is 0.7500; at least 0.8 is required", "refusal false is 0.2000; at most 0.1 is required",]
         );
-        assert!(Bounds::default().unmet(&report).is_empty());
+        assert!(Bounds::default().violations(&report).is_empty());
     }
 
     #[test]

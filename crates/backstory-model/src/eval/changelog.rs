@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use regex::Regex;
 
-use crate::terms::Terms;
+use crate::terms::TermExtractor;
 
 /// Most entries of one file.
 pub const MAX_ENTRIES: usize = 20_000;
@@ -109,7 +109,7 @@ fn shown(text: &str) -> String {
 /// How much the wording of a question is that of a commit message, 0 to 1: the largest share of common words, of all
 /// words of both, that it has with the subject, with a line or with subject and first paragraph; 1 if the message has
 /// it word for word.
-pub fn overlap(question: &str, message: &str, terms: &mut Terms) -> f32 {
+pub fn overlap(question: &str, message: &str, terms: &mut TermExtractor) -> f32 {
     if flat(message).contains(&flat(question)) {
         return 1.0;
     }
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn overlap_is_told_by_words() {
-        let of = |question: &str, message: &str| overlap(question, message, &mut Terms::default());
+        let of = |question: &str, message: &str| overlap(question, message, &mut TermExtractor::default());
         assert!((of("Carts lose items", "fix: carts lost\n\nwe saw: Carts lose items!") - 1.0).abs() < 1e-6);
         assert!((of("carts expire early", "Expiring of carts (#12)") - 2.0 / 3.0).abs() < 1e-6);
         assert!(of("carts expire early", "Something else") == 0.0);
@@ -187,7 +187,7 @@ mod tests {
         fn nothing_panics(text in "\\PC{0,80}", other in "[-*# \\n:0-9a-z`<>\\[\\]()é]{0,80}") {
             entries(&text);
             entries(&format!("- {other}"));
-            overlap(&text, &other, &mut Terms::default());
+            overlap(&text, &other, &mut TermExtractor::default());
         }
     }
 }

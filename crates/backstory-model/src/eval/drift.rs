@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Answered, Measure, Report, Retriever};
+use super::{Answer, AnsweredQuestion, Metric, Report, Retriever};
 
 /// How many results of each list are kept.
 pub const TOP: usize = 10;
@@ -38,14 +38,14 @@ pub struct Snapshot {
     /// The index.
     pub index: IndexState,
     /// The mean of each measure of each leg, with four digits.
-    pub measures: BTreeMap<Retriever, BTreeMap<Measure, f64>>,
+    pub measures: BTreeMap<Retriever, BTreeMap<Metric, f64>>,
     /// What each leg found for each question.
     pub questions: BTreeMap<String, BTreeMap<Retriever, RetrieverSnapshot>>,
 }
 
 /// A question whose first expected source is at another rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Moved {
+pub struct RankChange {
     /// The question.
     pub question: String,
     /// The leg.
@@ -62,7 +62,7 @@ pub struct MetricChange {
     /// The leg.
     pub leg: Retriever,
     /// The measure.
-    pub measure: Measure,
+    pub measure: Metric,
     /// What it was.
     pub old: f64,
     /// What it is.
@@ -81,14 +81,14 @@ pub struct Drift {
     /// Questions that are no longer asked.
     pub removed: Vec<String>,
     /// Questions whose first expected source is at another rank.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<RankChange>,
     /// Measures that are not what they were.
     pub measures: Vec<MetricChange>,
 }
 
 impl Snapshot {
     /// What was found, and what it amounts to.
-    pub fn of(index: IndexState, answered: &[Answered], report: &Report) -> Self {
+    pub fn of(index: IndexState, answered: &[AnsweredQuestion], report: &Report) -> Self {
         let leg = |(leg, answer): (&Retriever, &Answer)| {
             let results = answer.results.iter().take(TOP).map(|result| (result.id.clone(), rounded(result.score)));
             (*leg, RetrieverSnapshot { first: answer.first(), results: results.collect() })
@@ -107,7 +107,7 @@ impl Snapshot {
     }
 
     /// What is not as it was in an older snapshot. A measure fell if it is lower by more than `tolerance`.
-    pub fn since(&self, old: &Self, tolerance: f64) -> Drift {
+    pub fn drift_since(&self, old: &Self, tolerance: f64) -> Drift {
         let only_in = |a: &Self, b: &Self| {
             a.questions.keys().filter(|id| !b.questions.contains_key(*id)).cloned().collect::<Vec<String>>()
         };
@@ -118,7 +118,7 @@ impl Snapshot {
                 if let Some(before) = before.get(leg)
                     && before.first != now.first
                 {
-                    moved.push(Moved { question: question.clone(), leg: *leg, old: before.first, new: now.first });
+                    moved.push(RankChange { question: question.clone(), leg: *leg, old: before.first, new: now.first });
                 }
             }
         }
@@ -139,19 +139,19 @@ impl Drift {
     }
 
     /// Whether a measure fell by more than is tolerated.
-    pub fn fell(&self) -> bool {
+    pub fn has_regression(&self) -> bool {
         self.measures.iter().any(|change| change.fell)
     }
 }
 
-type Means = BTreeMap<Retriever, BTreeMap<Measure, f64>>;
+type Means = BTreeMap<Retriever, BTreeMap<Metric, f64>>;
 
 /// What one of them does not have counts as 0.
 fn changes(old: &Means, new: &Means, tolerance: f64) -> Vec<MetricChange> {
     let legs: BTreeSet<Retriever> = old.keys().chain(new.keys()).copied().collect();
     let mut changes = Vec::new();
     for leg in legs {
-        for measure in Measure::ALL {
+        for measure in Metric::ALL {
             let of = |means: &Means| means.get(&leg).and_then(|of| of.get(&measure)).copied().unwrap_or(0.0);
             let (old, new) = (of(old), of(new));
             if old != new {
@@ -176,7 +176,7 @@ mod tests {
     use crate::eval::RankedResult;
 
     fn snapshot(ranks: &[(&str, Option<u32>)]) -> Snapshot {
-        let question = |(id, rank): &(&str, Option<u32>)| Answered {
+        let question = |(id, rank): &(&str, Option<u32>)| AnsweredQuestion {
             id: (*id).to_owned(),
             gold: vec!["#1".to_owned()],
             legs: [(
@@ -188,9 +188,9 @@ mod tests {
                 },
             )]
             .into(),
-            ..Answered::default()
+            ..AnsweredQuestion::default()
         };
-        let answered: Vec<Answered> = ranks.iter().map(question).collect();
+        let answered: Vec<AnsweredQuestion> = ranks.iter().map(question).collect();
         Snapshot::of(IndexState::default(), &answered, &Report::of(&answered, Retriever::Fused))
     }
 
@@ -199,7 +199,7 @@ mod tests {
         let taken = snapshot(&[("a", Some(1)), ("b", Some(3)), ("c", None)]);
         let leg = &taken.questions["a"][&Retriever::Fused];
         assert_eq!((leg.results.len(), &leg.results[0]), (10, &("acme/shop#1".to_owned(), 0.3333)));
-        assert_eq!(taken.measures[&Retriever::Fused][&Measure::Mrr], 0.4444);
+        assert_eq!(taken.measures[&Retriever::Fused][&Metric::Mrr], 0.4444);
         let json = serde_json::to_string_pretty(&taken).unwrap();
         assert_eq!(serde_json::from_str::<Snapshot>(&json).unwrap(), taken);
     }
@@ -209,23 +209,23 @@ mod tests {
         let old = snapshot(&[("a", Some(1)), ("b", Some(2)), ("gone", None)]);
         let mut new = snapshot(&[("a", Some(1)), ("b", None), ("new", Some(1))]);
         new.index.documents = 7;
-        let drift = new.since(&old, 0.02);
+        let drift = new.drift_since(&old, 0.02);
         assert_eq!(
             (drift.index.as_ref(), &drift.added[..], &drift.removed[..]),
             (Some(&IndexState::default()), &["new".to_owned()][..], &["gone".to_owned()][..])
         );
-        assert_eq!(drift.moved, [Moved { question: "b".into(), leg: Retriever::Fused, old: Some(2), new: None }]);
-        assert!(!drift.fell(), "{:?}", drift.measures);
-        let back = old.since(&new, 0.02);
-        let mrr = back.measures.iter().find(|change| change.measure == Measure::Mrr).unwrap();
-        assert_eq!((mrr.old, mrr.new, mrr.fell, back.fell()), (0.6667, 0.5, true, true));
-        assert!(!old.since(&new, 0.5).fell());
+        assert_eq!(drift.moved, [RankChange { question: "b".into(), leg: Retriever::Fused, old: Some(2), new: None }]);
+        assert!(!drift.has_regression(), "{:?}", drift.measures);
+        let back = old.drift_since(&new, 0.02);
+        let mrr = back.measures.iter().find(|change| change.measure == Metric::Mrr).unwrap();
+        assert_eq!((mrr.old, mrr.new, mrr.fell, back.has_regression()), (0.6667, 0.5, true, true));
+        assert!(!old.drift_since(&new, 0.5).has_regression());
     }
 
     #[test]
     fn a_leg_that_is_gone_fell() {
         let old = snapshot(&[("a", Some(1))]);
-        assert!(Snapshot { measures: BTreeMap::new(), ..old.clone() }.since(&old, 0.02).fell());
+        assert!(Snapshot { measures: BTreeMap::new(), ..old.clone() }.drift_since(&old, 0.02).has_regression());
     }
 
     proptest! {
@@ -236,8 +236,8 @@ mod tests {
             let name = ["a", "b", "c", "d", "e"];
             let of = |ranks: &[Option<u32>]| snapshot(&name.into_iter().zip(ranks.iter().copied()).collect::<Vec<_>>());
             let (a, b) = (of(&a), of(&b));
-            prop_assert!(a.since(&a, 0.0).is_empty());
-            let (there, back) = (b.since(&a, 0.0), a.since(&b, 0.0));
+            prop_assert!(a.drift_since(&a, 0.0).is_empty());
+            let (there, back) = (b.drift_since(&a, 0.0), a.drift_since(&b, 0.0));
             prop_assert_eq!(there.moved.len(), back.moved.len());
             prop_assert_eq!(there.added, back.removed);
             for (one, other) in there.measures.iter().zip(&back.measures) {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Bounds, Question, Source};
 use crate::{
     id::is_project_path,
-    reference::{Context, Forge},
+    reference::{Forge, ReferenceContext},
 };
 
 /// Largest file, in bytes.
@@ -40,7 +40,7 @@ pub struct QuestionFile {
 ///
 /// # Errors
 /// What is wrong with it, and which question that concerns; without the name of the file.
-pub fn read(text: &str) -> Result<QuestionFile, String> {
+pub fn parse_questions(text: &str) -> Result<QuestionFile, String> {
     if text.len() > MAX_FILE {
         return Err(format!("it has {} bytes; at most {MAX_FILE} are read", text.len()));
     }
@@ -130,7 +130,7 @@ fn gold(object: &Map<String, Value>) -> Result<Vec<String>, String> {
         check_length("a source", source, MAX_IDENTIFIER_CHARS)?;
         let source = source.trim().to_owned();
         // Which project it is of does not matter for whether it is one.
-        let anywhere = Context { forge: Forge::GitLab, project: "project", forge_url: "" };
+        let anywhere = ReferenceContext { forge: Forge::GitLab, project: "project", forge_url: "" };
         Source::parse(&source, anywhere).map_err(|error| error.to_string())?;
         if !gold.contains(&source) {
             gold.push(source);
@@ -163,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::eval::{Measure, Retriever};
+    use crate::eval::{Metric, Retriever};
 
     const YAML: &str = r##"
 # What the team once asked.
@@ -184,14 +184,14 @@ questions:
 
     #[test]
     fn yaml_and_json_say_the_same() {
-        let yaml = read(YAML).unwrap();
+        let yaml = parse_questions(YAML).unwrap();
         let json = r##"{"project": "acme/shop",
             "bounds": {"fused": {"mrr": 0.5, "recall@10": 0.75}, "refusal": {"recall": 0.8, "false": 0.1}},
             "questions": [
                 {"id": "q1", "question": "Why Redis?", "kind": "why", "gold": ["#3", "pr:1"], "gold_primary": "#3"},
                 {"id": 2, "question": "Who chose the moon?", "gold": [], "path": null}]}"##;
-        assert_eq!(yaml, read(json).unwrap());
-        assert_eq!(yaml.bounds.legs[&Retriever::Fused][&Measure::Recall10], 0.75);
+        assert_eq!(yaml, parse_questions(json).unwrap());
+        assert_eq!(yaml.bounds.legs[&Retriever::Fused][&Metric::Recall10], 0.75);
         assert_eq!(
             yaml.questions[1],
             Question {
@@ -201,13 +201,13 @@ questions:
                 ..Question::default()
             }
         );
-        let list = read(r#"- {question: a, gold: [x]}"#).unwrap();
+        let list = parse_questions(r#"- {question: a, gold: [x]}"#).unwrap();
         assert_eq!((list.questions[0].id.as_str(), list.project), ("1", None));
     }
 
     #[test]
     fn says_what_is_wrong_and_where() {
-        let wrong = |text: &str| read(text).unwrap_err();
+        let wrong = |text: &str| parse_questions(text).unwrap_err();
         assert_eq!(wrong("7"), "it is neither a list of questions nor an object with 'questions'");
         assert_eq!(wrong("[]"), "it has no questions");
         assert_eq!(wrong("project: x"), "it has no 'questions'; give it a list of them, or be that list");
@@ -247,19 +247,19 @@ questions:
         for n in 1..12 {
             text.push_str(&format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(",")));
         }
-        assert!(read(&text).unwrap_err().starts_with("it is no YAML: "));
+        assert!(parse_questions(&text).unwrap_err().starts_with("it is no YAML: "));
     }
 
     proptest! {
         #[test]
         fn reading_never_panics(text in "\\PC{0,80}") {
-            let _ = read(&text);
+            let _ = parse_questions(&text);
         }
 
         #[test]
         fn pieces_of_a_file_never_panic(from in 0usize..400, to in 0usize..400) {
             let text: String = YAML.chars().skip(from).take(to).collect();
-            let _ = read(&text);
+            let _ = parse_questions(&text);
         }
     }
 }

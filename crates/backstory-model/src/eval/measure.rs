@@ -12,7 +12,7 @@ const CUT: u32 = 10;
 /// What is measured of the answer to a question, 0 to 1. Declared in the order of the names, in which maps of them are
 /// written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Measure {
+pub enum Metric {
     /// 1 if any expected source is among the first ten results, else 0.
     #[serde(rename = "hit@10")]
     Hit10,
@@ -33,7 +33,7 @@ pub enum Measure {
     Recall3,
 }
 
-impl Measure {
+impl Metric {
     /// All of them, in the order in which they are told.
     pub const ALL: [Self; 6] = [Self::Recall1, Self::Recall3, Self::Recall10, Self::Hit10, Self::Mrr, Self::Ndcg10];
 
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     fn check(ranks: &[Option<u32>], expected: [f64; 6]) {
-        for (measure, expected) in Measure::ALL.into_iter().zip(expected) {
+        for (measure, expected) in Metric::ALL.into_iter().zip(expected) {
             let value = measure.of(ranks);
             assert!((value - expected).abs() < 1e-9, "{} of {ranks:?} is {value}, not {expected}", measure.as_str());
         }
@@ -178,16 +178,16 @@ mod tests {
     fn a_result_for_two_sources_counts_as_two_in_a_row() {
         check(&[Some(1), Some(1)], [1.0; 6]);
         check(&[Some(1), Some(1), Some(2)], [2.0 / 3.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
-        assert_eq!(Measure::Ndcg10.of(&[Some(2), Some(2)]), Measure::Ndcg10.of(&[Some(2), Some(3)]));
+        assert_eq!(Metric::Ndcg10.of(&[Some(2), Some(2)]), Metric::Ndcg10.of(&[Some(2), Some(3)]));
     }
 
     #[test]
     fn names_read_back() {
-        for measure in Measure::ALL {
-            assert_eq!(Measure::from_name(measure.as_str()), Some(measure));
+        for measure in Metric::ALL {
+            assert_eq!(Metric::from_name(measure.as_str()), Some(measure));
             assert_eq!(serde_json::to_value(measure).unwrap(), measure.as_str());
         }
-        assert_eq!(Measure::from_name("recall@5"), None);
+        assert_eq!(Metric::from_name("recall@5"), None);
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
             let up = ranks[place].map_or(40, |rank| rank - 1);
             prop_assume!(up > 0 && !ranks.contains(&Some(up)));
             better[place] = Some(up);
-            for measure in Measure::ALL {
+            for measure in Metric::ALL {
                 let (value, better) = (measure.of(&ranks), measure.of(&better));
                 prop_assert!((0.0..=1.0 + 1e-9).contains(&value), "{} {value}", measure.as_str());
                 prop_assert!(better >= value - 1e-9, "{} {value} {better}", measure.as_str());
@@ -228,9 +228,9 @@ mod tests {
 
         #[test]
         fn the_order_of_the_sources_does_not_matter(mut ranks in prop::collection::vec(prop::option::of(1u32..30), 1..9)) {
-            let before = Measure::ALL.map(|measure| measure.of(&ranks));
+            let before = Metric::ALL.map(|measure| measure.of(&ranks));
             ranks.reverse();
-            for (measure, before) in Measure::ALL.into_iter().zip(before) {
+            for (measure, before) in Metric::ALL.into_iter().zip(before) {
                 prop_assert!((measure.of(&ranks) - before).abs() < 1e-9);
             }
         }

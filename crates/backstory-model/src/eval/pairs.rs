@@ -236,10 +236,11 @@ impl Corpus {
         let identifier = source.texts.iter().flat_map(|text| identifiers(text)).find(|id| own(&self.identifiers, id));
         questions.extend(identifier.map(|id| (PairKind::Identifier, format!("What was said about {id}?"))));
         if source.texts.len() > 1 {
-            questions.push((PairKind::Reference, format!("What was decided in {}?", source.id.short())));
+            questions.push((PairKind::Reference, format!("What was decided in {}?", source.id.local_reference())));
         }
         if source.id.kind == ThreadKind::MergeRequest {
-            let closed = |issue: &ThreadId| (PairKind::Link, format!("Which merge request closed {}?", issue.short()));
+            let closed =
+                |issue: &ThreadId| (PairKind::Link, format!("Which merge request closed {}?", issue.local_reference()));
             questions.extend(source.closes.iter().filter(|issue| self.closed.contains(issue)).map(closed));
         }
         let distinctive = |sentence: &&str| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Estimate, Measure, Retriever, estimate, percentile};
+use super::{Estimate, Metric, Retriever, estimate, percentile};
 
 /// A result of a leg.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ impl Answer {
 
 /// A question with what every leg found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Answered {
+pub struct AnsweredQuestion {
     /// What the question is called.
     pub id: String,
     /// The question.
@@ -54,7 +54,7 @@ pub struct Answered {
     pub legs: BTreeMap<Retriever, Answer>,
 }
 
-impl Answered {
+impl AnsweredQuestion {
     /// Whether there is a source that answers it.
     pub fn is_answerable(&self) -> bool {
         !self.gold.is_empty()
@@ -76,7 +76,7 @@ pub struct RetrieverScore {
     /// Over how many questions: those that have an answer.
     pub questions: usize,
     /// Each measure.
-    pub measures: BTreeMap<Measure, Estimate>,
+    pub measures: BTreeMap<Metric, Estimate>,
     /// How long it takes, questions without an answer too.
     pub latency_ms: Latency,
 }
@@ -130,13 +130,13 @@ pub struct Report {
 
 impl Report {
     /// Sums up the answers. `missed` is the leg whose misses are told.
-    pub fn of(answered: &[Answered], missed: Retriever) -> Self {
-        let answerable: Vec<&Answered> = answered.iter().filter(|question| question.is_answerable()).collect();
-        let mut kinds: BTreeMap<&str, Vec<&Answered>> = BTreeMap::new();
+    pub fn of(answered: &[AnsweredQuestion], missed: Retriever) -> Self {
+        let answerable: Vec<&AnsweredQuestion> = answered.iter().filter(|question| question.is_answerable()).collect();
+        let mut kinds: BTreeMap<&str, Vec<&AnsweredQuestion>> = BTreeMap::new();
         for question in &answerable {
             kinds.entry(&question.kind).or_default().push(question);
         }
-        let all: Vec<&Answered> = answered.iter().collect();
+        let all: Vec<&AnsweredQuestion> = answered.iter().collect();
         Self {
             questions: answered.len(),
             answerable: answerable.len(),
@@ -148,7 +148,7 @@ impl Report {
     }
 }
 
-fn legs(questions: &[&Answered]) -> BTreeMap<Retriever, RetrieverScore> {
+fn legs(questions: &[&AnsweredQuestion]) -> BTreeMap<Retriever, RetrieverScore> {
     let mut answers: BTreeMap<Retriever, Vec<(&Answer, bool)>> = BTreeMap::new();
     for question in questions {
         for (leg, answer) in &question.legs {
@@ -163,15 +163,15 @@ fn scored(answers: &[(&Answer, bool)]) -> RetrieverScore {
     let took: Vec<f64> = answers.iter().map(|(answer, _)| answer.took_ms).collect();
     let ranks: Vec<&[Option<u32>]> =
         answers.iter().filter(|(_, answerable)| *answerable).map(|(answer, _)| &answer.ranks[..]).collect();
-    let of = |measure: Measure| ranks.iter().map(|ranks| measure.of(ranks)).collect::<Vec<f64>>();
+    let of = |measure: Metric| ranks.iter().map(|ranks| measure.of(ranks)).collect::<Vec<f64>>();
     RetrieverScore {
         questions: ranks.len(),
-        measures: Measure::ALL.into_iter().map(|measure| (measure, estimate(&of(measure)))).collect(),
+        measures: Metric::ALL.into_iter().map(|measure| (measure, estimate(&of(measure)))).collect(),
         latency_ms: Latency { p50: percentile(&took, 0.5), p95: percentile(&took, 0.95) },
     }
 }
 
-fn refusal(answered: &[Answered]) -> Option<Refusal> {
+fn refusal(answered: &[AnsweredQuestion]) -> Option<Refusal> {
     let asked: Vec<(bool, bool)> =
         answered.iter().filter_map(|question| Some((question.is_answerable(), question.refused?))).collect();
     if asked.is_empty() {
@@ -191,8 +191,8 @@ fn refusal(answered: &[Answered]) -> Option<Refusal> {
     })
 }
 
-fn misses(answerable: &[&Answered], leg: Retriever) -> Vec<Miss> {
-    let miss = |question: &&Answered| {
+fn misses(answerable: &[&AnsweredQuestion], leg: Retriever) -> Vec<Miss> {
+    let miss = |question: &&AnsweredQuestion| {
         let answer = question.legs.get(&leg).filter(|answer| answer.first() != Some(1))?;
         Some(Miss {
             id: question.id.clone(),
@@ -212,13 +212,13 @@ fn misses(answerable: &[&Answered], leg: Retriever) -> Vec<Miss> {
 mod tests {
     use super::*;
 
-    fn answered(id: &str, kind: &str, ranks: &[Option<u32>], refused: Option<bool>) -> Answered {
+    fn answered(id: &str, kind: &str, ranks: &[Option<u32>], refused: Option<bool>) -> AnsweredQuestion {
         let answer = |took_ms: f64| Answer {
             results: vec![RankedResult { id: "acme/shop#1".into(), title: "One".into(), score: 0.5 }],
             ranks: ranks.to_vec(),
             took_ms,
         };
-        Answered {
+        AnsweredQuestion {
             id: id.into(),
             question: format!("{id}?"),
             kind: kind.into(),
@@ -240,10 +240,10 @@ mod tests {
         assert_eq!((report.questions, report.answerable, &report.refusal), (4, 3, &None));
         let fused = &report.legs[&Retriever::Fused];
         assert_eq!((fused.questions, fused.latency_ms), (3, Latency { p50: 4.0, p95: 4.0 }));
-        assert!((fused.measures[&Measure::Mrr].mean - 1.25 / 3.0).abs() < 1e-12);
-        assert_eq!(fused.measures[&Measure::Recall10].mean, 0.5);
+        assert!((fused.measures[&Metric::Mrr].mean - 1.25 / 3.0).abs() < 1e-12);
+        assert_eq!(fused.measures[&Metric::Recall10].mean, 0.5);
         assert_eq!(report.kinds.keys().collect::<Vec<_>>(), ["who", "why"]);
-        assert_eq!(report.kinds["why"][&Retriever::Graph].measures[&Measure::Mrr].mean, 0.625);
+        assert_eq!(report.kinds["why"][&Retriever::Graph].measures[&Metric::Mrr].mean, 0.625);
         let misses: Vec<_> = report.misses.iter().map(|miss| (miss.id.as_str(), miss.rank)).collect();
         assert_eq!(misses, [("c", None), ("b", Some(4))]);
     }

@@ -2,8 +2,8 @@
 
 use crate::{
     id::{NodeId, ThreadId, ThreadKind, is_sha},
-    reference::{Context, Forge, parse_item_url},
-    text::echo,
+    reference::{Forge, ReferenceContext, parse_item_url},
+    text::truncate_echo,
 };
 
 /// A source that answers a question.
@@ -33,12 +33,12 @@ impl Source {
     ///
     /// # Errors
     /// It names none.
-    pub fn parse(text: &str, context: Context<'_>) -> Result<Self, InvalidSource> {
-        parse(text.trim(), context).ok_or_else(|| InvalidSource(echo(text).into_owned()))
+    pub fn parse(text: &str, context: ReferenceContext<'_>) -> Result<Self, InvalidSource> {
+        parse(text.trim(), context).ok_or_else(|| InvalidSource(truncate_echo(text).into_owned()))
     }
 
     /// Whether a node is this source.
-    pub fn is(&self, id: &NodeId) -> bool {
+    pub fn matches(&self, id: &NodeId) -> bool {
         match (self, id) {
             (Self::Node(NodeId::Commit { project, sha }), NodeId::Commit { project: other, sha: whole }) => {
                 project == other && whole.starts_with(sha.as_str())
@@ -53,7 +53,7 @@ impl Source {
     }
 }
 
-fn parse(text: &str, context: Context<'_>) -> Option<Source> {
+fn parse(text: &str, context: ReferenceContext<'_>) -> Option<Source> {
     let project = context.project;
     if text.starts_with("https://") || text.starts_with("http://") {
         return address(text, context).map(Source::Node);
@@ -90,12 +90,12 @@ fn thread(project: &str, kind: ThreadKind, number: &str) -> Option<Source> {
 }
 
 /// An address at the forge of the project, or at any other that is laid out like one.
-fn address(url: &str, context: Context<'_>) -> Option<NodeId> {
+fn address(url: &str, context: ReferenceContext<'_>) -> Option<NodeId> {
     let host = url.find("://").map(|at| at + 3)?;
     let end = url[host..].find('/').map(|at| host + at)?;
     let forges = [context.forge_url, &url[..end]];
     let layouts = [Forge::GitLab, Forge::GitHub];
-    let all = forges.iter().flat_map(|forge_url| layouts.map(|forge| Context { forge, forge_url, ..context }));
+    let all = forges.iter().flat_map(|forge_url| layouts.map(|forge| ReferenceContext { forge, forge_url, ..context }));
     all.filter(|context| !context.forge_url.is_empty()).find_map(|context| parse_item_url(url, context))
 }
 
@@ -138,8 +138,8 @@ mod tests {
 
     use super::*;
 
-    const CONTEXT: Context<'_> =
-        Context { forge: Forge::GitLab, project: "acme/shop", forge_url: "https://git.example.com/gitlab" };
+    const CONTEXT: ReferenceContext<'_> =
+        ReferenceContext { forge: Forge::GitLab, project: "acme/shop", forge_url: "https://git.example.com/gitlab" };
 
     fn named(text: &str) -> String {
         match Source::parse(text, CONTEXT) {
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_node_is_a_source_or_is_not() {
-        let is = |source: &str, id: &str| Source::parse(source, CONTEXT).unwrap().is(&id.parse().unwrap());
+        let is = |source: &str, id: &str| Source::parse(source, CONTEXT).unwrap().matches(&id.parse().unwrap());
         assert!(is("#12", "acme/shop#12") && !is("#12", "acme/shop!12") && !is("#12", "acme/web#12"));
         assert!(is("1a2b3c4", "acme/shop@1a2b3c4d5e6f") && !is("1a2b3c4d5e6f", "acme/shop@1a2b3c4"));
         assert!(is("src/", "acme/shop:src/auth.rs") && is("src/**", "acme/shop:src/auth.rs#login"));

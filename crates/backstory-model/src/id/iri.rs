@@ -4,7 +4,7 @@ use super::{NodeId, NoteSource, ThreadId, ThreadKind};
 use crate::{generated_kind::GeneratedKind, item_kind::ItemKind};
 
 /// Namespace of backstory's own classes and properties.
-pub const NS: &str = "urn:backstory:ns#";
+pub const NAMESPACE: &str = "urn:backstory:ns#";
 /// IRI of the graph that holds what the projection knows about itself; no part of the digest.
 pub const META_GRAPH: &str = "urn:backstory:meta";
 const NODE: &str = "urn:backstory:node:";

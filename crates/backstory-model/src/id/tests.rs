@@ -89,3 +89,13 @@ proptest! {
         let _ = text.parse::<NodeId>();
     }
 }
+
+#[test]
+fn revisions_are_what_git_writes_and_nothing_that_searches() {
+    for text in ["HEAD", "HEAD~3", "v1.0.0", "main^", "main^2~1", "release/1.2"] {
+        assert!(is_revision(text), "{text}");
+    }
+    for text in ["", ":/fix", "HEAD^{/fix}", "main@{1}", "~3", "a b", "main:src/a.rs", "-x"] {
+        assert!(!is_revision(text), "{text}");
+    }
+}

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Lineage, Seen, Source, Span};
+use super::{BlameSpan, FileRevision, Lineage, OriginFlags};
 use crate::commit::Sha;
 
 /// The version of the format, its first byte.
@@ -89,7 +89,7 @@ impl Lineage {
             let (commit, path) = (reader.size()?, reader.size()?);
             let damaged = DecodeError::Damaged { at };
             let commit = *commits.get(commit).ok_or(damaged.clone())?;
-            Ok(Source { commit, path: Arc::clone(paths.get(path).ok_or(damaged)?) })
+            Ok(FileRevision { commit, path: Arc::clone(paths.get(path).ok_or(damaged)?) })
         })?;
         let mut start = 1u32;
         let spans = reader.list(|reader| {
@@ -101,9 +101,9 @@ impl Lineage {
             let ahead = (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed();
             let line = ahead.checked_add(i64::from(start)).ok_or(damaged.clone())?;
             let line = u32::try_from(line).map_err(|_| damaged.clone())?;
-            let seen = Seen::from_bits((source & 7) as u8);
+            let seen = OriginFlags::from_bits((source & 7) as u8);
             let source = u32::try_from(source >> 3).map_err(|_| damaged.clone())?;
-            let span = Span { start, lines, source, line, seen };
+            let span = BlameSpan { start, lines, source, line, seen };
             start = start.checked_add(lines).ok_or(damaged)?;
             Ok(span)
         })?;

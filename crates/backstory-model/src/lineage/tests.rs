@@ -4,25 +4,25 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn source(id: u32) -> Source {
+fn source(id: u32) -> FileRevision {
     let mut hash = [7; 20];
     hash[..4].copy_from_slice(&(id / 3).to_be_bytes());
-    Source { commit: Sha::from_bytes(hash), path: format!("dir/file{}.rs", id % 5).into() }
+    FileRevision { commit: Sha::from_bytes(hash), path: format!("dir/file{}.rs", id % 5).into() }
 }
 
-fn spans() -> impl Strategy<Value = Spans> {
+fn spans() -> impl Strategy<Value = BlameSpans> {
     prop::collection::vec((1u32..50, 0u32..9, 1u32..1000, 0u8..8), 0..30).prop_map(|parts| {
-        let mut spans = Spans::default();
+        let mut spans = BlameSpans::default();
         for (lines, source, line, seen) in parts {
-            spans.push(lines, source, line, Seen::from_bits(seen));
+            spans.push(lines, source, line, OriginFlags::from_bits(seen));
         }
         spans
     })
 }
 
 /// One entry a line: the law that all arithmetic is measured by.
-fn by_line(spans: &Spans) -> Vec<(u32, u32, u32, Seen)> {
-    let span = |span: &Span| {
+fn by_line(spans: &BlameSpans) -> Vec<(u32, u32, u32, OriginFlags)> {
+    let span = |span: &BlameSpan| {
         let span = *span;
         (0..span.lines).map(move |at| (span.start + at, span.source, span.line + at, span.seen))
     };
@@ -72,9 +72,9 @@ proptest! {
 
     #[test]
     fn cutting_anywhere_and_joining_gives_the_same(spans in spans(), cut in 0u32..600) {
-        let mut joined = Spans::default();
-        joined.push_slice(&spans, 1, cut, Seen::NOTHING);
-        joined.push_slice(&spans, cut + 1, u32::MAX - cut, Seen::NOTHING);
+        let mut joined = BlameSpans::default();
+        joined.push_slice(&spans, 1, cut, OriginFlags::NONE);
+        joined.push_slice(&spans, cut + 1, u32::MAX - cut, OriginFlags::NONE);
         prop_assert_eq!(joined, spans);
     }
 
@@ -87,12 +87,12 @@ proptest! {
 
 #[test]
 fn an_origin_names_commit_path_and_line() {
-    let mut spans = Spans::default();
-    spans.push(3, 0, 10, Seen::NOTHING);
-    spans.push(2, 4, 7, Seen::MOVED);
+    let mut spans = BlameSpans::default();
+    spans.push(3, 0, 10, OriginFlags::NONE);
+    spans.push(2, 4, 7, OriginFlags::MOVED);
     let lineage = Lineage::new(&spans, source);
     let origin = lineage.origin(5).unwrap();
-    assert_eq!((origin.source, origin.line, origin.seen), (source(4), 8, Seen::MOVED));
+    assert_eq!((origin.source, origin.line, origin.seen), (source(4), 8, OriginFlags::MOVED));
     assert_eq!(lineage.origin(6), None);
     assert_eq!(lineage.origins(3, 2).map(|origin| origin.lines).collect::<Vec<_>>(), [1, 1]);
 }

@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use regex::Regex;
 
 use super::{
-    Change, Issue, Link,
+    LinkCandidate, LinkableChange, LinkableIssue,
     features::{Features, MAX_NAMES, SharedName},
 };
-use crate::terms::{TermId, Terms};
+use crate::terms::{TermExtractor, TermId};
 
 /// Most issues that are compared, the newest.
 pub const MAX_ISSUES: usize = 10_000;
@@ -46,9 +46,9 @@ struct Text {
 }
 
 /// Issues and changes of a project.
-pub struct Corpus {
-    issues: Vec<(Issue, Text)>,
-    changes: Vec<(Change, Text)>,
+pub struct LinkCorpus {
+    issues: Vec<(LinkableIssue, Text)>,
+    changes: Vec<(LinkableChange, Text)>,
     /// Texts with a name, by name.
     named: HashMap<String, u32>,
     /// How a term is written, for people.
@@ -57,9 +57,9 @@ pub struct Corpus {
     with_term: HashMap<TermId, Vec<(u32, f32)>>,
 }
 
-impl Corpus {
+impl LinkCorpus {
     /// Compares at most [`MAX_ISSUES`] and [`MAX_CHANGES`], the newest. Their order does not matter.
-    pub fn new(mut issues: Vec<Issue>, mut changes: Vec<Change>) -> Self {
+    pub fn new(mut issues: Vec<LinkableIssue>, mut changes: Vec<LinkableChange>) -> Self {
         issues.sort_by(|a, b| b.created_at.cmp(&a.created_at).then_with(|| a.id.cmp(&b.id)));
         issues.truncate(MAX_ISSUES);
         changes.sort_by(|a, b| b.begun_at.cmp(&a.begun_at).then_with(|| a.id.cmp(&b.id)));
@@ -88,24 +88,24 @@ impl Corpus {
     }
 
     /// The changes, the newest first.
-    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+    pub fn changes(&self) -> impl Iterator<Item = &LinkableChange> {
         self.changes.iter().map(|(change, _)| change)
     }
 
     /// The most likely issue of each of the changes, the newest change first, where its confidence is at least `least`.
     pub fn links<'a>(
         &'a self,
-        wanted: impl Fn(&Change) -> bool + 'a,
+        wanted: impl Fn(&LinkableChange) -> bool + 'a,
         least: f32,
-    ) -> impl Iterator<Item = (&'a Change, Link)> + 'a {
+    ) -> impl Iterator<Item = (&'a LinkableChange, LinkCandidate)> + 'a {
         let wanted = self.changes.iter().filter(move |(change, _)| wanted(change));
         wanted.filter_map(move |(change, text)| Some((change, self.most_likely(change, text, least)?)))
     }
 
     /// Of equally likely ones the newest.
-    fn most_likely(&self, change: &Change, text: &Text, least: f32) -> Option<Link> {
+    fn most_likely(&self, change: &LinkableChange, text: &Text, least: f32) -> Option<LinkCandidate> {
         let words = self.words(text);
-        let mut best: Option<Link> = None;
+        let mut best: Option<LinkCandidate> = None;
         for (at, (issue, of_issue)) in self.issues.iter().enumerate() {
             if !was_open(issue, change) {
                 continue;
@@ -119,7 +119,7 @@ impl Corpus {
             let score = features.score();
             if score.confidence >= least && best.as_ref().is_none_or(|best| score.value > best.score.value) {
                 features.shared = self.shared(text, of_issue);
-                best = Some(Link { issue: issue.id.clone(), score: features.score() });
+                best = Some(LinkCandidate { issue: issue.id.clone(), score: features.score() });
             }
         }
         best
@@ -137,7 +137,14 @@ impl Corpus {
     }
 
     /// Everything but the vectors, which take longest.
-    fn features(&self, change: &Change, text: &Text, issue: &Issue, of_issue: &Text, words: f32) -> Features {
+    fn features(
+        &self,
+        change: &LinkableChange,
+        text: &Text,
+        issue: &LinkableIssue,
+        of_issue: &Text,
+        words: f32,
+    ) -> Features {
         let before = || issue.comments.iter().filter(|(_, at)| *at < change.begun_at);
         let last = before().map(|(_, at)| *at).fold(issue.created_at, Ord::max);
         let semantic = (!text.vectors.is_empty() && !of_issue.vectors.is_empty()).then_some(0.0);
@@ -146,7 +153,7 @@ impl Corpus {
         Features { semantic, words, shared: vec![], touched, took_part, quiet_days: days(last, change.begun_at) }
     }
 
-    fn touched(&self, change: &Change, of_issue: &Text) -> Vec<SharedName> {
+    fn touched(&self, change: &LinkableChange, of_issue: &Text) -> Vec<SharedName> {
         let names = of_issue.names.iter().filter(|name| change.touched.contains(*name));
         let mut touched: Vec<SharedName> = names
             .map(|name| SharedName {
@@ -179,7 +186,7 @@ impl Corpus {
 }
 
 /// Whether an issue could be what a change is about: it was not closed when that was begun, and there before it ended.
-fn was_open(issue: &Issue, change: &Change) -> bool {
+fn was_open(issue: &LinkableIssue, change: &LinkableChange) -> bool {
     issue.closed_at.is_none_or(|closed| closed > change.begun_at)
         && change.ended_at.is_none_or(|ended| issue.created_at < ended)
 }
@@ -197,7 +204,7 @@ fn nearest(some: &[Vec<f32>], others: &[Vec<f32>]) -> f32 {
 /// Reads texts and counts in how many of them each term and name stands.
 #[derive(Default)]
 struct Reader {
-    terms: Terms,
+    terms: TermExtractor,
     texts: u32,
     with_term: HashMap<TermId, u32>,
     named: HashMap<String, u32>,
@@ -289,8 +296,8 @@ mod tests {
         Timestamp::from_second(day * 86_400).unwrap()
     }
 
-    fn issue(iid: u64, text: &str, opened: i64, closed: Option<i64>) -> Issue {
-        Issue {
+    fn issue(iid: u64, text: &str, opened: i64, closed: Option<i64>) -> LinkableIssue {
+        LinkableIssue {
             id: ThreadId::issue("acme/shop", iid),
             title: text.to_owned(),
             text: String::new(),
@@ -301,8 +308,8 @@ mod tests {
         }
     }
 
-    fn change(sha: u64, text: &str, begun: i64) -> Change {
-        Change {
+    fn change(sha: u64, text: &str, begun: i64) -> LinkableChange {
+        LinkableChange {
             id: NodeId::commit("acme/shop", &format!("{sha:040x}")),
             title: text.to_owned(),
             text: "Fixes #12, see https://example.com/issues/12 <!-- what does it do? -->".to_owned(),
@@ -314,7 +321,7 @@ mod tests {
         }
     }
 
-    fn found(corpus: &Corpus) -> Vec<(String, u64, f32)> {
+    fn found(corpus: &LinkCorpus) -> Vec<(String, u64, f32)> {
         let links = corpus.links(|_| true, 0.0);
         links.map(|(change, link)| (change.id.to_string(), link.issue.iid, link.score.value)).collect()
     }
@@ -322,7 +329,7 @@ mod tests {
     #[test]
     fn only_issues_that_were_open_then_are_looked_at() {
         let change = || vec![change(1, "basket total", 10)];
-        let told = |issue: Issue| found(&Corpus::new(vec![issue], change())).len();
+        let told = |issue: LinkableIssue| found(&LinkCorpus::new(vec![issue], change())).len();
         assert_eq!(told(issue(1, "basket total", 5, None)), 1);
         assert_eq!(told(issue(1, "basket total", 5, Some(9))), 0, "closed before");
         assert_eq!(told(issue(1, "basket total", 5, Some(11))), 1, "closed later");
@@ -352,13 +359,13 @@ mod tests {
             let corpus = |turned: bool| {
                 let numbered: Vec<_> = (1u64..).zip(&texts).collect();
                 let (issues, changes) = numbered.split_at(cut.min(numbered.len()));
-                let mut issues: Vec<Issue> = issues.iter().map(|(at, (text, day))| issue(*at, text, *day, None)).collect();
-                let mut changes: Vec<Change> = changes.iter().map(|(at, (text, day))| change(*at, text, *day)).collect();
+                let mut issues: Vec<LinkableIssue> = issues.iter().map(|(at, (text, day))| issue(*at, text, *day, None)).collect();
+                let mut changes: Vec<LinkableChange> = changes.iter().map(|(at, (text, day))| change(*at, text, *day)).collect();
                 if turned {
                     issues.reverse();
                     changes.reverse();
                 }
-                found(&Corpus::new(issues, changes))
+                found(&LinkCorpus::new(issues, changes))
             };
             prop_assert_eq!(corpus(false), corpus(true));
         }

@@ -56,7 +56,7 @@ impl SharedName {
 
 /// One piece of evidence for a link.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct FeatureContribution {
     /// What it is: `semantic`, `words`, `names`, `took_part`, `alive`.
     pub name: &'static str,
     /// What it adds to the score.
@@ -67,13 +67,13 @@ pub struct Part {
 
 /// How likely a link is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Score {
+pub struct LinkScore {
     /// The sum of the parts and a constant: a logarithm of odds.
     pub value: f32,
     /// How likely the link is right, 0 to 1.
     pub confidence: f32,
     /// What it is made of.
-    pub parts: Vec<Part>,
+    pub parts: Vec<FeatureContribution>,
 }
 
 /// What each part counts.
@@ -96,7 +96,7 @@ const WITHOUT_VECTORS: Weights =
 
 impl Features {
     /// How likely the link is.
-    pub fn score(&self) -> Score {
+    pub fn score(&self) -> LinkScore {
         let weights = self.weights();
         let rarity: f32 = self.touched.iter().take(MAX_NAMES).map(SharedName::rarity).sum();
         let alive = (-self.quiet_days.max(0.0) / QUIET).exp();
@@ -107,14 +107,14 @@ impl Features {
             ("took_part", weights.took_part * f32::from(u8::from(self.took_part)), self.of_author()),
             ("alive", weights.alive * alive, self.of_time()),
         ];
-        let parts: Vec<Part> = parts
+        let parts: Vec<FeatureContribution> = parts
             .into_iter()
             .filter(|(_, value, _)| *value > 0.0)
-            .map(|(name, value, evidence)| Part { name, value, evidence })
+            .map(|(name, value, evidence)| FeatureContribution { name, value, evidence })
             .collect();
         let value = parts.iter().map(|part| part.value).sum::<f32>() + weights.constant;
         let (slope, offset) = weights.sure;
-        Score { value, confidence: logistic(slope * value + offset).min(MOST_CONFIDENCE), parts }
+        LinkScore { value, confidence: logistic(slope * value + offset).min(MOST_CONFIDENCE), parts }
     }
 
     /// The highest confidence that there can be, whatever the vectors say.
@@ -163,10 +163,10 @@ impl Features {
     }
 }
 
-impl Score {
+impl LinkScore {
     /// The evidence for it, a sentence each, the strongest first.
     pub fn evidence(&self) -> Vec<String> {
-        let mut parts: Vec<&Part> = self.parts.iter().filter(|part| !part.evidence.is_empty()).collect();
+        let mut parts: Vec<&FeatureContribution> = self.parts.iter().filter(|part| !part.evidence.is_empty()).collect();
         parts.sort_by(|a, b| b.value.total_cmp(&a.value).then_with(|| a.name.cmp(b.name)));
         parts.into_iter().map(|part| part.evidence.clone()).collect()
     }

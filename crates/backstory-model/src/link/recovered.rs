@@ -10,12 +10,12 @@ pub struct LinkTrial {
     /// Whether it is linked with an issue, as was stated.
     pub linked: bool,
     /// The most likely issue; `None` if it has no candidates.
-    pub found: Option<Found>,
+    pub found: Option<TrialResult>,
 }
 
 /// The most likely issue of a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct TrialResult {
     /// How likely it is.
     pub confidence: f32,
     /// Whether it is one that the change closes.
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn change(linked: bool, closes: bool, confidence: f32, right: bool) -> LinkTrial {
-        let found = Found { confidence, closes: right && closes, linked: right };
+        let found = TrialResult { confidence, closes: right && closes, linked: right };
         LinkTrial { closes, linked, found: Some(found) }
     }
 

@@ -11,12 +11,12 @@ use regex::Regex;
 use super::MAX_FINDINGS;
 use crate::{
     id::{NodeId, ThreadId, ThreadKind},
-    reference::{Context, Forge, Siblings, extract_plain, fenced_code},
+    reference::{Forge, ReferenceContext, Siblings, extract_plain, fenced_code},
 };
 
 /// An issue that a commit closes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Closing {
+pub struct ClosedIssue {
     /// The issue.
     pub issue: ThreadId,
     /// What the verb says of the change.
@@ -60,7 +60,7 @@ static GITHUB: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The issues that the message closes, sorted; one that is both fixed and closed counts as fixed.
-pub(super) fn find(message: &str, context: Context<'_>) -> Vec<Closing> {
+pub(super) fn find(message: &str, context: ReferenceContext<'_>) -> Vec<ClosedIssue> {
     let (pattern, code) = match context.forge {
         Forge::GitLab => (&GITLAB, Vec::new()),
         Forge::GitHub => (&GITHUB, fenced_code(message)),
@@ -80,11 +80,11 @@ pub(super) fn find(message: &str, context: Context<'_>) -> Vec<Closing> {
             *entry = kind.max(*entry);
         }
     }
-    found.into_iter().map(|(issue, kind)| Closing { issue, kind }).take(MAX_FINDINGS).collect()
+    found.into_iter().map(|(issue, kind)| ClosedIssue { issue, kind }).take(MAX_FINDINGS).collect()
 }
 
 /// GitLab closes issues only; on GitHub a pull request can be closed too.
-fn closable(id: NodeId, context: Context<'_>) -> Option<ThreadId> {
+fn closable(id: NodeId, context: ReferenceContext<'_>) -> Option<ThreadId> {
     match id {
         NodeId::Thread(thread) if thread.kind == ThreadKind::Issue || context.forge == Forge::GitHub => Some(thread),
         _ => None,

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::{MAX_FINDINGS, Message};
 use crate::{
     id::{NodeId, ThreadId, ThreadKind},
-    reference::{Context, Forge, Siblings, extract_plain},
+    reference::{Forge, ReferenceContext, Siblings, extract_plain},
 };
 
 /// A request that brought a commit.
@@ -89,7 +89,10 @@ static MERGE_BRANCH: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The requests, most confident first, and the branches of a merge commit.
-pub(super) fn find(message: &Message, context: Context<'_>) -> (Vec<IntroducingMention>, Option<MergedBranch>) {
+pub(super) fn find(
+    message: &Message,
+    context: ReferenceContext<'_>,
+) -> (Vec<IntroducingMention>, Option<MergedBranch>) {
     let mut found: Vec<IntroducingMention> = Vec::new();
     let mut add = |text: &str, pattern: MentionPattern| {
         for request in requests(text, context) {
@@ -150,7 +153,7 @@ fn whole_title(message: &Message) -> String {
 }
 
 /// The requests that a text names. On GitHub a bare number is taken for that of a pull request.
-pub(super) fn requests(text: &str, context: Context<'_>) -> Vec<ThreadId> {
+pub(super) fn requests(text: &str, context: ReferenceContext<'_>) -> Vec<ThreadId> {
     let request = |id| match id {
         NodeId::Thread(thread) if context.forge == Forge::GitHub => {
             Some(ThreadId { kind: ThreadKind::MergeRequest, ..thread })

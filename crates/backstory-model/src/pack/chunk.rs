@@ -16,7 +16,7 @@ const ENOUGH: usize = 400;
 
 /// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct TextPiece {
     /// Its number among the pieces of the text, from 0.
     pub index: u32,
     /// First and last line of the text, from 1. A line that is longer than a piece gives several of the same line.
@@ -27,7 +27,7 @@ pub struct Piece {
 
 /// Cuts a text into pieces of at most [`MAX_PIECE`] bytes: at blank lines if there are any, else at line ends, else
 /// behind a sentence or word. The same text is always cut alike.
-pub fn pieces(text: &str) -> Vec<Piece> {
+pub fn split_text(text: &str) -> Vec<TextPiece> {
     let mut cutter = Cutter::default();
     for (number, line) in (1..).zip(text.split('\n')) {
         let line = line.trim_end();
@@ -67,7 +67,7 @@ fn end_of_piece(line: &str) -> usize {
 
 #[derive(Default)]
 struct Cutter {
-    pieces: Vec<Piece>,
+    pieces: Vec<TextPiece>,
     open: String,
     lines: (u32, u32),
 }
@@ -87,7 +87,7 @@ impl Cutter {
         let text = self.open.trim_end();
         if !text.is_empty() {
             let index = u32::try_from(self.pieces.len()).unwrap_or(u32::MAX);
-            self.pieces.push(Piece { index, lines: self.lines, text: text.to_owned() });
+            self.pieces.push(TextPiece { index, lines: self.lines, text: text.to_owned() });
         }
         self.open.clear();
     }
@@ -223,10 +223,10 @@ mod tests {
         let paragraph = |word: &str| format!("{word} ").repeat(120);
         let text = format!("Title\n\n{}\n\n{}\nlast", paragraph("one"), paragraph("two"));
         let cut: Vec<(u32, (u32, u32), usize)> =
-            pieces(&text).into_iter().map(|piece| (piece.index, piece.lines, piece.text.len())).collect();
+            split_text(&text).into_iter().map(|piece| (piece.index, piece.lines, piece.text.len())).collect();
         expect!["[(0, (1, 3), 486), (1, (5, 6), 484)]"].assert_eq(&format!("{cut:?}"));
         let line = "A sentence of some words. ".repeat(100);
-        let cut = pieces(&line);
+        let cut = split_text(&line);
         assert_eq!(cut.len(), 3);
         assert!(cut.iter().all(|piece| piece.lines == (1, 1) && piece.text.ends_with('.')), "{cut:?}");
     }
@@ -234,7 +234,7 @@ mod tests {
     proptest! {
         #[test]
         fn pieces_are_short_and_lose_no_word(text in "([a-zü.]{1,9}[ \n]{1,3}){0,400}") {
-            let cut = pieces(&text);
+            let cut = split_text(&text);
             let words: Vec<&str> = cut.iter().flat_map(|piece| piece.text.split_whitespace()).collect();
             prop_assert_eq!(words, text.split_whitespace().collect::<Vec<_>>());
             for (index, piece) in (0..).zip(&cut) {
@@ -246,7 +246,7 @@ mod tests {
         #[test]
         fn pieces_of_lines_that_fit_are_those_lines(lines in prop::collection::vec("[a-z]{0,3}( [a-z]{1,9}){0,30}", 0..60)) {
             let text = lines.join("\n");
-            for piece in pieces(&text) {
+            for piece in split_text(&text) {
                 let range = piece.lines.0 as usize - 1..piece.lines.1 as usize;
                 let whole = lines[range].join("\n");
                 let expected: Vec<&str> = whole.lines().map(str::trim_end).collect();

@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Chunk, ContextPack, Format, HashedEntry, Section, clip, entry::Entry, in_order, render, render::entry};
+use super::{
+    Chunk, ContextPack, Format, HashedEntry, Section, clip, compare_chunks, entry::Entry, render, render::entry,
+};
 
 /// The budget that the limits below are for; those of another grow and shrink with it.
 const USUAL: usize = 4000;
@@ -63,7 +65,7 @@ struct Placed {
 
 /// The pack that fits: `all` holds every entry of every section, the best ones first, and a manifest without items,
 /// chunks and counts. What is printed has at most `budget` tokens as `count` tells. The same input gives the same pack.
-pub fn fit(mut all: ContextPack, budget: usize, count: &dyn Fn(&str) -> usize) -> ContextPack {
+pub fn fit_to_budget(mut all: ContextPack, budget: usize, count: &dyn Fn(&str) -> usize) -> ContextPack {
     let mut offers = take_entries(&mut all);
     let found: BTreeMap<Section, usize> = offers.iter().map(|of| (of.section, of.list.len())).collect();
     let mut base = frame(all, budget, count);
@@ -171,7 +173,7 @@ fn frame(mut pack: ContextPack, budget: usize, count: &dyn Fn(&str) -> usize) ->
     pack.metadata.token_budget = budget;
     pack.summary = clip(&pack.summary, scaled(SUMMARY, budget).max((budget / 4).min(SUMMARY)), count);
     pack.missing = pack.missing.iter().map(|sentence| clip(sentence, echo, count)).collect();
-    pack.manifest.seal();
+    pack.manifest.compute_id();
     let manifest = serde_json::to_string(&pack.manifest).unwrap_or_default();
     pack.manifest.whole = pack.format == Format::Json && count(&manifest) <= budget / MANIFEST_SHARE;
     pack
@@ -277,7 +279,7 @@ fn assemble(
         of.entry.copy().put(&mut pack);
     }
     pack.timeline.sort_by(|a, b| a.date.cmp(&b.date));
-    pack.retrieved.sort_by(in_order);
+    pack.retrieved.sort_by(compare_chunks);
     let chunk = |of: &Chunk| HashedEntry { id: of.chunk_id.clone(), content_hash: of.reference().text_hash };
     pack.manifest.chunks = pack.retrieved.iter().map(chunk).collect();
     pack.manifest.items.retain(|item| !item.content_hash.is_empty());
@@ -288,7 +290,7 @@ fn assemble(
         (*count > shown).then(|| (*section, count - shown))
     };
     pack.left_out = found.iter().filter_map(left).collect();
-    pack.manifest.seal();
+    pack.manifest.compute_id();
     count_tokens(&mut pack, count);
     pack
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Terms;
+use super::QuestionTerms;
 use crate::commit::{Hunk, LineKind};
 
 /// Most lines of a hunk that are shown.
@@ -25,7 +25,7 @@ pub struct MatchingHunks {
 
 /// The hunks that hold one of the lines, numbered as after the change, or share words with the question; the best ones
 /// first in choice and in their own order in print, at most `most`. If none does it is the first hunk alone, with score 0.
-pub fn matching_hunks(hunks: &[Hunk], terms: &Terms, lines: &[(u32, u32)], most: usize) -> MatchingHunks {
+pub fn matching_hunks(hunks: &[Hunk], terms: &QuestionTerms, lines: &[(u32, u32)], most: usize) -> MatchingHunks {
     let mut scored: Vec<(usize, usize)> =
         hunks.iter().enumerate().map(|(at, hunk)| (score(hunk, terms, lines), at)).collect();
     scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -49,15 +49,15 @@ pub fn matching_hunks(hunks: &[Hunk], terms: &Terms, lines: &[(u32, u32)], most:
 /// Lines that were asked for weigh more than any words.
 const ON_LINES: usize = 1000;
 
-fn score(hunk: &Hunk, terms: &Terms, lines: &[(u32, u32)]) -> usize {
+fn score(hunk: &Hunk, terms: &QuestionTerms, lines: &[(u32, u32)]) -> usize {
     let last = hunk.new_start + hunk.new_count.saturating_sub(1);
     let on = lines.iter().any(|(first, end)| *first <= last && hunk.new_start <= *end);
     let changed = hunk.lines.iter().filter(|line| line.kind != LineKind::Context);
     let text: Vec<&str> = changed.map(|line| line.text.as_str()).collect();
-    usize::from(on) * ON_LINES + terms.shared(&text.join("\n"))
+    usize::from(on) * ON_LINES + terms.count_matches(&text.join("\n"))
 }
 
-fn print(hunk: &Hunk, terms: &Terms, lines: &[(u32, u32)], out: &mut String) {
+fn print(hunk: &Hunk, terms: &QuestionTerms, lines: &[(u32, u32)], out: &mut String) {
     let range = |start, count| if count == 1 { format!("{start}") } else { format!("{start},{count}") };
     let (old, new) = (range(hunk.old_start, hunk.old_count), range(hunk.new_start, hunk.new_count));
     let _ = writeln!(out, "@@ -{old} +{new} @@");
@@ -90,7 +90,7 @@ fn print(hunk: &Hunk, terms: &Terms, lines: &[(u32, u32)], out: &mut String) {
 }
 
 /// Which lines of a hunk are shown: all of a short one; of a long one those that matter and some around them.
-fn shown(hunk: &Hunk, terms: &Terms, lines: &[(u32, u32)]) -> Vec<bool> {
+fn shown(hunk: &Hunk, terms: &QuestionTerms, lines: &[(u32, u32)]) -> Vec<bool> {
     let count = hunk.lines.len();
     if count <= MAX_LINES {
         return vec![true; count];
@@ -101,7 +101,7 @@ fn shown(hunk: &Hunk, terms: &Terms, lines: &[(u32, u32)]) -> Vec<bool> {
         let is_new = line.kind != LineKind::Removed;
         let asked = is_new && lines.iter().any(|(first, last)| (*first..=*last).contains(&number));
         let changed = usize::from(line.kind != LineKind::Context);
-        weights.push(usize::from(asked) * ON_LINES + terms.shared(&line.text) * (1 + changed));
+        weights.push(usize::from(asked) * ON_LINES + terms.count_matches(&line.text) * (1 + changed));
         number += u32::from(is_new);
     }
     let mut best: Vec<usize> = (0..count).filter(|at| weights[*at] > 0).collect();
@@ -154,7 +154,7 @@ mod tests {
             hunk(10, &[" c", "-old_leeway = 0", "+leeway = 90", " d"]),
             hunk(30, &[" e", "+unrelated", " f"]),
         ];
-        let found = matching_hunks(&hunks, &Terms::of("why a leeway of 90 seconds"), &[], 5);
+        let found = matching_hunks(&hunks, &QuestionTerms::of("why a leeway of 90 seconds"), &[], 5);
         expect![[r"
             @@ -10,3 +10,3 @@
              c
@@ -163,12 +163,12 @@ mod tests {
              d"]]
         .assert_eq(&found.text);
         assert_eq!(found.left_out, 2);
-        let found = matching_hunks(&hunks, &Terms::of("zzz"), &[(31, 31)], 5);
+        let found = matching_hunks(&hunks, &QuestionTerms::of("zzz"), &[(31, 31)], 5);
         assert!(found.text.contains("+unrelated") && !found.text.contains("leeway"), "{}", found.text);
-        let found = matching_hunks(&hunks, &Terms::of("zzz"), &[], 5);
+        let found = matching_hunks(&hunks, &QuestionTerms::of("zzz"), &[], 5);
         assert_eq!((found.score, found.left_out), (0, 2));
         assert!(found.text.contains("stdio"));
-        assert_eq!(matching_hunks(&[], &Terms::of("zzz"), &[], 5), MatchingHunks::default());
+        assert_eq!(matching_hunks(&[], &QuestionTerms::of("zzz"), &[], 5), MatchingHunks::default());
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
         let lines: Vec<String> =
             (0..200).map(|at| if at == 120 { "+the leeway".to_owned() } else { format!("+line {at}") }).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let found = matching_hunks(&[hunk(1, &lines)], &Terms::of("leeway"), &[], 5);
+        let found = matching_hunks(&[hunk(1, &lines)], &QuestionTerms::of("leeway"), &[], 5);
         expect![[r"
             @@ -1,0 +1,200 @@
             …
@@ -203,7 +203,7 @@ mod tests {
             let hunks: Vec<Hunk> = sizes.iter().zip(0u32..).map(|(size, at)| {
                 hunk(at * 200 + 1, &vec!["+abc"; *size])
             }).collect();
-            let found = matching_hunks(&hunks, &Terms::of(&word), &[], most);
+            let found = matching_hunks(&hunks, &QuestionTerms::of(&word), &[], most);
             prop_assert!(found.text.lines().count() <= most * (MAX_LINES * 2 + 2));
             prop_assert!(found.left_out as usize <= hunks.len());
         }

@@ -16,7 +16,7 @@ pub fn score_bucket(score: f64) -> u8 {
 }
 
 /// Order of two passages: what governs comes before what discusses, then the better tenth, then the id.
-pub fn in_order(a: &Chunk, b: &Chunk) -> Ordering {
+pub fn compare_chunks(a: &Chunk, b: &Chunk) -> Ordering {
     (a.document_type.cmp(&b.document_type))
         .then_with(|| score_bucket(b.score).cmp(&score_bucket(a.score)))
         .then_with(|| a.chunk_id.cmp(&b.chunk_id))
@@ -60,9 +60,9 @@ mod tests {
         #[test]
         fn type_then_tenth_then_id(chunks in prop::collection::vec((0usize..9, 0.0f64..=1.0, any::<u8>()), 0..40)) {
             let mut chunks: Vec<Chunk> = chunks.into_iter().map(|(kind, score, id)| chunk(kind, score, id)).collect();
-            chunks.sort_by(in_order);
+            chunks.sort_by(compare_chunks);
             let mut turned: Vec<Chunk> = chunks.iter().rev().cloned().collect();
-            turned.sort_by(in_order);
+            turned.sort_by(compare_chunks);
             let keys = |chunks: &[Chunk]| -> Vec<(DocumentType, u8, String)> {
                 chunks.iter().map(|c| (c.document_type, 9 - score_bucket(c.score), c.chunk_id.clone())).collect()
             };

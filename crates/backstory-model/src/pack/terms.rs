@@ -22,12 +22,12 @@ const COMMON: &[&str] = &[
 
 /// The words of a question, in the form that their forms share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Terms {
+pub struct QuestionTerms {
     /// Each with the word as it was asked.
     terms: Vec<(String, String)>,
 }
 
-impl Terms {
+impl QuestionTerms {
     /// Those of a question. If it has common words only, these count.
     pub fn of(question: &str) -> Self {
         let all = words(question);
@@ -46,7 +46,7 @@ impl Terms {
     }
 
     /// How many different ones a text has.
-    pub fn shared(&self, text: &str) -> usize {
+    pub fn count_matches(&self, text: &str) -> usize {
         self.found(text).iter().filter(|found| **found).count()
     }
 
@@ -94,19 +94,19 @@ mod tests {
 
     #[test]
     fn forms_and_parts_of_identifiers_count() {
-        let terms = Terms::of("Why are the tokens rotated when a session expires?");
-        assert_eq!(terms.shared("Rotating a token of the session"), 3);
-        assert_eq!(terms.shared("rotate_token(userSession)"), 3);
-        assert_eq!(terms.shared("obsession"), 0);
+        let terms = QuestionTerms::of("Why are the tokens rotated when a session expires?");
+        assert_eq!(terms.count_matches("Rotating a token of the session"), 3);
+        assert_eq!(terms.count_matches("rotate_token(userSession)"), 3);
+        assert_eq!(terms.count_matches("obsession"), 0);
         assert_eq!(terms.in_none_of(["a token", "rotation"].into_iter()), ["session", "expires"]);
-        assert_eq!(Terms::of("why is it so").shared("why so"), 2);
-        assert!(Terms::of("?!").is_empty());
+        assert_eq!(QuestionTerms::of("why is it so").count_matches("why so"), 2);
+        assert!(QuestionTerms::of("?!").is_empty());
     }
 
     proptest! {
         #[test]
         fn a_question_shares_all_its_words_with_itself(question in "\\PC{0,45}") {
-            let terms = Terms::of(&question);
+            let terms = QuestionTerms::of(&question);
             prop_assert!(terms.in_none_of([question.as_str()].into_iter()).is_empty());
         }
     }

@@ -81,7 +81,7 @@ fn a_full_name_is_the_last_resort_and_only_if_it_is_unique() {
     ];
     let people = merge(&users, &identities, &Mailmap::default());
     let ann = people.find(&identities[0]).unwrap();
-    assert_eq!((ann.id.as_str(), ann.weakest, ann.confidence()), ("ann", Some(Link::UserName), 0.7));
+    assert_eq!((ann.id.as_str(), ann.weakest, ann.confidence()), ("ann", Some(IdentityMatch::UserName), 0.7));
     assert_ne!(id_of(&people, "Cy Fox", "cy@x.org"), id_of(&people, "Cy Fox", "cy@y.org"), "which of the two?");
     assert!(people.find(&identities[3]).unwrap().username.is_none(), "one word is no full name");
 }
@@ -92,7 +92,7 @@ fn unknown_authors_have_ids_without_their_address() {
     let people = merge(&[], &identities, &Mailmap::default());
     let zoe = people.find(&identities[0]).unwrap();
     assert!(zoe.id.starts_with("zoë-ng-") && !zoe.id.contains('@'), "{}", zoe.id);
-    assert_eq!((zoe.identities.len(), zoe.weakest), (2, Some(Link::SameName)));
+    assert_eq!((zoe.identities.len(), zoe.weakest), (2, Some(IdentityMatch::SameName)));
     assert!(people.find(&identities[2]).unwrap().id.starts_with("unknown-"));
 }
 

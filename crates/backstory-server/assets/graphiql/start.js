@@ -9,7 +9,7 @@ query Search($query: String!) {
   search(query: $query, first: 5) {
     warnings
     hits {
-      id
+      documentId
       title
       snippet
       url

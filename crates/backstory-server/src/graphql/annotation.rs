@@ -17,36 +17,36 @@ use super::{
 /// What somebody wrote about a node.
 #[derive(SimpleObject)]
 pub(crate) struct Annotation {
-    /// Its number among those of the node, from 1.
+    /// Number of the annotation among those of the node, from 1.
     number: u32,
-    /// What it is: `note`, `summary`, `review`, or another word.
+    /// Kind of the annotation: `note`, `summary`, `review`, or another word.
     kind: String,
-    /// What made it: `person`, or the name of a program.
+    /// What made the annotation: `person`, or the name of a program.
     source: String,
-    /// What it says.
+    /// Text of the annotation.
     content: String,
-    /// The same in a sentence.
+    /// Text of the annotation in a sentence; null if nobody wrote one.
     summary: Option<String>,
-    /// Tags, in lower case.
+    /// Tags of the annotation, in lower case.
     tags: Vec<String>,
-    /// Lines of a file that it is about.
+    /// Lines of a file that the annotation is about; null if it is about the whole node.
     lines: Option<LineRange>,
-    /// More of it, by name.
+    /// What else is known of the annotation, by name.
     metadata: Vec<Metadatum>,
-    /// Whether somebody has approved it.
+    /// Whether somebody has approved the annotation.
     approved: bool,
-    /// Who wrote it down.
+    /// Name of who wrote the annotation down.
     author: String,
-    /// When.
+    /// When the annotation was written down.
     created_at: DateTime,
 }
 
 /// Something that is known of an annotation, by name.
 #[derive(SimpleObject)]
 pub(crate) struct Metadatum {
-    /// Its name.
+    /// Name of what is known.
     name: String,
-    /// What it is.
+    /// Value of what is known.
     value: String,
 }
 
@@ -72,19 +72,19 @@ impl From<enrich::Annotation> for Annotation {
 /// What is written about a node.
 #[derive(InputObject)]
 pub(crate) struct AnnotationInput {
-    /// What it is, in a word; `note` if absent.
+    /// Kind of the annotation, in a word; `note` if absent.
     kind: Option<String>,
-    /// What made it; `person` if absent.
+    /// What made the annotation; `person` if absent.
     source: Option<String>,
-    /// What it says.
+    /// Text of the annotation.
     content: String,
-    /// The same in a sentence.
+    /// Text of the annotation in a sentence.
     summary: Option<String>,
-    /// Tags, in any case.
+    /// Tags of the annotation, in any case; none if absent or empty.
     tags: Option<Vec<String>>,
-    /// Lines of a file that it is about.
+    /// Lines of a file that the annotation is about; the whole node if absent.
     lines: Option<LineRangeInput>,
-    /// Whether somebody has approved it.
+    /// Whether somebody has approved the annotation; false if absent.
     approved: Option<bool>,
 }
 

@@ -12,116 +12,116 @@ use super::{
     node::Node,
     page,
     scalar::DateTime,
-    search::{RankingInput, SearchFilter, node_of},
+    search::{DocumentFilter, RankingInput, node_of},
 };
 
 /// How an answer came about.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::answer::Method")]
 pub(crate) enum AnswerMethod {
-    /// Its statements are quotations.
+    /// The statements of the answer are quotations.
     Extractive,
-    /// A language model wrote its statements; each was checked against what it cites.
+    /// A language model wrote the statements of the answer; each was checked against what it cites.
     Model,
 }
 
 /// An answer. Each statement stands on citations; without an answer there is a refusal.
 #[derive(SimpleObject)]
 pub(crate) struct Answer {
-    /// The question.
+    /// Question that was asked.
     question: String,
-    /// Whether it is answered.
+    /// Whether the question is answered.
     answered: bool,
     /// How well the evidence fits the question, 0 to 1; not how likely the answer is right.
     confidence: f32,
-    /// How.
+    /// How the answer came about.
     method: AnswerMethod,
-    /// The language model that wrote it; null if it is made of quotations.
+    /// Language model that wrote the answer; null if it is made of quotations.
     model: Option<Provenance>,
-    /// What is said, in order.
+    /// Statements of the answer, in order; empty if there is none.
     statements: Vec<Statement>,
-    /// Where the decision stands; null where nothing has a state.
+    /// State of the decision that the answer tells of; null where nothing has a state.
     standing: Option<Standing>,
     /// What the statements stand on, by number from 1.
     citations: Vec<Citation>,
     /// Why there is no answer; null if there is one.
     refusal: Option<Refusal>,
-    /// What the reader must know.
+    /// What the reader must know, a sentence each.
     warnings: Vec<String>,
 }
 
 /// What a language model wrote, and how it was asked.
 #[derive(SimpleObject)]
 pub(crate) struct Provenance {
-    /// Provider and model.
+    /// Names of provider and model.
     name: String,
-    /// Version of the prompt.
+    /// Version of the prompt that the model was given.
     prompt: u32,
 }
 
 /// A sentence or quotation and what it stands on.
 #[derive(SimpleObject)]
 pub(crate) struct Statement {
-    /// The text, without the numbers of its citations.
+    /// Text of the statement, without the numbers of its citations.
     text: String,
-    /// Numbers of its citations.
+    /// Numbers of the statement's citations.
     citations: Vec<u32>,
 }
 
-/// Where a decision stands.
+/// State of a decision.
 #[derive(SimpleObject)]
 pub(crate) struct Standing {
-    /// For a person: `merged in acme/shop!7 on 2024-03-22`.
+    /// State for people to read: `merged in acme/shop!7 on 2024-03-22`.
     text: String,
-    /// The item that says so.
+    /// Node of the item that says so.
     node: Option<Node>,
-    /// Its page at the forge; null if there is none.
+    /// Page of the item at the forge; null if there is none.
     url: Option<String>,
 }
 
 /// Text that an answer stands on, and how to find it again.
 #[derive(SimpleObject)]
 pub(crate) struct Citation {
-    /// Its number in the answer, from 1.
+    /// Number of the citation in the answer, from 1.
     number: u32,
-    /// Reference of the document: an issue, merge request, note, commit or file.
-    id: ID,
+    /// Id of the document as a node: an issue, merge request, note, commit or file.
+    document_id: ID,
     /// Title of the issue, merge request or commit; path of the file.
     title: String,
-    /// Its page at the forge; null if there is none.
+    /// Page of the document at the forge; null if there is none.
     url: Option<String>,
-    /// User name, or name in the commit, of who wrote it; null for files.
+    /// User name, or name in the commit, of who wrote the document; null for files.
     author_name: Option<String>,
-    /// When it was written; of a file, when it last changed.
+    /// When the document was written; of a file, when it last changed.
     at: DateTime,
-    /// Of a file: the commit.
+    /// Commit at which a file has the text; null for other documents.
     commit: Option<Commit>,
-    /// Of a file: its path.
+    /// Path of a file; null for other documents.
     path: Option<String>,
-    /// Of a file: its lines.
+    /// Lines of a file; null for other documents.
     lines: Option<LineRange>,
-    /// First byte of the text in the document, from 0, and the one behind its last. The document is the title, an empty
-    /// line and the description of an issue or merge request, the text of a note, the message of a commit, the content
-    /// of a file with secrets replaced.
+    /// Two numbers: the first byte of the text in the document, from 0, and the one behind its last. The document is the
+    /// title, an empty line and the description of an issue or merge request, the text of a note, the message of a commit,
+    /// the content of a file with secrets replaced.
     bytes: Vec<u64>,
-    /// The text, verbatim.
+    /// Text that is cited, verbatim.
     text: String,
-    /// SHA-256 of the text, hex.
+    /// SHA-256 of the text, in hex.
     hash: String,
-    /// SHA-256 of the document, hex.
+    /// SHA-256 of the document, in hex.
     document: String,
-    /// Where it stands, as a list of sources tells it: `src/a.rs:45–88`, or the address or reference of an item.
+    /// Place of the text, as a list of sources tells it: `src/a.rs:45–88`, or the address or reference of an item.
     source: String,
-    /// The document in the graph.
+    /// Node of the document.
     node: Option<Node>,
-    /// Whether only some may see it.
+    /// Whether only some may see the document.
     confidential: bool,
 }
 
 /// Why there is no answer.
 #[derive(SimpleObject)]
 pub(crate) struct Refusal {
-    /// The sentence that says so.
+    /// Sentence that says that there is no answer.
     sentence: String,
     /// What was searched.
     searched: String,
@@ -132,38 +132,38 @@ pub(crate) struct Refusal {
 /// A citation to be verified, with what `Citation` tells.
 #[derive(InputObject)]
 pub(crate) struct CitationInput {
-    /// Its number in the answer.
+    /// Number of the citation in the answer.
     number: u32,
-    /// Reference of the document.
-    id: String,
-    /// User name, or name in the commit, of who wrote it.
+    /// Id of the document as a node.
+    document_id: ID,
+    /// User name, or name in the commit, of who wrote the document.
     author: Option<String>,
-    /// When it was written, as RFC 3339 writes it.
+    /// When the document was written, as RFC 3339 writes it.
     at: String,
-    /// Of a file: the commit.
+    /// Name of the commit at which a file has the text.
     commit: Option<String>,
-    /// Of a file: its path.
+    /// Path of a file.
     path: Option<String>,
-    /// Of a file: first and last line.
+    /// First and last line of the text in a file.
     lines: Option<Vec<u32>>,
-    /// First byte of the text in the document, and the one behind its last.
+    /// Two numbers: the first byte of the text in the document, and the one behind its last.
     bytes: Vec<u64>,
-    /// The text, verbatim.
+    /// Text that is cited, verbatim.
     text: String,
-    /// SHA-256 of the text, hex.
+    /// SHA-256 of the text, in hex.
     hash: String,
-    /// SHA-256 of the document, hex.
+    /// SHA-256 of the document, in hex.
     document: String,
 }
 
 /// The result of verifying a citation.
 #[derive(SimpleObject)]
 pub(crate) struct CitationCheck {
-    /// Its number.
+    /// Number of the citation.
     number: u32,
-    /// The document that it names; null if it names none.
+    /// Node of the document that the citation names; null if it names none.
     node: Option<Node>,
-    /// Why it does not hold; null if it does.
+    /// Why the citation does not hold; null if it does.
     problem: Option<String>,
 }
 
@@ -216,7 +216,7 @@ impl From<model::answer::Citation> for Citation {
             commit: project_of(&citation.id).zip(citation.commit).map(|(project, sha)| Commit::new(project, sha)),
             node: node_of(&citation.id),
             number: citation.number,
-            id: citation.id.into(),
+            document_id: citation.id.into(),
             title: citation.title,
             url: citation.url,
             author_name: citation.author,
@@ -249,7 +249,7 @@ impl TryFrom<CitationInput> for model::answer::Citation {
         };
         Ok(Self {
             number,
-            id: input.id,
+            id: input.document_id.0,
             title: String::new(),
             url: None,
             author: input.author,
@@ -270,7 +270,7 @@ impl TryFrom<CitationInput> for model::answer::Citation {
 pub(super) async fn ask(
     ctx: &Context<'_>,
     question: String,
-    filter: Option<SearchFilter>,
+    filter: Option<DocumentFilter>,
     model: Option<bool>,
     ranking: Option<RankingInput>,
 ) -> Result<Answer> {

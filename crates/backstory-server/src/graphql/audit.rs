@@ -5,6 +5,7 @@ use backstory_engine::{forget::AuditRequest, ledger};
 use serde_json::Value;
 
 use super::{
+    counter::Counter,
     loaders,
     names::{AuditAction, ForgottenKind},
     page,
@@ -15,22 +16,24 @@ use super::{
 /// What was forgotten, may be read again, or is not kept any more, without any of its content.
 #[derive(SimpleObject)]
 pub(crate) struct AuditEntry {
-    /// Its number.
+    /// Id of the audit record, `audit/12`.
     id: ID,
-    /// When.
+    /// Number of the audit record.
+    number: i64,
+    /// When it was done.
     at: DateTime,
-    /// What was done.
+    /// What was done to the subject.
     action: AuditAction,
-    /// What the subject is.
+    /// Kind of the subject.
     kind: ForgottenKind,
-    /// Its reference; of a person what stands in place of their name.
+    /// Reference of the subject; of a person what stands in place of their name.
     subject: String,
-    /// Why, as somebody said.
+    /// Reason that somebody gave; null if nobody did.
     reason: Option<String>,
-    /// How much was removed where: an object of counts.
+    /// How much was removed where, as an object of counts; null if nothing was counted.
     counts: Option<Json<Value>>,
-    /// Whether it was looked for afterwards and nothing was found; null if that has not ended, or nothing was known any
-    /// more that could be looked for.
+    /// Whether the subject was looked for afterwards and nothing was found; null if that has not ended, or nothing was known
+    /// any more that could be looked for.
     verified: Option<bool>,
     /// Who wanted it: `owner`, `local` or a token by its name; null if that is not on record.
     actor: Option<String>,
@@ -39,7 +42,8 @@ pub(crate) struct AuditEntry {
 impl From<ledger::AuditEntry> for AuditEntry {
     fn from(entry: ledger::AuditEntry) -> Self {
         Self {
-            id: entry.id.to_string().into(),
+            id: Counter::AuditEntry.id(entry.id),
+            number: entry.id,
             at: entry.at.into(),
             action: entry.action.into(),
             kind: entry.kind.into(),

@@ -2,8 +2,7 @@
 
 use async_graphql::{ComplexObject, Context, Enum, ID, Result, SimpleObject, connection::Connection};
 use backstory_engine::{
-    chat::{CreateChat, ListChats, MAX_LISTED, Message as EngineMessage, RemoveChat, SendMessage},
-    error::Error,
+    chat::{CreateChat, ListChats, Message as EngineMessage, RemoveChat, SendMessage},
     ledger,
 };
 use futures::{Stream, stream};
@@ -11,14 +10,14 @@ use tokio::sync::mpsc;
 
 use super::{
     answer::{Answer, Citation, Statement},
-    loaders, page,
+    counter::Counter,
+    loaders,
+    page::{self, DEFAULT_PAGE},
     project::Project,
     scalar::DateTime,
 };
 use crate::queue::Turn;
 
-/// Conversations of a list, unless the request says how many.
-const DEFAULT_CHATS: usize = 20;
 /// Messages of a list, unless the request says how many.
 const DEFAULT_MESSAGES: usize = 50;
 /// Statements that wait for a client to take them.
@@ -28,62 +27,64 @@ const WAITING: usize = 16;
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Chat {
-    /// Its number.
+    /// Id of the conversation, `chat/12`.
     id: ID,
-    /// The project that it is narrowed to; null if it is about everything.
-    project: Option<Project>,
-    /// When it was begun.
-    created_at: DateTime,
-    /// Its first message; null if nothing was said yet.
-    title: Option<String>,
-    /// How many messages it has.
-    message_count: u64,
-    #[graphql(skip)]
+    /// Number of the conversation.
     number: i64,
+    /// Project that the conversation is narrowed to; null if it is about everything.
+    project: Option<Project>,
+    /// When the conversation was begun.
+    created_at: DateTime,
+    /// First message of the conversation; null if nothing was said yet.
+    title: Option<String>,
+    /// How many messages the conversation has.
+    message_count: u64,
 }
 
-/// Who says something.
+/// Who wrote a message of a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "ledger::Role")]
 pub(crate) enum Role {
-    /// Who asks.
+    /// The person who asks.
     User,
-    /// Who answers.
+    /// The server, which answers.
     Assistant,
 }
 
 /// A message of a conversation.
 #[derive(SimpleObject)]
 pub(crate) struct Message {
-    /// Its number in the conversation, from 1.
+    /// Number of the message in the conversation, from 1.
     number: u64,
-    /// Who says it.
+    /// Who wrote the message.
     role: Role,
-    /// What, as plain text with its sources.
+    /// Text of the message; of an answer with its sources.
     text: String,
-    /// Of the assistant: the whole answer.
+    /// The whole answer; null for a question.
     answer: Option<Answer>,
-    /// When.
+    /// When the message was written.
     created_at: DateTime,
 }
 
+/// A page of conversations.
+pub(crate) type ChatConnection = Connection<String, Chat>;
 /// A page of messages.
 pub(crate) type MessageConnection = Connection<String, Message>;
 
 /// A part of an answer that is being made: statements as soon as they are certain, then the message.
 #[derive(SimpleObject)]
 pub(crate) struct AnswerPart {
-    /// The next statement; null in the last part.
+    /// Next statement of the answer; null in the last part.
     statement: Option<Statement>,
-    /// What the statement cites.
+    /// Citations of the statement.
     citations: Vec<Citation>,
-    /// The whole message, in the last part only.
+    /// The whole message; null but in the last part.
     message: Option<Message>,
 }
 
 #[ComplexObject]
 impl Chat {
-    /// Its messages in order.
+    /// Messages of the conversation, oldest first.
     async fn messages(
         &self,
         ctx: &Context<'_>,
@@ -100,7 +101,7 @@ impl Chat {
 impl From<ledger::Chat> for Chat {
     fn from(chat: ledger::Chat) -> Self {
         Self {
-            id: chat.id.to_string().into(),
+            id: Counter::Chat.id(chat.id),
             project: chat.project.map(Project::new),
             created_at: chat.created_at.into(),
             title: chat.title,
@@ -122,21 +123,17 @@ impl From<EngineMessage> for Message {
     }
 }
 
-/// The number of a conversation.
-fn number(id: &ID) -> Result<i64, Error> {
-    let shown: String = id.chars().take(40).collect();
-    id.parse().map_err(|_| page::invalid(format!("'{shown}' is no number of a chat; 'chats' lists those there are")))
-}
-
-/// The conversations, newest first.
-pub(super) async fn list(ctx: &Context<'_>, first: Option<i32>) -> Result<Vec<Chat>> {
-    let limit = page::size(first, DEFAULT_CHATS)?.min(MAX_LISTED);
-    Ok(loaders::engine(ctx)?.answer(ListChats { before: None, limit }).await?.into_iter().map(Chat::from).collect())
+/// A page of the conversations, newest first.
+pub(super) async fn list(ctx: &Context<'_>, first: Option<i32>, after: Option<&str>) -> Result<ChatConnection> {
+    let size = page::size(first, DEFAULT_PAGE)?;
+    let before = page::number_of(after)?;
+    let chats = loaders::engine(ctx)?.answer(ListChats { before, limit: size + 1 }).await?;
+    Ok(page::forward(chats, size, after, |chat| chat.id.to_string(), Chat::from))
 }
 
 /// One conversation.
 pub(super) async fn find(ctx: &Context<'_>, id: &ID) -> Result<Option<Chat>> {
-    Ok(loaders::engine(ctx)?.find_chat(number(id)?).await?.map(Chat::from))
+    Ok(loaders::engine(ctx)?.find_chat(Counter::Chat.number(id)?).await?.map(Chat::from))
 }
 
 /// Begins a conversation.
@@ -146,13 +143,13 @@ pub(super) async fn create(ctx: &Context<'_>, project: Option<String>) -> Result
 
 /// Forgets a conversation.
 pub(super) async fn remove(ctx: &Context<'_>, id: &ID) -> Result<bool> {
-    Ok(loaders::engine(ctx)?.answer(RemoveChat { id: number(id)? }).await?)
+    Ok(loaders::engine(ctx)?.answer(RemoveChat { id: Counter::Chat.number(id)? }).await?)
 }
 
 /// Asks in a conversation.
 pub(super) async fn send(ctx: &Context<'_>, id: &ID, text: &str, model: Option<bool>) -> Result<Message> {
-    let request = SendMessage { chat: number(id)?, text: text.to_owned(), model: model.unwrap_or(true) };
-    Ok(loaders::engine(ctx)?.send_message(request, None).await?.into())
+    let request = SendMessage { chat: Counter::Chat.number(id)?, text: text.to_owned(), model: model.unwrap_or(true) };
+    Ok(loaders::engine(ctx)?.answer(request).await?.into())
 }
 
 /// Asks in a conversation, and tells the answer as it is made.
@@ -163,7 +160,7 @@ pub(super) fn stream(
     model: Option<bool>,
     turn: Turn,
 ) -> Result<impl Stream<Item = Result<AnswerPart>> + use<>> {
-    let request = SendMessage { chat: number(id)?, text, model: model.unwrap_or(true) };
+    let request = SendMessage { chat: Counter::Chat.number(id)?, text, model: model.unwrap_or(true) };
     let engine = loaders::engine(ctx)?.clone();
     let (telling, told) = mpsc::channel(WAITING);
     // In a task of its own: what was asked is answered and kept, also if the client goes away.

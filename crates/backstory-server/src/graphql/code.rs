@@ -29,7 +29,7 @@ pub(crate) use self::{
         contributors, tree,
     },
     note::DesignNote,
-    version::{FileChunk, FileVersion, IndexedDocument, SyntaxFact},
+    version::{FileChunk, FileVersion, SyntaxFact, document_node},
 };
 use super::{
     lists::{FileLists, FileRelations},
@@ -83,12 +83,12 @@ fn some_url(url: String) -> Option<String> {
     Some(url).filter(|url| !url.is_empty())
 }
 
-/// A range of lines, from 1, both ends included.
+/// A range of lines, both ends included.
 #[derive(SimpleObject)]
 pub(crate) struct LineRange {
-    /// First line.
+    /// Number of the first line, from 1.
     first: u32,
-    /// Last line.
+    /// Number of the last line.
     last: u32,
 }
 
@@ -135,29 +135,23 @@ linked!(File, links);
 /// A file of a repository.
 #[Object]
 impl File {
-    /// Its reference, `acme/shop:src/a.rs`.
+    /// Id of the file as a node, `acme/shop:src/a.rs`.
     pub(super) async fn id(&self) -> ID {
         self.links.id().to_string().into()
     }
 
-    /// The same as the id.
-    #[graphql(name = "ref")]
-    pub(super) async fn reference(&self) -> String {
-        self.links.id().to_string()
-    }
-
-    /// Whether backstory has read it, now or in the past, a note is known to stand on its lines, or a merge request to
+    /// Whether backstory has read the file, now or in the past, a note is known to stand on its lines, or a merge request to
     /// change it.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         loaders::is_known(ctx, self.links.id().clone()).await
     }
 
-    /// Path from the repository's root, `/` between its parts.
+    /// Path of the file from the repository's root, `/` between its parts.
     async fn path(&self) -> &str {
         &self.path
     }
 
-    /// Whether it is there at the indexed head of the default branch; null if nothing is known of it.
+    /// Whether the file is there at the indexed head of the default branch; null if nothing is known of it.
     async fn current(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
         if self.read(ctx, |_| ()).await?.is_some() {
             return Ok(Some(true));
@@ -166,28 +160,29 @@ impl File {
         Ok(known.then_some(false))
     }
 
-    /// The programming language of its content; null for what is no code.
+    /// Programming language of the content; null for what is no code.
     async fn language(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         let language = |file: &HeadFile| Some(file.analysis.as_ref()?.code()?.language.name().to_owned());
         Ok(self.read(ctx, language).await?.flatten())
     }
 
-    /// How many lines its content has; null if that is left out.
+    /// How many lines the content has; null if it is left out.
     async fn line_count(&self, ctx: &Context<'_>) -> Result<Option<u32>> {
         Ok(self.read(ctx, |file| file.analysis.as_ref().map(|analysis| analysis.line_count)).await?.flatten())
     }
 
-    /// Bytes of its content.
+    /// How many bytes the content has; null if the file is not at the indexed head.
     async fn bytes(&self, ctx: &Context<'_>) -> Result<Option<BigInt>> {
         self.read(ctx, |file| file.bytes.into()).await
     }
 
-    /// Object name of its content.
+    /// Object name of the content; null if the file is not at the indexed head.
     async fn blob(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |file| file.blob.to_string()).await
     }
 
-    /// How central it is: its PageRank over the references between files, 0 to 1; 0 unless it is among the most central.
+    /// How central the file is: its PageRank over the references between files, 0 to 1; 0 unless it is among the most
+    /// central, and null if it is not at the indexed head.
     async fn importance(&self, ctx: &Context<'_>) -> Result<Option<f64>> {
         Ok(match loaders::row(ctx, self.links.id().clone()).await?.as_deref() {
             Some(NodeRow::File(row)) => Some(rank(row.importance)),
@@ -195,69 +190,73 @@ impl File {
         })
     }
 
-    /// When it last changed.
+    /// When the file last changed; null if it is not at the indexed head.
     async fn changed_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         self.read(ctx, |file| file.changed_at.into()).await
     }
 
-    /// What it says at a revision, and where its lines come from.
+    /// Content of the file at a revision, and where its lines come from. Null, with an error, if there is no such revision or
+    /// the file is not there.
     async fn content(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Branch, tag or commit; the indexed head if absent.")] rev: Option<String>,
-        #[graphql(desc = "Which lines, at most 20,000; the first 20,000 if absent.")] lines: Option<LineRangeInput>,
+        #[graphql(desc = "Lines to read, at most 20,000; the first 20,000 if absent.")] lines: Option<LineRangeInput>,
     ) -> Result<Option<FileContent>> {
         content::content(ctx, (&self.project, &self.path), rev, lines).await.map(Some)
     }
 
-    /// The discussions about its lines, in the order of the lines, then those on lines that are gone; at most 500.
-    /// Comments are carried from the revision that they were written on.
+    /// Discussions about lines of the file, in the order of the lines, then those on lines that are gone; at most 500.
+    /// Comments are carried from the revision that they were written on. Null, with an error, if there is no such revision.
     async fn comments(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Branch, tag or commit; the indexed head if absent.")] rev: Option<String>,
-        #[graphql(desc = "Only those on these lines.")] lines: Option<LineRangeInput>,
-        #[graphql(desc = "Only those that are resolved, or that can be and are not.")] resolved: Option<bool>,
+        #[graphql(desc = "Lines that the discussions are about; all lines if absent.")] lines: Option<LineRangeInput>,
+        #[graphql(desc = "Whether the discussions are resolved, or can be and are not; all discussions if absent.")]
+        resolved: Option<bool>,
     ) -> Result<Option<Vec<FileComment>>> {
         content::comments(ctx, (&self.project, &self.path), rev, lines, resolved).await.map(Some)
     }
 
-    /// What a language model wrote about it, if `summarize` was ever asked for; null otherwise.
+    /// Summary by a language model, if `summarize` was ever asked for; null otherwise.
     async fn summary(&self, ctx: &Context<'_>) -> Result<Option<Summary>> {
         summary::of(ctx, self.links.id()).await
     }
 
-    /// What changes together with it, the most confident first.
+    /// Files and code entities that change together with the file, the most confident first. Null, with an error, if too many
+    /// are asked for.
     async fn co_changes(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many, 0 to 100.", default = 20)] first: Option<i32>,
+        #[graphql(desc = "Most files and entities, 0 to 100.", default = 20)] first: Option<i32>,
     ) -> Result<Option<Vec<CoChange>>> {
         content::co_changes(ctx, self.links.id(), first).await.map(Some)
     }
 
-    /// Who knows it: those who wrote most of its lines first, then those with most commits, then with most reviews.
+    /// People who know the file: those who wrote most of its lines first, then those with most commits, then with most
+    /// reviews. Null, with an error, if too many are asked for.
     async fn contributors(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many, 0 to 100.", default = 20)] first: Option<i32>,
+        #[graphql(desc = "Most people, 0 to 100.", default = 20)] first: Option<i32>,
     ) -> Result<Option<Vec<Contributor>>> {
         contributors(ctx, &self.project, &self.path, first).await.map(Some)
     }
 
-    /// Why its content is left out; null if it is not.
+    /// Why the content is left out; null if it is not.
     async fn left_out(&self, ctx: &Context<'_>) -> Result<Option<LeftOutReason>> {
         Ok(self.read(ctx, |file| file.left_out.map(LeftOutReason::from)).await?.flatten())
     }
 
-    /// Its page at the forge; null if there is none.
+    /// Page of the file at the forge; null if there is none.
     pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         let url =
             |of: &RepositoryRecord, file: &HeadFile| lines_url(of.context(), revision(of), file.path.as_str(), None);
         Ok(file_record(ctx, &self.project, &self.path, url).await?.and_then(some_url))
     }
 
-    /// The project it belongs to.
+    /// Project that the file belongs to.
     async fn project(&self) -> Project {
         Project::new(self.project.clone())
     }
@@ -318,75 +317,71 @@ linked!(CodeEntity, links);
 /// A definition in a source file: a function, a type.
 #[Object]
 impl CodeEntity {
-    /// Its reference, `acme/shop:src/a.rs#login`.
+    /// Id of the code entity as a node, `acme/shop:src/a.rs#login`.
     pub(super) async fn id(&self) -> ID {
         self.links.id().to_string().into()
     }
 
-    /// The same as the id.
-    #[graphql(name = "ref")]
-    pub(super) async fn reference(&self) -> String {
-        self.links.id().to_string()
-    }
-
-    /// Whether backstory has read it.
+    /// Whether backstory has read the code entity.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         loaders::is_known(ctx, self.links.id().clone()).await
     }
 
-    /// Its name with those of what it stands in, unique in the file.
+    /// Name of the entity with those of what it stands in, unique in the file.
     async fn name(&self) -> &str {
         &self.name
     }
 
-    /// Path of its file.
+    /// Path of the file that defines the entity.
     async fn path(&self) -> &str {
         &self.path
     }
 
-    /// Its file.
+    /// File that defines the entity.
     async fn file(&self) -> File {
         File::new(self.project.clone(), self.path.clone())
     }
 
-    /// The package or module that its file makes or belongs to, by what the languages agree on about paths: `com.acme.auth`
-    /// for Java, `acme.auth` for Python, `auth::token` for Rust, the directory for Go, C and others.
+    /// Package or module that the file makes or belongs to, by what the languages agree on about paths: `com.acme.auth`
+    /// for Java, `acme.auth` for Python, `auth::token` for Rust, the directory for Go, C and others. Null if there is none.
     async fn package(&self) -> Option<String> {
         package_of(&self.path)
     }
 
-    /// Of a test, its kind by the conventions about paths; null for what is none, or is gone.
+    /// Kind of a test by the conventions about paths; null for what is no test, or is gone.
     async fn test_kind(&self, ctx: &Context<'_>) -> Result<Option<TestKind>> {
         let is_test = self.read(ctx, |entity| entity.test == code::TestRole::Test).await?.unwrap_or_default();
         // A test beside what it tests is one of a unit.
         Ok(is_test.then(|| test_kind(&self.path).map_or(TestKind::Unit, TestKind::from)))
     }
 
-    /// What changes together with it, the most confident first.
+    /// Files and code entities that change together with the entity, the most confident first. Null, with an error, if too
+    /// many are asked for.
     async fn co_changes(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many, 0 to 100.", default = 20)] first: Option<i32>,
+        #[graphql(desc = "Most files and entities, 0 to 100.", default = 20)] first: Option<i32>,
     ) -> Result<Option<Vec<CoChange>>> {
         content::co_changes(ctx, self.links.id(), first).await.map(Some)
     }
 
-    /// What it is; null if its file has it no more.
+    /// Kind of the entity; null if its file has it no more.
     async fn kind(&self, ctx: &Context<'_>) -> Result<Option<EntityKind>> {
         self.read(ctx, |entity| entity.kind.into()).await
     }
 
-    /// How it is declared, on one line.
+    /// How the entity is declared, on one line; null if it is gone.
     async fn signature(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |entity| entity.signature.clone()).await
     }
 
-    /// Its lines at the indexed head, without the comments before it.
+    /// Lines of the entity at the indexed head, without the comments before it; null if it is gone.
     async fn lines(&self, ctx: &Context<'_>) -> Result<Option<LineRange>> {
         self.read(ctx, |entity| entity.lines.into()).await
     }
 
-    /// How central it is: its PageRank over the references between entities, 0 to 1; 0 unless it is among the most central.
+    /// How central the entity is: its PageRank over the references between entities, 0 to 1; 0 unless it is among the most
+    /// central, and null if it is gone.
     async fn importance(&self, ctx: &Context<'_>) -> Result<Option<f64>> {
         Ok(match loaders::row(ctx, self.links.id().clone()).await?.as_deref() {
             Some(NodeRow::Entity(row)) => Some(rank(row.importance)),
@@ -394,12 +389,12 @@ impl CodeEntity {
         })
     }
 
-    /// Its doc comment or doc string, without markers.
+    /// Doc comment or doc string of the entity, without markers; null if it has none or is gone.
     async fn doc(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(self.read(ctx, |entity| entity.doc.clone()).await?.flatten())
     }
 
-    /// Its lines at the forge; null if it is gone, or there is no forge.
+    /// Page of the entity's lines at the forge; null if it is gone, or there is no forge.
     pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         let Some(lines) = self.read(ctx, |entity| (entity.lines.first, entity.lines.last)).await? else {
             return Ok(None);
@@ -410,7 +405,7 @@ impl CodeEntity {
         Ok(file_record(ctx, &self.project, &self.path, url).await?.and_then(some_url))
     }
 
-    /// The project it belongs to.
+    /// Project that the entity belongs to.
     async fn project(&self) -> Project {
         Project::new(self.project.clone())
     }

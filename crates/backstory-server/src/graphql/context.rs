@@ -16,7 +16,7 @@ use self::{
 use super::{
     loaders,
     node::Node,
-    search::{RankingInput, SearchFilter, node_of, references},
+    search::{DocumentFilter, RankingInput, node_of, references},
     trace::Asked,
 };
 
@@ -26,7 +26,7 @@ use super::{
 pub(crate) enum PackFormat {
     /// For programs, with the whole manifest if there is room.
     Json,
-    /// To be read.
+    /// Markdown, for people and language models.
     Markdown,
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum PackFormat {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "pack::Mode")]
 pub(crate) enum PackMode {
-    /// Everything.
+    /// Everything that is known.
     All,
     /// Specifications, contracts and recorded decisions, and nothing else.
     GoverningDocsOnly,
@@ -50,11 +50,11 @@ pub(crate) enum PackSection {
     Timeline,
     /// Reasons that were given.
     DesignNotes,
-    /// Code.
+    /// Code that it is about.
     CodeContext,
     /// Changes of code.
     ImportantDiffs,
-    /// Tests.
+    /// Tests of the code.
     RelatedTests,
     /// Passages of what was found.
     Retrieved,
@@ -65,9 +65,8 @@ pub(crate) enum PackSection {
 pub(crate) struct PackSubject {
     /// Words or a question, at most 2,000 characters.
     query: Option<String>,
-    /// `acme/shop@1a2b3c4`, `acme/shop!7`, `acme/shop#12`, `acme/shop:src/a.rs`, `acme/shop:src/a.rs#login`.
-    #[graphql(name = "ref")]
-    reference: Option<String>,
+    /// Id of a node: `acme/shop@1a2b3c4`, `acme/shop!7`, `acme/shop#12`, `acme/shop:src/a.rs`, `acme/shop:src/a.rs#login`.
+    id: Option<ID>,
     /// Path from the repository's root.
     path: Option<String>,
     /// First line, from 1.
@@ -80,65 +79,74 @@ pub(crate) struct PackSubject {
     rev: Option<String>,
 }
 
+/// What search finds for a pack: documents that meet all conditions.
+#[derive(Default, InputObject)]
+pub(crate) struct PackFilter {
+    #[graphql(flatten)]
+    documents: DocumentFilter,
+    /// Ids of nodes, at most 20: what search finds is at most two edges from one of them. All if absent or empty.
+    near: Option<Vec<ID>>,
+}
+
 /// How much may be in a pack, and how it is printed.
 #[derive(Default, InputObject)]
 pub(crate) struct PackOptions {
     /// Most tokens of the printed pack, 200 to 100,000; 4,000 if absent.
     tokens: Option<u32>,
-    /// How it is printed: that is what is counted; JSON if absent.
+    /// How the pack is printed, which decides how many tokens it has; JSON if absent.
     format: Option<PackFormat>,
-    /// What it may hold; everything if absent.
+    /// What the pack may hold; everything if absent.
     mode: Option<PackMode>,
-    /// Only code and documents whose path starts with this, and commits that change them.
+    /// Beginning of a path: only code and documents of files whose paths have it, and commits that change such files, in every
+    /// section.
     path_prefix: Option<String>,
-    /// Nodes to which everything that search finds is near, at most 20 references.
-    near: Option<Vec<ID>>,
     /// How what search finds is ranked, where it is not as configured.
     ranking: Option<RankingInput>,
-    /// Whether it shows changes; true if absent.
+    /// Whether the pack shows changes; true if absent.
     diffs: Option<bool>,
-    /// Whether it names tests; true if absent.
+    /// Whether the pack names tests; true if absent.
     tests: Option<bool>,
-    /// Id of the state of the index that it must be made from, or its first digits; the current one if absent.
+    /// Id of the state of the index that the pack must be made from, or at least four of its first digits; the current state
+    /// if absent.
     snapshot: Option<String>,
 }
 
 /// What an agent must know about a question or a piece of code, in a budget of tokens.
 #[derive(SimpleObject)]
 pub(crate) struct ContextPack {
-    /// The pack as it is printed: this is what was counted.
+    /// Text of the pack as it is printed, whose tokens were counted.
     text: String,
     /// What was asked, cut if it is long.
     query: String,
-    /// Tokens of the printed pack.
+    /// How many tokens the printed pack has.
     token_count: u32,
-    /// Most tokens it might have.
+    /// Most tokens that the printed pack might have.
     token_budget: u32,
-    /// Who counted the tokens.
+    /// Name of the tokenizer that counted the tokens.
     tokenizer: String,
-    /// The answer in a few sentences of those who gave it.
+    /// Answer in a few sentences of the people who gave it.
     summary: String,
     /// What happened when, oldest first.
     timeline: Vec<PackEvent>,
-    /// The items that matter most, best first.
+    /// Items that matter most, best first.
     key_items: Vec<PackItem>,
-    /// Code.
+    /// Code that the pack is about.
     code_context: Vec<PackCode>,
-    /// Changes.
+    /// Changes that matter.
     important_diffs: Vec<PackDiff>,
     /// Reasons that were given.
     design_notes: Vec<PackNote>,
-    /// Tests.
+    /// Tests of the code.
     related_tests: Vec<PackTest>,
-    /// What it is made from.
+    /// Sources that the pack is made from.
     provenance: PackSources,
     /// Passages of what was found: what governs first, then the better tenth of scores, then by id.
     retrieved: Vec<PackChunk>,
-    /// What could not be found, a sentence each.
+    /// What could not be found, a sentence each; empty if everything was.
     missing: Vec<String>,
     /// How many entries of each section had no room.
     left_out: Vec<PackCount>,
-    /// What makes the same pack again, and shows what was read.
+    /// What makes the pack again, and shows what was read.
     manifest: PackManifest,
 }
 
@@ -179,16 +187,17 @@ impl From<pack::ContextPack> for ContextPack {
 pub(super) async fn pack(
     ctx: &Context<'_>,
     about: PackSubject,
-    filter: Option<SearchFilter>,
+    filter: Option<PackFilter>,
     options: Option<PackOptions>,
 ) -> Result<ContextPack> {
-    let filter = model::filter::Filter::from(filter.unwrap_or_default());
+    let PackFilter { documents, near } = filter.unwrap_or_default();
+    let filter = model::filter::Filter::from(documents);
     let options = options.unwrap_or_default();
-    let PackSubject { query, reference, path, line, end_line, symbol, rev } = about;
-    let asked = Asked { project: filter.project.clone(), path, line, end_line, symbol, reference };
+    let PackSubject { query, id, path, line, end_line, symbol, rev } = about;
+    let asked = Asked { project: filter.project.clone(), path, line, end_line, symbol, id };
     let about = match query {
         Some(query) if asked.is_nothing() => About::Query(query),
-        Some(_) => return Err(super::page::invalid("ask with a query, or about a path or ref, not both").into()),
+        Some(_) => return Err(super::page::invalid("ask with a query, or about a path or id, not both").into()),
         None => About::Target { target: asked.target()?, rev },
     };
     let engine = loaders::engine(ctx)?;
@@ -196,7 +205,7 @@ pub(super) async fn pack(
         about,
         filter,
         path: options.path_prefix,
-        near: references(options.near)?,
+        near: references(near)?,
         ranking: options.ranking.map(|ranking| ranking.over(engine.settings().ranking)).transpose()?,
         mode: options.mode.map_or_else(pack::Mode::default, Into::into),
         format: options.format.map_or_else(pack::Format::default, Into::into),

@@ -1,6 +1,6 @@
 //! GraphQL types of a forge's discussions and their notes. Stored conversations are in `chat`.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use async_graphql::{Context, ID, Object, Result, SimpleObject};
 use backstory_engine::model::{
@@ -13,8 +13,9 @@ use super::{
     loaders,
     names::NoteKind,
     node::{Links, linked},
-    page,
+    page::{self, MAX_PAGE},
     person::Person,
+    project::Project,
     scalar::DateTime,
     secret::{self, Secrets},
     thread::Thread,
@@ -61,47 +62,47 @@ linked!(Discussion, links);
 /// A discussion on an issue or merge request: a note and the replies to it.
 #[Object]
 impl Discussion {
-    /// Its reference, `acme/shop!7~6a9c17`.
+    /// Id of the discussion as a node, `acme/shop!7~6a9c17`.
     pub(super) async fn id(&self) -> ID {
         self.links.id().to_string().into()
     }
 
-    /// The same as the id.
-    #[graphql(name = "ref")]
-    pub(super) async fn reference(&self) -> String {
-        self.links.id().to_string()
-    }
-
-    /// Whether backstory has read it. If others only refer to it, what its id does not tell is null.
+    /// Whether backstory has read the discussion. If others only refer to it, what the id does not tell is null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.item(ctx).await?.is_some())
     }
 
-    /// The issue or merge request it is about.
+    /// Project that the discussion belongs to.
+    async fn project(&self) -> Project {
+        Project::new(self.thread.project.clone())
+    }
+
+    /// Issue or merge request that the discussion is about.
     async fn thread(&self) -> Thread {
         self.thread.clone().into()
     }
 
-    /// Whether it is a single comment that nobody can reply to.
+    /// Whether the discussion is a single comment that nobody can reply to.
     async fn individual(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
         self.read(ctx, |discussion| discussion.individual).await
     }
 
-    /// Whether it can be resolved.
+    /// Whether the discussion can be resolved.
     async fn resolvable(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
-        self.read(ctx, DiscussionItem::resolvable).await
+        self.read(ctx, DiscussionItem::is_resolvable).await
     }
 
-    /// Whether everything in it that can be resolved is.
+    /// Whether everything in the discussion that can be resolved is; null if nothing in it can be.
     async fn resolved(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
-        self.read(ctx, DiscussionItem::resolved).await
+        let resolved = |discussion: &DiscussionItem| discussion.is_resolvable().then(|| discussion.is_resolved());
+        Ok(self.read(ctx, resolved).await?.flatten())
     }
 
-    /// Its notes, oldest first; at most 1,000.
+    /// Notes of the discussion, oldest first; at most 1,000.
     async fn notes(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many, 0 to 1,000; all if absent.")] first: Option<i32>,
+        #[graphql(desc = "Most notes, 0 to 1,000; all if absent.")] first: Option<i32>,
     ) -> Result<Vec<Note>> {
         let first = match first.map(usize::try_from) {
             None => MAX_NOTES,
@@ -112,34 +113,57 @@ impl Discussion {
         Ok((0..discussion.notes.len().min(first)).map(|at| Note::found(discussion.clone(), at)).collect())
     }
 
-    /// Whether only some may see it: it is internal, or what it is about is confidential.
+    /// Whether only some may see the discussion: it is internal, or what it is about is confidential.
     async fn confidential(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |discussion| discussion.confidential).await?.unwrap_or_default())
     }
 
-    /// How many notes it has.
-    async fn notes_count(&self, ctx: &Context<'_>) -> Result<Option<usize>> {
+    /// How many notes the discussion has.
+    async fn note_count(&self, ctx: &Context<'_>) -> Result<Option<usize>> {
         self.read(ctx, |discussion| discussion.notes.len()).await
     }
 
-    /// Who began it; null for a deleted account.
+    /// People who wrote the notes of the discussion, by user name; at most 100.
+    async fn participants(&self, ctx: &Context<'_>) -> Result<Vec<Person>> {
+        let names = |discussion: &DiscussionItem| -> BTreeSet<String> {
+            discussion.notes.iter().filter_map(|note| note.author.clone()).collect()
+        };
+        let names = self.read(ctx, names).await?.unwrap_or_default();
+        Ok(names.into_iter().take(MAX_PAGE).map(Person::new).collect())
+    }
+
+    /// Where on the diff the first note of the discussion stands; null if it stands on none.
+    async fn position(&self, ctx: &Context<'_>) -> Result<Option<Position>> {
+        let position = |discussion: &DiscussionItem| {
+            let position = discussion.notes.first()?.position.as_ref()?;
+            Some(Position::of(&self.thread.project, position))
+        };
+        Ok(self.read(ctx, position).await?.flatten())
+    }
+
+    /// Person who began the discussion; null for a deleted account.
     async fn author(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
         let author = self.read(ctx, |discussion| discussion.notes.first()?.author.clone()).await?;
         Ok(author.flatten().map(Person::new))
     }
 
-    /// When it began.
+    /// When the discussion began.
     async fn created_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         Ok(self.read(ctx, |discussion| Some(discussion.notes.first()?.created_at.into())).await?.flatten())
     }
 
-    /// When a note of it last changed.
+    /// When the last note of the discussion was written.
+    async fn last_note_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+        Ok(self.read(ctx, |discussion| Some(discussion.notes.last()?.created_at.into())).await?.flatten())
+    }
+
+    /// When a note of the discussion last changed.
     async fn updated_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         let newest = |discussion: &DiscussionItem| discussion.notes.iter().map(|note| note.updated_at).max();
         Ok(self.read(ctx, newest).await?.flatten().map(DateTime::from))
     }
 
-    /// Its first note at the forge.
+    /// Place of the first note at the forge.
     pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |discussion| discussion.web_url.clone()).await
     }
@@ -194,99 +218,98 @@ linked!(Note, links);
 /// A note: one comment that a person wrote.
 #[Object]
 impl Note {
-    /// Its reference, `acme/shop!7#note_123`.
+    /// Id of the note as a node, `acme/shop!7#note_123`.
     pub(super) async fn id(&self) -> ID {
         self.links.id().to_string().into()
     }
 
-    /// The same as the id.
-    #[graphql(name = "ref")]
-    pub(super) async fn reference(&self) -> String {
-        self.links.id().to_string()
-    }
-
-    /// Whether backstory has read it. If others only refer to it, what its id does not tell is null.
+    /// Whether backstory has read the note. If others only refer to it, what the id does not tell is null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.place(ctx).await?.is_some())
     }
 
-    /// The discussion it is part of.
+    /// Discussion that the note is part of.
     async fn discussion(&self, ctx: &Context<'_>) -> Result<Option<Discussion>> {
         Ok(self.place(ctx).await?.map(|(discussion, _)| Discussion::found(discussion)))
     }
 
-    /// The issue or merge request it is about.
+    /// Project that the note belongs to.
+    async fn project(&self) -> Project {
+        Project::new(self.thread.project.clone())
+    }
+
+    /// Issue or merge request that the note is about.
     async fn thread(&self) -> Thread {
         self.thread.clone().into()
     }
 
-    /// Whether it stands alone, in a thread or on the diff.
+    /// Whether the note stands alone, in a thread or on the diff.
     async fn note_kind(&self, ctx: &Context<'_>) -> Result<Option<NoteKind>> {
         self.read(ctx, |note| note.kind.into()).await
     }
 
-    /// Who wrote it; null for a deleted account.
+    /// Person who wrote the note; null for a deleted account.
     async fn author(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
         Ok(self.read(ctx, |note| note.author.clone()).await?.flatten().map(Person::new))
     }
 
-    /// Whether only some may see it: it is internal, or what it is about is confidential.
+    /// Whether only some may see the note: it is internal, or what it is about is confidential.
     async fn confidential(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.place(ctx).await?.is_some_and(|(discussion, _)| discussion.confidential))
     }
 
-    /// Text, Markdown.
+    /// Text of the note in Markdown.
     async fn body(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |note| note.body.clone()).await
     }
 
-    /// Whether secrets were replaced in its text: the author should revoke them.
+    /// Whether secrets were replaced in the text: the author should revoke them.
     async fn security_warning(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |note| !note.secrets().is_empty()).await?.unwrap_or_default())
     }
 
-    /// Which secrets were replaced in its text.
+    /// Secrets that were replaced in the text, by kind.
     async fn secrets(&self, ctx: &Context<'_>) -> Result<Vec<Secrets>> {
         Ok(secret::list(self.read(ctx, |note| note.secrets()).await?))
     }
 
-    /// When it was written.
+    /// When the note was written.
     async fn created_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         self.read(ctx, |note| note.created_at.into()).await
     }
 
-    /// When it was last edited.
+    /// When the note was last edited.
     async fn updated_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         self.read(ctx, |note| note.updated_at.into()).await
     }
 
-    /// Whether it can be resolved.
+    /// Whether the note can be resolved.
     async fn resolvable(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
         self.read(ctx, |note| note.resolvable).await
     }
 
-    /// Whether it is resolved.
+    /// Whether the note is resolved; null if it cannot be.
     async fn resolved(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
-        self.read(ctx, |note| note.resolved).await
+        Ok(self.read(ctx, |note| note.resolvable.then_some(note.resolved)).await?.flatten())
     }
 
-    /// Who resolved it.
+    /// Person who resolved the note; null if nobody did.
     async fn resolved_by(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
         Ok(self.read(ctx, |note| note.resolved_by.clone()).await?.flatten().map(Person::new))
     }
 
-    /// When it was resolved.
+    /// When the note was resolved; null if it is not.
     async fn resolved_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         Ok(self.read(ctx, |note| note.resolved_at.map(DateTime::from)).await?.flatten())
     }
 
-    /// Where on the diff it stands.
+    /// Where on the diff the note stands; null if it stands on none.
     async fn position(&self, ctx: &Context<'_>) -> Result<Option<Position>> {
         let position = |note: &NoteItem| Some(Position::of(&self.thread.project, note.position.as_ref()?));
         Ok(self.read(ctx, position).await?.flatten())
     }
 
-    /// Its place at the forge.
+    /// Place of the note at the forge.
     pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(self.place(ctx).await?.map(|(discussion, _)| discussion.note_url(self.id)))
     }
@@ -308,9 +331,9 @@ pub(crate) struct Position {
     old_lines: Option<LineRange>,
     /// Lines after the change; null if the note stands on removed lines only.
     new_lines: Option<LineRange>,
-    /// The commit that the change starts from.
+    /// Commit that the change starts from; null if that is not known.
     base: Option<Commit>,
-    /// The commit that the change ends at.
+    /// Commit that the change ends at; null if that is not known.
     head: Option<Commit>,
 }
 

@@ -47,7 +47,7 @@ impl EdgeNameType for NodeEdgeName {
 pub(crate) struct EdgeTotals {
     /// How many edges the list has; pages reach the first 20,000 of each name that is asked for.
     total_count: usize,
-    /// Whether there may be more than `totalCount`: at most 100,000 edges of a name are counted.
+    /// Whether there may be more edges than `totalCount` says: at most 100,000 edges of a name are counted.
     at_least: bool,
 }
 
@@ -77,17 +77,17 @@ impl Named {
 /// What an edge tells besides the node at its other end.
 #[Object]
 impl Named {
-    /// What it says.
+    /// Name of the edge: what it says.
     async fn name(&self) -> EdgeName {
         self.edge.edge.into()
     }
 
-    /// Whether it is inferred: found by names, counts or likeness.
+    /// Whether the edge is inferred: found by names, counts or likeness.
     async fn inferred(&self) -> bool {
-        self.link.is_some() || self.edge.edge.inferred()
+        self.link.is_some() || self.edge.edge.is_inferred()
     }
 
-    /// How it was found.
+    /// How the edge was found.
     async fn method(&self) -> EdgeMethod {
         match &self.link {
             Some(_) => EdgeMethod::Similarity,
@@ -95,18 +95,18 @@ impl Named {
         }
     }
 
-    /// How likely it is, 0 to 1; of co-change, the share of the first's changes in which the second changed too. Null if it
-    /// was stated.
+    /// How likely the edge is, 0 to 1; of co-change, the share of the first node's changes in which the second changed too.
+    /// Null if the edge was stated.
     async fn confidence(&self, ctx: &Context<'_>) -> Result<Option<f64>> {
         let confidence = match &self.link {
             Some(link) => Some(link.confidence),
-            None if self.edge.edge.inferred() => self.measure(ctx).await?.and_then(|measure| measure.confidence),
+            None if self.edge.edge.is_inferred() => self.measure(ctx).await?.and_then(|measure| measure.confidence),
             None => None,
         };
         Ok(confidence.map(hundredths))
     }
 
-    /// Commits in which both ends changed; null unless it is of co-change.
+    /// How many commits changed both ends; null unless the edge is of co-change.
     async fn support(&self, ctx: &Context<'_>) -> Result<Option<u32>> {
         if self.edge.edge != Edge::CoEvolvesWith {
             return Ok(None);
@@ -114,12 +114,12 @@ impl Named {
         Ok(self.measure(ctx).await?.and_then(|measure| measure.support))
     }
 
-    /// When the younger of its ends came into being, from when on it can hold; null if neither end tells.
+    /// When the younger of the edge's ends came into being, from when on it can hold; null if neither end tells.
     async fn since(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         Ok(self.measure(ctx).await?.and_then(|measure| measure.since).map(DateTime::from))
     }
 
-    /// Of a link of a change with an issue, if inferred: the evidence for it, the strongest first.
+    /// Evidence for an inferred link of a change with an issue, the strongest first; empty for other edges.
     async fn evidence(&self) -> Vec<String> {
         self.link.as_ref().map(|link| link.evidence.clone()).unwrap_or_default()
     }
@@ -141,7 +141,8 @@ pub(super) async fn page(
 ) -> Result<EdgeConnection> {
     let size = page::size(first, DEFAULT_EDGES)?;
     let after = after.map(|cursor| decode(cursor).ok_or_else(|| bad_cursor(cursor))).transpose()?;
-    let names: Option<BTreeSet<Edge>> = names.map(|names| names.iter().map(|name| Edge::from(*name)).collect());
+    let names: Option<BTreeSet<Edge>> =
+        names.filter(|names| !names.is_empty()).map(|names| names.iter().map(|name| Edge::from(*name)).collect());
     // Edges of one name are found faster than all of them.
     let loads: Vec<Option<Edge>> =
         names.as_ref().map_or_else(|| vec![None], |names| names.iter().copied().map(Some).collect());

@@ -17,7 +17,7 @@ use super::{
 /// The nodes around one.
 #[derive(SimpleObject)]
 pub(crate) struct Neighborhood {
-    /// The nodes, the nearest first; without the one that they are around.
+    /// Nodes of the neighborhood, the nearest first; without the one that they are around.
     nodes: Vec<Neighbor>,
     /// The edges over which they were reached, and others between them that were met.
     edges: Vec<GraphEdge>,
@@ -28,9 +28,9 @@ pub(crate) struct Neighborhood {
 /// A node of a neighborhood.
 #[derive(SimpleObject)]
 pub(crate) struct Neighbor {
-    /// Fewest edges to it.
+    /// Fewest edges between the node and the one that the neighborhood is around.
     distance: usize,
-    /// The node.
+    /// Node of the neighborhood.
     node: Node,
 }
 
@@ -43,12 +43,12 @@ pub(crate) struct GraphEdge {
 /// An edge of the graph.
 #[Object]
 impl GraphEdge {
-    /// Where it starts.
+    /// Node where the edge starts.
     async fn from(&self) -> Node {
         self.ends.from.clone().into()
     }
 
-    /// Where it ends.
+    /// Node where the edge ends.
     async fn to(&self) -> Node {
         self.ends.to.clone().into()
     }
@@ -62,9 +62,9 @@ impl GraphEdge {
 /// The shortest path between two nodes.
 #[derive(SimpleObject)]
 pub(crate) struct NodePath {
-    /// Its nodes from one end to the other; empty if there is no path.
+    /// Nodes of the path from one end to the other; empty if there is no path.
     nodes: Vec<Node>,
-    /// Its edges in the same order; each starts at either of its two nodes.
+    /// Edges of the path in the order of its nodes; each starts at either of its two nodes.
     edges: Vec<GraphEdge>,
     /// What bounds left out, a sentence each. While this is empty, the path is a shortest one, and without a path there is
     /// none of that length.
@@ -82,11 +82,11 @@ pub(super) async fn neighborhood(
     ctx: &Context<'_>,
     id: NodeId,
     depth: i32,
-    edges: Option<Vec<EdgeName>>,
+    names: Option<Vec<EdgeName>>,
     first: Option<i32>,
 ) -> Result<Neighborhood> {
     let limit = page::size(first, DEFAULT_EDGES)?;
-    let request = NeighborhoodRequest { id, depth: natural(depth), edges: wanted(edges), limit };
+    let request = NeighborhoodRequest { id, depth: natural(depth), edges: wanted(names), limit };
     let found = loaders::engine(ctx)?.answer(request).await?;
     let neighbor = |found: explore::Neighbor| Neighbor { distance: found.distance, node: found.id.into() };
     Ok(Neighborhood {
@@ -101,11 +101,11 @@ pub(super) async fn path(
     ctx: &Context<'_>,
     from: &str,
     to: &str,
-    edges: Option<Vec<EdgeName>>,
+    names: Option<Vec<EdgeName>>,
     max_length: i32,
 ) -> Result<NodePath> {
     let request =
-        PathRequest { from: from.parse()?, to: to.parse()?, edges: wanted(edges), max_length: natural(max_length) };
+        PathRequest { from: from.parse()?, to: to.parse()?, edges: wanted(names), max_length: natural(max_length) };
     let found = loaders::engine(ctx)?.answer(request).await?;
     Ok(NodePath {
         nodes: found.nodes.into_iter().map(Node::from).collect(),
@@ -119,6 +119,6 @@ fn natural(number: i32) -> usize {
     usize::try_from(number).unwrap_or(0)
 }
 
-fn wanted(edges: Option<Vec<EdgeName>>) -> std::collections::BTreeSet<Edge> {
-    edges.unwrap_or_default().into_iter().map(Edge::from).collect()
+fn wanted(names: Option<Vec<EdgeName>>) -> std::collections::BTreeSet<Edge> {
+    names.unwrap_or_default().into_iter().map(Edge::from).collect()
 }

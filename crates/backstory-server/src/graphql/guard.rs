@@ -24,15 +24,16 @@ use async_graphql::{
 use backstory_engine::{
     Engine,
     error::{Error, ErrorKind, message},
-    model::text::echo,
+    model::text::truncate_echo,
     use_case::Weight,
 };
 use parking_lot::{Mutex, MutexGuard};
 
 use super::{
-    cost, document,
+    cost,
     limits::Limits,
     loaders::{People, Reader, Reads},
+    nulls, request_size,
     selection::Selections,
 };
 use crate::{
@@ -206,7 +207,7 @@ impl Extension for Guard {
         mut request: Request,
         next: NextPrepareRequest<'_>,
     ) -> ServerResult<Request> {
-        document::check_nesting(&request.query, &self.limits).map_err(server_error)?;
+        request_size::check_nesting(&request.query, &self.limits).map_err(server_error)?;
         let name = request.operation_name.clone();
         // A request without a handle of the engine sees what everyone sees.
         let engine = request.data.get(&TypeId::of::<Engine>()).and_then(|engine| engine.downcast_ref::<Engine>());
@@ -215,8 +216,8 @@ impl Extension for Guard {
         let course = course.and_then(|course| course.downcast_ref::<Arc<Course>>()).cloned();
         let variables = request.variables.clone();
         let document = request.parsed_query()?;
-        let weight = document::examine(document, &self.limits).map_err(server_error)?;
-        for role in document::required_roles(document, name.as_deref()) {
+        let weight = request_size::examine(document, &self.limits).map_err(server_error)?;
+        for role in request_size::required_roles(document, name.as_deref()) {
             self.engine.settings().require_role(role).map_err(server_error)?;
         }
         let selections = Selections::new(&ctx.schema_env.registry, document);
@@ -267,13 +268,14 @@ impl Extension for Guard {
         };
         let time = self.time();
         // What reads everything has time.
-        let _answering = (self.weight() != Weight::Long).then(|| self.engine.embedder().answering());
+        let _answering = (self.weight() != Weight::Long).then(|| self.engine.embedder().enter_foreground());
         match tokio::time::timeout(time, next.run(ctx, operation_name)).await {
             Ok(mut response) => {
                 if let Some(operation) = self.operation.get()
                     && let Some(definition) = operation.definition()
                 {
                     let selections = Selections::new(&ctx.schema_env.registry, &operation.document);
+                    nulls::insert(selections, definition, &response.errors, &mut response.data);
                     selections.order(definition, &mut response.data);
                 }
                 response
@@ -327,7 +329,7 @@ fn finish(response: &mut Response) {
             }
             None => {
                 // What the library says of a document or variable quotes it, a line of it at a time.
-                let lines: Vec<Cow<'_, str>> = error.message.lines().take(MAX_LINES).map(echo).collect();
+                let lines: Vec<Cow<'_, str>> = error.message.lines().take(MAX_LINES).map(truncate_echo).collect();
                 error.message = message(&lines.join("\n"));
                 ErrorKind::Invalid
             }

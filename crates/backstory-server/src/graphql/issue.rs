@@ -1,5 +1,7 @@
 //! The GraphQL type of issues; what they share with merge requests is in `thread`.
 
+use std::collections::BTreeSet;
+
 use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::{
     graph::Direction,
@@ -10,6 +12,7 @@ use backstory_engine::{
 };
 
 use super::{
+    code::{Commit, commit_node},
     edge,
     merge_request::MergeRequest,
     names::State,
@@ -34,7 +37,6 @@ impl Issue {
 
 // The interfaces `Node` and `Thread` ask each of their types for these; the API has them from the shared fields.
 shared_fields!(Issue {
-    reference: String,
     url: Option<String>,
     iid: u64,
     project: Project,
@@ -49,26 +51,29 @@ shared_fields!(Issue {
     closed_by: Option<Person>,
     milestone: Option<Milestone>,
     assignees: Vec<Person>,
-    notes_count: Option<u64>,
+    participants: Vec<Person>,
+    last_note_at: Option<DateTime>,
+    unresolved_count: Option<u64>,
+    note_count: Option<u64>,
 });
 
 // The interface asks for what all nodes have.
 linked!(Issue, fields.links);
 
-/// An issue.
+/// An issue of a project.
 #[Object]
 impl Issue {
-    /// Its reference, `acme/shop#12`.
+    /// Id of the issue as a node, `acme/shop#12`.
     pub(super) async fn id(&self) -> ID {
         self.fields.id.to_string().into()
     }
 
-    /// Whether backstory has read it. If others only refer to it, what its id does not tell is null.
+    /// Whether backstory has read the issue. If others only refer to it, what the id does not tell is null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         self.fields.known(ctx).await
     }
 
-    /// Merge requests that closed it, or will when they are merged.
+    /// Merge requests that closed the issue, or will when they are merged.
     async fn closing_merge_requests(&self, ctx: &Context<'_>) -> Result<Vec<MergeRequest>> {
         let ends = edge::ends(ctx, self.fields.node_id(), Direction::In, Edge::Closes).await?;
         let requests = ends.into_iter().filter_map(|end| match end {
@@ -76,6 +81,15 @@ impl Issue {
             _ => None,
         });
         Ok(requests.collect())
+    }
+
+    /// Commits whose messages say that they close or fix the issue, by name.
+    async fn closing_commits(&self, ctx: &Context<'_>) -> Result<Vec<Commit>> {
+        let mut commits = BTreeSet::new();
+        for edge in [Edge::Closes, Edge::Fixes] {
+            commits.extend(edge::ends(ctx, self.fields.node_id(), Direction::In, edge).await?);
+        }
+        Ok(commits.into_iter().filter_map(commit_node).collect())
     }
 
     #[graphql(flatten)]

@@ -1,12 +1,10 @@
 //! GraphQL types of jobs: what a server does in the background, and did.
 
 use async_graphql::{ComplexObject, Context, Enum, ID, Json, Result, SimpleObject, connection::Connection};
-use backstory_engine::{
-    ledger,
-    model::{id::NodeId, text::echo},
-};
+use backstory_engine::{ledger, model::id::NodeId};
 
 use super::{
+    counter::Counter,
     loaders,
     names::{JobKind, JobStatus},
     page,
@@ -20,9 +18,9 @@ use super::{
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "ledger::JobPriority")]
 pub(crate) enum JobPriority {
-    /// Nobody: the schedule or a webhook asks for it.
+    /// Nobody waits: the schedule or a webhook asks for the job.
     Scheduled,
-    /// Somebody asked for it, so it goes ahead of what is scheduled.
+    /// Somebody asked for the job, so it goes ahead of what is scheduled.
     Requested,
 }
 
@@ -30,39 +28,39 @@ pub(crate) enum JobPriority {
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Job {
-    /// Its number.
+    /// Id of the job, `job/12`.
     id: ID,
-    /// What it does.
-    kind: JobKind,
-    /// The project.
-    project: Project,
-    /// The issue or merge request that is read again, if it is one.
-    subject: Option<Thread>,
-    /// How it stands.
-    status: JobStatus,
-    /// Who waits for it.
-    priority: JobPriority,
-    /// How often it was begun.
-    attempts: u32,
-    /// When it was put into the queue.
-    queued_at: DateTime,
-    /// Not begun before.
-    due_at: DateTime,
-    /// When it was last begun.
-    started_at: Option<DateTime>,
-    /// When it ended.
-    finished_at: Option<DateTime>,
-    /// Why the last attempt failed.
-    error: Option<String>,
-    /// What it did, once it has ended well: an object of counts.
-    summary: Option<Json<serde_json::Value>>,
-    #[graphql(skip)]
+    /// Number of the job.
     number: i64,
+    /// What the job does.
+    kind: JobKind,
+    /// Project that the job is about.
+    project: Project,
+    /// Issue or merge request that is read again; null if the job reads a whole project.
+    subject: Option<Thread>,
+    /// State of the job.
+    status: JobStatus,
+    /// Who waits for the job.
+    priority: JobPriority,
+    /// How often the job was begun.
+    attempts: u32,
+    /// When the job was put into the queue.
+    queued_at: DateTime,
+    /// Time before which the job is not begun.
+    due_at: DateTime,
+    /// When the job was last begun; null if it never was.
+    started_at: Option<DateTime>,
+    /// When the job ended; null if it has not.
+    finished_at: Option<DateTime>,
+    /// Why the last attempt failed; null if it did not.
+    error: Option<String>,
+    /// What the job did, as an object of counts; null unless it has ended well.
+    summary: Option<Json<serde_json::Value>>,
 }
 
 #[ComplexObject]
 impl Job {
-    /// What does it now, with how far it is; null unless it is at work on a whole project.
+    /// Task that does the job now, with how far it is; null unless it is at work on a whole project.
     async fn task(&self, ctx: &Context<'_>) -> Result<Option<Task>> {
         Ok(loaders::engine(ctx)?.task_of_job(self.number).map(Task::from))
     }
@@ -71,7 +69,7 @@ impl Job {
 impl From<ledger::Job> for Job {
     fn from(job: ledger::Job) -> Self {
         Self {
-            id: job.id.to_string().into(),
+            id: Counter::Job.id(job.id),
             kind: job.job.kind.into(),
             subject: job.job.subject.and_then(|short| parse_thread(&job.job.project, &short)),
             project: Project::new(job.job.project),
@@ -95,15 +93,6 @@ fn parse_thread(project: &str, short: &str) -> Option<Thread> {
         Ok(NodeId::Thread(id)) => Some(id.into()),
         _ => None,
     }
-}
-
-/// The number that an id of a job is.
-///
-/// # Errors
-/// It is none.
-pub(super) fn number(id: &ID) -> Result<i64> {
-    let number = id.parse().map_err(|_| page::invalid(format!("'{}' is no job; jobs have numbers", echo(id.as_str()))));
-    Ok(number?)
 }
 
 /// A page of jobs.

@@ -10,7 +10,7 @@ macro_rules! list_fields {
             $(
                 $(#[$($field_about:tt)*])*
                 $field:ident($filter:ident: $filter_type:ident, $order:ident: $order_type:ident, $paging:ident)
-                    -> $page:ident $body:tt
+                    -> $page:ty $body:block
             )*
         }
         $(also { $($rest:tt)* })?
@@ -24,9 +24,9 @@ macro_rules! list_fields {
                 async fn $field(
                     &self,
                     $ctx: &async_graphql::Context<'_>,
-                    #[graphql(name = "filter", desc = "Only those that meet all these conditions.")]
+                    #[graphql(name = "filter", desc = "Only items that meet all these conditions; all items if absent.")]
                     $filter: Option<$filter_type>,
-                    #[graphql(name = "orderBy", desc = "Their order.")] $order: Option<$order_type>,
+                    #[graphql(name = "orderBy", desc = "Order of the list; the usual one if absent.")] $order: Option<$order_type>,
                     #[graphql(
                         desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
                     )]
@@ -67,7 +67,7 @@ use std::sync::Arc;
 
 use async_graphql::{
     Context, Enum, InputObject, Object, ObjectType, OutputType, Result,
-    connection::{Connection, Edge},
+    connection::{Connection, Edge, EmptyFields},
 };
 use backstory_engine::lists::{Cursor, Direction, End, Key, ListQuery, PageRequest, RowQuery, TimeRange, Total};
 use tokio::sync::OnceCell;
@@ -80,7 +80,7 @@ pub(super) use self::{
     file::{FileChunkConnection, FileLists, FileMergeRequests, SyntaxFactConnection},
     people::{Contributions, PersonConnection, contributions},
     person::PersonLists,
-    planning::{LabelConnection, LabelLists, LabelOrder, MilestoneConnection, MilestoneLists, labels_of},
+    planning::{LabelConnection, LabelLists, MilestoneConnection, MilestoneLists, labels_of},
     project::ProjectLists,
     projects::ProjectConnection,
     refs::{BranchConnection, TagConnection},
@@ -107,16 +107,16 @@ pub(crate) enum OrderDirection {
     Descending,
 }
 
-/// From a time on, until before another.
-#[derive(Clone, Copy, InputObject)]
+/// A range of time: from a time on, until before another.
+#[derive(Clone, Copy, Default, InputObject)]
 pub(crate) struct DateRange {
-    /// Its start, included.
-    from: Option<DateTime>,
-    /// Its end, excluded.
-    to: Option<DateTime>,
+    /// Start of the range, included; without a limit if absent.
+    pub(super) from: Option<DateTime>,
+    /// End of the range, excluded; without a limit if absent.
+    pub(super) to: Option<DateTime>,
 }
 
-/// The direction of an order, unless it is given: of texts ascending.
+/// The direction of an order: what is given, else ascending for texts and descending for times and counts.
 fn direction(given: Option<OrderDirection>, is_text: bool) -> Direction {
     given.map_or(if is_text { Direction::Ascending } else { Direction::Descending }, Into::into)
 }
@@ -210,6 +210,18 @@ async fn connection<Q: RowQuery, N: OutputType, E: ObjectType>(
     extras: E,
     node: impl Fn(Q::Row) -> N,
 ) -> Result<Connection<String, N, E>> {
+    connection_with_edges(ctx, list, query, paging, extras, |row| (node(row), EmptyFields)).await
+}
+
+/// The same of a list whose edges have fields of their own.
+async fn connection_with_edges<Q: RowQuery, N: OutputType, E: ObjectType, F: ObjectType>(
+    ctx: &Context<'_>,
+    list: &str,
+    query: Q,
+    paging: &Paging,
+    extras: E,
+    edge: impl Fn(Q::Row) -> (N, F),
+) -> Result<Connection<String, N, E, F>> {
     let request = paging.request(list)?;
     let (is_from_start, is_further) = (request.from == End::Start, request.after.is_some());
     let query_for_names = query.clone().into();
@@ -222,7 +234,10 @@ async fn connection<Q: RowQuery, N: OutputType, E: ObjectType>(
     let (before, behind) = if is_from_start { (is_further, is_more) } else { (is_more, is_further) };
     let mut page = Connection::with_additional_fields(before, behind, extras);
     let edges = found.cursors.iter().zip(found.rows);
-    page.edges.extend(edges.map(|(cursor, row)| Edge::new(encode(list, cursor), node(row))));
+    page.edges.extend(edges.map(|(cursor, row)| {
+        let (node, fields) = edge(row);
+        Edge::with_additional_fields(encode(list, cursor), node, fields)
+    }));
     Ok(page)
 }
 
@@ -292,13 +307,13 @@ impl Totals {
 
 #[Object]
 impl Totals {
-    /// How many items the list has on all its pages. Counted only if asked for: exactly if there is at most one filter,
-    /// else up to 10,000.
+    /// How many items the list has on all its pages. They are counted only if this is asked for: exactly if there is at
+    /// most one filter, else up to 10,000.
     async fn total_count(&self, ctx: &Context<'_>) -> Result<u64> {
         Ok(self.total(ctx).await?.count)
     }
 
-    /// Whether there are more than `totalCount`.
+    /// Whether the list has more items than `totalCount` says.
     async fn at_least(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.total(ctx).await?.at_least)
     }

@@ -15,11 +15,11 @@ use async_graphql::{
 };
 use backstory_engine::{
     Engine,
-    error::{Error, Result as EngineResult},
+    error::{Error, ErrorKind, Result as EngineResult},
     explore::{EdgeMeasure, GraphEdge},
     files::{DiffRequest, FileHunks},
     graph::{AdjacentEdge, Direction, InferredLink},
-    lists::NodeRow,
+    lists::{NodeRow, ThreadRow},
     model::{
         edge::Edge,
         entity::{Discussion, Item, Person},
@@ -109,6 +109,10 @@ struct InferredKey(NodeId);
 /// What the lists have of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct RowKey(NodeId);
+
+/// What the lists have of an issue or merge request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct ThreadRowKey(ThreadId);
 
 /// The merge requests that introduced a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -222,6 +226,18 @@ impl Loader<RowKey> for Reader {
     }
 }
 
+impl Loader<ThreadRowKey> for Reader {
+    type Value = Arc<ThreadRow>;
+    type Error = Error;
+
+    async fn load(&self, keys: &[ThreadRowKey]) -> Result<HashMap<ThreadRowKey, Self::Value>, Error> {
+        self.reads.add(keys.len());
+        let ids: Vec<ThreadId> = keys.iter().map(|ThreadRowKey(id)| id.clone()).collect();
+        let rows = self.engine.with_lists(move |lists, visibility| lists.find_threads(&ids, visibility)).await?;
+        Ok(rows.into_iter().map(|row| (ThreadRowKey(row.id.clone()), Arc::new(row))).collect())
+    }
+}
+
 impl Loader<IntroducingKey> for Reader {
     type Value = Arc<[ThreadId]>;
     type Error = Error;
@@ -278,6 +294,18 @@ impl Loader<KnownKey> for Reader {
     }
 }
 
+/// What is found; `None` if it does not exist.
+///
+/// # Errors
+/// It was looked for in vain for another reason.
+pub(super) fn if_found<T>(found: Result<T, Error>) -> Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// The engine.
 pub(super) fn engine<'a>(ctx: &Context<'a>) -> Result<&'a Engine> {
     ctx.data::<Engine>()
@@ -323,6 +351,11 @@ pub(super) async fn inferred(ctx: &Context<'_>, id: NodeId) -> Result<Arc<[Infer
 /// What the lists have of a commit, a file or a code entity; `None` if it is not listed.
 pub(super) async fn row(ctx: &Context<'_>, id: NodeId) -> Result<Option<Arc<NodeRow>>> {
     Ok(loaders(ctx)?.load_one(RowKey(id)).await?)
+}
+
+/// What the lists have of an issue or merge request; `None` if it is not listed.
+pub(super) async fn thread_row(ctx: &Context<'_>, id: ThreadId) -> Result<Option<Arc<ThreadRow>>> {
+    Ok(loaders(ctx)?.load_one(ThreadRowKey(id)).await?)
 }
 
 /// The merge requests that introduced a commit, the nearest first.

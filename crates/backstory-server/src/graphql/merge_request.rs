@@ -30,13 +30,13 @@ use super::{
 /// A file that a merge request would change.
 #[derive(SimpleObject)]
 pub(crate) struct ProposedFile {
-    /// The file, under its path after the change; of a deleted file, before it.
+    /// The file under its path after the change; of a deleted file, before it.
     file: File,
     /// Path after the change; of a deleted file, before it.
     path: String,
-    /// Path before the change if it is another.
+    /// Path before the change; null if it is the same.
     old_path: Option<String>,
-    /// What happens to it.
+    /// What happens to the file.
     status: ChangeStatus,
 }
 
@@ -71,7 +71,6 @@ impl MergeRequest {
 
 // The interfaces `Node` and `Thread` ask each of their types for these; the API has them from the shared fields.
 shared_fields!(MergeRequest {
-    reference: String,
     url: Option<String>,
     iid: u64,
     project: Project,
@@ -86,80 +85,83 @@ shared_fields!(MergeRequest {
     closed_by: Option<Person>,
     milestone: Option<Milestone>,
     assignees: Vec<Person>,
-    notes_count: Option<u64>,
+    participants: Vec<Person>,
+    last_note_at: Option<DateTime>,
+    unresolved_count: Option<u64>,
+    note_count: Option<u64>,
 });
 
 // The interface asks for what all nodes have.
 linked!(MergeRequest, fields.links);
 
-/// A merge request.
+/// A merge request, or pull request, of a project.
 #[Object]
 impl MergeRequest {
-    /// Its reference, `acme/shop!7`.
+    /// Id of the merge request as a node, `acme/shop!7`.
     pub(super) async fn id(&self) -> ID {
         self.fields.id.to_string().into()
     }
 
-    /// Whether backstory has read it. If others only refer to it, what its id does not tell is null.
+    /// Whether backstory has read the merge request. If others only refer to it, what the id does not tell is null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         self.fields.known(ctx).await
     }
 
-    /// Branch the changes are on.
+    /// Name of the branch that the changes are on.
     async fn source_branch(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |mr| mr.source_branch.clone()).await
     }
 
-    /// Branch they go to.
+    /// Name of the branch that the changes go to.
     async fn target_branch(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |mr| mr.target_branch.clone()).await
     }
 
-    /// Whether it is a draft.
+    /// Whether the merge request is a draft.
     async fn draft(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
         self.read(ctx, |mr| mr.draft).await
     }
 
-    /// Who was asked for, or gave, a review.
+    /// People who were asked for a review or gave one.
     async fn reviewers(&self, ctx: &Context<'_>) -> Result<Vec<Person>> {
         Ok(people(self.read(ctx, |mr| mr.reviewers.clone()).await?))
     }
 
-    /// Who approved it.
+    /// People who approved the merge request.
     async fn approved_by(&self, ctx: &Context<'_>) -> Result<Vec<Person>> {
         Ok(people(self.read(ctx, |mr| mr.approved_by.clone()).await?))
     }
 
-    /// When it was merged.
+    /// When the merge request was merged; null if it is not.
     async fn merged_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         Ok(self.read(ctx, |mr| mr.merged_at.map(DateTime::from)).await?.flatten())
     }
 
-    /// Who merged it.
+    /// Person who merged the merge request; null if nobody did, or that is not known.
     async fn merged_by(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
         Ok(self.read(ctx, |mr| mr.merged_by.clone()).await?.flatten().map(Person::new))
     }
 
-    /// Commit at the tip of its source branch.
+    /// Commit at the tip of the source branch.
     async fn head(&self, ctx: &Context<'_>) -> Result<Option<Commit>> {
         let sha = self.read(ctx, |mr| mr.head_sha.clone()).await?.flatten();
         Ok(sha.map(|sha| Commit::new(self.fields.id.project.clone(), sha)))
     }
 
-    /// Commit that merged it.
+    /// Commit that merged the merge request; null if there is none.
     async fn merge_commit(&self, ctx: &Context<'_>) -> Result<Option<Commit>> {
         let sha = self.read(ctx, |mr| mr.merge_commit_sha.clone()).await?.flatten();
         Ok(sha.map(|sha| Commit::new(self.fields.id.project.clone(), sha)))
     }
 
-    /// Commit it was squashed to.
+    /// Commit that the merge request was squashed to; null if it was not.
     async fn squash_commit(&self, ctx: &Context<'_>) -> Result<Option<Commit>> {
         let sha = self.read(ctx, |mr| mr.squash_commit_sha.clone()).await?.flatten();
         Ok(sha.map(|sha| Commit::new(self.fields.id.project.clone(), sha)))
     }
 
-    /// The first of the files that it changed, by the commit that it was merged as. Null while it is not merged, if that commit
-    /// is not in the index, and if it was merged as several commits.
+    /// The first files that the merge request changed, by the commit that it was merged as. Null while it is not merged, if
+    /// that commit is not in the index, and if it was merged as several commits.
     async fn changed_files(
         &self,
         ctx: &Context<'_>,
@@ -177,7 +179,8 @@ impl MergeRequest {
         Ok(None)
     }
 
-    /// Files that it would change, by path; at most 1,000. None once it is merged: see `changedFiles`.
+    /// Files that the merge request would change, by path; at most 1,000. There are none once it is merged: see
+    /// `changedFiles`.
     async fn proposed_files(&self, ctx: &Context<'_>) -> Result<Option<Vec<ProposedFile>>> {
         let project = &self.fields.id.project;
         let file = |file: &entity::ProposedFile| ProposedFile {
@@ -189,7 +192,7 @@ impl MergeRequest {
         self.read(ctx, |mr| mr.files.iter().map(file).collect()).await
     }
 
-    /// Issues that it closed, or will when it is merged.
+    /// Issues that the merge request closed, or will when it is merged.
     async fn closes(&self, ctx: &Context<'_>) -> Result<Vec<Issue>> {
         let ends = edge::ends(ctx, self.fields.node_id(), Direction::Out, Edge::Closes).await?;
         let issues = ends.into_iter().filter_map(|end| match end {

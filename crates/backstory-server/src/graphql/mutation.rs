@@ -14,14 +14,15 @@ use super::{
     annotation::{self, Annotation, AnnotationInput},
     audit::AuditEntry,
     chat::{self, Chat, Message},
-    job::{self, Job},
+    counter::Counter,
+    job::Job,
     loaders,
     names::{Forge, JobKind, Projection, SyncPart, SyncScope},
     repository::{self, Repository},
     snapshot::Snapshot,
     status::Backup,
     summary::{self, Summary},
-    task::{self, Task},
+    task::Task,
     written::{self, Enrichment},
 };
 
@@ -35,11 +36,11 @@ impl Mutation {
     async fn sync(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Full paths of projects; all that are configured or were added if absent or empty.")] projects: Option<
+        #[graphql(desc = "Full paths of projects. All that are configured or were added if absent or empty.")] projects: Option<
             Vec<String>,
         >,
         #[graphql(desc = "How much of them to read.", default_with = "Some(SyncScope::New)")] scope: Option<SyncScope>,
-        #[graphql(desc = "Which parts of them to read; all if absent or empty.")] only: Option<Vec<SyncPart>>,
+        #[graphql(desc = "Parts of them to read. All if absent or empty.")] only: Option<Vec<SyncPart>>,
         #[graphql(desc = "Whether to stop a sync that is running.", default_with = "Some(false)")] force: Option<bool>,
     ) -> Result<Task> {
         let request = SyncRequest {
@@ -69,14 +70,22 @@ impl Mutation {
     }
 
     /// Cancels a job that waits, or stops one that reads a whole project; what it has read is kept.
-    async fn cancel_job(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Job> {
-        Ok(loaders::engine(ctx)?.answer(CancelJob { id: job::number(&id)? }).await?.into())
+    async fn cancel_job(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Id of the job, `job/12`, or its number.")] id: ID,
+    ) -> Result<Job> {
+        Ok(loaders::engine(ctx)?.answer(CancelJob { id: Counter::Job.number(&id)? }).await?.into())
     }
 
     /// Stops a task; what it has done so far is kept. Forgetting cannot be stopped, and a task that does a job is stopped
     /// by cancelling the job.
-    async fn stop_task(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Task> {
-        Ok(loaders::engine(ctx)?.answer(StopTask { id: task::number(&id)? }).await?.into())
+    async fn stop_task(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Id of the task, `task/12`, or its number.")] id: ID,
+    ) -> Result<Task> {
+        Ok(loaders::engine(ctx)?.answer(StopTask { id: Counter::Task.number(&id)? }).await?.into())
     }
 
     /// Puts a git repository on the list of those that a sync reads. One that is there already gets the new branches.
@@ -86,7 +95,8 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "Path on the server's machine, absolute, or a https, http or ssh address.")] address: String,
         #[graphql(desc = "Full path of the project; taken from the address if absent.")] name: Option<String>,
-        #[graphql(desc = "Names of branches to index besides the default one.")] branches: Option<Vec<String>>,
+        #[graphql(desc = "Names of branches to index besides the default one. None if absent or empty.")]
+        branches: Option<Vec<String>>,
         #[graphql(desc = "Whether to index all branches.", default_with = "Some(false)")] all_branches: Option<bool>,
         #[graphql(
             desc = "The forge it is on, whose issues and merge requests are read too; told from the address if that is of \
@@ -103,11 +113,11 @@ impl Mutation {
         repository::add(ctx, AddRequest { address, name, branches, forge: forge.map(Into::into), depth }).await
     }
 
-    /// Forgets a repository, its clone and everything known from it; says how many objects that were.
+    /// Forgets a repository, its clone and everything known from it; says how many objects were forgotten.
     async fn remove_repository(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Full path of its project.")] project: String,
+        #[graphql(desc = "Full path of the repository's project.")] project: String,
     ) -> Result<u64> {
         Ok(loaders::engine(ctx)?.answer(RemoveRepository { project }).await?)
     }
@@ -116,7 +126,7 @@ impl Mutation {
     async fn pin_snapshot(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Its id, or at least four of its first digits.")] id: ID,
+        #[graphql(desc = "Id of the state, or at least four of its first digits.")] id: ID,
     ) -> Result<Snapshot> {
         Ok(loaders::engine(ctx)?.answer(PinSnapshot { id: id.0, pinned: true }).await?.into())
     }
@@ -125,7 +135,7 @@ impl Mutation {
     async fn unpin_snapshot(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Its id, or at least four of its first digits.")] id: ID,
+        #[graphql(desc = "Id of the state, or at least four of its first digits.")] id: ID,
     ) -> Result<Snapshot> {
         Ok(loaders::engine(ctx)?.answer(PinSnapshot { id: id.0, pinned: false }).await?.into())
     }
@@ -159,28 +169,28 @@ impl Mutation {
     }
 
     /// Begins to forget an issue, a merge request or a project: it leaves ledger, graph, index, conversations and files,
-    /// and is not read again. Of a person an alias takes the place, now and in what is read later; what they wrote stays. The task's summary tells what was removed and where it was looked for afterwards; the task
-    /// fails if something is left.
+    /// and is not read again. An alias takes the place of a person, now and in what is read later; what they wrote stays. The
+    /// task's summary tells what was removed and where it was looked for afterwards; the task fails if something is left.
     async fn forget(
         &self,
         ctx: &Context<'_>,
-        #[graphql(name = "ref", desc = "`acme/shop#12`, `acme/shop!7`, `acme/shop` or `@alice`")] reference: String,
+        #[graphql(desc = "Id of the node: `acme/shop#12`, `acme/shop!7`, `acme/shop` or `@alice`.")] id: ID,
         #[graphql(desc = "Why, at most 500 characters; it is kept on record.")] reason: Option<String>,
     ) -> Result<Task> {
-        Ok(loaders::engine(ctx)?.answer(ForgetRequest { reference, reason }).await?.into())
+        Ok(loaders::engine(ctx)?.answer(ForgetRequest { reference: id.0, reason }).await?.into())
     }
 
-    /// Lets the next sync read again what was forgotten, of a person the next full one; the record of that.
+    /// Lets the next sync read again what was forgotten, for a person the next full one; answers with the record of it.
     async fn undo_forget(
         &self,
         ctx: &Context<'_>,
-        #[graphql(name = "ref", desc = "`acme/shop#12`, `acme/shop!7`, `acme/shop` or `@alice`")] reference: String,
+        #[graphql(desc = "Id of the node: `acme/shop#12`, `acme/shop!7`, `acme/shop` or `@alice`.")] id: ID,
         #[graphql(desc = "Why, at most 500 characters; it is kept on record.")] reason: Option<String>,
     ) -> Result<AuditEntry> {
-        Ok(loaders::engine(ctx)?.answer(UndoForget { reference, reason }).await?.into())
+        Ok(loaders::engine(ctx)?.answer(UndoForget { reference: id.0, reason }).await?.into())
     }
 
-    /// Begins a conversation.
+    /// Begins a conversation about one project or everything.
     async fn create_chat(
         &self,
         ctx: &Context<'_>,
@@ -196,7 +206,7 @@ impl Mutation {
     async fn send_message(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Number of the conversation.")] chat: ID,
+        #[graphql(desc = "Id of the conversation, `chat/12`, or its number.")] chat: ID,
         #[graphql(desc = "The question, at most 2,000 characters.")] text: String,
         #[graphql(
             desc = "Whether a language model may word the answer, if one is configured.",
@@ -208,7 +218,11 @@ impl Mutation {
     }
 
     /// Forgets a conversation; says whether it was there.
-    async fn remove_chat(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<bool> {
+    async fn remove_chat(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Id of the conversation, `chat/12`, or its number.")] id: ID,
+    ) -> Result<bool> {
         chat::remove(ctx, &id).await
     }
 
@@ -217,9 +231,9 @@ impl Mutation {
     async fn enrich(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Full paths of projects; all if absent or empty.")] projects: Option<Vec<String>>,
-        #[graphql(desc = "What it is asked for; everything if absent.")] what: Option<Enrichment>,
-        #[graphql(desc = "Most items that it is asked about; all if absent.")] limit: Option<i32>,
+        #[graphql(desc = "Full paths of projects. All if absent or empty.")] projects: Option<Vec<String>>,
+        #[graphql(desc = "What the model is asked for; everything if absent.")] what: Option<Enrichment>,
+        #[graphql(desc = "Most items that the model is asked about; all items if absent.")] limit: Option<i32>,
     ) -> Result<Task> {
         written::start(ctx, projects.unwrap_or_default(), what, limit).await
     }
@@ -228,10 +242,10 @@ impl Mutation {
     async fn annotate(
         &self,
         ctx: &Context<'_>,
-        #[graphql(name = "ref", desc = "The node.")] reference: ID,
-        #[graphql(desc = "What is written.")] annotation: AnnotationInput,
+        #[graphql(desc = "Id of the node.")] id: ID,
+        #[graphql(desc = "What is written about the node.")] annotation: AnnotationInput,
     ) -> Result<Annotation> {
-        annotation::annotate(ctx, &reference, annotation).await
+        annotation::annotate(ctx, &id, annotation).await
     }
 
     /// Summarizes an issue, merge request, commit or file with the configured language model, unless that has been done since
@@ -239,9 +253,11 @@ impl Mutation {
     async fn summarize(
         &self,
         ctx: &Context<'_>,
-        #[graphql(name = "ref", desc = "`acme/shop#12`, `acme/shop!7`, `acme/shop@1a2b3c4` or `acme/shop:src/a.rs`")]
-        reference: String,
+        #[graphql(
+            desc = "Id of the node: `acme/shop#12`, `acme/shop!7`, `acme/shop@1a2b3c4` or `acme/shop:src/a.rs`."
+        )]
+        id: ID,
     ) -> Result<Summary> {
-        summary::make(ctx, &reference).await
+        summary::make(ctx, &id).await
     }
 }

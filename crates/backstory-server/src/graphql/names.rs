@@ -25,7 +25,7 @@ pub(crate) enum SyncScope {
     New,
     /// Everything that the forge lists, and of that what differs from what is known; what it does not list is gone.
     Reconcile,
-    /// Everything, again.
+    /// Everything that the forge lists, again.
     Full,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum SyncPart {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "ledger::JobKind")]
 pub(crate) enum JobKind {
-    /// Reads what is new.
+    /// Reads what is new at the forge and in the repository.
     Sync,
     /// Compares everything that the forge lists with what is known, and reads what differs.
     Reconcile,
@@ -55,19 +55,19 @@ pub(crate) enum JobKind {
     Refetch,
 }
 
-/// How a job stands.
+/// State of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "ledger::JobStatus")]
 pub(crate) enum JobStatus {
-    /// Waits for its turn, or for its next attempt.
+    /// The job waits for its turn, or for its next attempt.
     Queued,
-    /// At work.
+    /// The job is at work.
     Running,
-    /// Ended well.
+    /// The job ended well.
     Succeeded,
-    /// Given up after an error.
+    /// The job was given up after an error.
     Failed,
-    /// Somebody did not want it any more.
+    /// Somebody did not want the job any more.
     Cancelled,
 }
 
@@ -75,23 +75,23 @@ pub(crate) enum JobStatus {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "ledger::AuditAction")]
 pub(crate) enum AuditAction {
-    /// It was forgotten.
+    /// The subject was forgotten.
     Forget,
-    /// It may be read again.
+    /// The subject may be read again.
     Undo,
-    /// `[retention]` does not keep some of it any more.
+    /// The setting `[retention]` does not keep some of the subject any more.
     Retire,
 }
 
-/// What was forgotten, may be read again or is not kept.
+/// Kind of what was forgotten, may be read again or is not kept.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "ledger::ForgottenKind")]
 pub(crate) enum ForgottenKind {
     /// An issue or merge request.
     Thread,
-    /// A project.
+    /// A project with everything in it.
     Project,
-    /// A person.
+    /// A person, whose name is replaced.
     Person,
 }
 
@@ -99,23 +99,23 @@ pub(crate) enum ForgottenKind {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "ledger::SnapshotStatus")]
 pub(crate) enum SnapshotStatus {
-    /// Well.
+    /// The work ended well.
     Completed,
-    /// With an error, after it had changed something.
+    /// The work ended with an error, after it had changed something.
     Failed,
 }
 
-/// Where an issue, merge request or milestone stands.
+/// State of an issue, merge request or milestone.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::entity::State")]
 pub(crate) enum State {
-    /// Being worked on.
+    /// The issue, merge request or milestone is open.
     Opened,
-    /// Closed without a merge.
+    /// The issue or milestone was closed, or the merge request without a merge.
     Closed,
-    /// Merged.
+    /// The merge request was merged.
     Merged,
-    /// Locked while it is being merged.
+    /// The merge request is locked while it is being merged.
     Locked,
 }
 
@@ -123,23 +123,23 @@ pub(crate) enum State {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::document_type::DocumentType")]
 pub(crate) enum DocumentType {
-    /// It specifies how things must be.
+    /// A specification of how things must be.
     Spec,
-    /// It is what others rely on: an interface, a schema.
+    /// A contract that others rely on: an interface, a schema.
     Contract,
-    /// It records a decision.
+    /// A record of a decision.
     Adr,
-    /// It explains.
+    /// An explanation for people.
     Doc,
-    /// It is source code.
+    /// Source code of a program or test.
     Code,
-    /// An issue.
+    /// An issue with its description.
     Issue,
-    /// A merge request.
+    /// A merge request with its description.
     MergeRequest,
-    /// A discussion.
+    /// A discussion with its notes.
     Discussion,
-    /// A commit.
+    /// A commit with its message.
     Commit,
 }
 
@@ -179,11 +179,11 @@ pub(crate) enum NoteKind {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "search::Mode")]
 pub(crate) enum SearchMode {
-    /// Words and meaning.
+    /// Words and meaning of documents.
     Hybrid,
-    /// Words (BM25).
+    /// Words of documents, by BM25.
     Lexical,
-    /// Meaning (vectors).
+    /// Meaning of documents, by vectors.
     Semantic,
 }
 
@@ -203,21 +203,21 @@ pub(crate) enum RankingProfile {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::commit::ChangeStatus")]
 pub(crate) enum ChangeStatus {
-    /// It was not there before.
+    /// The file was not there before.
     Added,
-    /// Its content or permissions change.
+    /// The file's content or permissions change.
     Modified,
-    /// It is not there any more.
+    /// The file is not there any more.
     Deleted,
-    /// It moves to another path, possibly with edits.
+    /// The file moves to another path, possibly with edits.
     Renamed,
-    /// It is made from another file, which stays.
+    /// The file is made from another one, which stays.
     Copied,
-    /// It becomes another kind: file, symbolic link, submodule.
+    /// The entry becomes another kind: file, symbolic link, submodule.
     TypeChanged,
 }
 
-/// Type of a change.
+/// Sort of change that a commit is.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::classify::ChangeType")]
 pub(crate) enum ChangeType {
@@ -229,7 +229,7 @@ pub(crate) enum ChangeType {
     Refactor,
     /// Makes it faster or smaller.
     Performance,
-    /// Closes a hole.
+    /// Closes a security hole.
     Security,
     /// Changes texts for people only.
     Documentation,
@@ -239,7 +239,7 @@ pub(crate) enum ChangeType {
     Dependency,
     /// Changes settings, builds, pipelines and releases.
     Configuration,
-    /// Removes what is dead, formats.
+    /// Removes dead code, or formats.
     Cleanup,
 }
 
@@ -247,17 +247,17 @@ pub(crate) enum ChangeType {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::code::LeftOutReason")]
 pub(crate) enum LeftOutReason {
-    /// It is not text.
+    /// The content is not text.
     Binary,
-    /// A program wrote it.
+    /// A program wrote the content.
     Generated,
-    /// It was written for another project.
+    /// The file was written for another project.
     Vendored,
-    /// It has more bytes than the limit.
+    /// The content has more bytes than the limit.
     TooLarge,
-    /// It has no bytes.
+    /// The content has no bytes.
     Empty,
-    /// The configuration says so.
+    /// The configuration excludes the file.
     Excluded,
 }
 
@@ -273,21 +273,21 @@ pub(crate) enum EntityKind {
     Declaration,
     /// A class, object or record.
     Class,
-    /// A struct.
+    /// A struct, or record of fields.
     Struct,
-    /// A union.
+    /// A union of fields.
     Union,
-    /// An enum.
+    /// An enumeration of values or variants.
     Enum,
-    /// A trait.
+    /// A trait that types implement.
     Trait,
     /// An interface or protocol.
     Interface,
     /// Another name for a type.
     TypeAlias,
-    /// A module.
+    /// A module of code.
     Module,
-    /// A namespace.
+    /// A namespace of definitions.
     Namespace,
     /// A macro that takes arguments.
     Macro,
@@ -305,11 +305,11 @@ pub(crate) enum EntityKind {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "EngineProjection")]
 pub(crate) enum Projection {
-    /// All of them.
+    /// Graph, lists and index.
     All,
-    /// The graph.
+    /// The graph of nodes and edges.
     Graph,
-    /// The lists: what pages, totals and aggregates are read from.
+    /// The lists that pages, totals and aggregates are read from.
     Lists,
     /// The index that is searched.
     Index,
@@ -331,25 +331,25 @@ pub(crate) enum TaskKind {
     Forget,
 }
 
-/// How a task or a recorded run stands.
+/// State of a task or of a sync on record.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "task::TaskStatus")]
 pub(crate) enum TaskStatus {
-    /// At work.
+    /// The work goes on.
     Running,
-    /// Ended well.
+    /// The work ended well.
     Succeeded,
-    /// Ended with an error.
+    /// The work ended with an error.
     Failed,
 }
 
-/// Which of a node's edges.
+/// Direction of a node's edges.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "Direction")]
 pub(crate) enum EdgeDirection {
-    /// Those that start at the node.
+    /// Edges that start at the node.
     Out,
-    /// Those that end at the node: their inverse.
+    /// Edges that end at the node, which are their inverse.
     In,
 }
 
@@ -471,11 +471,11 @@ pub(crate) enum EdgeMethod {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::commit::LineKind")]
 pub(crate) enum DiffLineKind {
-    /// In both versions.
+    /// The line is in both versions.
     Context,
-    /// In the new version only.
+    /// The line is in the new version only.
     Added,
-    /// In the old version only.
+    /// The line is in the old version only.
     Removed,
 }
 
@@ -483,30 +483,30 @@ pub(crate) enum DiffLineKind {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "files::HunksLeftOut")]
 pub(crate) enum HunksLeftOut {
-    /// A version of it is not text.
+    /// A version of the file is not text.
     Binary,
-    /// A version of it has more than 1 MiB.
+    /// A version of the file has more than 1 MiB.
     TooLarge,
-    /// They have more lines than are shown of a file or of a commit.
+    /// The hunks have more lines than are shown of a file or of a commit.
     TooManyLines,
-    /// It is a submodule.
+    /// The entry is a submodule.
     Submodule,
-    /// The clone does not have a version of it.
+    /// The clone does not have a version of the file.
     NotInClone,
 }
 
-/// Which rule told what sort of change a commit is.
+/// Rule that told what sort of change a commit is.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::classify::Rule")]
 pub(crate) enum ChangeRule {
-    /// The subject's prefix, as in `fix(cart): …`.
+    /// The prefix of the subject, as in `fix(cart): …`.
     Prefix,
-    /// What the files are for.
+    /// The purposes of the files that it changes.
     Paths,
     /// The words of the subject.
     Words,
-    /// What the diff looks like.
+    /// The shape of the diff.
     Shape,
-    /// Nothing spoke: the most common type.
+    /// No rule matched, so it is the most common sort.
     Default,
 }

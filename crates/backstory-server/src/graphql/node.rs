@@ -31,19 +31,18 @@ use super::{
 /// milestone, `@alice` for a person and `^PROJ-77` for a ticket of another tracker.
 #[derive(Interface)]
 #[graphql(
-    field(name = "id", ty = "ID", desc = "Its reference."),
-    field(name = "ref", method = "reference", ty = "String", desc = "The same as the id."),
-    field(name = "url", ty = "Option<String>", desc = "Its page at the forge; null if there is none."),
+    field(name = "id", ty = "ID", desc = "Id of the node: the reference that people write."),
+    field(name = "url", ty = "Option<String>", desc = "Page of the node at the forge; null if there is none."),
     field(
         name = "known",
         ty = "bool",
-        desc = "Whether backstory has read it. Of a node that others only refer to, what its id does not tell is null."
+        desc = "Whether backstory has read the node. Of one that others only refer to, what the id does not tell is null."
     ),
     field(
         name = "edges",
         ty = "EdgeConnection",
         desc = "What the node is linked with, ordered by name and other end.",
-        arg(name = "names", ty = "Option<Vec<EdgeName>>", desc = "Names of the edges; all if absent."),
+        arg(name = "names", ty = "Option<Vec<EdgeName>>", desc = "Names of edges. All if absent or empty."),
         arg(
             name = "direction",
             ty = "Option<EdgeDirection>",
@@ -55,13 +54,14 @@ use super::{
     ),
     field(
         name = "neighborhood",
-        ty = "Neighborhood",
-        desc = "The nodes around the node, over edges in either direction.",
+        ty = "Option<Neighborhood>",
+        desc = "The nodes around the node, over edges in either direction; null, with an error, if the depth or the number \
+                of nodes is out of bounds, or nothing is known of the node.",
         arg(name = "depth", ty = "i32", default = 1, desc = "Most edges between the node and another, 1 to 3."),
         arg(
-            name = "edges",
+            name = "names",
             ty = "Option<Vec<EdgeName>>",
-            desc = "Names of the edges that are followed; all if absent."
+            desc = "Names of the edges that are followed. All if absent or empty."
         ),
         arg(name = "first", ty = "Option<i32>", default_with = "Some(50)", desc = "Most nodes, 0 to 100.")
     )
@@ -161,7 +161,7 @@ impl Links {
     pub(crate) async fn edges(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Names of the edges; all if absent.")] names: Option<Vec<EdgeName>>,
+        #[graphql(desc = "Names of edges. All if absent or empty.")] names: Option<Vec<EdgeName>>,
         #[graphql(
             desc = "Edges that start at the node, or their inverse: those that end there.",
             default_with = "Some(EdgeDirection::Out)"
@@ -178,20 +178,21 @@ impl Links {
     async fn annotations(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Only what has all of these tags, in any case.")] tags: Option<Vec<String>>,
+        #[graphql(desc = "Tags that an annotation has all of, in any case. All annotations if absent or empty.")] tags: Option<Vec<String>>,
     ) -> Result<Vec<Annotation>> {
         annotation::of(ctx, &self.id, tags).await
     }
 
-    /// The nodes around the node, over edges in either direction.
+    /// The nodes around the node, over edges in either direction; null, with an error, if the depth or the number of nodes is
+    /// out of bounds, or nothing is known of the node.
     pub(crate) async fn neighborhood(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Most edges between the node and another, 1 to 3.", default = 1)] depth: i32,
-        #[graphql(desc = "Names of the edges that are followed; all if absent.")] edges: Option<Vec<EdgeName>>,
+        #[graphql(desc = "Names of the edges that are followed. All if absent or empty.")] names: Option<Vec<EdgeName>>,
         #[graphql(desc = "Most nodes, 0 to 100.", default = 50)] first: Option<i32>,
-    ) -> Result<Neighborhood> {
-        explore::neighborhood(ctx, self.id.clone(), depth, edges, first).await
+    ) -> Result<Option<Neighborhood>> {
+        explore::neighborhood(ctx, self.id.clone(), depth, names, first).await.map(Some)
     }
 }
 
@@ -214,10 +215,10 @@ macro_rules! linked {
                 &self,
                 ctx: &async_graphql::Context<'_>,
                 depth: i32,
-                edges: Option<Vec<$crate::graphql::names::EdgeName>>,
+                names: Option<Vec<$crate::graphql::names::EdgeName>>,
                 first: Option<i32>,
-            ) -> async_graphql::Result<$crate::graphql::explore::Neighborhood> {
-                self.$($links).+.neighborhood(ctx, depth, edges, first).await
+            ) -> async_graphql::Result<Option<$crate::graphql::explore::Neighborhood>> {
+                self.$($links).+.neighborhood(ctx, depth, names, first).await
             }
         }
     };

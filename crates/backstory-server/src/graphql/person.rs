@@ -21,7 +21,7 @@ use super::{
 pub(crate) struct Person {
     username: String,
     links: Links,
-    /// What the lists have of them, once it is asked for.
+    /// What the lists have of them in all visible projects, once it is asked for.
     row: OnceCell<PersonRow>,
 }
 
@@ -30,13 +30,8 @@ impl Person {
         Self { links: Links::of(NodeId::person(&username)), username, row: OnceCell::new() }
     }
 
-    /// One of a list.
-    pub(super) fn listed(row: PersonRow) -> Self {
-        Self { row: OnceCell::new_with(Some(row.clone())), ..Self::new(row.person) }
-    }
-
     async fn row(&self, ctx: &Context<'_>) -> Result<&PersonRow> {
-        self.row.get_or_try_init(|| lists::contributions(ctx, &self.username)).await
+        self.row.get_or_try_init(|| lists::contributions(ctx, &self.username, Vec::new())).await
     }
 
     async fn identity(&self, ctx: &Context<'_>) -> Result<Option<CommitIdentity>> {
@@ -62,28 +57,23 @@ linked!(Person, links);
 /// A person, by their account at the forge, or by the e-mail address that commits know them by.
 #[Object]
 impl Person {
-    /// Their reference, `@alice` or `@alice@example.com`.
+    /// Id of the person as a node, `@alice` or `@alice@example.com`.
     pub(super) async fn id(&self) -> ID {
         self.links.id().to_string().into()
     }
 
-    /// The same as the id.
-    #[graphql(name = "ref")]
-    pub(super) async fn reference(&self) -> String {
-        self.links.id().to_string()
-    }
-
-    /// Whether backstory has read of them. If others only mention them, what the id does not tell is null.
+    /// Whether backstory has read of the person. If others only mention them, what the id does not tell is null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |_| ()).await?.is_some() || self.identity(ctx).await?.is_some())
     }
 
-    /// User name at the forge, or the address.
+    /// User name of the person at the forge, or the address that commits know them by.
     async fn username(&self) -> &str {
         &self.username
     }
 
-    /// Display name; of an address, the first of its names; the user name or address if no other name is known.
+    /// Display name of the person; of an address, the first of its names; the user name or address if no other name is
+    /// known.
     async fn name(&self, ctx: &Context<'_>) -> Result<String> {
         if let Some(name) = self.read(ctx, |person| person.name.clone()).await? {
             return Ok(name);
@@ -92,29 +82,40 @@ impl Person {
         Ok(name.unwrap_or_else(|| self.username.clone()))
     }
 
-    /// Of an address: the person it is known to be, by user name or by another address.
+    /// The person that an address is known to be, by user name or by another address; null if that is not known, and for
+    /// people with a user name.
     async fn same_as(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
         Ok(self.identity(ctx).await?.and_then(|identity| identity.same_as).map(Person::new))
     }
 
-    /// All names that they are known by.
+    /// All names that the person is known by, in all projects that the caller sees.
     async fn names(&self, ctx: &Context<'_>) -> Result<Vec<String>> {
         Ok(self.row(ctx).await?.names.clone())
     }
 
-    /// Their user names at forges.
+    /// User names of the person at forges, in all projects that the caller sees.
     async fn accounts(&self, ctx: &Context<'_>) -> Result<Vec<String>> {
         Ok(self.row(ctx).await?.accounts.clone())
     }
 
-    /// The addresses under which they made commits.
+    /// Addresses under which the person made commits, in all projects that the caller sees.
     async fn addresses(&self, ctx: &Context<'_>) -> Result<Vec<String>> {
         Ok(self.row(ctx).await?.identities.clone())
     }
 
-    /// How much they did, under all their names: in the projects of the list that they were found in, else in all.
-    async fn contributions(&self, ctx: &Context<'_>) -> Result<Contributions> {
-        Ok(self.row(ctx).await?.into())
+    /// How much the person did, under all their names, however they were found.
+    async fn contributions(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Full paths of projects; all that the caller sees if absent or empty.")] projects: Option<
+            Vec<String>,
+        >,
+    ) -> Result<Contributions> {
+        let projects = projects.unwrap_or_default();
+        if projects.is_empty() {
+            return Ok(self.row(ctx).await?.into());
+        }
+        Ok(Contributions::from(&lists::contributions(ctx, &self.username, projects).await?))
     }
 
     #[graphql(flatten)]
@@ -122,7 +123,7 @@ impl Person {
         PersonLists::of(self.username.clone())
     }
 
-    /// Their page at the forge.
+    /// Page of the person at the forge; null if there is none.
     pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(self.read(ctx, |person| person.web_url.clone()).await?.flatten())
     }

@@ -42,44 +42,38 @@ linked!(Label, links);
 /// A label of a project.
 #[Object]
 impl Label {
-    /// Its reference, `acme/shop~bug`.
+    /// Id of the label as a node, `acme/shop~bug`.
     pub(super) async fn id(&self) -> ID {
         self.links.id().to_string().into()
     }
 
-    /// The same as the id.
-    #[graphql(name = "ref")]
-    pub(super) async fn reference(&self) -> String {
-        self.links.id().to_string()
-    }
-
-    /// Whether the project lists it. Of one that items still have but the project does not, color and description are
+    /// Whether the project lists the label. Of one that items still have but the project does not, color and description are
     /// null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |_| ()).await?.is_some())
     }
 
-    /// What it says.
+    /// Name of the label.
     async fn name(&self) -> &str {
         &self.name
     }
 
-    /// The project it belongs to.
+    /// Project that the label belongs to.
     async fn project(&self) -> Project {
         Project::new(self.project.clone())
     }
 
-    /// `#rrggbb`.
+    /// Color of the label, `#rrggbb`; null if that is not known.
     async fn color(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(self.read(ctx, |label| label.color.clone()).await?.flatten())
     }
 
-    /// What it stands for.
+    /// What the label stands for; null if that is not known.
     async fn description(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(self.read(ctx, |label| label.description.clone()).await?.flatten())
     }
 
-    /// Null: a label has no page of its own.
+    /// Always null: a label has no page of its own.
     pub(super) async fn url(&self) -> Option<String> {
         None
     }
@@ -123,48 +117,42 @@ linked!(Milestone, links);
 /// A milestone of a project.
 #[Object]
 impl Milestone {
-    /// Its reference, `acme/shop%3`.
+    /// Id of the milestone as a node, `acme/shop%3`.
     pub(super) async fn id(&self) -> ID {
         self.links.id().to_string().into()
     }
 
-    /// The same as the id.
-    #[graphql(name = "ref")]
-    pub(super) async fn reference(&self) -> String {
-        self.links.id().to_string()
-    }
-
-    /// Whether backstory has read it. If others only refer to it, what its id does not tell is null.
+    /// Whether backstory has read the milestone. If others only refer to it, what the id does not tell is null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |_| ()).await?.is_some())
     }
 
-    /// Number within the project.
+    /// Number of the milestone within the project.
     async fn iid(&self) -> u64 {
         self.iid
     }
 
-    /// The project it belongs to.
+    /// Project that the milestone belongs to.
     async fn project(&self) -> Project {
         Project::new(self.project.clone())
     }
 
-    /// Its title.
+    /// Title of the milestone.
     async fn title(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |milestone| milestone.title.clone()).await
     }
 
-    /// Its text.
+    /// Text of the milestone; empty if there is none.
     async fn description(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |milestone| milestone.description.clone()).await
     }
 
-    /// Where it stands: opened or closed.
+    /// State of the milestone: opened or closed.
     async fn state(&self, ctx: &Context<'_>) -> Result<Option<State>> {
         self.read(ctx, |milestone| if milestone.state == "closed" { State::Closed } else { State::Opened }).await
     }
 
-    /// Its page at the forge.
+    /// Page of the milestone at the forge; null if there is none.
     pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(self.read(ctx, |milestone| milestone.web_url.clone()).await?.flatten())
     }
@@ -199,28 +187,22 @@ linked!(Ticket, links);
 /// A ticket of another tracker that texts name. Nothing else is known of it.
 #[Object]
 impl Ticket {
-    /// Its reference, `^PROJ-77`.
+    /// Id of the ticket as a node, `^PROJ-77`.
     pub(super) async fn id(&self) -> ID {
         self.links.id().to_string().into()
     }
 
-    /// The same as the id.
-    #[graphql(name = "ref")]
-    pub(super) async fn reference(&self) -> String {
-        self.links.id().to_string()
-    }
-
-    /// Whether a text names it.
+    /// Whether a text names the ticket.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         loaders::is_known(ctx, self.links.id().clone()).await
     }
 
-    /// Its key in its tracker, `PROJ-77`.
+    /// Key of the ticket in its tracker, `PROJ-77`.
     async fn key(&self) -> &str {
         &self.key
     }
 
-    /// Its page; null if no configured tracker has such keys.
+    /// Page of the ticket; null if no configured tracker has such keys.
     pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(loaders::engine(ctx)?.settings().trackers.url_of(&self.key))
     }

@@ -5,7 +5,7 @@ use backstory_engine::{
     check::{CheckRequest, DigestRequest},
     model::{
         id::{NodeId, ThreadKind, is_project_path},
-        text::echo,
+        text::truncate_echo,
     },
     snapshot::GetSnapshot,
     stats::StatsRequest,
@@ -16,10 +16,11 @@ use backstory_engine::{
 use super::{
     answer::{self, Answer, CitationCheck, CitationInput},
     audit::{self, AuditConnection},
-    chat::{self, Chat},
+    chat::{self, Chat, ChatConnection},
     code::File,
-    context::{self, ContextPack, PackOptions, PackSubject},
+    context::{self, ContextPack, PackFilter, PackOptions, PackSubject},
     conversation::Discussion,
+    counter::Counter,
     explore::{self, NodePath},
     issue::Issue,
     job::{self, Job, JobConnection},
@@ -32,10 +33,10 @@ use super::{
     person::Person,
     project::Project,
     repository::{self, Repository},
-    search::{self, Coverage, DEFAULT_HITS, RankingInput, SearchArguments, SearchFilter, SearchResult},
+    search::{self, Coverage, DEFAULT_HITS, DocumentFilter, RankingInput, SearchArguments, SearchFilter, SearchResult},
     snapshot::{self, Snapshot, SnapshotComparison, Snapshots},
     status::{self, CheckReport, DEFAULT_RUNS, Digest, Stats, SyncStatus},
-    task::{self, Task},
+    task::Task,
     trace::{self, ChangeConnection, Entity, Trace},
 };
 
@@ -45,99 +46,99 @@ pub(crate) struct Query;
 /// Questions about projects, what was said in them and why.
 #[Object]
 impl Query {
-    /// The node of an id; null if nothing is known of it.
+    /// The node of an id; null if nothing is known of it, or it is no id of a node.
     async fn node(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Reference of the node.")] id: ID,
+        #[graphql(desc = "Id of the node, `acme/shop#12`.")] id: ID,
     ) -> Result<Option<Node>> {
         node::find(ctx, &id).await
     }
 
-    /// The nodes of ids, in their order; null for each of which nothing is known.
+    /// The nodes of ids, in their order; null for each id of which nothing is known. Null as a whole, with an error, if there
+    /// are more than 100 ids.
     async fn nodes(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "References of the nodes, at most 100.")] ids: Vec<ID>,
-    ) -> Result<Vec<Option<Node>>> {
+        #[graphql(desc = "Ids of the nodes, at most 100.")] ids: Vec<ID>,
+    ) -> Result<Option<Vec<Option<Node>>>> {
         if ids.len() > MAX_PAGE {
             return Err(page::invalid(format!("{} ids were given; at most {MAX_PAGE} are allowed", ids.len())).into());
         }
-        async_graphql::futures_util::future::try_join_all(ids.iter().map(|id| node::find(ctx, id))).await
+        async_graphql::futures_util::future::try_join_all(ids.iter().map(|id| node::find(ctx, id))).await.map(Some)
     }
 
-    /// The shortest path between two nodes, over edges in either direction.
+    /// The shortest path between two nodes, over edges in either direction. Null, with an error, if nothing is known of one of
+    /// them, or the length is out of bounds.
     async fn path(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Reference of the node where it starts.")] from: ID,
-        #[graphql(desc = "Reference of the node where it ends.")] to: ID,
-        #[graphql(desc = "Names of the edges that are followed; all if absent.")] edges: Option<Vec<EdgeName>>,
+        #[graphql(desc = "Id of the node where the path starts.")] from: ID,
+        #[graphql(desc = "Id of the node where the path ends.")] to: ID,
+        #[graphql(desc = "Names of the edges that are followed. All if absent or empty.")] names: Option<Vec<EdgeName>>,
         #[graphql(desc = "Most edges, 1 to 8.", default = 6)] max_length: i32,
-    ) -> Result<NodePath> {
-        explore::path(ctx, &from, &to, edges, max_length).await
+    ) -> Result<Option<NodePath>> {
+        explore::path(ctx, &from, &to, names, max_length).await.map(Some)
     }
 
-    /// A project; null if it has not been read.
+    /// A project; null if it has not been read, and, with an error, if the path is no path of a project.
     async fn project(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Full path, `group/project`.")] path: String,
+        #[graphql(desc = "Full path of the project, `group/project`.")] full_path: String,
     ) -> Result<Option<Project>> {
-        if !is_project_path(&path) {
-            return Err(page::invalid(format!("'{}' is no path of a project; write group/project", echo(&path))).into());
-        }
-        let is_read = loaders::item(ctx, NodeId::Project(path.clone())).await?.is_some();
-        let is_known = is_read || Repository::find(ctx, &path).await?.is_some();
-        Ok(is_known.then(|| Project::new(path)))
+        check_project_path(&full_path)?;
+        let is_read = loaders::item(ctx, NodeId::Project(full_path.clone())).await?.is_some();
+        let is_known = is_read || Repository::find(ctx, &full_path).await?.is_some();
+        Ok(is_known.then(|| Project::new(full_path)))
     }
 
-    /// The git repositories that are indexed, by project.
-    async fn repositories(&self, ctx: &Context<'_>) -> Result<Vec<Repository>> {
-        repository::all(ctx).await
+    /// The git repositories that are indexed, by project; null, with an error, if they cannot be read.
+    async fn repositories(&self, ctx: &Context<'_>) -> Result<Option<Vec<Repository>>> {
+        repository::all(ctx).await.map(Some)
     }
 
-    /// An issue; null if it has not been read.
+    /// An issue; null if it has not been read, and, with an error, if the id is none of an issue.
     async fn issue(
         &self,
         ctx: &Context<'_>,
-        #[graphql(name = "ref", desc = "`acme/shop#12`")] reference: String,
+        #[graphql(desc = "Id of the issue, `acme/shop#12`.")] id: ID,
     ) -> Result<Option<Issue>> {
-        match reference.parse()? {
+        match id.parse()? {
             NodeId::Thread(id) if id.kind == ThreadKind::Issue => {
                 Ok(loaders::item(ctx, id.clone().into()).await?.map(|_| Issue::new(id)))
             }
-            _ => Err(wrong_kind(&reference, "an issue", "group/project#12")),
+            _ => Err(wrong_kind(&id, "an issue", "group/project#12")),
         }
     }
 
-    /// A merge request; null if it has not been read.
+    /// A merge request; null if it has not been read, and, with an error, if the id is none of a merge request.
     async fn merge_request(
         &self,
         ctx: &Context<'_>,
-        #[graphql(name = "ref", desc = "`acme/shop!7`")] reference: String,
+        #[graphql(desc = "Id of the merge request, `acme/shop!7`.")] id: ID,
     ) -> Result<Option<MergeRequest>> {
-        match reference.parse()? {
+        match id.parse()? {
             NodeId::Thread(id) if id.kind == ThreadKind::MergeRequest => {
                 Ok(loaders::item(ctx, id.clone().into()).await?.map(|_| MergeRequest::new(id)))
             }
-            _ => Err(wrong_kind(&reference, "a merge request", "group/project!7")),
+            _ => Err(wrong_kind(&id, "a merge request", "group/project!7")),
         }
     }
 
-    /// A discussion; null if it has not been read.
+    /// A discussion; null if it has not been read, and, with an error, if the id is none of a discussion.
     async fn discussion(
         &self,
         ctx: &Context<'_>,
-        #[graphql(name = "ref", desc = "`acme/shop!7~6a9c17`")] reference: String,
+        #[graphql(desc = "Id of the discussion, `acme/shop!7~6a9c17`.")] id: ID,
     ) -> Result<Option<Discussion>> {
-        match reference.parse()? {
+        match id.parse()? {
             NodeId::Discussion { thread, id } => Ok(loaders::discussion(ctx, thread, id).await?.map(Discussion::found)),
-            _ => Err(wrong_kind(&reference, "a discussion", "group/project!7~6a9c17")),
+            _ => Err(wrong_kind(&id, "a discussion", "group/project!7~6a9c17")),
         }
     }
 
-    /// A person; null if nothing was read of them.
+    /// A person by user name; null if nothing was read of them.
     async fn person(
         &self,
         ctx: &Context<'_>,
@@ -152,73 +153,79 @@ impl Query {
         RootLists
     }
 
-    /// Searches issues, merge requests, discussions, commits, code and documents. What belongs together is one hit.
-    #[expect(clippy::too_many_arguments, reason = "each is an argument of the field")]
+    /// Searches issues, merge requests, discussions, commits, code and documents. What belongs together is one hit. Null, with
+    /// an error, if the query, the filter, the ranking or the page is wrong.
+    #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
     async fn search(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Words or a question, at most 2,000 characters.")] query: String,
-        #[graphql(desc = "Only documents that meet all these conditions.")] filter: Option<SearchFilter>,
-        #[graphql(
-            desc = "References of nodes, at most 20: only what is at most two edges from one of them is found. How near it is, \
-                    is its relationship."
-        )]
-        near: Option<Vec<ID>>,
-        #[graphql(desc = "Only what has an annotation with all of these tags, in any case.")] tags: Option<Vec<String>>,
+        #[graphql(desc = "Only documents that meet all these conditions; all documents if absent.")] filter: Option<
+            SearchFilter,
+        >,
         #[graphql(desc = "What to compare the query with.", default_with = "Some(SearchMode::Hybrid)")] mode: Option<
             SearchMode,
         >,
         #[graphql(desc = "How hits are ranked, where it is not as configured.")] ranking: Option<RankingInput>,
         #[graphql(desc = "Most hits, 1 to 100.", default_with = "Some(DEFAULT_HITS as i32)")] first: Option<i32>,
         #[graphql(desc = "Hits after this `endCursor` of the page before.")] after: Option<String>,
-    ) -> Result<SearchResult> {
+    ) -> Result<Option<SearchResult>> {
         let mode = mode.unwrap_or(SearchMode::Hybrid);
-        search::search(ctx, query, SearchArguments { filter, near, tags, mode, ranking, first, after }).await
+        search::search(ctx, query, SearchArguments { filter, mode, ranking, first, after }).await.map(Some)
     }
 
     /// Answers a question, strictly from what was read: with quotations, or in the words of the configured language model,
-    /// each sentence of which is checked against what it cites; or says that there is not enough evidence.
+    /// each sentence of which is checked against what it cites; or says that there is not enough evidence. Null, with an
+    /// error, if the question, the filter or the ranking is wrong.
     async fn ask(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The question, at most 2,000 characters.")] question: String,
-        #[graphql(desc = "Only from documents that meet all these conditions.")] filter: Option<SearchFilter>,
+        #[graphql(desc = "Only documents that meet all these conditions; all documents if absent.")] filter: Option<
+            DocumentFilter,
+        >,
         #[graphql(
             desc = "Whether a language model may word the answer, if one is configured.",
             default_with = "Some(true)"
         )]
         model: Option<bool>,
         #[graphql(desc = "How what is found is ranked, where it is not as configured.")] ranking: Option<RankingInput>,
-    ) -> Result<Answer> {
-        answer::ask(ctx, question, filter, model, ranking).await
+    ) -> Result<Option<Answer>> {
+        answer::ask(ctx, question, filter, model, ranking).await.map(Some)
     }
 
-    /// Proves again, from the ledger and the clones, that citations stand where they say; in their order.
+    /// Proves again, from the ledger and the clones, that citations stand where they say; in their order. Null, with an error,
+    /// if a citation is not well-formed or there are too many.
     async fn verify(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The citations, at most 100.")] citations: Vec<CitationInput>,
-    ) -> Result<Vec<CitationCheck>> {
-        answer::verify(ctx, citations).await
+    ) -> Result<Option<Vec<CitationCheck>>> {
+        answer::verify(ctx, citations).await.map(Some)
     }
 
-    /// The conversations, newest first.
+    /// The conversations, newest first. Null, with an error, if the cursor or size of the page is wrong.
     async fn chats(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Most conversations, 0 to 100.", default = 20)] first: Option<i32>,
-    ) -> Result<Vec<Chat>> {
-        chat::list(ctx, first).await
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+    ) -> Result<Option<ChatConnection>> {
+        chat::list(ctx, first, after.as_deref()).await.map(Some)
     }
 
-    /// A conversation; null if there is none of that number.
-    async fn chat(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Option<Chat>> {
+    /// A conversation; null if there is none of that number, and, with an error, if the id is none of a conversation.
+    async fn chat(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Id of the conversation, `chat/12`, or its number.")] id: ID,
+    ) -> Result<Option<Chat>> {
         chat::find(ctx, &id).await
     }
 
     /// Why code is as it is: from lines to the commit that truly wrote them, the merge request that carried it, the
     /// discussion on that hunk and the issue behind it. Ask about a path, alone or with lines or a symbol, or about a
-    /// commit, merge request or issue by its reference.
+    /// commit, merge request or issue by its id. Null, with an error, if what is asked about is not there.
     #[allow(clippy::too_many_arguments)]
     async fn trace(
         &self,
@@ -230,156 +237,194 @@ impl Query {
         #[graphql(desc = "First line, from 1.")] line: Option<u32>,
         #[graphql(desc = "Last line; the first if absent.")] end_line: Option<u32>,
         #[graphql(desc = "Name of a function or type of the file, in place of lines.")] symbol: Option<String>,
-        #[graphql(name = "ref", desc = "`acme/shop@1a2b3c4`, `acme/shop!7`, `acme/shop#12`, in place of a path.")]
-        reference: Option<String>,
+        #[graphql(
+            desc = "Id of a commit, merge request or issue, in place of a path: `acme/shop@1a2b3c4`, `acme/shop!7`, \
+                    `acme/shop#12`."
+        )]
+        id: Option<ID>,
         #[graphql(desc = "Branch, tag or commit at which the path and lines are; the indexed head if absent.")]
         rev: Option<String>,
         #[graphql(desc = "Most earlier versions of the line, 0 to 100; 5 if absent.")] earlier: Option<u32>,
-    ) -> Result<Trace> {
-        let asked = trace::Asked { project, path, line, end_line, symbol, reference };
-        trace::trace(ctx, asked, rev, earlier).await
+    ) -> Result<Option<Trace>> {
+        let asked = trace::Asked { project, path, line, end_line, symbol, id };
+        trace::trace(ctx, asked, rev, earlier).await.map(Some)
     }
 
     /// What an agent must know about a question, a piece of code or an item, in a budget of tokens: a summary, the
-    /// items, reasons, code, changes and tests that matter, and passages with all that proves them. The same question on
-    /// the same state of the index gives the same bytes.
+    /// items, reasons, code, changes and tests that matter, and passages with all that proves them. One question on one state
+    /// of the index always gives one text. Null, with an error, if what is asked about is not there, or the filter or options
+    /// are wrong.
     async fn context_pack(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What it is about.")] about: PackSubject,
-        #[graphql(desc = "What search is narrowed to; its project is also that of a path.")] filter: Option<
-            SearchFilter,
-        >,
-        #[graphql(desc = "How much, and how it is printed.")] options: Option<PackOptions>,
-    ) -> Result<ContextPack> {
-        context::pack(ctx, about, filter, options).await
+        #[graphql(desc = "What the pack is about.")] about: PackSubject,
+        #[graphql(
+            desc = "Only documents that meet all these conditions; all documents if absent. If it names one project, that is \
+                    also the project of a path."
+        )]
+        filter: Option<PackFilter>,
+        #[graphql(desc = "How much may be in the pack, and how it is printed.")] options: Option<PackOptions>,
+    ) -> Result<Option<ContextPack>> {
+        context::pack(ctx, about, filter, options).await.map(Some)
     }
 
-    /// The states of the index that are on record.
-    async fn snapshots(&self, ctx: &Context<'_>) -> Result<Snapshots> {
-        snapshot::all(ctx).await
+    /// The states of the index that are on record; null, with an error, if they cannot be read.
+    async fn snapshots(&self, ctx: &Context<'_>) -> Result<Option<Snapshots>> {
+        snapshot::all(ctx).await.map(Some)
     }
 
-    /// A state of the index that is on record.
+    /// A state of the index that is on record; null if none of that id is, and, with an error, if the id is no id of a state
+    /// or several begin with it.
     async fn snapshot(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Its id, or at least four of its first digits.")] id: ID,
-    ) -> Result<Snapshot> {
-        Ok(loaders::engine(ctx)?.answer(GetSnapshot { id: id.0 }).await?.into())
+        #[graphql(desc = "Id of the state, or at least four of its first digits.")] id: ID,
+    ) -> Result<Option<Snapshot>> {
+        let found = loaders::engine(ctx)?.answer(GetSnapshot { id: id.0 }).await;
+        Ok(loaders::if_found(found)?.map(Snapshot::from))
     }
 
-    /// How one state of the index differs from another.
+    /// How one state of the index differs from another; null, with an error, if one of them is not on record.
     async fn compare_snapshots(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Id of the first, or its first digits.")] from: ID,
-        #[graphql(desc = "Id of the second, or its first digits.")] to: ID,
-        #[graphql(desc = "How many documents of each kind are named, 0 to 1,000.", default = 20)] first: Option<i32>,
-    ) -> Result<SnapshotComparison> {
-        snapshot::compare(ctx, &from, &to, first).await
+        #[graphql(desc = "Id of the first state, or at least four of its first digits.")] from: ID,
+        #[graphql(desc = "Id of the second state, or at least four of its first digits.")] to: ID,
+        #[graphql(desc = "Most documents of each difference that are named, 0 to 1,000.", default = 20)] first: Option<
+            i32,
+        >,
+    ) -> Result<Option<SnapshotComparison>> {
+        snapshot::compare(ctx, &from, &to, first).await.map(Some)
     }
 
-    /// The commits that changed a file or code entity, newest first, also under the names it had before.
+    /// The commits that changed a file or code entity, newest first, also under the names it had before. Null, with an error,
+    /// if the id is none of a file or code entity, or the cursor or size of the page is wrong.
     async fn history(
         &self,
         ctx: &Context<'_>,
-        #[graphql(name = "ref", desc = "`acme/shop:src/a.rs` or `acme/shop:src/a.rs#login`")] reference: String,
+        #[graphql(desc = "Id of the file or code entity, `acme/shop:src/a.rs` or `acme/shop:src/a.rs#login`.")] id: ID,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
-    ) -> Result<ChangeConnection> {
-        trace::history(ctx, reference.parse()?, first, after.as_deref()).await
+    ) -> Result<Option<ChangeConnection>> {
+        trace::history(ctx, id.parse()?, first, after.as_deref()).await.map(Some)
     }
 
-    /// Code entities by name, with or without what they stand in, or the one of a reference.
+    /// Code entities by name, with or without what they stand in, or the one of an id. Null, with an error, if the project is
+    /// not known or too many are asked for.
     async fn entity(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "`login`, `Session.login`, `src/a.rs#login` or `acme/shop:src/a.rs#login`")] name: String,
-        #[graphql(desc = "Full path of the project; all if absent.")] project: Option<String>,
-        #[graphql(desc = "How many, 0 to 50.", default = 10)] first: Option<i32>,
-    ) -> Result<Vec<Entity>> {
-        trace::entities(ctx, name, project, first).await
+        #[graphql(desc = "Name or id: `login`, `Session.login`, `src/a.rs#login` or `acme/shop:src/a.rs#login`.")] name: String,
+        #[graphql(desc = "Full path of the project; all projects if absent.")] project: Option<String>,
+        #[graphql(desc = "Most entities, 0 to 50.", default = 10)] first: Option<i32>,
+    ) -> Result<Option<Vec<Entity>>> {
+        trace::entities(ctx, name, project, first).await.map(Some)
     }
 
-    /// A file of a repository, whether it is at the indexed head or not; ask its content for a revision.
+    /// A file of a repository, whether it is at the indexed head or not; ask its content for a revision. Null, with an error,
+    /// if the project is no path of a project.
     async fn file(
         &self,
         #[graphql(desc = "Full path of the project.")] project: String,
         #[graphql(desc = "Path from the repository's root.")] path: String,
-    ) -> File {
-        File::new(project, path)
+    ) -> Result<Option<File>> {
+        check_project_path(&project)?;
+        Ok(Some(File::new(project, path)))
     }
 
-    /// How many items of each kind there are.
-    async fn stats(&self, ctx: &Context<'_>) -> Result<Stats> {
-        Ok(Stats::from(loaders::engine(ctx)?.answer(StatsRequest {}).await?))
+    /// How many items of each kind there are; null, with an error, if they cannot be counted.
+    async fn stats(&self, ctx: &Context<'_>) -> Result<Option<Stats>> {
+        Ok(Some(Stats::from(loaders::engine(ctx)?.answer(StatsRequest {}).await?)))
     }
 
-    /// How many documents have vectors. Costs nothing.
-    async fn coverage(&self, ctx: &Context<'_>) -> Result<Coverage> {
-        Ok(Coverage::from(loaders::engine(ctx)?.answer(CoverageRequest {}).await?))
+    /// How many documents have vectors; null, with an error, if that cannot be read.
+    async fn coverage(&self, ctx: &Context<'_>) -> Result<Option<Coverage>> {
+        Ok(Some(Coverage::from(loaders::engine(ctx)?.answer(CoverageRequest {}).await?)))
     }
 
-    /// How the stores stand towards the forges and each other.
+    /// How the stores stand towards the forges and each other; null, with an error, if too many runs are asked for.
     async fn sync_status(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many of the newest runs, 0 to 100.", default_with = "Some(DEFAULT_RUNS as i32)")]
-        runs: Option<i32>,
-    ) -> Result<SyncStatus> {
-        status::sync_status(ctx, runs).await
+        #[graphql(desc = "Most runs, 0 to 100; the newest.", default_with = "Some(DEFAULT_RUNS as i32)")] runs: Option<
+            i32,
+        >,
+    ) -> Result<Option<SyncStatus>> {
+        status::sync_status(ctx, runs).await.map(Some)
     }
 
-    /// Checks that ledger, graph and index are sound and agree. Reads everything: it may take minutes.
-    async fn check(&self, ctx: &Context<'_>) -> Result<CheckReport> {
-        Ok(CheckReport::from(loaders::engine(ctx)?.answer(CheckRequest {}).await?))
+    /// Checks that ledger, graph and index are sound and agree. Reads everything: it may take minutes. Null, with an error, if
+    /// something cannot be read.
+    async fn check(&self, ctx: &Context<'_>) -> Result<Option<CheckReport>> {
+        Ok(Some(CheckReport::from(loaders::engine(ctx)?.answer(CheckRequest {}).await?)))
     }
 
-    /// The digest of graph and lists: the same whenever they hold the same, however it came about. Reads both whole.
-    async fn digest(&self, ctx: &Context<'_>) -> Result<Digest> {
-        Ok(Digest::from(loaders::engine(ctx)?.answer(DigestRequest {}).await?))
+    /// The digest of graph and lists, which depends on nothing but what they hold. Reads both whole. Null, with an error, if
+    /// one of them cannot be read.
+    async fn digest(&self, ctx: &Context<'_>) -> Result<Option<Digest>> {
+        Ok(Some(Digest::from(loaders::engine(ctx)?.answer(DigestRequest {}).await?)))
     }
 
-    /// A job of the queue, or one that was done.
-    async fn job(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Job> {
-        Ok(loaders::engine(ctx)?.find_job(job::number(&id)?).await?.into())
+    /// A job of the queue, or one that was done; null if there is none of that number, and, with an error, if the id is none
+    /// of a job.
+    async fn job(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Id of the job, `job/12`, or its number.")] id: ID,
+    ) -> Result<Option<Job>> {
+        let found = loaders::engine(ctx)?.find_job(Counter::Job.number(&id)?).await;
+        Ok(loaders::if_found(found)?.map(Job::from))
     }
 
-    /// The jobs that a server has in its queue and those that it did, newest first.
+    /// The jobs that a server has in its queue and those that it did, newest first. Null, with an error, if the cursor or size
+    /// of the page is wrong.
     async fn jobs(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
-        #[graphql(desc = "Those that stand so.")] status: Option<JobStatus>,
-    ) -> Result<JobConnection> {
-        job::list(ctx, first, after.as_deref(), status).await
+        #[graphql(desc = "State of the jobs; all jobs if absent.")] status: Option<JobStatus>,
+    ) -> Result<Option<JobConnection>> {
+        job::list(ctx, first, after.as_deref(), status).await.map(Some)
     }
 
     /// What was forgotten, what may be read again and what is not kept any more, newest first. None of it has any content;
-    /// of what is not kept any more there are the last 1,000 records.
+    /// of what is not kept any more there are the last 1,000 records. Null, with an error, if the cursor or size of the
+    /// page is wrong.
     async fn audit(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
-        #[graphql(desc = "Those of this action.")] action: Option<AuditAction>,
-    ) -> Result<AuditConnection> {
-        audit::list(ctx, first, after.as_deref(), action).await
+        #[graphql(desc = "What was done to the subjects; all records if absent.")] action: Option<AuditAction>,
+    ) -> Result<Option<AuditConnection>> {
+        audit::list(ctx, first, after.as_deref(), action).await.map(Some)
     }
 
-    /// A task of this process; null if there is none of that number, or it ended long ago.
-    async fn task(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Option<Task>> {
-        Ok(loaders::engine(ctx)?.answer(GetTask { id: task::number(&id)? }).await?.map(Task::from))
+    /// A task of this process; null if there is none of that number, or it ended long ago, and, with an error, if the id is
+    /// none of a task.
+    async fn task(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Id of the task, `task/12`, or its number.")] id: ID,
+    ) -> Result<Option<Task>> {
+        Ok(loaders::engine(ctx)?.answer(GetTask { id: Counter::Task.number(&id)? }).await?.map(Task::from))
     }
 
-    /// The tasks of this process, newest first; the last 100.
-    async fn tasks(&self, ctx: &Context<'_>) -> Result<Vec<Task>> {
-        Ok(loaders::engine(ctx)?.answer(ListTasks {}).await?.into_iter().map(Task::from).collect())
+    /// The tasks of this process, newest first; the last 100. Null, with an error, if they cannot be read.
+    async fn tasks(&self, ctx: &Context<'_>) -> Result<Option<Vec<Task>>> {
+        Ok(Some(loaders::engine(ctx)?.answer(ListTasks {}).await?.into_iter().map(Task::from).collect()))
     }
 }
 
+/// Refuses what is no path of a project.
+fn check_project_path(path: &str) -> Result<()> {
+    if is_project_path(path) {
+        return Ok(());
+    }
+    Err(page::invalid(format!("'{}' is no path of a project; write group/project", truncate_echo(path))).into())
+}
+
 fn wrong_kind(reference: &str, what: &str, form: &str) -> async_graphql::Error {
-    page::invalid(format!("{} is not {what}; write {form}", echo(reference))).into()
+    page::invalid(format!("{} is not {what}; write {form}", truncate_echo(reference))).into()
 }

@@ -1,6 +1,8 @@
 //! GraphQL types of releases and of what shipped between two of them.
 
-use async_graphql::{ComplexObject, Context, Enum, InputObject, Object, Result, SimpleObject, connection::Connection};
+use async_graphql::{
+    ComplexObject, Context, Enum, ID, InputObject, Object, Result, SimpleObject, connection::Connection,
+};
 use backstory_engine::{
     model::id::{NodeId, ThreadId, ThreadKind},
     releases,
@@ -13,9 +15,9 @@ use super::{
     lists::{self, OrderDirection, Paging, TextFilter, Totals},
     loaders,
     merge_request::MergeRequest,
-    node::Node,
     page::{self, DEFAULT_EDGES},
     person::Person,
+    project::Project,
     scalar::DateTime,
 };
 
@@ -29,22 +31,39 @@ impl Release {
     fn new(project: String, release: releases::Release) -> Self {
         Self { project, release }
     }
+
+    /// The release of a tag; `None` if neither repository nor forge have it.
+    pub(super) async fn find(ctx: &Context<'_>, project: &str, tag: &str) -> Result<Option<Self>> {
+        let found = loaders::engine(ctx)?.find_release(project.to_owned(), tag.to_owned()).await?;
+        Ok(found.map(|release| Self::new(project.to_owned(), release)))
+    }
 }
 
 /// A release: a tag of the repository, with what the forge says about it.
 #[Object]
 impl Release {
-    /// Its tag.
+    /// Id of the release, `acme/shop@releases/v1`. It is no node: its tag is.
+    async fn id(&self) -> ID {
+        format!("{}@releases/{}", self.project, self.release.tag).into()
+    }
+
+    /// Project that the release belongs to.
+    async fn project(&self) -> Project {
+        Project::new(self.project.clone())
+    }
+
+    /// Tag that the release is made of.
     async fn tag(&self) -> Tag {
         Tag::new(self.project.clone(), self.release.tag.clone())
     }
 
-    /// What the forge calls it; null if the forge has no release of the tag.
+    /// What the forge calls the release; null if the forge has no release of the tag.
     async fn name(&self) -> Option<&str> {
         self.release.name.as_deref()
     }
 
-    /// When the forge released it; otherwise when the tag was made; otherwise when its commit was.
+    /// When the forge released it; otherwise when the tag was made; otherwise when its commit was made. Null if none of that
+    /// is known.
     async fn released_at(&self) -> Option<DateTime> {
         self.release.at.map(DateTime::from)
     }
@@ -54,29 +73,29 @@ impl Release {
         self.release.commit.map(|sha| Commit::new(self.project.clone(), sha.to_string()))
     }
 
-    /// Whether it is a pre-release, or planned.
+    /// Whether the release is a pre-release, or planned.
     async fn preliminary(&self) -> bool {
         self.release.preliminary
     }
 
-    /// Who released or tagged it.
+    /// Person who released or tagged it; null if that is not known.
     async fn author(&self) -> Option<Person> {
         self.release.author.clone().map(Person::new)
     }
 
-    /// Its notes, as the forge has them.
+    /// Notes of the release, as the forge has them; null if there are none.
     async fn description(&self) -> Option<&str> {
         self.release.description.as_deref()
     }
 
-    /// Its page at the forge.
+    /// Page of the release at the forge; null if there is none.
     async fn url(&self) -> Option<&str> {
         self.release.url.as_deref()
     }
 
-    /// What no earlier release has.
-    async fn shipped(&self, ctx: &Context<'_>) -> Result<Shipped> {
-        find_shipped(ctx, self.project.clone(), None, self.release.tag.clone()).await
+    /// What shipped in the release that no earlier one has; null, with an error, if the repository does not have the tag.
+    async fn shipped(&self, ctx: &Context<'_>) -> Result<Option<Shipped>> {
+        find_shipped(ctx, self.project.clone(), None, self.release.tag.clone()).await.map(Some)
     }
 }
 
@@ -84,9 +103,9 @@ impl Release {
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Shipped {
-    /// How many commits, without merges.
+    /// How many commits shipped, without merges.
     commit_count: u64,
-    /// What was not read, a sentence each.
+    /// What was not read, a sentence each; empty if everything was.
     missing: Vec<String>,
     #[graphql(skip)]
     found: shipped::Shipped,
@@ -95,15 +114,15 @@ pub(crate) struct Shipped {
 /// Somebody who wrote commits that shipped.
 #[derive(SimpleObject)]
 pub(crate) struct ShippedContributor {
-    /// Who.
-    person: Node,
-    /// How many of the commits.
+    /// Person who wrote the commits.
+    person: Person,
+    /// How many of the commits that shipped they wrote, without merges.
     commit_count: u64,
 }
 
 #[ComplexObject]
 impl Shipped {
-    /// The first of the commits, children before their parents.
+    /// The first commits that shipped, children before their parents.
     async fn commits(
         &self,
         #[graphql(desc = "Most commits, 0 to 100.", default = 50)] first: Option<i32>,
@@ -115,7 +134,7 @@ impl Shipped {
         Ok(self.found.commits.iter().filter_map(commit).take(page::size(first, DEFAULT_EDGES)?).collect())
     }
 
-    /// The first of the merge requests that introduced them, the last merged first.
+    /// The first merge requests that introduced the commits, the last merged first.
     async fn merge_requests(
         &self,
         #[graphql(desc = "Most merge requests, 0 to 100.", default = 50)] first: Option<i32>,
@@ -124,7 +143,7 @@ impl Shipped {
         Ok(ids(&self.found.merge_requests, ThreadKind::MergeRequest).take(most).map(MergeRequest::new).collect())
     }
 
-    /// The first of the issues that these close.
+    /// The first issues that the commits and their merge requests close, by number.
     async fn issues(
         &self,
         #[graphql(desc = "Most issues, 0 to 100.", default = 50)] first: Option<i32>,
@@ -133,7 +152,7 @@ impl Shipped {
         Ok(ids(&self.found.issues, ThreadKind::Issue).take(most).map(Issue::new).collect())
     }
 
-    /// The first of those who wrote the commits, those with most of them first.
+    /// The first people who wrote the commits, those with most commits first.
     async fn contributors(
         &self,
         #[graphql(desc = "Most people, 0 to 100.", default = 50)] first: Option<i32>,
@@ -141,8 +160,15 @@ impl Shipped {
         let most = page::size(first, DEFAULT_EDGES)?;
         let contributors = self.found.contributors.iter().take(most);
         Ok(contributors
-            .map(|of| ShippedContributor { person: Node::from(of.person.clone()), commit_count: of.commits })
+            .map(|of| ShippedContributor { person: person_of(&of.person), commit_count: of.commits })
             .collect())
+    }
+}
+
+fn person_of(id: &NodeId) -> Person {
+    match id {
+        NodeId::Person(username) => Person::new(username.clone()),
+        other => Person::new(other.to_string()),
     }
 }
 
@@ -165,9 +191,9 @@ pub(crate) enum ReleaseOrderField {
 /// An order of releases.
 #[derive(Clone, Copy, InputObject)]
 pub(crate) struct ReleaseOrder {
-    /// What orders them.
+    /// What orders releases.
     field: ReleaseOrderField,
-    /// In which direction; if absent, names ascend and times descend.
+    /// Direction of the order; if absent, names ascend and times descend.
     direction: Option<OrderDirection>,
 }
 

@@ -1,6 +1,6 @@
 //! GraphQL types of git repositories: which are indexed, and their state.
 
-use async_graphql::{ComplexObject, Context, Enum, Result, SimpleObject};
+use async_graphql::{ComplexObject, Context, Enum, ID, Result, SimpleObject};
 use backstory_engine::{
     ledger, lists,
     repository::{self, AddRequest, CentralFilesRequest, ListRepositories, RepositoryStatus},
@@ -22,33 +22,33 @@ const FEW_FILES: usize = 3;
 pub(crate) struct Repository {
     #[graphql(skip)]
     path: String,
-    /// Path or URL that it is cloned from.
+    /// Path or URL that the repository is cloned from.
     address: String,
-    /// Which of its branches are indexed.
-    branches: BranchSelection,
-    /// When it was added.
+    /// Which branches of the repository are indexed.
+    branch_selection: BranchSelection,
+    /// When the repository was added.
     added_at: DateTime,
-    /// When it was last fetched and indexed to the end; null if it never was.
+    /// When the repository was last fetched and indexed to the end; null if it never was.
     synced_at: Option<DateTime>,
-    /// Branch that its HEAD points at; null if it was never read.
+    /// Branch that HEAD points at; null if the repository was never read.
     default_branch: Option<Branch>,
-    /// The indexed commit at the head of the default branch.
+    /// Indexed commit at the head of the default branch; null if the repository was never read.
     head: Option<Commit>,
-    /// Its state.
+    /// State of the repository.
     state: RepositoryState,
-    /// Why it could not be read when that was last tried; null if it could.
+    /// Why the repository could not be read when that was last tried; null if it could.
     last_error: Option<String>,
-    /// When that was tried.
+    /// When the repository could not be read; null if it could when that was last tried.
     failed_at: Option<DateTime>,
-    /// The branches that are indexed, by name.
+    /// Branches that are indexed with their newest indexed commits, by name.
     indexed: Vec<BranchTip>,
-    /// Commits that are indexed.
-    commits: u64,
-    /// Files at the indexed head.
-    files: u64,
-    /// Indexed commits that no branch reaches any more, because history was rewritten.
-    rewritten: usize,
-    /// What of it was left out because it cannot be read or is too large, in sentences.
+    /// How many commits are indexed.
+    commit_count: u64,
+    /// How many files the indexed head has.
+    file_count: u64,
+    /// How many indexed commits no branch reaches any more, because history was rewritten.
+    rewritten_count: usize,
+    /// What was left out because it cannot be read or is too large, in sentences.
     left_out: Vec<String>,
 }
 
@@ -56,13 +56,13 @@ pub(crate) struct Repository {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "repository::RepositoryState")]
 pub(crate) enum RepositoryState {
-    /// Added, and not read yet.
+    /// The repository was added, and not read yet.
     New,
-    /// Being read.
+    /// The repository is being read.
     Indexing,
-    /// Read to the end when that was last tried.
+    /// The repository was read to the end when that was last tried.
     Ready,
-    /// It could not be read when that was last tried; what was read before is there.
+    /// The repository could not be read when that was last tried; what was read before is there.
     #[graphql(name = "ERROR")]
     Failed,
 }
@@ -70,9 +70,9 @@ pub(crate) enum RepositoryState {
 /// Which branches of a repository are indexed.
 #[derive(SimpleObject)]
 pub(crate) struct BranchSelection {
-    /// Which.
+    /// Whether the default branch, some or all branches are indexed.
     which: BranchChoice,
-    /// Names of those that are indexed besides the default one, with SELECTED.
+    /// Names of branches that are indexed besides the default one; empty unless `which` is SELECTED.
     names: Vec<String>,
 }
 
@@ -80,71 +80,76 @@ pub(crate) struct BranchSelection {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "repository::BranchChoice")]
 pub(crate) enum BranchChoice {
-    /// The one that HEAD points at.
+    /// The branch that HEAD points at.
     Default,
-    /// That one and those that are named.
+    /// The branch that HEAD points at and those that are named.
     Selected,
-    /// All.
+    /// All branches.
     All,
 }
 
 /// How much of a repository is in a programming language.
 #[derive(SimpleObject)]
 pub(crate) struct LanguageShare {
-    /// Its name.
+    /// Name of the language.
     name: String,
-    /// Files in it.
-    files: BigInt,
-    /// Bytes of these.
+    /// How many files are in the language.
+    file_count: BigInt,
+    /// How many bytes the files in the language have.
     bytes: BigInt,
-    /// Lines of these whose content is read.
-    lines: BigInt,
-    /// Share of the bytes of all languages, in percent.
+    /// How many lines the files in the language have, of those whose content is read.
+    line_count: BigInt,
+    /// Share of the language in the bytes of all languages, 0 to 1.
     share: f64,
 }
 
-/// A share in percent, with two digits.
-fn percent(part: u64, whole: u64) -> f64 {
+/// A share, 0 to 1, with four digits.
+fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 {
         return 0.0;
     }
     #[allow(clippy::cast_precision_loss, reason = "bytes of a repository are far below 2^52")]
     let share = part as f64 / whole as f64;
-    (share * 10_000.0).round() / 100.0
+    (share * 10_000.0).round() / 10_000.0
 }
 
 /// A branch and the commit of it that is indexed.
 #[derive(SimpleObject)]
 pub(crate) struct BranchTip {
-    /// The branch.
+    /// Branch that is indexed.
     branch: Branch,
-    /// The commit.
+    /// Newest commit of the branch that is indexed.
     commit: Commit,
 }
 
 /// What is looked up only if it is asked for.
 #[ComplexObject]
 impl Repository {
-    /// Its project.
+    /// Id of the repository, `acme/shop@repository`. It is no node: its project is.
+    async fn id(&self) -> ID {
+        format!("{}@repository", self.path).into()
+    }
+
+    /// Project that the repository belongs to.
     async fn project(&self) -> Project {
         Project::new(self.path.clone())
     }
 
-    /// The programming languages of the files at its indexed head, the one with most bytes first.
+    /// Programming languages of the files at the indexed head, the one with most bytes first.
     async fn languages(&self, ctx: &Context<'_>) -> Result<Vec<LanguageShare>> {
         let found = loaders::engine(ctx)?.list_languages(&self.path).await?;
         let total: u64 = found.iter().map(|row| row.bytes).sum();
-        let share = |row: lists::LanguageRow| LanguageShare {
-            share: percent(row.bytes, total),
+        let of_row = |row: lists::LanguageRow| LanguageShare {
+            share: share(row.bytes, total),
             name: row.language,
-            files: row.files.into(),
+            file_count: row.files.into(),
             bytes: row.bytes.into(),
-            lines: row.lines.into(),
+            line_count: row.lines.into(),
         };
-        Ok(found.into_iter().map(share).collect())
+        Ok(found.into_iter().map(of_row).collect())
     }
 
-    /// A directory at a revision.
+    /// Directory of the repository at a revision; null, with an error, if there is no such directory or revision.
     async fn tree(
         &self,
         ctx: &Context<'_>,
@@ -154,7 +159,7 @@ impl Repository {
         code::tree(ctx, self.path.clone(), path, rev).await.map(Some)
     }
 
-    /// Its files that the rest of its code refers to most, the most central first; others if none refers to another.
+    /// Files that the rest of the code refers to most, the most central first; others if none refers to another.
     async fn central_files(
         &self,
         ctx: &Context<'_>,
@@ -179,7 +184,7 @@ impl From<RepositoryStatus> for Repository {
         Self {
             path: status.project,
             address: status.address,
-            branches: BranchSelection { which: status.branches.which.into(), names: status.branches.names },
+            branch_selection: BranchSelection { which: status.branches.which.into(), names: status.branches.names },
             added_at: status.added_at.into(),
             synced_at: status.synced_at.map(DateTime::from),
             default_branch,
@@ -188,9 +193,9 @@ impl From<RepositoryStatus> for Repository {
             last_error: status.last_error,
             failed_at: status.failed_at.map(DateTime::from),
             indexed,
-            commits: status.commits,
-            files: status.files,
-            rewritten: usize::try_from(status.rewritten).unwrap_or(usize::MAX),
+            commit_count: status.commits,
+            file_count: status.files,
+            rewritten_count: usize::try_from(status.rewritten).unwrap_or(usize::MAX),
             left_out: status.left_out,
         }
     }

@@ -20,8 +20,8 @@ impl From<DateTime> for Timestamp {
     }
 }
 
-/// An instant in UTC, as RFC 3339 writes it: `2024-03-15T10:00:00.123Z`. Given as an argument it may also be a date, which
-/// is its first instant: `2024-03-15`, `2024-03` or `2024`.
+/// An instant in UTC, as RFC 3339 writes it: `2024-03-15T10:00:00.123Z`. An argument may also be a date, which stands for
+/// its first instant: `2024-03-15`, `2024-03` or `2024`.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339")]
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -51,7 +51,7 @@ impl From<BigInt> for u64 {
     }
 }
 
-/// A whole number of up to 64 bits, as a JSON number: what may exceed the 32 bits of `Int`.
+/// A whole number of up to 64 bits, as a JSON number, where 32 bits of `Int` may be too few.
 #[Scalar]
 impl ScalarType for BigInt {
     fn parse(value: Value) -> InputValueResult<Self> {

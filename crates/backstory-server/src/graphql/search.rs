@@ -11,6 +11,7 @@ use backstory_engine::{
 use super::{
     code::LineRange,
     explore::GraphEdge,
+    lists::DateRange,
     loaders,
     names::{DocumentKind, DocumentType, EdgeName, RankingProfile, SearchMode, State},
     node::Node,
@@ -24,53 +25,66 @@ use super::{
 /// Hits of a search, unless the request says how many.
 pub(super) const DEFAULT_HITS: usize = 10;
 
-/// What a search is narrowed to: documents that meet all conditions.
+/// Which documents are read: those that meet all conditions.
+#[derive(Default, InputObject)]
+pub(crate) struct DocumentFilter {
+    /// Full paths of projects: the documents are of one of them. If it is one, what is short in the query, like `#12`, is of
+    /// it. All if absent or empty.
+    projects: Option<Vec<String>>,
+    /// Kinds of documents. All if absent or empty.
+    kinds: Option<Vec<DocumentKind>>,
+    /// User names, names or e-mail addresses, in any case: one of these people wrote the documents, or began the discussions.
+    /// All if absent or empty.
+    authors: Option<Vec<String>>,
+    /// Labels that the documents have all of, in any case; a discussion has those of what it belongs to. All if absent or
+    /// empty.
+    all_labels: Option<Vec<String>>,
+    /// When the documents were created.
+    created: Option<DateRange>,
+    /// Beginnings of paths: the documents are of files whose paths have one of them, or commits that change such files. All if
+    /// absent or empty.
+    path_prefixes: Option<Vec<String>>,
+    /// Names or extensions of programming languages: the documents are of files in one of them, or commits that change such
+    /// files. All if absent or empty.
+    languages: Option<Vec<String>>,
+    /// What the documents are for. All if absent or empty.
+    document_types: Option<Vec<DocumentType>>,
+    /// Ids of nodes, at most 1,000: the documents are these, or parts of them. All if absent or empty.
+    nodes: Option<Vec<ID>>,
+    /// State of the documents; a discussion has that of what it belongs to.
+    state: Option<State>,
+    /// Ids of documents that are left out with their parts, at most 1,000. None are left out if absent or empty.
+    exclude: Option<Vec<ID>>,
+}
+
+/// What a search finds: documents that meet all conditions.
 #[derive(Default, InputObject)]
 pub(crate) struct SearchFilter {
-    /// Any of these kinds; all if absent or empty.
-    kinds: Option<Vec<DocumentKind>>,
-    /// User name, name or e-mail address of the author, in any case; of a discussion, who began it.
-    author: Option<String>,
-    /// All of these labels, in any case; a discussion has those of what it belongs to.
-    labels: Option<Vec<String>>,
-    /// Created then or later.
-    after: Option<DateTime>,
-    /// Created before.
-    before: Option<DateTime>,
-    /// Full path of the project. What is short in the query, like `#12`, is of it.
-    project: Option<String>,
-    /// Of any of these projects, by their full paths.
-    projects: Option<Vec<String>>,
-    /// Of files whose paths begin in one of these ways, or commits that change such files.
-    paths: Option<Vec<String>>,
-    /// Of files in any of these languages, by name or extension, or commits that change such files.
-    languages: Option<Vec<String>>,
-    /// For any of these purposes.
-    document_types: Option<Vec<DocumentType>>,
-    /// References of nodes, at most 1,000: only these, and parts of them.
-    nodes: Option<Vec<ID>>,
-    /// Where it stands; a discussion has the state of what it belongs to.
-    state: Option<State>,
-    /// References of documents that are left out with their parts, at most 1,000.
-    exclude: Option<Vec<ID>>,
+    #[graphql(flatten)]
+    pub(super) documents: DocumentFilter,
+    /// Ids of nodes, at most 20: the documents are at most two edges from one of them, and how near they are is their
+    /// relationship. All if absent or empty.
+    pub(super) near: Option<Vec<ID>>,
+    /// Tags: the documents have an annotation with all of them, in any case. All if absent or empty.
+    pub(super) tags: Option<Vec<String>>,
 }
 
 /// How hits are ranked, where it is not as configured.
 #[derive(InputObject)]
 pub(crate) struct RankingInput {
-    /// How the parts become a score; that of the configuration if absent.
+    /// How the parts of a hit become its score; as configured if absent.
     profile: Option<RankingProfile>,
-    /// What each part counts, 0 to 1; that of the profile if absent.
+    /// What likeness of meaning counts, 0 to 1; as the profile says if absent.
     semantic: Option<f32>,
-    /// The same for the words.
+    /// What likeness of words counts, 0 to 1; as the profile says if absent.
     lexical: Option<f32>,
-    /// The same for how new it is.
+    /// What the age of a document counts, 0 to 1; as the profile says if absent.
     recency: Option<f32>,
-    /// The same for how much it weighs.
+    /// What the weight of a document counts, 0 to 1; as the profile says if absent.
     importance: Option<f32>,
-    /// The same for its place in the graph.
+    /// What the place of a document in the graph counts, 0 to 1; as the profile says if absent.
     relationship: Option<f32>,
-    /// The same for its author.
+    /// What the author of a document counts, 0 to 1; as the profile says if absent.
     author: Option<f32>,
 }
 
@@ -99,20 +113,25 @@ impl RankingInput {
     }
 }
 
-impl From<SearchFilter> for model::filter::Filter {
-    fn from(filter: SearchFilter) -> Self {
+impl From<DocumentFilter> for model::filter::Filter {
+    fn from(filter: DocumentFilter) -> Self {
+        let DateRange { from, to } = filter.created.unwrap_or_default();
+        let mut projects = filter.projects.unwrap_or_default();
+        // What is short in a text is of the only project.
+        let project = if projects.len() == 1 { projects.pop() } else { None };
+        let authors = filter.authors.into_iter().flatten();
         Self {
             kinds: filter.kinds.unwrap_or_default().into_iter().map(Into::into).collect(),
-            authors: filter.author.map(|author| author.trim_start_matches('@').to_owned()).into_iter().collect(),
-            labels: filter.labels.unwrap_or_default(),
-            paths: filter.paths.unwrap_or_default(),
+            authors: authors.map(|author| author.trim_start_matches('@').to_owned()).collect(),
+            labels: filter.all_labels.unwrap_or_default(),
+            paths: filter.path_prefixes.unwrap_or_default(),
             languages: filter.languages.unwrap_or_default(),
             document_types: filter.document_types.unwrap_or_default().into_iter().map(Into::into).collect(),
             nodes: filter.nodes.unwrap_or_default().into_iter().map(|id| id.0).collect(),
-            projects: filter.projects.unwrap_or_default(),
-            after: filter.after.map(Into::into),
-            before: filter.before.map(Into::into),
-            project: filter.project,
+            after: from.map(Into::into),
+            before: to.map(Into::into),
+            project,
+            projects,
             state: filter.state.map(Into::into),
             exclude: filter.exclude.unwrap_or_default().into_iter().map(|id| id.0).collect(),
         }
@@ -122,27 +141,28 @@ impl From<SearchFilter> for model::filter::Filter {
 /// What a search found.
 #[derive(SimpleObject)]
 pub(crate) struct SearchResult {
-    /// The query, without white space around it.
+    /// Query without white space around it.
     query: String,
     /// What the query was compared with: LEXICAL if its vector could not be had.
     mode: SearchMode,
     /// How many documents there are, and how many have vectors.
     coverage: Coverage,
-    /// How long it took, in milliseconds.
+    /// How long the search took, in milliseconds.
     took_ms: f64,
-    /// The profile that hits were ranked with.
+    /// Profile that hits were ranked with.
     profile: RankingProfile,
-    /// What each part counted.
+    /// What each part of a score counted, 0 to 1.
     weights: Vec<ScorePart>,
-    /// How the query was understood beyond its words.
+    /// How the query was understood beyond its words, a sentence each.
     understood: Vec<String>,
-    /// What the reader must know.
+    /// What the reader must know, a sentence each.
     warnings: Vec<String>,
-    /// Stories, the best first: an issue, the merge request that closed it and its commits are one.
+    /// Hits, the best first. Each is a story: an issue, the merge request that closed it and its commits are one
+    /// hit.
     hits: Vec<Hit>,
     /// Where the next page begins, for `after`; null if this is the last one.
     end_cursor: Option<String>,
-    /// The candidates, counted.
+    /// Counts of the candidates; null unless they were asked for.
     facets: Option<SearchFacets>,
     /// Every candidate with its ranks before ranking, the best one in any leg first, at most 500.
     candidates: Vec<SearchCandidate>,
@@ -151,46 +171,47 @@ pub(crate) struct SearchResult {
 /// The candidates of a search, counted by what a filter can take.
 #[derive(SimpleObject)]
 pub(crate) struct SearchFacets {
-    /// How many documents were counted: the best of those with words or a meaning like the query's.
-    documents: usize,
-    /// Whether there are more than these, so that every count is at least so much.
+    /// How many documents were counted: the best with words or a meaning like the query's.
+    document_count: usize,
+    /// Whether there are more documents than were counted, so that every count is a lower bound.
     is_lower_bound: bool,
-    /// By project, kind, author, label and path.
+    /// Counts by project, kind, author, label and path.
     facets: Vec<SearchFacet>,
 }
 
 /// The candidates of a search by one property.
 #[derive(SimpleObject)]
 pub(crate) struct SearchFacet {
-    /// `project`, `kind`, `author`, `label` or `path`.
+    /// Name of the property: `project`, `kind`, `author`, `label` or `path`.
     name: String,
-    /// The most frequent values, at most 20.
+    /// Most frequent values of the property, at most 20.
     values: Vec<SearchFacetValue>,
     /// How many values were left out.
-    left_out: usize,
+    left_out_count: usize,
 }
 
 /// How many candidates of a search have a value.
 #[derive(SimpleObject)]
 pub(crate) struct SearchFacetValue {
-    /// A name, or the beginning of a path.
+    /// Value of the property: a name, or the beginning of a path.
     value: String,
-    /// How many candidates have it.
+    /// How many candidates have the value.
     count: usize,
 }
 
 /// A document that words, meaning or the graph proposed, before it was ranked.
 #[derive(SimpleObject)]
 pub(crate) struct SearchCandidate {
-    /// It.
+    /// Node of the candidate.
     node: Node,
-    /// Its place by words, from 1; null if they did not propose it.
+    /// Rank by words, from 1; null if they did not propose the candidate.
     words: Option<u32>,
-    /// Its place by meaning, from 1.
+    /// Rank by meaning, from 1; null if it did not propose the candidate.
     vectors: Option<u32>,
-    /// Its place by how strongly the graph ties it to the strongest candidates, or to what the search is near to, from 1.
+    /// Rank by how strongly the graph ties the candidate to the strongest ones, or to what the search is near to, from 1; null
+    /// if it did not propose the candidate.
     graph: Option<u32>,
-    /// The edges by which the graph leads to it.
+    /// Edges by which the graph leads to the candidate; empty if it did not propose it.
     reached_by: Vec<GraphEdge>,
 }
 
@@ -200,10 +221,10 @@ impl From<search::Facets> for SearchFacets {
         let facet = |of: search::Facet| SearchFacet {
             name: of.name,
             values: of.values.into_iter().map(value).collect(),
-            left_out: of.left_out,
+            left_out_count: of.left_out,
         };
         let facets = of.facets.into_iter().map(facet).collect();
-        Self { documents: of.documents, is_lower_bound: of.is_lower_bound, facets }
+        Self { document_count: of.documents, is_lower_bound: of.is_lower_bound, facets }
     }
 }
 
@@ -222,82 +243,82 @@ impl From<search::CandidateRanks> for SearchCandidate {
 /// A document that was found.
 #[derive(SimpleObject)]
 pub(crate) struct Hit {
-    /// Reference of the document.
-    id: ID,
-    /// What it is.
+    /// Id of the document: that of its node, or of a section of a file.
+    document_id: ID,
+    /// Kind of the document.
     kind: DocumentKind,
-    /// Title; of a discussion, that of what it belongs to.
+    /// Title of the document; of a discussion, that of what it belongs to.
     title: String,
-    /// Its page at the forge; null if there is none.
+    /// Page of the document at the forge; null if there is none.
     url: Option<String>,
-    /// Of code and documents: path of the file.
+    /// Path of the file; null for what is in none.
     path: Option<String>,
-    /// Of code and documents: its lines.
+    /// Lines of the file; null for what is in none.
     lines: Option<LineRange>,
-    /// The author; of a discussion, who began it.
+    /// Person who wrote the document or began the discussion; null if that is not known.
     author: Option<Person>,
-    /// The project.
+    /// Project that the document belongs to.
     project: Project,
-    /// Where it stands; null for what has no state.
+    /// State of the document; null for what has none.
     state: Option<State>,
-    /// Its labels; a discussion has those of what it belongs to.
+    /// Labels of the document; a discussion has those of what it belongs to.
     labels: Vec<Label>,
-    /// When it was opened or begun.
+    /// When the document was opened or begun.
     created_at: DateTime,
-    /// When it last changed.
+    /// When the document last changed.
     updated_at: DateTime,
-    /// The part of its text that answers best, about 240 characters.
+    /// Part of the text that answers best, about 240 characters.
     snippet: String,
-    /// What it is ranked by; only comparable within one search.
+    /// What the hit is ranked by; only comparable within one search.
     score: f32,
-    /// The parts of the score, each 0 to 1: `semantic`, `lexical`, `recency`, `importance`, `relationship`, `author`.
-    /// Those without a weight are not computed, and 0, but for the relationship of what only the graph found.
+    /// Parts of the score, each 0 to 1: `semantic`, `lexical`, `recency`, `importance`, `relationship`, `author`.
+    /// Parts without a weight are not computed, and 0, but for the relationship of what only the graph found.
     parts: Vec<ScorePart>,
-    /// Why it is here, in words.
+    /// Why the document was found, in words.
     why: Vec<String>,
-    /// Its best passages, of itself, its discussions and its commits; the best first, at most 3.
+    /// Best passages of the document, its discussions and its commits; the best first, at most 3.
     passages: Vec<HitPassage>,
-    /// What else belongs to the story.
+    /// What else belongs to the story of the hit.
     members: Vec<Member>,
-    /// The edges by which the graph leads to it, from what the search is near to or from another hit; empty if it was not
-    /// needed to find it.
+    /// Edges by which the graph leads to the document, from what the search is near to or from another hit; empty if the graph
+    /// was not needed to find it.
     reached_by: Vec<GraphEdge>,
-    /// Of a discussion: the issue or merge request it belongs to; of code: its file.
+    /// Issue or merge request that a discussion belongs to, or file that code is in; null for others.
     parent: Option<Node>,
-    /// The document in the graph.
+    /// Node of the document; null for a section of a file.
     node: Option<Node>,
-    /// Whether only some may see it.
+    /// Whether only some may see the document.
     confidential: bool,
 }
 
 /// A passage of a hit.
 #[derive(SimpleObject)]
 pub(crate) struct HitPassage {
-    /// The document that it is of.
+    /// Node of the document that the passage is of; null for a section of a file.
     node: Option<Node>,
-    /// Its text.
+    /// Text of the passage.
     text: String,
-    /// How near its meaning is to that of the query, 0 to 1.
+    /// How near the meaning of the passage is to that of the query, 0 to 1.
     similarity: f32,
-    /// Share of the query's words that it has, rare ones counting more, 0 to 1.
+    /// Share of the query's words that the passage has, rare ones counting more, 0 to 1.
     coverage: f32,
 }
 
 /// What belongs to a hit's story.
 #[derive(SimpleObject)]
 pub(crate) struct Member {
-    /// The edge by which it belongs to it.
+    /// Name of the edge by which the node belongs to the hit.
     relation: EdgeName,
-    /// It.
+    /// Node that belongs to the hit.
     node: Node,
 }
 
 /// One of the scores that rank a hit, or what it counts.
 #[derive(SimpleObject)]
 pub(crate) struct ScorePart {
-    /// Its name.
+    /// Name of the part.
     name: String,
-    /// 0 to 1.
+    /// Score or weight of the part, 0 to 1.
     score: f32,
 }
 
@@ -314,7 +335,7 @@ impl From<search::Hit> for Hit {
         Self {
             parent: Some(&*facts.thread).filter(|parent| **parent != *document.id).and_then(node_of),
             node: node_of(&document.id),
-            id: document.id.into(),
+            document_id: document.id.into(),
             kind: facts.kind.into(),
             title: document.title,
             url: Some(document.url).filter(|url| !url.is_empty()),
@@ -354,38 +375,38 @@ impl From<search::Member> for Member {
 /// How many documents vector search can find.
 #[derive(SimpleObject)]
 pub(crate) struct Coverage {
-    /// All documents.
-    documents: u64,
-    /// Documents that have all their vectors.
-    embedded: u64,
-    /// Passages that have a vector.
-    passages: u64,
-    /// The same for each kind of document that there is.
+    /// How many documents there are.
+    document_count: u64,
+    /// How many documents have all their vectors.
+    embedded_count: u64,
+    /// How many passages have a vector.
+    passage_count: u64,
+    /// How many documents of each kind exist, and how many have all their vectors.
     by_kind: Vec<KindCoverage>,
 }
 
 /// How many documents of a kind vector search can find.
 #[derive(SimpleObject)]
 pub(crate) struct KindCoverage {
-    /// The kind.
+    /// Kind of the documents.
     kind: DocumentKind,
-    /// All documents of it.
-    documents: u64,
-    /// Documents of it that have all their vectors.
-    embedded: u64,
+    /// How many documents of the kind there are.
+    document_count: u64,
+    /// How many documents of the kind have all their vectors.
+    embedded_count: u64,
 }
 
 impl From<index::Coverage> for Coverage {
     fn from(coverage: index::Coverage) -> Self {
         let kind = |kind: index::KindCoverage| KindCoverage {
             kind: kind.kind.into(),
-            documents: kind.documents,
-            embedded: kind.embedded,
+            document_count: kind.documents,
+            embedded_count: kind.embedded,
         };
         Self {
-            documents: coverage.documents,
-            embedded: coverage.embedded,
-            passages: coverage.passages,
+            document_count: coverage.documents,
+            embedded_count: coverage.embedded,
+            passage_count: coverage.passages,
             by_kind: coverage.by_kind.into_iter().map(kind).collect(),
         }
     }
@@ -394,8 +415,6 @@ impl From<index::Coverage> for Coverage {
 /// What a search is given besides its words.
 pub(super) struct SearchArguments {
     pub(super) filter: Option<SearchFilter>,
-    pub(super) near: Option<Vec<ID>>,
-    pub(super) tags: Option<Vec<String>>,
     pub(super) mode: SearchMode,
     pub(super) ranking: Option<RankingInput>,
     pub(super) first: Option<i32>,
@@ -404,8 +423,8 @@ pub(super) struct SearchArguments {
 
 /// Searches.
 pub(super) async fn search(ctx: &Context<'_>, query: String, arguments: SearchArguments) -> Result<SearchResult> {
-    let SearchArguments { filter, near, tags, mode, ranking, first, after } = arguments;
-    let filter = model::filter::Filter::from(filter.unwrap_or_default());
+    let SearchArguments { filter, mode, ranking, first, after } = arguments;
+    let SearchFilter { documents, near, tags } = filter.unwrap_or_default();
     // The engine says what is wrong with a limit; one below zero is as wrong as zero.
     let limit = first.map_or(DEFAULT_HITS, |first| usize::try_from(first).unwrap_or(0));
     let engine = loaders::engine(ctx)?;
@@ -413,7 +432,7 @@ pub(super) async fn search(ctx: &Context<'_>, query: String, arguments: SearchAr
     let selects = |field: &str| ctx.look_ahead().field(field).exists();
     let request = SearchRequest {
         query,
-        filter,
+        filter: documents.into(),
         near: references(near)?,
         tags: tags.unwrap_or_default(),
         mode: mode.into(),

@@ -1,16 +1,16 @@
 //! GraphQL types of redacted secrets.
 
 use async_graphql::SimpleObject;
-use backstory_engine::{model::redaction::Counts, sources::redact::kinds};
+use backstory_engine::{model::redaction::SecretCounts, sources::redact::kinds};
 
 /// Secrets of one kind that were replaced in a text before it was stored, or found in the lines of a commit.
 #[derive(SimpleObject)]
 pub(crate) struct Secrets {
-    /// Name of the kind, as it stands in `[redacted:<kind>:<length>]`.
+    /// Name of the kind of secret, as it stands in `[redacted:<kind>:<length>]`.
     kind: String,
-    /// What it is; null if this program no longer knows the kind.
+    /// Description of the kind; null if this program no longer knows it.
     description: Option<&'static str>,
-    /// How many.
+    /// How many secrets of the kind there were.
     count: u64,
 }
 
@@ -22,6 +22,6 @@ impl Secrets {
 }
 
 /// One entry for each kind.
-pub(super) fn list(counts: Option<Counts>) -> Vec<Secrets> {
+pub(super) fn list(counts: Option<SecretCounts>) -> Vec<Secrets> {
     counts.unwrap_or_default().into_iter().map(|(kind, count)| Secrets::new(kind, count)).collect()
 }

@@ -19,51 +19,51 @@ use super::{
 pub(crate) struct Snapshots {
     /// Id of what the index holds now.
     current: ID,
-    /// Newest first. The current one is not among them while vectors are being made.
+    /// States on record, newest first. The current one is not among them while vectors are being made.
     recorded: Vec<Snapshot>,
 }
 
 /// A state of the index.
 #[derive(SimpleObject)]
 pub(crate) struct Snapshot {
-    /// What it holds tells its id.
+    /// Id of the state, which follows from what it holds.
     id: ID,
-    /// When it was reached first.
+    /// When the state was reached first.
     created_at: DateTime,
-    /// How the work ended that reached it.
+    /// How the work ended that reached the state.
     status: SnapshotStatus,
-    /// Whether it is what the index holds now.
+    /// Whether the state is what the index holds now.
     current: bool,
-    /// Whether it is kept until it is unpinned.
+    /// Whether the record of the state is kept until it is unpinned.
     pinned: bool,
     /// Name of the embedding model.
     model: String,
-    /// The indexed commit of each repository.
+    /// Indexed commit of each repository.
     commits: Vec<SnapshotCommit>,
-    /// Documents.
-    documents: u64,
-    /// Documents that have vectors.
-    embedded: u64,
-    /// Passages that have a vector.
-    passages: u64,
+    /// How many documents the index has.
+    document_count: u64,
+    /// How many documents have vectors.
+    embedded_count: u64,
+    /// How many passages have a vector.
+    passage_count: u64,
     /// Bytes of the index on disk.
     bytes: BigInt,
-    /// How long the work took that reached it, in milliseconds.
+    /// How long the work took that reached the state, in milliseconds.
     duration_ms: u64,
-    /// The ledger's newest change that is in it.
+    /// Number of the ledger's newest change that is in the state.
     ledger_seq: BigInt,
-    /// Bytes that the list of its documents takes in the ledger.
+    /// Bytes that the list of the state's documents takes in the ledger.
     contents_bytes: BigInt,
-    /// Why the work failed.
+    /// Why the work failed; null if it did not.
     last_error: Option<String>,
 }
 
 /// The indexed commit of a repository.
 #[derive(SimpleObject)]
 pub(crate) struct SnapshotCommit {
-    /// The project.
+    /// Project of the repository.
     project: Project,
-    /// The commit.
+    /// Commit that was indexed.
     commit: Commit,
 }
 
@@ -81,9 +81,9 @@ impl From<snapshot::SnapshotReport> for Snapshot {
             pinned: report.pinned,
             model: report.model,
             commits: report.commits.into_iter().map(commit).collect(),
-            documents: report.stats.documents,
-            embedded: report.stats.embedded,
-            passages: report.stats.passages,
+            document_count: report.stats.documents,
+            embedded_count: report.stats.embedded,
+            passage_count: report.stats.passages,
             bytes: report.stats.bytes.into(),
             duration_ms: report.stats.duration_ms,
             ledger_seq: report.ledger_seq.into(),
@@ -96,26 +96,26 @@ impl From<snapshot::SnapshotReport> for Snapshot {
 /// How one state of the index differs from another.
 #[derive(SimpleObject)]
 pub(crate) struct SnapshotComparison {
-    /// Id of the first.
+    /// Id of the first state.
     from: ID,
-    /// Id of the second.
+    /// Id of the second state.
     to: ID,
-    /// Documents that only the second has.
+    /// Documents that only the second state has.
     added: SnapshotDifference,
-    /// Documents that only the first has.
+    /// Documents that only the first state has.
     removed: SnapshotDifference,
     /// Documents whose text or state is another.
     changed: SnapshotDifference,
-    /// How many documents are the same.
-    unchanged: u64,
+    /// How many documents are equal in both states.
+    unchanged_count: u64,
 }
 
 /// Documents that differ in one way.
 #[derive(SimpleObject)]
 pub(crate) struct SnapshotDifference {
-    /// How many.
+    /// How many documents differ in this way.
     count: u64,
-    /// The first ones, in order.
+    /// The first documents that differ in this way, by id.
     documents: Vec<Node>,
 }
 
@@ -147,6 +147,6 @@ pub(super) async fn compare(ctx: &Context<'_>, from: &str, to: &str, first: Opti
         added: found.added.into(),
         removed: found.removed.into(),
         changed: found.changed.into(),
-        unchanged: found.unchanged,
+        unchanged_count: found.unchanged,
     })
 }

@@ -7,6 +7,7 @@ use backstory_engine::{
 };
 
 use super::{
+    counter::Counter,
     loaders,
     names::TaskStatus,
     page,
@@ -22,43 +23,43 @@ pub(super) const DEFAULT_RUNS: usize = 5;
 /// How many items of each kind there are.
 #[derive(SimpleObject)]
 pub(crate) struct Stats {
-    /// Projects in the graph.
-    projects: u64,
-    /// Issues in the graph.
-    issues: u64,
-    /// Merge requests in the graph.
-    merge_requests: u64,
-    /// Discussions in the graph.
-    discussions: u64,
-    /// Notes in the graph.
-    notes: u64,
-    /// People in the graph.
-    people: u64,
-    /// Labels in the graph.
-    labels: u64,
-    /// Milestones in the graph.
-    milestones: u64,
-    /// Commits in the graph.
-    commits: u64,
-    /// Files in the graph, also those that are no more.
-    files: u64,
-    /// Code entities in the graph, also those that are no more.
-    code_entities: u64,
-    /// Branches in the graph.
-    branches: u64,
-    /// Tags in the graph.
-    tags: u64,
-    /// Design notes in the graph.
-    design_notes: u64,
-    /// Nodes of every class in the graph, by the name of the class.
+    /// How many projects the graph has.
+    project_count: u64,
+    /// How many issues the graph has.
+    issue_count: u64,
+    /// How many merge requests the graph has.
+    merge_request_count: u64,
+    /// How many discussions the graph has.
+    discussion_count: u64,
+    /// How many notes the graph has.
+    note_count: u64,
+    /// How many people the graph has.
+    person_count: u64,
+    /// How many labels the graph has.
+    label_count: u64,
+    /// How many milestones the graph has.
+    milestone_count: u64,
+    /// How many commits the graph has.
+    commit_count: u64,
+    /// How many files the graph has, also those that are no more.
+    file_count: u64,
+    /// How many code entities the graph has, also those that are no more.
+    code_entity_count: u64,
+    /// How many branches the graph has.
+    branch_count: u64,
+    /// How many tags the graph has.
+    tag_count: u64,
+    /// How many design notes the graph has.
+    design_note_count: u64,
+    /// How many nodes of each class the graph has, by the name of the class.
     nodes: Vec<ClassCount>,
-    /// Statements in the graph.
+    /// How many statements the graph has.
     quads: BigInt,
     /// Name of the embedding model.
     model: String,
-    /// Secrets that were replaced before anything was stored.
-    redactions: u64,
-    /// The same by project and kind.
+    /// How many secrets were replaced before anything was stored.
+    redaction_count: u64,
+    /// How many secrets were replaced, by project and kind.
     secrets: Vec<ProjectSecrets>,
 }
 
@@ -67,30 +68,30 @@ pub(crate) struct Stats {
 pub(crate) struct ClassCount {
     /// Name of the class: `Issue`, `Person`, …
     name: String,
-    /// How many.
+    /// How many nodes of the class there are.
     count: u64,
 }
 
 impl From<stats::Stats> for Stats {
     fn from(stats: stats::Stats) -> Self {
         Self {
-            projects: stats.projects,
-            issues: stats.issues,
-            merge_requests: stats.merge_requests,
-            discussions: stats.discussions,
-            notes: stats.notes,
-            people: stats.people,
-            labels: stats.labels,
-            milestones: stats.milestones,
-            commits: stats.commits,
-            files: stats.files,
-            code_entities: stats.code_entities,
-            branches: stats.branches,
-            tags: stats.tags,
-            design_notes: stats.design_notes,
+            project_count: stats.projects,
+            issue_count: stats.issues,
+            merge_request_count: stats.merge_requests,
+            discussion_count: stats.discussions,
+            note_count: stats.notes,
+            person_count: stats.people,
+            label_count: stats.labels,
+            milestone_count: stats.milestones,
+            commit_count: stats.commits,
+            file_count: stats.files,
+            code_entity_count: stats.code_entities,
+            branch_count: stats.branches,
+            tag_count: stats.tags,
+            design_note_count: stats.design_notes,
             quads: stats.quads.into(),
             model: stats.model,
-            redactions: stats.redactions,
+            redaction_count: stats.redactions,
             secrets: stats.secrets.into_iter().map(ProjectSecrets::from).collect(),
             nodes: stats.nodes.into_iter().map(|(name, count)| ClassCount { name, count }).collect(),
         }
@@ -106,8 +107,8 @@ pub(crate) struct SyncStatus {
     projects: Vec<ProjectSync>,
     /// How fresh each project is, of a forge or not, and how much of it is known.
     freshness: Vec<Freshness>,
-    /// What forges sent and cannot be read. It is not stored; what was stored of it before stays, and each sync asks for it
-    /// again.
+    /// Items that forges sent and that cannot be read. They are not stored; what was stored of them before stays, and each
+    /// sync asks for them again.
     quarantine: Quarantine,
     /// Number of the newest change in the ledger.
     ledger_seq: BigInt,
@@ -117,37 +118,39 @@ pub(crate) struct SyncStatus {
     lists_seq: BigInt,
     /// Number of the newest change that the index has.
     index_seq: BigInt,
-    /// The sync that is at work.
+    /// Sync that is at work; null if none is.
     running: Option<Task>,
 }
 
 /// A sync, as it is on record.
 #[derive(SimpleObject)]
 pub(crate) struct SyncRun {
-    /// Its number in the ledger.
+    /// Id of the sync, `sync-run/12`.
     id: ID,
+    /// Number of the sync in the ledger.
+    number: i64,
     /// What was asked for: `sync`, `sync --reconcile` or `sync --full`.
     command: String,
-    /// When it began.
+    /// When the sync began.
     started_at: DateTime,
-    /// When it ended.
+    /// When the sync ended; null if it has not.
     finished_at: Option<DateTime>,
-    /// How it stands.
+    /// State of the sync.
     status: TaskStatus,
-    /// Why it failed.
+    /// Why the sync failed; null if it did not.
     error: Option<String>,
-    /// What it did: an object of counts.
+    /// What the sync did, as an object of counts; null if that is not known.
     summary: Option<Json<serde_json::Value>>,
 }
 
 /// A copy of the ledger.
 #[derive(SimpleObject)]
 pub(crate) struct Backup {
-    /// The file, on the server's machine.
+    /// Path of the copy on the server's machine.
     path: String,
-    /// Its size.
+    /// Size of the copy in bytes.
     bytes: BigInt,
-    /// The newest change that is in it, or one before.
+    /// Number of the newest change that is in the copy, or of one before.
     ledger_seq: BigInt,
 }
 
@@ -161,9 +164,9 @@ impl From<backup::Backup> for Backup {
 /// Secrets that were replaced in everything of a project.
 #[derive(SimpleObject)]
 pub(crate) struct ProjectSecrets {
-    /// The project.
+    /// Project that the secrets were in.
     project: Project,
-    /// How many of each kind.
+    /// How many secrets of each kind there were.
     secrets: Vec<Secrets>,
 }
 
@@ -177,22 +180,22 @@ impl From<stats::ProjectSecrets> for ProjectSecrets {
 /// How fresh a project is, and how much of it is known.
 #[derive(SimpleObject)]
 pub(crate) struct Freshness {
-    /// The project.
+    /// Project that this tells of.
     project: Project,
     /// When the last sync that read it to the end began; null if none did.
     synced_at: Option<DateTime>,
     /// Why it could not be read from its forge when that was last tried; null if it could.
     last_error: Option<String>,
-    /// When that was tried.
+    /// When the project could not be read; null if it could when that was last tried.
     failed_at: Option<DateTime>,
-    /// Issues that are known.
-    issues: u64,
-    /// Merge requests that are known.
-    merge_requests: u64,
-    /// Confidential issues among those.
-    confidential_issues: u64,
-    /// Internal discussions of what is not confidential itself.
-    internal_discussions: u64,
+    /// How many issues are known.
+    issue_count: u64,
+    /// How many merge requests are known.
+    merge_request_count: u64,
+    /// How many confidential issues are known.
+    confidential_issue_count: u64,
+    /// How many internal discussions are known of what is not confidential itself.
+    internal_discussion_count: u64,
 }
 
 impl From<status::Freshness> for Freshness {
@@ -202,10 +205,10 @@ impl From<status::Freshness> for Freshness {
             failed_at: known.failed_at.map(DateTime::from),
             project: Project::new(known.project),
             synced_at: known.synced_at.map(DateTime::from),
-            issues: known.issues,
-            merge_requests: known.merge_requests,
-            confidential_issues: known.confidential_issues,
-            internal_discussions: known.internal_discussions,
+            issue_count: known.issues,
+            merge_request_count: known.merge_requests,
+            confidential_issue_count: known.confidential_issues,
+            internal_discussion_count: known.internal_discussions,
         }
     }
 }
@@ -213,29 +216,28 @@ impl From<status::Freshness> for Freshness {
 /// What forges sent and cannot be read.
 #[derive(SimpleObject)]
 pub(crate) struct Quarantine {
-    /// How many items.
+    /// How many items cannot be read.
     count: u64,
-    /// The first hundred of them, by project, kind and key.
+    /// The first hundred items that cannot be read, by project, kind and key.
     items: Vec<QuarantinedItem>,
 }
 
 /// Something that a forge sent and that cannot be read.
 #[derive(SimpleObject)]
 pub(crate) struct QuarantinedItem {
-    /// The project that it came with.
+    /// Project that the item came with.
     project: Project,
-    /// What it is: `issue`, `merge_request`, `discussion`, `label`, `milestone`, `person` or `project`.
+    /// Kind of the item: `issue`, `merge_request`, `discussion`, `label`, `milestone`, `person` or `project`.
     kind: String,
-    /// What it is called: `acme/shop#12`, `label bug of acme/shop`; `?` stands for what cannot be told.
-    #[graphql(name = "ref")]
+    /// What the item is called: `acme/shop#12`, `label bug of acme/shop`; `?` stands for what cannot be told.
     reference: String,
-    /// Path of the field that is wrong, `notes[0].created_at`; empty if it is no single one.
+    /// Path of the field that is wrong, `notes[0].created_at`; empty if no single one is.
     field: String,
-    /// What is wrong, without the value.
+    /// What is wrong with the item, without the value.
     reason: String,
-    /// When it first could not be read.
+    /// When the item first could not be read.
     first_seen: DateTime,
-    /// When it was last asked for.
+    /// When the item was last asked for.
     last_tried: DateTime,
 }
 
@@ -257,11 +259,11 @@ impl From<quarantine::Quarantine> for Quarantine {
 /// How far the lists of a project have been read.
 #[derive(SimpleObject)]
 pub(crate) struct ProjectSync {
-    /// Full path of the project.
-    path: String,
-    /// How far its issues have been read; null if they never were.
+    /// Project whose lists are read.
+    project: Project,
+    /// How far the project's issues have been read; null if they never were.
     issues_cursor: Option<Cursor>,
-    /// How far its merge requests have been read; null if they never were.
+    /// How far the project's merge requests have been read; null if they never were.
     merge_requests_cursor: Option<Cursor>,
 }
 
@@ -283,7 +285,8 @@ impl From<ledger::Cursor> for Cursor {
 impl From<ledger::Run> for SyncRun {
     fn from(run: ledger::Run) -> Self {
         Self {
-            id: run.id.to_string().into(),
+            id: Counter::SyncRun.id(run.id),
+            number: run.id,
             command: run.command,
             started_at: run.started_at.into(),
             finished_at: run.finished_at.map(DateTime::from),
@@ -303,7 +306,7 @@ pub(super) async fn sync_status(ctx: &Context<'_>, runs: Option<i32>) -> Result<
     let runs = page::size(runs, DEFAULT_RUNS)?;
     let status = loaders::engine(ctx)?.answer(SyncStatusRequest { runs }).await?;
     let project = |project: status::ProjectStatus| ProjectSync {
-        path: project.path,
+        project: Project::new(project.path),
         issues_cursor: project.issues_cursor.map(Cursor::from),
         merge_requests_cursor: project.merge_requests_cursor.map(Cursor::from),
     };
@@ -325,29 +328,29 @@ pub(super) async fn sync_status(ctx: &Context<'_>, runs: Option<i32>) -> Result<
 pub(crate) struct CheckReport {
     /// Whether every rule holds.
     ok: bool,
-    /// Every rule.
+    /// Every rule with what breaks it.
     findings: Vec<Finding>,
-    /// The digest of graph and lists.
+    /// Digest of graph and lists.
     digest: Digest,
 }
 
 /// A rule and what breaks it.
 #[derive(SimpleObject)]
 pub(crate) struct Finding {
-    /// What must hold.
+    /// Rule that must hold.
     rule: String,
-    /// What breaks it, the first few; empty if it holds.
+    /// What breaks the rule, the first few problems; empty if it holds.
     problems: Vec<String>,
 }
 
 /// What graph and lists hold, in short: if they hold the same, they have the same digest.
 #[derive(SimpleObject)]
 pub(crate) struct Digest {
-    /// 64 hex digits.
+    /// Digest in 64 hex digits.
     value: String,
-    /// How many statements of the graph it covers.
+    /// How many statements of the graph the digest covers.
     quads: BigInt,
-    /// How many rows of the lists it covers.
+    /// How many rows of the lists the digest covers.
     rows: BigInt,
 }
 

@@ -15,11 +15,12 @@ use tokio::sync::watch;
 
 use super::{
     chat::{self, AnswerPart},
-    job::{self, Job},
+    counter::Counter,
+    job::Job,
     loaders,
     node::Node,
     scalar::BigInt,
-    task::{self, Task},
+    task::Task,
 };
 use crate::queue::Queue;
 
@@ -39,9 +40,9 @@ impl Subscription {
     async fn task_progress(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Its number.")] id: ID,
+        #[graphql(desc = "Id of the task, `task/12`, or its number.")] id: ID,
     ) -> Result<impl Stream<Item = Task> + use<>> {
-        let number = task::number(&id)?;
+        let number = Counter::Task.number(&id)?;
         let task = loaders::engine(ctx)?
             .watch_task(number)
             .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no task {number}")))?;
@@ -52,10 +53,10 @@ impl Subscription {
     async fn job_progress(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Its number.")] id: ID,
+        #[graphql(desc = "Id of the job, `job/12`, or its number.")] id: ID,
     ) -> Result<impl Stream<Item = Result<Job>> + use<>> {
         let engine = loaders::engine(ctx)?.clone();
-        let first = engine.find_job(job::number(&id)?).await?;
+        let first = engine.find_job(Counter::Job.number(&id)?).await?;
         Ok(stream::unfold(Follow::First(first), move |follow| follow.next(engine.clone())))
     }
 
@@ -63,7 +64,7 @@ impl Subscription {
     async fn changes(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Full paths of projects; all if absent.")] projects: Option<Vec<String>>,
+        #[graphql(desc = "Full paths of projects. All if absent or empty.")] projects: Option<Vec<String>>,
         #[graphql(desc = "Also what changed after this `seq` of an earlier message.")] after: Option<BigInt>,
     ) -> Result<impl Stream<Item = Result<Changed>> + use<>> {
         let engine = loaders::engine(ctx)?.clone();
@@ -81,7 +82,7 @@ impl Subscription {
     async fn answer(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Number of the conversation.")] chat: ID,
+        #[graphql(desc = "Id of the conversation, `chat/12`, or its number.")] chat: ID,
         #[graphql(desc = "The question, at most 2,000 characters.")] text: String,
         #[graphql(
             desc = "Whether a language model may word the answer, if one is configured.",
@@ -97,9 +98,9 @@ impl Subscription {
 /// What has changed.
 #[derive(SimpleObject)]
 pub(crate) struct Changed {
-    /// Up to which change of the ledger they are told.
+    /// Number of the newest change of the ledger that is told.
     seq: BigInt,
-    /// The nodes that are new or have changed, in the order in which they changed; not those that are gone.
+    /// Nodes that are new or have changed, in the order in which they changed; without nodes that are gone.
     nodes: Vec<Node>,
 }
 

@@ -11,14 +11,14 @@ use super::{answer::Provenance, loaders, scalar::DateTime};
 /// What a language model wrote about an issue, merge request, commit or file.
 #[derive(SimpleObject)]
 pub(crate) struct Summary {
-    /// The text. Sentences with a number or identifier that stands nowhere in it are left out; more is not
-    /// checked.
+    /// Text of the summary. Sentences with a number or identifier that stands nowhere in what is summarized are left out;
+    /// more is not checked.
     text: String,
-    /// The model that wrote it.
+    /// Model that wrote the summary.
     model: Provenance,
-    /// When.
+    /// When the summary was written.
     written_at: DateTime,
-    /// Whether what it summarizes has changed since.
+    /// Whether what is summarized has changed since.
     outdated: bool,
 }
 

@@ -1,11 +1,11 @@
 //! GraphQL types of tasks.
 
 use async_graphql::{ID, Json, SimpleObject};
-use backstory_engine::{error::Result, model::text::echo, task};
+use backstory_engine::task;
 
 use super::{
+    counter::Counter,
     names::{TaskKind, TaskStatus},
-    page,
     scalar::DateTime,
 };
 use crate::error_table;
@@ -13,27 +13,29 @@ use crate::error_table;
 /// Long work of this process.
 #[derive(SimpleObject)]
 pub(crate) struct Task {
-    /// Its number, unique while the process lives.
+    /// Id of the task, `task/12`, unique while the process lives.
     id: ID,
-    /// What it does.
+    /// Number of the task, unique while the process lives.
+    number: u64,
+    /// What the task does.
     kind: TaskKind,
-    /// How it stands.
+    /// State of the task.
     status: TaskStatus,
     /// What is being done: `acme/shop issues`.
     phase: String,
-    /// How many of them are done.
+    /// How many steps of the phase are done.
     done: u64,
-    /// How many there are, once that is known.
+    /// How many steps the phase has; null if that is not known yet.
     total: Option<u64>,
-    /// Something worth knowing: `rate limited, going on in 2 s`.
+    /// Something worth knowing, `rate limited, going on in 2 s`; null if there is nothing.
     note: Option<String>,
-    /// When it began.
+    /// When the task began.
     started_at: DateTime,
-    /// When it ended.
+    /// When the task ended; null if it has not.
     finished_at: Option<DateTime>,
-    /// Why it failed.
+    /// Why the task failed; null if it did not.
     error: Option<TaskError>,
-    /// What it did, once it has ended well: an object of counts.
+    /// What the task did, as an object of counts; null unless it has ended well.
     summary: Option<Json<serde_json::Value>>,
 }
 
@@ -53,7 +55,8 @@ impl From<task::Task> for Task {
             message: error.to_string(),
         };
         Self {
-            id: task.id.to_string().into(),
+            id: Counter::Task.id(task.id),
+            number: task.id,
             kind: task.kind.into(),
             status: task.status.into(),
             phase: task.progress.phase,
@@ -71,12 +74,4 @@ impl From<task::Task> for Task {
 /// A summary, if there is one.
 pub(super) fn object(summary: serde_json::Value) -> Option<Json<serde_json::Value>> {
     (!summary.is_null()).then_some(Json(summary))
-}
-
-/// The number that an id of a task is.
-///
-/// # Errors
-/// It is none.
-pub(super) fn number(id: &ID) -> Result<u64> {
-    id.parse().map_err(|_| page::invalid(format!("'{}' is no task; tasks have numbers", echo(id.as_str()))))
 }

@@ -1,20 +1,24 @@
 //! GraphQL types of what issues and merge requests have in common.
 
 use async_graphql::{Context, ID, Interface, Object, Result};
-use backstory_engine::model::{
-    entity::{Item, Thread as ThreadItem},
-    id::{NodeId, ThreadId, ThreadKind},
+use backstory_engine::{
+    lists::ThreadRow,
+    model::{
+        entity::{Item, Thread as ThreadItem},
+        id::{NodeId, ThreadId, ThreadKind},
+    },
 };
 
 use super::{
     edge::EdgeConnection,
     explore::Neighborhood,
     issue::Issue,
-    lists::{self, DiscussionConnection, DiscussionFilter, DiscussionOrder, LabelConnection, LabelOrder, Paging},
+    lists::{self, DiscussionConnection, DiscussionFilter, DiscussionOrder, LabelConnection, Paging},
     loaders,
     merge_request::MergeRequest,
     names::{EdgeDirection, EdgeName, State},
     node::Links,
+    page::MAX_PAGE,
     person::Person,
     planning::Milestone,
     project::Project,
@@ -28,39 +32,84 @@ use super::{
 #[derive(Interface)]
 #[allow(clippy::duplicated_attributes, reason = "two fields have the same type")]
 #[graphql(
-    field(name = "id", ty = "ID", desc = "Its reference, `acme/shop#12` or `acme/shop!7`."),
-    field(name = "ref", method = "reference", ty = "String", desc = "The same as the id."),
-    field(name = "known", ty = "bool", desc = "Whether backstory has read it."),
+    field(name = "id", ty = "ID", desc = "Id as a node, `acme/shop#12` or `acme/shop!7`."),
+    field(
+        name = "known",
+        ty = "bool",
+        desc = "Whether backstory has read the issue or merge request. If others only refer to it, what the id does not \
+                tell is null."
+    ),
     field(name = "title", ty = "Option<String>", desc = "One-line title."),
-    field(name = "state", ty = "Option<State>", desc = "Where it stands."),
-    field(name = "url", ty = "Option<String>", desc = "Its page at the forge."),
+    field(name = "state", ty = "Option<State>", desc = "State of the issue or merge request."),
+    field(name = "url", ty = "Option<String>", desc = "Page of the issue or merge request at the forge."),
     field(name = "iid", ty = "u64", desc = "Number within the project."),
-    field(name = "project", ty = "Project", desc = "The project it belongs to."),
-    field(name = "author", ty = "Option<Person>", desc = "Who opened it; null for a deleted account."),
-    field(name = "description", ty = "Option<String>", desc = "Text, Markdown; empty if there is none."),
-    field(name = "createdAt", method = "created_at", ty = "Option<DateTime>", desc = "When it was opened."),
+    field(name = "project", ty = "Project", desc = "Project that the issue or merge request belongs to."),
+    field(name = "author", ty = "Option<Person>", desc = "Person who opened it; null for a deleted account."),
+    field(name = "description", ty = "Option<String>", desc = "Text in Markdown; empty if there is none."),
+    field(
+        name = "createdAt",
+        method = "created_at",
+        ty = "Option<DateTime>",
+        desc = "When the issue or merge request was opened."
+    ),
     field(
         name = "updatedAt",
         method = "updated_at",
         ty = "Option<DateTime>",
-        desc = "When it last changed, as far as the forge tells."
+        desc = "When the issue or merge request last changed, as far as the forge tells."
     ),
-    field(name = "closedAt", method = "closed_at", ty = "Option<DateTime>", desc = "When it was closed."),
-    field(name = "closedBy", method = "closed_by", ty = "Option<Person>", desc = "Who closed it."),
-    field(name = "milestone", ty = "Option<Milestone>", desc = "Its milestone."),
-    field(name = "assignees", ty = "Vec<Person>", desc = "Who it is assigned to."),
     field(
-        name = "notesCount",
-        method = "notes_count",
+        name = "closedAt",
+        method = "closed_at",
+        ty = "Option<DateTime>",
+        desc = "When the issue or merge request was closed; null if it is open or merged."
+    ),
+    field(
+        name = "closedBy",
+        method = "closed_by",
+        ty = "Option<Person>",
+        desc = "Person who closed the issue or merge request; null if nobody did."
+    ),
+    field(
+        name = "milestone",
+        ty = "Option<Milestone>",
+        desc = "Milestone that the issue or merge request is in; null if it is in none."
+    ),
+    field(name = "assignees", ty = "Vec<Person>", desc = "People whom the issue or merge request is assigned to."),
+    field(
+        name = "participants",
+        ty = "Vec<Person>",
+        desc = "People who opened the issue or merge request or wrote a note that everybody sees who sees it, by user \
+                name; at most 100."
+    ),
+    field(
+        name = "lastNoteAt",
+        method = "last_note_at",
+        ty = "Option<DateTime>",
+        desc = "When the last note was written that everybody sees who sees the issue or merge request; null without notes."
+    ),
+    field(
+        name = "unresolvedCount",
+        method = "unresolved_count",
+        ty = "Option<u64>",
+        desc = "How many discussions can be resolved and are not, of those that everybody sees who sees the issue or merge \
+                request."
+    ),
+    field(
+        name = "noteCount",
+        method = "note_count",
         ty = "Option<u64>",
         desc = "How many notes people wrote, as the forge counts, without internal notes of what is not confidential."
     ),
-    field(name = "confidential", ty = "bool", desc = "Whether only some may see it and everything in it."),
+    field(
+        name = "confidential",
+        ty = "bool",
+        desc = "Whether only some may see the issue or merge request and everything in it."
+    ),
     field(
         name = "labels",
         ty = "LabelConnection",
-        desc = "Its labels, by name.",
-        arg(name = "order_by", ty = "Option<LabelOrder>", desc = "Their order."),
+        desc = "Labels of the issue or merge request, by name.",
         arg(
             name = "first",
             ty = "Option<i32>",
@@ -73,9 +122,13 @@ use super::{
     field(
         name = "discussions",
         ty = "DiscussionConnection",
-        desc = "Its discussions with notes of people, unless otherwise ordered the oldest first.",
-        arg(name = "filter", ty = "Option<DiscussionFilter>", desc = "Only those that meet all these conditions."),
-        arg(name = "order_by", ty = "Option<DiscussionOrder>", desc = "Their order."),
+        desc = "Discussions of the issue or merge request with notes of people, unless otherwise ordered the oldest first.",
+        arg(
+            name = "filter",
+            ty = "Option<DiscussionFilter>",
+            desc = "Only discussions that meet all these conditions; all of them if absent."
+        ),
+        arg(name = "order_by", ty = "Option<DiscussionOrder>", desc = "Order of the list; the usual one if absent."),
         arg(
             name = "first",
             ty = "Option<i32>",
@@ -88,8 +141,8 @@ use super::{
     field(
         name = "edges",
         ty = "EdgeConnection",
-        desc = "What it is linked with, ordered by name and other end.",
-        arg(name = "names", ty = "Option<Vec<EdgeName>>", desc = "Names of the edges; all if absent."),
+        desc = "What the issue or merge request is linked with, ordered by name and other end.",
+        arg(name = "names", ty = "Option<Vec<EdgeName>>", desc = "Names of edges. All if absent or empty."),
         arg(
             name = "direction",
             ty = "Option<EdgeDirection>",
@@ -101,13 +154,14 @@ use super::{
     ),
     field(
         name = "neighborhood",
-        ty = "Neighborhood",
-        desc = "The nodes around it, over edges in either direction.",
+        ty = "Option<Neighborhood>",
+        desc = "The nodes around the issue or merge request, over edges in either direction; null, with an error, if the \
+                depth or the number of nodes is out of bounds, or nothing is known of it.",
         arg(name = "depth", ty = "i32", default = 1, desc = "Most edges between the node and another, 1 to 3."),
         arg(
-            name = "edges",
+            name = "names",
             ty = "Option<Vec<EdgeName>>",
-            desc = "Names of the edges that are followed; all if absent."
+            desc = "Names of the edges that are followed. All if absent or empty."
         ),
         arg(name = "first", ty = "Option<i32>", default_with = "Some(50)", desc = "Most nodes, 0 to 100.")
     )
@@ -155,22 +209,21 @@ impl ThreadFields {
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |_| ()).await?.is_some())
     }
+
+    /// What the lists have of it.
+    async fn row<T>(&self, ctx: &Context<'_>, read: impl FnOnce(&ThreadRow) -> T) -> Result<Option<T>> {
+        Ok(loaders::thread_row(ctx, self.id.clone()).await?.as_deref().map(read))
+    }
 }
 
 #[Object]
 impl ThreadFields {
-    /// The same as the id.
-    #[graphql(name = "ref")]
-    pub(super) async fn reference(&self) -> String {
-        self.id.to_string()
-    }
-
     /// Number within the project.
     pub(super) async fn iid(&self) -> u64 {
         self.id.iid
     }
 
-    /// The project it belongs to.
+    /// Project that the issue or merge request belongs to.
     pub(super) async fn project(&self) -> Project {
         Project::new(self.id.project.clone())
     }
@@ -180,36 +233,35 @@ impl ThreadFields {
         self.read(ctx, |thread| thread.title.clone()).await
     }
 
-    /// Text, Markdown; empty if there is none.
+    /// Text in Markdown; empty if there is none.
     pub(super) async fn description(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |thread| thread.description.clone()).await
     }
 
-    /// Whether secrets were replaced in its title or text: the author should revoke them.
+    /// Whether secrets were replaced in the title or text: the author should revoke them.
     async fn security_warning(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |thread| !thread.secrets().is_empty()).await?.unwrap_or_default())
     }
 
-    /// Which secrets were replaced in its title or text.
+    /// Secrets that were replaced in the title or text, by kind.
     async fn secrets(&self, ctx: &Context<'_>) -> Result<Vec<Secrets>> {
         Ok(secret::list(self.read(ctx, |thread| thread.secrets()).await?))
     }
 
-    /// Where it stands.
+    /// State of the issue or merge request.
     pub(super) async fn state(&self, ctx: &Context<'_>) -> Result<Option<State>> {
         self.read(ctx, |thread| thread.state.into()).await
     }
 
-    /// Who opened it; null for a deleted account.
+    /// Person who opened it; null for a deleted account.
     pub(super) async fn author(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
         Ok(self.read(ctx, |thread| thread.author.clone()).await?.flatten().map(Person::new))
     }
 
-    /// Its labels, by name.
+    /// Labels of the issue or merge request, by name.
     pub(super) async fn labels(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Their order.")] order_by: Option<LabelOrder>,
         #[graphql(
             desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
         )]
@@ -219,74 +271,93 @@ impl ThreadFields {
         #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
     ) -> Result<LabelConnection> {
         let names = self.read(ctx, |thread| thread.labels.clone()).await?.unwrap_or_default();
-        lists::labels_of(&self.id.project, names, order_by, &Paging { first, after, last, before })
+        lists::labels_of(&self.id.project, names, &Paging { first, after, last, before })
     }
 
-    /// Its milestone.
+    /// Milestone that the issue or merge request is in; null if it is in none.
     pub(super) async fn milestone(&self, ctx: &Context<'_>) -> Result<Option<Milestone>> {
         let iid = self.read(ctx, |thread| thread.milestone).await?.flatten();
         Ok(iid.map(|iid| Milestone::new(self.id.project.clone(), iid)))
     }
 
-    /// Who it is assigned to.
+    /// People whom the issue or merge request is assigned to.
     pub(super) async fn assignees(&self, ctx: &Context<'_>) -> Result<Vec<Person>> {
         let usernames = self.read(ctx, |thread| thread.assignees.clone()).await?.unwrap_or_default();
         Ok(usernames.into_iter().map(Person::new).collect())
     }
 
-    /// When it was opened.
+    /// When the issue or merge request was opened.
     pub(super) async fn created_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         self.read(ctx, |thread| thread.created_at.into()).await
     }
 
-    /// When it last changed, as far as the forge tells.
+    /// When the issue or merge request last changed, as far as the forge tells.
     pub(super) async fn updated_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         self.read(ctx, |thread| thread.updated_at.into()).await
     }
 
-    /// When it was closed.
+    /// When the issue or merge request was closed; null if it is open or merged.
     pub(super) async fn closed_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         Ok(self.read(ctx, |thread| thread.closed_at.map(DateTime::from)).await?.flatten())
     }
 
-    /// Who closed it.
+    /// Person who closed the issue or merge request; null if nobody did.
     pub(super) async fn closed_by(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
         Ok(self.read(ctx, |thread| thread.closed_by.clone()).await?.flatten().map(Person::new))
     }
 
-    /// Its page at the forge.
+    /// Page of the issue or merge request at the forge.
     pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |thread| thread.web_url.clone()).await
     }
 
-    /// Whether only some may see it and everything in it.
+    /// Whether only some may see the issue or merge request and everything in it.
     pub(super) async fn confidential(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |thread| thread.confidential).await?.unwrap_or_default())
     }
 
     /// How many notes people wrote, as the forge counts, without internal notes of what is not confidential.
-    pub(super) async fn notes_count(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
+    pub(super) async fn note_count(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
         self.read(ctx, |thread| thread.notes_count).await
     }
 
-    /// What a language model wrote about it, if `summarize` was ever asked for; null otherwise.
+    /// Summary by a language model, if `summarize` was ever asked for; null otherwise.
     async fn summary(&self, ctx: &Context<'_>) -> Result<Option<Summary>> {
         summary::of(ctx, &self.id.clone().into()).await
     }
 
-    /// Design notes that a language model wrote of it, if `enrich` was ever asked for and any could be proved; null
+    /// Design notes by a language model, if `enrich` was ever asked for and any could be proved; null
     /// otherwise.
     async fn model_notes(&self, ctx: &Context<'_>) -> Result<Option<ModelNotes>> {
         written::notes(ctx, &self.id).await
     }
 
-    /// Its discussions with notes of people, unless otherwise ordered the oldest first.
+    /// People who opened the issue or merge request or wrote a note that everybody sees who sees it, by user name; at most
+    /// 100.
+    pub(super) async fn participants(&self, ctx: &Context<'_>) -> Result<Vec<Person>> {
+        let names = self.row(ctx, |row| row.participants.clone()).await?.unwrap_or_default();
+        Ok(names.into_iter().take(MAX_PAGE).map(Person::new).collect())
+    }
+
+    /// When the last note was written that everybody sees who sees the issue or merge request; null without notes.
+    pub(super) async fn last_note_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+        Ok(self.row(ctx, |row| row.last_note_at.map(DateTime::from)).await?.flatten())
+    }
+
+    /// How many discussions can be resolved and are not, of those that everybody sees who sees the issue or merge request.
+    pub(super) async fn unresolved_count(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
+        self.row(ctx, |row| row.unresolved).await
+    }
+
+    /// Discussions of the issue or merge request with notes of people, unless otherwise ordered the oldest first.
     #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
     pub(super) async fn discussions(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Only those that meet all these conditions.")] filter: Option<DiscussionFilter>,
-        #[graphql(desc = "Their order.")] order_by: Option<DiscussionOrder>,
+        #[graphql(desc = "Only discussions that meet all these conditions; all of them if absent.")] filter: Option<
+            DiscussionFilter,
+        >,
+        #[graphql(desc = "Order of the list; the usual one if absent.")] order_by: Option<DiscussionOrder>,
         #[graphql(
             desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
         )]
@@ -316,13 +387,12 @@ macro_rules! shared_fields {
             pub(super) async fn labels(
                 &self,
                 ctx: &async_graphql::Context<'_>,
-                order_by: Option<$crate::graphql::lists::LabelOrder>,
                 first: Option<i32>,
                 after: Option<String>,
                 last: Option<i32>,
                 before: Option<String>,
             ) -> async_graphql::Result<$crate::graphql::lists::LabelConnection> {
-                self.fields.labels(ctx, order_by, first, after, last, before).await
+                self.fields.labels(ctx, first, after, last, before).await
             }
 
             #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]

@@ -1,7 +1,7 @@
 //! GraphQL types of traces and code histories.
 
 use async_graphql::{
-    Context, Result, SimpleObject,
+    Context, ID, Result, SimpleObject,
     connection::{Connection, Edge},
 };
 use backstory_engine::{
@@ -36,117 +36,117 @@ const DEFAULT_ENTITIES: usize = 10;
 /// From lines to the reasons behind them.
 #[derive(SimpleObject)]
 pub(crate) struct Trace {
-    /// The project.
+    /// Project that was asked about.
     project: Project,
-    /// The file that was asked about.
+    /// File that was asked about; null if a commit, merge request or issue was.
     file: Option<File>,
-    /// The lines that were asked about.
+    /// Lines that were asked about; null if no lines were.
     lines: Option<LineRange>,
-    /// Qualified name of the symbol that was asked about.
+    /// Qualified name of the symbol that was asked about; null if none was.
     symbol: Option<String>,
-    /// The commit at which they are.
+    /// Commit at which the file has the lines; null if no file was asked about.
     commit: Option<Commit>,
-    /// The lines, the first few.
+    /// Text of the first few lines; null if no lines were asked about.
     text: Option<String>,
     /// How fresh the answer is.
     indexed: Indexed,
-    /// Where most of the lines come from.
+    /// Where most of the lines come from; null if no lines were asked about.
     origin: Option<LineOrigin>,
-    /// Where all of them come from, in order.
+    /// Where all of the lines come from, in the order of the lines.
     origins: Vec<LineOrigin>,
-    /// From the lines to the reasons, the best first.
+    /// Steps from the lines to the reasons, the best first.
     chain: Vec<TraceStep>,
-    /// Merge requests, the most relevant first.
+    /// Merge requests behind the lines, the most relevant first.
     merge_requests: Vec<MergeRequest>,
-    /// Issues, the most relevant first.
+    /// Issues behind the lines, the most relevant first.
     issues: Vec<Issue>,
-    /// Discussions, the most relevant first.
+    /// Discussions behind the lines, the most relevant first.
     discussions: Vec<Discussion>,
-    /// Earlier versions, the newest first.
+    /// Earlier versions of the lines, the newest first.
     earlier: Vec<EarlierVersion>,
-    /// Design notes that a language model wrote of these merge requests and issues.
+    /// Design notes that a language model wrote of the merge requests and issues.
     model_notes: Vec<ModelNotes>,
     /// Whether the repository has not been read to its end yet, so that more may be behind the lines.
     partial: bool,
-    /// What could not be found, a sentence each.
+    /// What could not be found, a sentence each; empty if everything was.
     missing: Vec<String>,
 }
 
 /// Where lines come from.
 #[derive(SimpleObject)]
 pub(crate) struct LineOrigin {
-    /// The lines that were asked about.
+    /// Lines that were asked about.
     lines: LineRange,
-    /// The commit that wrote them.
+    /// Commit that wrote the lines.
     commit: Commit,
-    /// The file that they were written in, under the path that it had then.
+    /// File that the lines were written in, under the path that it had then.
     file: File,
-    /// The lines then.
+    /// Lines of the file when they were written.
     origin_lines: LineRange,
     /// Name of the author, also of a commit that is not kept.
     author_name: String,
-    /// When they were written, also of a commit that is not kept.
+    /// When the lines were written, also of a commit that is not kept.
     authored_at: DateTime,
     /// First line of the commit's message, also of a commit that is not kept.
     title: String,
-    /// What was seen through.
+    /// What was seen through on the way from the lines to their origin.
     seen_through: Vec<SeenThrough>,
 }
 
 /// A step from a node to the next.
 #[derive(SimpleObject)]
 pub(crate) struct TraceStep {
-    /// Name of the edge.
+    /// Name of the edge that the step follows.
     edge: EdgeName,
-    /// The node it starts from; null for the lines themselves.
+    /// Node that the step starts from; null for the lines themselves.
     from: Option<Node>,
-    /// The node it leads to.
+    /// Node that the step leads to.
     node: Node,
-    /// Its title; of a discussion, who says what there and when.
+    /// Title of the node; of a discussion, who says what there and when.
     title: String,
-    /// What shows it.
+    /// What shows that the step holds.
     evidence: Evidence,
-    /// Whether it is inferred: found by words, names, people and time.
+    /// Whether the step is inferred: found by words, names, people and time.
     inferred: bool,
-    /// How likely it is, 0 to 1; null if it was stated.
+    /// How likely the step is, 0 to 1; null if it was stated.
     confidence: Option<f64>,
 }
 
 /// What shows that a step holds, or why its node matters.
 #[derive(SimpleObject)]
 pub(crate) struct Evidence {
-    /// Words quoted from the node.
+    /// Words quoted from the node; null if none are.
     text: Option<String>,
-    /// Where they stand.
+    /// Page with the words; null if there is none.
     url: Option<String>,
-    /// Path of the file that the words are about.
+    /// Path of the file that the words are about; null if they are about none.
     path: Option<String>,
-    /// Lines of it.
+    /// Lines of the file that the words are about; null if they are about none.
     lines: Option<LineRange>,
-    /// The evidence for an inferred step, the strongest first.
+    /// Evidence for an inferred step, the strongest first; empty for others.
     reasons: Vec<String>,
 }
 
 /// An earlier version of a line.
 #[derive(SimpleObject)]
 pub(crate) struct EarlierVersion {
-    /// The commit that wrote it.
+    /// Commit that wrote the version.
     commit: Commit,
-    /// The file that it was written in, under the path that it had then.
+    /// File that the version was written in, under the path that it had then.
     file: File,
-    /// The lines then.
+    /// Lines of the version in the file.
     lines: LineRange,
     /// Name of the author, also of a commit that is not kept.
     author_name: String,
-    /// When it was written, also of a commit that is not kept.
+    /// When the version was written, also of a commit that is not kept.
     authored_at: DateTime,
     /// First line of the commit's message, also of a commit that is not kept.
     title: String,
-    /// The lines as they were, the first few.
+    /// Text of the first few lines as they were.
     text: String,
     /// Merge requests that introduced the commit.
     merge_requests: Vec<MergeRequest>,
-    /// The commit that replaced it.
+    /// Commit that replaced the version.
     replaced_by: Commit,
 }
 
@@ -238,26 +238,26 @@ pub(super) struct Asked {
     pub(super) line: Option<u32>,
     pub(super) end_line: Option<u32>,
     pub(super) symbol: Option<String>,
-    pub(super) reference: Option<String>,
+    pub(super) id: Option<ID>,
 }
 
 impl Asked {
     /// Whether neither code nor a node is asked about.
     pub(super) fn is_nothing(&self) -> bool {
-        let Self { project: _, path, line, end_line, symbol, reference } = self;
-        path.is_none() && line.is_none() && end_line.is_none() && symbol.is_none() && reference.is_none()
+        let Self { project: _, path, line, end_line, symbol, id } = self;
+        path.is_none() && line.is_none() && end_line.is_none() && symbol.is_none() && id.is_none()
     }
 
     pub(super) fn target(self) -> Result<Target> {
-        let Self { path, line, end_line, symbol, reference, .. } = self;
-        Ok(match (path, symbol, line, reference) {
-            (None, None, None, Some(reference)) => Target::Node(reference.parse()?),
+        let Self { path, line, end_line, symbol, id, .. } = self;
+        Ok(match (path, symbol, line, id) {
+            (None, None, None, Some(id)) => Target::Node(id.parse()?),
             (Some(path), Some(name), None, None) => Target::Symbol { path, name },
             (Some(path), None, line, None) => {
                 Target::Lines { path, lines: line.map(|first| (first, end_line.unwrap_or(first))) }
             }
             _ => {
-                let what = "ask about a path, alone or with either a line or a symbol, or about a ref";
+                let what = "ask about a path, alone or with either a line or a symbol, or about an id";
                 return Err(page::invalid(what).into());
             }
         })
@@ -276,15 +276,15 @@ pub(super) async fn trace(ctx: &Context<'_>, asked: Asked, rev: Option<String>, 
     Ok(loaders::engine(ctx)?.answer(request).await?.into())
 }
 
-/// What a commit did.
+/// What a commit did to a file or code entity.
 #[derive(Clone, Copy, PartialEq, Eq, async_graphql::Enum)]
 #[graphql(remote = "EntityChangeKind")]
 pub(crate) enum ChangeKind {
-    /// It added it.
+    /// The commit added it.
     Introduced,
-    /// It changed it.
+    /// The commit changed it.
     Modified,
-    /// It took it away, or gave it another name.
+    /// The commit took it away, or gave it another name.
     Removed,
 }
 
@@ -294,15 +294,15 @@ pub(crate) type ChangeConnection = Connection<String, Change>;
 /// A change of a file or code entity.
 #[derive(SimpleObject)]
 pub(crate) struct Change {
-    /// The commit.
+    /// Commit that made the change.
     commit: Option<Commit>,
-    /// What it did.
+    /// What the commit did to the file or entity.
     kind: ChangeKind,
-    /// The file or entity, as it was called then.
+    /// File or entity as it was called then.
     node: Node,
-    /// Lines added to the file; null if that is not known.
+    /// How many lines were added to the file; null if that is not known.
     additions: Option<u32>,
-    /// Lines removed from the file; null if that is not known.
+    /// How many lines were removed from the file; null if that is not known.
     deletions: Option<u32>,
     /// Merge requests that introduced the commit.
     merge_requests: Vec<MergeRequest>,
@@ -340,31 +340,31 @@ pub(super) async fn history(
 /// A code entity and what is known of it.
 #[derive(SimpleObject)]
 pub(crate) struct Entity {
-    /// The project.
+    /// Project that the entity belongs to.
     project: Project,
-    /// Its file.
+    /// File that defines the entity.
     file: File,
-    /// Its name with those of what it stands in.
+    /// Name of the entity with those of what it stands in.
     name: String,
-    /// Whether it is there at the indexed head.
+    /// Whether the entity is there at the indexed head.
     current: bool,
-    /// What it is; null if it is gone.
+    /// Kind of the entity; null if it is gone.
     kind: Option<EntityKind>,
-    /// How it is declared; null if it is gone.
+    /// How the entity is declared, on one line; null if it is gone.
     signature: Option<String>,
-    /// Its lines; null if it is gone.
+    /// Lines of the entity at the indexed head; null if it is gone.
     lines: Option<LineRange>,
-    /// Its doc comment.
+    /// Doc comment of the entity; null if it has none or is gone.
     doc: Option<String>,
-    /// The commit that it is first known from.
+    /// Commit that the entity is first known from; null if that is not known.
     introduced: Option<Commit>,
-    /// The commit that changed it last.
+    /// Commit that changed the entity last; null if that is not known.
     last_changed: Option<Commit>,
-    /// How many commits changed it.
-    changes: usize,
-    /// What refers to it and what it refers to.
+    /// How many commits changed the entity.
+    change_count: usize,
+    /// What refers to the entity and what it refers to.
     neighbors: Vec<Neighbors>,
-    /// The entity in the graph.
+    /// Node of the entity.
     node: Node,
 }
 
@@ -373,9 +373,9 @@ pub(crate) struct Entity {
 pub(crate) struct Neighbors {
     /// Name of the edges.
     edge: EdgeName,
-    /// Whether they start at the entity or end there.
+    /// Whether the edges start at the entity or end there.
     direction: EdgeDirection,
-    /// The nodes, at most 50.
+    /// Nodes at the other ends, at most 50.
     nodes: Vec<Node>,
 }
 
@@ -410,7 +410,7 @@ impl From<code::EntityDetails> for Entity {
             doc: entity.doc,
             introduced: commit(entity.introduced),
             last_changed: commit(entity.last_changed),
-            changes: entity.changes,
+            change_count: entity.changes,
             neighbors: neighbors.collect(),
             node: Node::from(entity.id),
         }

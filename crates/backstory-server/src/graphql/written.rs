@@ -3,10 +3,10 @@
 use async_graphql::{Context, Enum, Result, SimpleObject};
 use backstory_engine::{
     enrich::EnrichRequest,
-    generated,
+    generated::ThreadNotes,
     model::{
+        generated::{Aspect, GeneratedKind, GeneratedNote},
         id::{NodeId, ThreadId},
-        written::{self, GeneratedKind},
     },
 };
 
@@ -27,11 +27,11 @@ pub(crate) enum Enrichment {
 
 /// What a note is about.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
-#[graphql(remote = "written::Aspect")]
+#[graphql(remote = "Aspect")]
 pub(crate) enum NoteAspect {
     /// What was decided.
     Decision,
-    /// Why.
+    /// Why it was decided.
     Reason,
     /// What was rejected.
     Alternative,
@@ -40,48 +40,48 @@ pub(crate) enum NoteAspect {
 /// The type of a commit as a language model sees it.
 #[derive(SimpleObject)]
 pub(crate) struct ModelClassification {
-    /// The type.
+    /// Type of the change.
     change_type: ChangeType,
     /// How sure the model says it is, 0 to 1.
     confidence: f64,
-    /// Why, in one sentence of the model. A number or identifier in it stands in the commit; more is not checked.
+    /// Reason in one sentence of the model. A number or identifier in it stands in the commit; more is not checked.
     reason: String,
-    /// The model.
+    /// Model that classified the commit.
     model: Provenance,
-    /// When.
+    /// When the model classified the commit.
     written_at: DateTime,
 }
 
 /// Design notes of an issue or merge request that a language model wrote.
 #[derive(SimpleObject)]
 pub(crate) struct ModelNotes {
-    /// The issue or merge request.
+    /// Issue or merge request that the notes are about.
     about: Thread,
-    /// The notes.
+    /// Notes that the model wrote.
     notes: Vec<ModelNote>,
-    /// The model.
+    /// Model that wrote the notes.
     model: Provenance,
-    /// When.
+    /// When the notes were written.
     written_at: DateTime,
-    /// Whether what they are about has changed since.
+    /// Whether what the notes are about has changed since.
     outdated: bool,
 }
 
 /// A design note that a language model wrote.
 #[derive(SimpleObject)]
 pub(crate) struct ModelNote {
-    /// What it is about.
+    /// What the note tells: a decision, a reason or an alternative.
     aspect: NoteAspect,
-    /// What it says, in words of the model. Its numbers and identifiers, and most of its words, stand in what it cites.
+    /// Text of the note, in words of the model. Its numbers and identifiers, and most of its words, stand in what it cites.
     text: String,
-    /// Share of its words that stand in what it cites, 0 to 1.
+    /// Share of the note's words that stand in what it cites, 0 to 1.
     confidence: f64,
-    /// What it cites: notes, or the issue or merge request for its description.
+    /// What the note cites: notes, or the issue or merge request for its description.
     evidence: Vec<Node>,
 }
 
-impl From<generated::ThreadNotes> for ModelNotes {
-    fn from(of: generated::ThreadNotes) -> Self {
+impl From<ThreadNotes> for ModelNotes {
+    fn from(of: ThreadNotes) -> Self {
         Self {
             about: of.about.into(),
             notes: of.notes.into_iter().map(ModelNote::from).collect(),
@@ -92,8 +92,8 @@ impl From<generated::ThreadNotes> for ModelNotes {
     }
 }
 
-impl From<written::GeneratedNote> for ModelNote {
-    fn from(note: written::GeneratedNote) -> Self {
+impl From<GeneratedNote> for ModelNote {
+    fn from(note: GeneratedNote) -> Self {
         Self {
             aspect: note.aspect.into(),
             text: note.text,

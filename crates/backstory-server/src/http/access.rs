@@ -28,7 +28,7 @@ use super::{
     App, Refusal, SOCKET_PATH,
     connections::{self, Connection},
     cors::{FromAllowedOrigin, FromOwnPage, Origin},
-    page,
+    graphiql,
     proxy::{self, Proxy},
     session::{self, Sessions},
     throttle::{AuthDenied, AuthThrottle, RequestRates},
@@ -91,7 +91,7 @@ pub(super) enum Auth {
 
 impl Auth {
     /// Who sends the request, as far as that is known.
-    fn caller(&self) -> Caller {
+    pub(super) fn caller(&self) -> Caller {
         match self {
             Self::Granted(_, caller, _) => caller.clone(),
             Self::Deferred => Caller::nobody(),
@@ -174,13 +174,13 @@ impl Rules {
         if is(&self.own) {
             return Ok(TokenKey::Own);
         }
-        self.throttle.judge(address, configured.or(issued))
+        self.throttle.check(address, configured.or(issued))
     }
 
     /// Counts a webhook of an address that did not show its secret.
     pub(super) fn wrong_secret(&self, address: IpAddr) -> Refusal {
         let message = "the webhook does not show the secret of a forge that is configured";
-        match self.throttle.judge(address, None) {
+        match self.throttle.check(address, None) {
             Err(AuthDenied::TooMany(wait)) => too_many(wait),
             _ => Refusal::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message),
         }
@@ -289,13 +289,13 @@ pub(super) fn check_rate(app: &App, key: &TokenKey) -> std::result::Result<(), R
 /// What a request shows that is looked at before it is let pass.
 struct Shown {
     token: Option<String>,
+    /// Which session of a browser, and which token that is of, unless a token is shown.
+    session: Option<(String, TokenKey)>,
     address: IpAddr,
     /// Whether a page of another site may have sent it.
     local: std::result::Result<(), Refusal>,
     /// Whether it may show its token later.
     may_defer: bool,
-    /// The session of a browser, if the token is that of one.
-    session: Option<String>,
 }
 
 impl Shown {
@@ -305,7 +305,7 @@ impl Shown {
         let path = request.uri().path();
         // A browser cannot set headers of a WebSocket. The pages hold no data; they ask for that with the token that is
         // typed into them.
-        let is_page = page::is_part(request) || web::is_part(request);
+        let is_page = graphiql::is_asset(request) || web::is_part(request);
         let may_defer = path == SOCKET_PATH || path == session::PATH || is_page;
         let token = bearer(request.headers()).map(str::to_owned);
         let session = if token.is_none() { app.rules.sessions.token_of(request.headers()) } else { None };
@@ -313,8 +313,6 @@ impl Shown {
             let message = "a session changes something for pages of this server only; programs show a token";
             return Err(Refusal::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
         }
-        let (session, of_session) = session.unzip();
-        let token = token.or_else(|| of_session.map(|token: SecretString| token.expose_secret().to_owned()));
         let local =
             check_local(request).and_then(|()| if is_page { check_page_site(request) } else { check_site(request) });
         Ok(Self { token, address: client(app, request), local, may_defer, session })
@@ -322,28 +320,33 @@ impl Shown {
 }
 
 async fn judge(app: &App, shown: Shown) -> std::result::Result<Auth, Refusal> {
-    let told = match &shown.token {
-        Some(token) => Some(caller_of_token(app, token, shown.address).await),
-        None => None,
-    };
-    // A session whose token has ended is none: its browser is asked for another.
-    let told = match (&shown.session, told) {
-        (Some(session), Some(Err(_))) => {
-            app.rules.sessions.end(session);
-            None
+    let told = match (&shown.token, shown.session) {
+        (Some(token), _) => {
+            let told = caller_of_token(app, token, shown.address).await;
+            Some(told.map(|(key, caller)| Auth::Granted(Some(key), caller, None)))
         }
-        (_, told) => told,
+        // It was shown once, so wrong tokens of others at this address do not matter.
+        (None, Some((session, key))) => match caller_of(app, &key).await {
+            Ok(caller) => Some(Ok(Auth::Granted(Some(key), caller, Some(session)))),
+            // A session whose token has ended is none: its browser is asked for another.
+            Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED => {
+                app.rules.sessions.end(&session);
+                None
+            }
+            Err(refusal) => Some(Err(refusal)),
+        },
+        (None, None) => None,
     };
     let auth = if app.rules.wants_token(&app.engine) {
         match told {
-            Some(told) => told.map(|(key, caller)| Auth::Granted(Some(key), caller, shown.session))?,
+            Some(told) => told?,
             None if shown.may_defer => Auth::Deferred,
             None => return Err(missing_token()),
         }
     } else {
         shown.local?;
         match told {
-            Some(Ok((key, caller))) => Auth::Granted(Some(key), caller, shown.session),
+            Some(Ok(auth)) => auth,
             _ => Auth::Granted(None, Caller::local(), None),
         }
     };
@@ -390,7 +393,7 @@ pub(super) async fn check(State(app): State<App>, mut request: Request, next: Ne
             request.extensions_mut().insert(auth.caller());
             request.extensions_mut().insert(auth);
             let connection = request.extensions().get::<Arc<Connection>>().filter(|_| is_safe);
-            let _working = connection.map(Connection::working);
+            let _working = connection.map(Connection::hold_open);
             next.run(request).await
         }
         Err(refusal) => refusal.into_response(),

@@ -56,7 +56,7 @@ async fn answer<U: UseCase>(
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error_table::code(ErrorKind::Invalid), message));
     }
     let body = app.bodies.read(body).await?;
-    let _working = connection.working();
+    let _working = connection.hold_open();
     let wrong = |what: String| Error::new(ErrorKind::Invalid, format!("the body is no request '{}': {what}", U::NAME));
     let request: U = serde_json::from_slice(&body.bytes).map_err(|error| wrong(error.to_string()))?;
     if let Some(place) = shape.misplaced_list_in(&body.bytes) {

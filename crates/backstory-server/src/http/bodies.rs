@@ -20,7 +20,7 @@ pub(super) struct BodyReader {
 }
 
 /// A body, and the room that it takes.
-pub(super) struct Received {
+pub(super) struct LimitedBody {
     pub(super) bytes: Vec<u8>,
     _room: OwnedSemaphorePermit,
 }
@@ -36,14 +36,14 @@ impl BodyReader {
     ///
     /// # Errors
     /// It is too large, takes too long, breaks off, or there is no room for it.
-    pub(super) async fn read(&self, body: Body) -> Result<Received, Refusal> {
+    pub(super) async fn read(&self, body: Body) -> Result<LimitedBody, Refusal> {
         tokio::time::timeout(self.time, self.read_all(body)).await.unwrap_or_else(|_| {
             let message = format!("the body did not arrive within {} s", self.time.as_secs());
             Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", message))
         })
     }
 
-    async fn read_all(&self, body: Body) -> Result<Received, Refusal> {
+    async fn read_all(&self, body: Body) -> Result<LimitedBody, Refusal> {
         let mut room = self.take(0)?;
         let mut bytes = Vec::new();
         let mut pieces = body.into_data_stream();
@@ -59,7 +59,7 @@ impl BodyReader {
             room.merge(self.take(piece.len())?);
             bytes.extend_from_slice(&piece);
         }
-        Ok(Received { bytes, _room: room })
+        Ok(LimitedBody { bytes, _room: room })
     }
 
     fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Refusal> {

@@ -2,7 +2,7 @@
 //! address. A caller without a token can open any number, so when there is no room those are closed that have kept the
 //! server waiting longest, the sooner the less they have sent; one that is being answered never is.
 //!
-//! [`Connection::working`] keeps one open. Handlers take it only once a request has arrived whole and its caller is
+//! [`Connection::hold_open`] keeps one open. Handlers take it only once a request has arrived whole and its caller is
 //! known.
 
 use std::{
@@ -29,7 +29,7 @@ use tokio::{
     time::Sleep,
 };
 
-use super::{proxy::Proxy, until};
+use super::{proxy::Proxy, wait_for_stop};
 
 /// Most connections at a time, unless half of the descriptors that the process may have are fewer.
 const MAX_CONNECTIONS: usize = 1024;
@@ -91,8 +91,8 @@ pub(super) struct Connection {
     peer: IpAddr,
     caller: IpAddr,
     activity: Mutex<Activity>,
-    /// Told when it must give way.
-    give_way: Notify,
+    /// Notified when it must close.
+    close_requested: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -115,7 +115,7 @@ struct Activity {
 
 impl Connection {
     fn new(peer: IpAddr) -> Arc<Self> {
-        Arc::new(Self { peer, caller: caller(peer), activity: Mutex::default(), give_way: Notify::new() })
+        Arc::new(Self { peer, caller: caller(peer), activity: Mutex::default(), close_requested: Notify::new() })
     }
 
     fn activity(&self) -> MutexGuard<'_, Activity> {
@@ -128,7 +128,7 @@ impl Connection {
     }
 
     /// Keeps the connection from giving way while something is done for it.
-    pub(super) fn working(self: &Arc<Self>) -> InUseGuard {
+    pub(super) fn hold_open(self: &Arc<Self>) -> InUseGuard {
         self.activity().working += 1;
         InUseGuard(self.clone())
     }
@@ -221,7 +221,7 @@ impl Open {
         let leaving = &silent[..most.min(silent.len())];
         for (_, connection) in leaving {
             connection.activity().leaving = true;
-            connection.give_way.notify_one();
+            connection.close_requested.notify_one();
         }
         leaving.len()
     }
@@ -380,7 +380,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, proxy: Proxy, s
             listener.accept().await
         };
         let accepted = tokio::select! {
-            () = until(stopped.clone()) => break,
+            () = wait_for_stop(stopped.clone()) => break,
             accepted = next => accepted,
         };
         match accepted {
@@ -427,13 +427,13 @@ async fn answer(stream: TcpStream, slot: Slot, router: Router, stopped: watch::R
             // What has come is read before it gives way.
             biased;
             ended = served.as_mut() => break ended,
-            () = connection.give_way.notified() => {
+            () = connection.close_requested.notified() => {
                 if connection.leaves() {
                     // Reading once more tells a client that has said nothing that there is no room.
                     break if connection.is_refused() { served.await } else { Ok(()) };
                 }
             }
-            () = until(stopped.clone()) => {
+            () = wait_for_stop(stopped.clone()) => {
                 served.as_mut().graceful_shutdown();
                 break served.await;
             }

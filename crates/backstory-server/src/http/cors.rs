@@ -9,7 +9,7 @@ use axum::{
 };
 use backstory_engine::{
     error::{Error, ErrorKind, Result},
-    model::text::echo,
+    model::text::truncate_echo,
 };
 use url::Url;
 
@@ -34,8 +34,9 @@ impl Origin {
     /// # Errors
     /// It is something else, such as an address with a path, or `*`.
     pub fn parse(text: &str) -> Result<Self> {
-        let wrong =
-            |advice: &str| Error::new(ErrorKind::Invalid, format!("'{}' is no origin; write {advice}", echo(text)));
+        let wrong = |advice: &str| {
+            Error::new(ErrorKind::Invalid, format!("'{}' is no origin; write {advice}", truncate_echo(text)))
+        };
         let example = "one such as https://grafana.example.com";
         let url = Url::parse(text).map_err(|_| wrong(example))?;
         if !matches!(url.scheme(), "http" | "https") {

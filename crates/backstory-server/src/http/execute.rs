@@ -22,7 +22,7 @@ pub(super) async fn execute<U: UseCase>(app: &App, caller: &Caller, request: U) 
     let engine = app.engine.with_caller(caller);
     let _turn = app.api.queue().turn(U::WEIGHT).await?;
     // What reads everything has time.
-    let _answering = (U::WEIGHT != Weight::Long).then(|| engine.embedder().answering());
+    let _answering = (U::WEIGHT != Weight::Long).then(|| engine.embedder().enter_foreground());
     let time = app.api.limits().time_of(U::WEIGHT);
     let answer = tokio::time::timeout(time, engine.answer(request)).await.unwrap_or_else(|_| Err(too_long(time)));
     app.engine.repair_in_background();

@@ -33,7 +33,7 @@ async fn answer(
     access::check_origin(&request)?;
     let (parts, body) = request.into_parts();
     let mut body = app.bodies.read(body).await?;
-    let _working = connection.working();
+    let _working = connection.hold_open();
     let names = seed_names(parts.uri.query().unwrap_or_default());
     let request = Request::from_parts(parts, Body::from(std::mem::take(&mut body.bytes)));
     let agent = Agent { app: app.clone(), caller };

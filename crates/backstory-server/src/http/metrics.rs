@@ -54,15 +54,15 @@ struct Jobs {
 
 /// How long requests took.
 #[derive(Clone, Debug)]
-pub(super) struct Requests(Family<Answered, Histogram>);
+pub(super) struct RequestDurations(Family<Answered, Histogram>);
 
-impl Default for Requests {
+impl Default for RequestDurations {
     fn default() -> Self {
         Self(Family::new_with_constructor(|| Histogram::new(TIMES)))
     }
 }
 
-impl Requests {
+impl RequestDurations {
     /// Counts a request that was answered.
     pub(super) fn observe(&self, path: &str, status: StatusCode, took: Duration) {
         let of_api = path.strip_prefix(API).is_some_and(|name| name.starts_with('/'));
@@ -81,9 +81,9 @@ pub(super) async fn answer(State(app): State<App>, Extension(caller): Extension<
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
 }
 
-fn text(requests: Option<&Requests>, stores: &StoreMetrics, now: Timestamp) -> Result<String, fmt::Error> {
+fn text(requests: Option<&RequestDurations>, stores: &StoreMetrics, now: Timestamp) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix("backstory");
-    if let Some(Requests(requests)) = requests {
+    if let Some(RequestDurations(requests)) = requests {
         registry.register_with_unit(
             "http_request_duration",
             "Time to answer requests",

@@ -59,7 +59,7 @@ pub(super) async fn health(
     Extension(connection): Extension<Arc<Connection>>,
 ) -> std::result::Result<Json<Value>, Refusal> {
     // It costs next to nothing, and who asks must get an answer above all when there is no room.
-    let _working = connection.working();
+    let _working = connection.hold_open();
     let look = async { app.engine.last_change().await.map(drop) };
     app.probes.health.ask(HEALTH_HOLDS, look).await?;
     let roles = &app.engine.settings().roles;

@@ -6,7 +6,7 @@ use std::{fmt, net::IpAddr, str::FromStr};
 use axum::http::{HeaderMap, HeaderName, header};
 use backstory_engine::{
     error::{Error, ErrorKind},
-    model::text::echo,
+    model::text::truncate_echo,
 };
 
 use super::cors::Origin;
@@ -93,7 +93,8 @@ impl FromStr for Network {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let wrong = || {
-            let message = format!("'{}' is no network; write an address or one such as 10.0.0.0/8", echo(text));
+            let message =
+                format!("'{}' is no network; write an address or one such as 10.0.0.0/8", truncate_echo(text));
             Error::new(ErrorKind::Invalid, message)
         };
         let (address, bits) = text.split_once('/').unzip();

@@ -21,6 +21,7 @@ use super::App;
 use route::Route;
 
 pub use openapi::document;
+pub(super) use prefer::waiters;
 
 /// Every route, in the order of the document.
 fn table() -> Vec<Route> {

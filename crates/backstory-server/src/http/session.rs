@@ -1,5 +1,5 @@
-//! Sessions of browsers: a token that was shown once, for which a cookie stands that no script can read. The token is
-//! judged again with each request, so that a session ends with its token.
+//! Sessions of browsers: a token that was shown once, for which a cookie stands that no script can read. Which token it was
+//! is kept, not its text, and looked at again with each request, so that a session ends with its token.
 
 use std::{
     collections::HashMap,
@@ -12,18 +12,22 @@ use axum::{
 };
 use backstory_engine::error::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
-use secrecy::SecretString;
 
-use super::cors::FromOwnPage;
+use super::{access::TokenKey, cors::FromOwnPage};
 
 /// Where a session is opened, asked about and closed.
 pub(super) const PATH: &str = "/session";
 /// Name of the cookie.
 const COOKIE: &str = "backstory_session";
+/// Name of the cookie of a page over TLS: browsers take it from this very host only, never from another subdomain, and
+/// therefore for all paths.
+const SECURE_COOKIE: &str = "__Host-backstory_session";
 /// How long a session lasts that is not used.
 const LIFETIME: Duration = Duration::from_secs(12 * 3600);
-/// Most sessions at a time; the one that was not used for longest ends first.
+/// Most sessions at a time; the one that was not used for longest ends first, one of the same token if there is any.
 const MAX_SESSIONS: usize = 1024;
+/// Most sessions of one token at a time; the one that was not used for longest ends first.
+const MAX_SESSIONS_OF_TOKEN: usize = 16;
 /// Bytes of randomness in the id of a session.
 const ID_BYTES: usize = 32;
 
@@ -33,7 +37,7 @@ pub(super) struct Sessions(Mutex<HashMap<String, Session>>);
 
 #[derive(Debug)]
 struct Session {
-    token: SecretString,
+    token: TokenKey,
     used: Instant,
 }
 
@@ -42,7 +46,7 @@ impl Sessions {
     ///
     /// # Errors
     /// The system has no randomness.
-    pub(super) fn open(&self, token: SecretString, headers: &HeaderMap) -> Result<HeaderValue> {
+    pub(super) fn open(&self, token: TokenKey, headers: &HeaderMap) -> Result<HeaderValue> {
         let mut id = [0_u8; ID_BYTES];
         getrandom::fill(&mut id)
             .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot draw the id of a session: {error}")))?;
@@ -51,8 +55,10 @@ impl Sessions {
         let now = Instant::now();
         let mut sessions = self.0.lock();
         sessions.retain(|_, session| now.duration_since(session.used) < LIFETIME);
-        if sessions.len() >= MAX_SESSIONS {
-            let oldest = sessions.iter().min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone());
+        let own = sessions.values().filter(|session| session.token == token).count();
+        if own >= MAX_SESSIONS_OF_TOKEN || sessions.len() >= MAX_SESSIONS {
+            let may_end = sessions.iter().filter(|(_, session)| own == 0 || session.token == token);
+            let oldest = may_end.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone());
             oldest.and_then(|id| sessions.remove(&id));
         }
         sessions.insert(id, Session { token, used: now });
@@ -60,7 +66,7 @@ impl Sessions {
     }
 
     /// Id and token of the session whose cookie a request has.
-    pub(super) fn token_of(&self, headers: &HeaderMap) -> Option<(String, SecretString)> {
+    pub(super) fn token_of(&self, headers: &HeaderMap) -> Option<(String, TokenKey)> {
         let id = cookie(headers)?;
         let now = Instant::now();
         let mut sessions = self.0.lock();
@@ -109,22 +115,24 @@ pub(super) fn may_use_session(request: &Request) -> bool {
 
 fn cookie(headers: &HeaderMap) -> Option<&str> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).map(|(_, id)| id)
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let pairs: Vec<(&str, &str)> = pairs.collect();
+    // Another subdomain may have set the one without the prefix.
+    let named = |cookie: &str| pairs.iter().find(|(name, _)| *name == cookie).map(|(_, id)| *id);
+    named(SECURE_COOKIE).or_else(|| named(COOKIE))
 }
 
 fn set_cookie(id: &str, lifetime: Duration, headers: &HeaderMap) -> Result<HeaderValue> {
     let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok()).unwrap_or_default();
-    let secure = if origin.starts_with("https://") { "; Secure" } else { "" };
+    let (name, secure) = if origin.starts_with("https://") { (SECURE_COOKIE, "; Secure") } else { (COOKIE, "") };
     let seconds = lifetime.as_secs();
-    HeaderValue::try_from(format!("{COOKIE}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}"))
+    HeaderValue::try_from(format!("{name}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}"))
         .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot write a cookie: {error}")))
 }
 
 #[cfg(test)]
 mod tests {
     use axum::body::Body;
-    use secrecy::ExposeSecret;
 
     use super::*;
 
@@ -141,12 +149,12 @@ mod tests {
     #[test]
     fn a_session_is_found_by_its_cookie_until_it_is_closed() {
         let sessions = Sessions::default();
-        let set = sessions.open("a token of the server".into(), &HeaderMap::new()).unwrap();
+        let set = sessions.open(TokenKey::Configured(3), &HeaderMap::new()).unwrap();
         let set = set.to_str().unwrap();
         assert!(set.contains("HttpOnly; SameSite=Strict") && !set.contains("Secure"), "{set}");
         let sent = set.split(';').next().unwrap().to_owned();
         let with_cookie = headers(&[("cookie", &format!("theme=dark; {sent}"))]);
-        assert_eq!(sessions.token_of(&with_cookie).unwrap().1.expose_secret(), "a token of the server");
+        assert_eq!(sessions.token_of(&with_cookie).unwrap().1, TokenKey::Configured(3));
         assert!(sessions.token_of(&headers(&[("cookie", "backstory_session=0000")])).is_none());
         assert!(sessions.close(&with_cookie).unwrap().to_str().unwrap().contains("Max-Age=0"));
         assert!(sessions.token_of(&with_cookie).is_none());
@@ -170,8 +178,29 @@ mod tests {
     }
 
     #[test]
-    fn the_cookie_of_a_page_over_tls_is_secure() {
-        let set = Sessions::default().open("a token".into(), &headers(&[("origin", "https://a.example.com")])).unwrap();
-        assert!(set.to_str().unwrap().ends_with("; Secure"));
+    fn a_token_ends_its_own_sessions_before_those_of_others() {
+        let sessions = Sessions::default();
+        let open = |token: usize| {
+            let set = sessions.open(TokenKey::Configured(token), &HeaderMap::new()).unwrap();
+            headers(&[("cookie", set.to_str().unwrap().split(';').next().unwrap())])
+        };
+        let other = open(0);
+        let own: Vec<HeaderMap> = (0..MAX_SESSIONS + 1).map(|_| open(1)).collect();
+        assert!(sessions.token_of(&other).is_some());
+        let left = own.iter().filter(|cookie| sessions.token_of(cookie).is_some()).count();
+        assert_eq!(left, MAX_SESSIONS_OF_TOKEN);
+        assert!(sessions.token_of(own.last().unwrap()).is_some());
+    }
+
+    #[test]
+    fn the_cookie_of_a_page_over_tls_is_of_this_host_only() {
+        let sessions = Sessions::default();
+        let set = sessions.open(TokenKey::Own, &headers(&[("origin", "https://a.example.com")])).unwrap();
+        let set = set.to_str().unwrap();
+        assert!(set.starts_with("__Host-backstory_session=") && set.contains("; Path=/;"), "{set}");
+        assert!(set.ends_with("; Secure"), "{set}");
+        let sent = set.split(';').next().unwrap();
+        let both = headers(&[("cookie", &format!("backstory_session=planted; {sent}"))]);
+        assert_eq!(sessions.token_of(&both).unwrap().1, TokenKey::Own);
     }
 }

@@ -14,7 +14,6 @@ use backstory_engine::{
     error::{Error, ErrorKind},
     model::access::{Caller, Scope},
 };
-use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use super::{
@@ -59,8 +58,9 @@ async fn sign_in(
     let shown: Value = serde_json::from_slice(&body.bytes).map_err(|_| invalid())?;
     let token = shown["token"].as_str().map(str::trim).filter(|token| !token.is_empty()).ok_or_else(invalid)?;
     let client = app.rules.client(&connection, &headers);
-    let (_, caller) = access::caller_of_token(&app, token, client).await?;
-    let cookie = app.rules.sessions().open(SecretString::from(token), &headers)?;
+    let (key, caller) = access::caller_of_token(&app, token, client).await?;
+    access::check_rate(&app, &key)?;
+    let cookie = app.rules.sessions().open(key, &headers)?;
     let answer = json!({ "granted": true, "scope": widest_scope(&caller) });
     Ok(([(header::SET_COOKIE, cookie)], Json(answer)).into_response())
 }

@@ -17,18 +17,21 @@ use axum::{
 use backstory_engine::{error::ErrorKind, model::access::Caller};
 use futures::{FutureExt as _, StreamExt as _, stream};
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use super::{
     App, Refusal,
     access::{self, Auth},
     connections::{Connection, InUseGuard},
-    until,
+    quota::{Quota, QuotaPermit},
+    wait_for_stop,
 };
 use crate::{error_table, graphql::MAX_BODY};
 
 /// Most connections at a time that have shown what they must.
 const MAX_SOCKETS: usize = 64;
+/// Most of them of one token.
+const MAX_SOCKETS_OF_TOKEN: usize = 8;
 /// Most connections at a time that have not.
 const MAX_NEWCOMERS: usize = 16;
 /// Most of them of one address.
@@ -43,7 +46,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The connections of a server.
 #[derive(Clone)]
 pub(super) struct Sockets {
-    free: Arc<Semaphore>,
+    shown: Quota,
     newcomers: Arc<Mutex<Newcomers>>,
     stopped: watch::Receiver<bool>,
 }
@@ -77,7 +80,7 @@ impl Drop for Newcomer {
 /// The place that a connection has.
 enum Place {
     /// Among those that have shown what they must.
-    Own(OwnedSemaphorePermit),
+    Own(QuotaPermit),
     /// Among those that have not.
     New(Newcomer),
 }
@@ -85,12 +88,12 @@ enum Place {
 impl Sockets {
     /// Connections that end when the server is stopped.
     pub(super) fn new(stopped: watch::Receiver<bool>) -> Self {
-        Self { free: Arc::new(Semaphore::new(MAX_SOCKETS)), newcomers: Arc::default(), stopped }
+        Self { shown: Quota::new(MAX_SOCKETS, MAX_SOCKETS_OF_TOKEN), newcomers: Arc::default(), stopped }
     }
 
     /// A place among those that have shown what they must.
-    fn own(&self) -> Option<OwnedSemaphorePermit> {
-        self.free.clone().try_acquire_owned().ok()
+    fn own(&self, auth: &Auth) -> Option<QuotaPermit> {
+        self.shown.take(&auth.caller().who)
     }
 
     /// A place for a connection that has not, and what ends when it must give way.
@@ -124,13 +127,13 @@ pub(super) async fn upgrade(
 ) -> Result<Response, Refusal> {
     let caller = app.rules.client(&connection, &headers);
     let (place, gives_way) = match auth {
-        Auth::Granted(..) => (Place::Own(app.sockets.own().ok_or_else(|| Refusal::busy(full()))?), None),
+        Auth::Granted(..) => (Place::Own(app.sockets.own(&auth).ok_or_else(|| Refusal::busy(full()))?), None),
         Auth::Deferred => {
             let (newcomer, gives_way) = app.sockets.newcomer(caller);
             (Place::New(newcomer), Some(gives_way))
         }
     };
-    let opened = Opened { app, auth, place, caller, working: connection.working() };
+    let opened = Opened { app, auth, place, caller, working: connection.hold_open() };
     Ok(upgrade
         .protocols(ALL_WEBSOCKET_PROTOCOLS)
         .max_message_size(MAX_BODY)
@@ -139,7 +142,7 @@ pub(super) async fn upgrade(
 }
 
 fn full() -> String {
-    format!("{MAX_SOCKETS} connections are open already; close some")
+    format!("{MAX_SOCKETS} connections, or {MAX_SOCKETS_OF_TOKEN} with this token, are open already; close some")
 }
 
 /// A connection that was made.
@@ -161,7 +164,7 @@ async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, giv
         let auth = authenticate(&app, &payload, caller, auth).await?;
         let place = match place {
             Place::Own(place) => place,
-            Place::New(_newcomer) => sockets.own().ok_or_else(|| async_graphql::Error::new(full()))?,
+            Place::New(_newcomer) => sockets.own(&auth).ok_or_else(|| async_graphql::Error::new(full()))?,
         };
         // Nobody listens any more if it took too long; the connection is closed then.
         let _ = begun.send(());
@@ -190,7 +193,7 @@ async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, giv
     tokio::select! {
         () = connection.serve() => {}
         () = late => {}
-        () = until(stopped) => {}
+        () = wait_for_stop(stopped) => {}
     }
 }
 

@@ -75,7 +75,7 @@ async fn post(
         return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let body = app.bodies.read(body).await?;
-    let _working = connection.working();
+    let _working = connection.hold_open();
     let mut request = SparqlRequest::default();
     if media_type == FORM {
         read_parameters(&body.bytes, &mut request)?;

@@ -64,7 +64,7 @@ impl<K: Ord + Clone> AuthThrottle<K> {
     ///
     /// # Errors
     /// It is wrong, or the address showed too many wrong ones to be told.
-    pub(super) fn judge(&self, address: IpAddr, token: Option<K>) -> Result<K, AuthDenied> {
+    pub(super) fn check(&self, address: IpAddr, token: Option<K>) -> Result<K, AuthDenied> {
         let now = Instant::now();
         let mut callers = self.0.lock();
         if callers.len() >= MAX_CALLERS && !callers.contains_key(&address) {

@@ -13,7 +13,7 @@ use backstory_engine::{
     model::role::ServerRole,
     settings::ForgeKind,
     sources::forge::webhook::MAX_PAYLOAD,
-    worker::Received,
+    worker::WebhookOutcome,
 };
 use serde_json::{Value, json};
 
@@ -65,12 +65,12 @@ async fn receive(
     app.engine.settings().require_role(ServerRole::Write).map_err(refused)?;
     app.engine.expects_webhook(kind, &parts.headers).map_err(refused)?;
     let body = app.webhooks.read(body).await?;
-    let _working = connection.working();
+    let _working = connection.hold_open();
     let received = app.engine.receive_webhook(kind, &parts.headers, &body.bytes).await.map_err(refused)?;
     let status = match received {
-        Received::Queued => "queued",
-        Received::Known => "known",
-        Received::Ignored => "ignored",
+        WebhookOutcome::Queued => "queued",
+        WebhookOutcome::Known => "known",
+        WebhookOutcome::Ignored => "ignored",
     };
     Ok(Json(json!({ "status": status })))
 }

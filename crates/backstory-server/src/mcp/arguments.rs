@@ -2,7 +2,7 @@
 
 use backstory_engine::{
     error::{Error, ErrorKind, Result},
-    model::{filter::DocumentKind, text::echo, time::parse_instant},
+    model::{filter::DocumentKind, text::truncate_echo, time::parse_instant},
 };
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -43,7 +43,7 @@ impl Arguments {
     /// # Errors
     /// There is no such tool, or it has no such argument.
     pub(super) fn check(tool: &str, given: Map<String, Value>) -> Result<Self> {
-        let unknown_tool = || Error::new(ErrorKind::NotFound, format!("there is no tool '{}'", echo(tool)));
+        let unknown_tool = || Error::new(ErrorKind::NotFound, format!("there is no tool '{}'", truncate_echo(tool)));
         let properties = schema(tool).ok_or_else(unknown_tool)?.get("properties").and_then(Value::as_object);
         let known = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
         let mut values = Map::new();
@@ -145,12 +145,10 @@ impl Arguments {
         let named = self.texts(name)?;
         for kind in named.iter().flat_map(|named| named.split(',')).map(str::trim).filter(|kind| !kind.is_empty()) {
             match kind {
-                "doc" | "document" | "docs" => kinds.push(DocumentKind::Section),
                 "code" => kinds.extend([DocumentKind::Code, DocumentKind::File]),
-                "mr" | "pr" | "pull_request" => kinds.push(DocumentKind::MergeRequest),
                 name => kinds.push(DocumentKind::from_name(name).ok_or_else(|| {
-                    Error::new(ErrorKind::Invalid, format!("there is no kind '{}'", echo(name)))
-                        .with_hint("kinds are issue, merge_request, discussion, commit, code, doc")
+                    Error::new(ErrorKind::Invalid, format!("there is no kind '{}'", truncate_echo(name)))
+                        .with_hint("kinds are issue, merge_request, discussion, commit, file, code, section")
                 })?),
             }
         }
@@ -167,7 +165,7 @@ fn whole(value: &Value) -> Option<u64> {
 
 fn unknown_argument(tool: &str, name: &str, properties: Option<&Map<String, Value>>) -> Error {
     let known: Vec<&str> = properties.into_iter().flat_map(|all| all.keys().map(String::as_str)).collect();
-    let message = format!("{tool} has no argument '{}'", echo(name));
+    let message = format!("{tool} has no argument '{}'", truncate_echo(name));
     Error::new(ErrorKind::Invalid, message).with_hint(match known.is_empty() {
         true => "call it without arguments".to_owned(),
         false => format!("it takes {}", known.join(", ")),
@@ -217,6 +215,6 @@ mod tests {
     fn number_outside_of_its_range_is_refused() {
         let arguments = check("context", json!({ "about": "x", "tokens": 10 })).expect("arguments");
         let error = arguments.tokens("tokens").expect_err("an error");
-        assert_eq!(error.to_string(), "'tokens' of context must be between 300 and 50000");
+        assert_eq!(error.to_string(), "'tokens' of context must be between 300 and 100000");
     }
 }

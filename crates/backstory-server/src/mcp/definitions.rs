@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use backstory_engine::{
     error::{Error, ErrorKind, Result},
-    model::text::echo,
+    model::text::truncate_echo,
 };
 use serde_json::{Map, Value, json};
 
@@ -61,7 +61,7 @@ pub(super) fn check_name(names: LegacyToolNames, wanted: &str) -> Result<()> {
     if known.contains(&wanted) {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::NotFound, format!("there is no tool '{}'", echo(wanted)))
+    Err(Error::new(ErrorKind::NotFound, format!("there is no tool '{}'", truncate_echo(wanted)))
         .with_hint(format!("call one of {}", known.join(", "))))
 }
 

@@ -1,6 +1,6 @@
 //! The protocol itself. No other file names the library that speaks it, so that its next version is a matter of this one.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
@@ -29,6 +29,7 @@ use tokio::sync::mpsc;
 use super::{
     Backend, LegacyToolNames, Step,
     definitions::{self, INSTRUCTIONS},
+    lines::{ScreenedLines, screen_lines},
     prompts, tools,
 };
 
@@ -36,6 +37,8 @@ use super::{
 const SCHEME: &str = "backstory:///";
 /// Tokens of a resource.
 const RESOURCE_TOKENS: usize = 10_000;
+/// How long the last answers may take to be written.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 /// Steps that wait to be told.
 const WAITING_STEPS: usize = 16;
 
@@ -45,11 +48,17 @@ const WAITING_STEPS: usize = 16;
 /// The client does not speak the protocol, or the streams failed.
 pub async fn serve_stdio<B: Backend>(backend: B, names: LegacyToolNames) -> Result<()> {
     let failed = |error: &dyn std::fmt::Display| Error::new(ErrorKind::Upstream, format!("the client: {error}"));
-    match rmcp::serve_server(Handler { backend, names }, stdio_pipes()).await {
+    let (stdin, stdout) = stdio_pipes();
+    let ScreenedLines { input, output, reading, writing } = screen_lines(stdin, stdout);
+    let served = match rmcp::serve_server(Handler { backend, names }, (input, output)).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|error| failed(&error)),
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(failed(&error)),
-    }
+    };
+    reading.abort();
+    // What was answered is written before the process ends; a client that reads nothing is not waited for.
+    let _ = tokio::time::timeout(LAST_WRITES, writing).await;
+    served
 }
 
 /// Answers one request of the protocol over HTTP. There are no sessions: each request stands for itself. Who may send it,

@@ -9,7 +9,7 @@ mod status;
 mod trace;
 
 use backstory_engine::{
-    model::text::{one_line, visible},
+    model::text::{escape_control_characters, one_line},
     tokens,
     trace::Trace,
 };
@@ -28,6 +28,8 @@ const RESERVED: usize = 48;
 const WORTH_SHORTENING: usize = 120;
 /// Longest title, in characters.
 const TITLE: usize = 160;
+/// Longest path, name or address, in characters.
+const NAME: usize = 300;
 
 /// What a tool says.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +85,7 @@ impl Entry {
             }
             out.push_str(&quote.print());
         }
-        visible(&out).into_owned()
+        escape_control_characters(&out).into_owned()
     }
 
     /// The same with so much of its quotation as fits; `None` if that is not worth it.
@@ -129,7 +131,7 @@ impl Page {
 
     /// The page with as many entries as fit, and how many do not.
     pub(super) fn print(&self, budget: usize) -> String {
-        let head = visible(&self.head.join("\n")).into_owned();
+        let head = escape_control_characters(&self.head.join("\n")).into_owned();
         if self.entries.is_empty() {
             return [head, self.nothing.clone()].join("\n").trim_end().to_owned();
         }
@@ -190,6 +192,16 @@ pub(super) fn title(text: &str) -> String {
     one_line(text, TITLE)
 }
 
+/// A path, name or address on one line: its author cannot write lines outside of a fence.
+pub(super) fn name(text: &str) -> String {
+    let is_break = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let mut shown: String = text.chars().take(NAME).map(|c| if is_break(c) { ' ' } else { c }).collect();
+    if text.chars().nth(NAME).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
 /// `2 min ago`
 pub(super) fn age(since: Timestamp, now: Timestamp) -> String {
     let passed = now.duration_since(since).max(SignedDuration::ZERO);
@@ -204,8 +216,8 @@ pub(super) fn age(since: Timestamp, now: Timestamp) -> String {
 /// `@alice`, or a name or address as it is.
 pub(super) fn mention(author: Option<&str>) -> String {
     match author {
-        Some(name) if name.contains(['@', ' ']) => name.to_owned(),
-        Some(name) => format!("@{name}"),
+        Some(author) if author.contains(['@', ' ']) => name(author),
+        Some(author) => format!("@{}", name(author)),
         None => "a deleted account".to_owned(),
     }
 }

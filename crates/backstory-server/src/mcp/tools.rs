@@ -149,7 +149,8 @@ impl<B: Backend> Call<'_, B> {
             return Ok((location, MappedLines::default()));
         };
         let mapped = self.backend.answer(request).await?;
-        let target = Target::Lines { path: path.clone(), lines: mapped.lines.or(Some(*lines)) };
+        let path = mapped.path.clone().unwrap_or_else(|| path.clone());
+        let target = Target::Lines { path, lines: mapped.lines.or(Some(*lines)) };
         Ok((Location { project: project.clone(), target }, mapped))
     }
 
@@ -260,7 +261,7 @@ impl<B: Backend> Call<'_, B> {
             snapshot: self.arguments.text("snapshot_id")?,
         };
         let pack = self.backend.answer(request).await?;
-        Ok(format!("{head}{}", backstory_engine::model::text::visible(&pack.text)))
+        Ok(format!("{head}{}", backstory_engine::model::text::escape_control_characters(&pack.text)))
     }
 
     async fn history(&self, target: &str) -> Result<String> {

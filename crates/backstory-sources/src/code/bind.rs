@@ -6,7 +6,7 @@ use tree_sitter::Node;
 use super::{
     define::{body_of, declarator_name, usable_name},
     languages::Binding,
-    walk::{Found, Place, Walk},
+    walk::{BindingScope, FoundDefinition, Walk},
 };
 
 /// Most names that one statement binds.
@@ -15,7 +15,7 @@ const MAX_NAMES: usize = 64;
 impl<'t> Walk<'_, 't> {
     /// Adds what the statement binds, if it is of note.
     pub(super) fn bind(&mut self, node: Node<'t>, binding: Binding) {
-        if self.place() == Place::Local || self.is_value() {
+        if self.place() == BindingScope::Local || self.is_value() {
             return;
         }
         match binding {
@@ -57,7 +57,7 @@ impl<'t> Walk<'_, 't> {
             if text == "_" || (self.spec.language == Language::Bash && self.is_known(&text)) {
                 continue;
             }
-            let found = Found {
+            let found = FoundDefinition {
                 kind,
                 name: text,
                 name_at: name.byte_range(),
@@ -83,13 +83,13 @@ impl<'t> Walk<'_, 't> {
                 let (name_at, name_row) = (name.byte_range(), name.start_position().row);
                 let Some(name) = usable_name(self.text(name)) else { continue };
                 let kind = EntityKind::Declaration;
-                self.add(node, Found { kind, name, name_at, name_row, owner: None, body: None });
+                self.add(node, FoundDefinition { kind, name, name_at, name_row, owner: None, body: None });
                 return;
             }
             names.push(name);
         }
         // Fields of a type are shown with it.
-        if self.place() == Place::Type || names.is_empty() {
+        if self.place() == BindingScope::Type || names.is_empty() {
             return;
         }
         let kind = if self.is_constant(node) { EntityKind::Constant } else { EntityKind::Variable };
@@ -105,7 +105,7 @@ impl<'t> Walk<'_, 't> {
         if value.is_some_and(|value| self.text(value).starts_with("require(")) {
             return;
         }
-        let in_type = self.place() == Place::Type;
+        let in_type = self.place() == BindingScope::Type;
         let kind = match value.and_then(function_or_class) {
             Some(kind) => kind,
             // Fields without a value are shown with their type.
@@ -152,7 +152,7 @@ impl<'t> Walk<'_, 't> {
         if let Some(value) = value {
             self.accounted = Some(value.id());
         }
-        self.add(node, Found { kind, name, name_at, name_row, owner, body });
+        self.add(node, FoundDefinition { kind, name, name_at, name_row, owner, body });
     }
 
     /// The first assignment to a plain word.

@@ -3,7 +3,7 @@
 use backstory_model::code::{EntityKind, Language, TestRole};
 use tree_sitter::Node;
 
-use super::walk::{Found, Walk};
+use super::walk::{FoundDefinition, Walk};
 
 /// Longest qualifier that is kept, in bytes.
 pub const MAX_QUALIFIER: usize = 80;
@@ -105,7 +105,7 @@ impl<'t> Walk<'_, 't> {
         let kind = if role == TestRole::Test { EntityKind::TestCase } else { EntityKind::TestSuite };
         let (name_at, name_row) = (title.byte_range(), title.start_position().row);
         let body = node.child_by_field_name("block").or_else(|| last_argument(arguments));
-        self.add(node, Found { kind, name, name_at, name_row, owner: None, body });
+        self.add(node, FoundDefinition { kind, name, name_at, name_row, owner: None, body });
         true
     }
 }

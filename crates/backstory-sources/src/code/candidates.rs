@@ -7,7 +7,7 @@ const MAX_CANDIDATES: usize = 12;
 
 /// Files that an import of `module` in the file at `path` may mean, most likely first. One that begins with `**/` may
 /// stand in any directory.
-pub(super) fn of(language: Language, path: &str, module: &str) -> Vec<String> {
+pub(super) fn import_candidates(language: Language, path: &str, module: &str) -> Vec<String> {
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
     let mut found = match language {
         Language::Rust => rust(path, directory, module),
@@ -27,7 +27,7 @@ pub(super) fn of(language: Language, path: &str, module: &str) -> Vec<String> {
 }
 
 /// A path relative to a directory, without `.` and `..`; `None` if it leaves the repository.
-pub(super) fn join(directory: &str, relative: &str) -> Option<String> {
+pub(super) fn resolve_relative(directory: &str, relative: &str) -> Option<String> {
     let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
     for part in relative.split('/') {
         match part {
@@ -47,7 +47,7 @@ fn rust(path: &str, directory: &str, module: &str) -> Vec<String> {
     // `a.rs` and `a/mod.rs` are the same module: its children stand in `a/`.
     let children = match stem {
         "mod" | "lib" | "main" => directory.to_owned(),
-        stem => join(directory, stem).unwrap_or_default(),
+        stem => resolve_relative(directory, stem).unwrap_or_default(),
     };
     let root = match directory.rfind("src") {
         Some(at)
@@ -71,14 +71,14 @@ fn rust(path: &str, directory: &str, module: &str) -> Vec<String> {
             let mut base = children;
             while parts.first() == Some(&"super") {
                 parts.remove(0);
-                base = join(&base, "..").unwrap_or_default();
+                base = resolve_relative(&base, "..").unwrap_or_default();
             }
             base
         }
         Some("std" | "core" | "alloc") | None => return Vec::new(),
         Some(other) => {
             // Another crate of the workspace, or a module beside.
-            let mut found = modules(&join(&children, "").unwrap_or_default(), &parts, "");
+            let mut found = modules(&resolve_relative(&children, "").unwrap_or_default(), &parts, "");
             let name = other.replace('_', "-");
             for crate_name in [name.as_str(), other] {
                 found.extend(modules(&format!("{crate_name}/src"), &parts[1..], "**/"));
@@ -108,7 +108,7 @@ fn modules(base: &str, parts: &[&str], any: &str) -> Vec<String> {
     let mut found = Vec::new();
     for length in (1..=parts.len()).rev().take(2) {
         let inner = parts[..length].join("/");
-        let Some(path) = join(base, &inner) else { continue };
+        let Some(path) = resolve_relative(base, &inner) else { continue };
         found.extend([format!("{any}{path}.rs"), format!("{any}{path}/mod.rs")]);
     }
     found
@@ -132,7 +132,7 @@ fn python(directory: &str, module: &str) -> Vec<String> {
         return found;
     }
     let up = "../".repeat(dots - 1);
-    let Some(base) = join(directory, &up) else { return Vec::new() };
+    let Some(base) = resolve_relative(directory, &up) else { return Vec::new() };
     files(&base).into_iter().map(|path| path.trim_start_matches('/').to_owned()).collect()
 }
 
@@ -140,7 +140,7 @@ fn javascript(directory: &str, module: &str) -> Vec<String> {
     if !module.starts_with('.') {
         return Vec::new();
     }
-    let Some(path) = join(directory, module) else { return Vec::new() };
+    let Some(path) = resolve_relative(directory, module) else { return Vec::new() };
     let mut found = Vec::new();
     // TypeScript imports `./a.js` and means `./a.ts`.
     for (written, meant) in [(".js", ".ts"), (".jsx", ".tsx"), (".mjs", ".mts"), (".cjs", ".cts")] {
@@ -165,7 +165,7 @@ fn c(directory: &str, module: &str) -> Vec<String> {
     let system = module.starts_with('<');
     let mut found = Vec::new();
     if !system {
-        found.extend(join(directory, name));
+        found.extend(resolve_relative(directory, name));
     }
     if !name.starts_with('.') {
         found.extend([format!("include/{name}"), format!("src/{name}"), name.to_owned()]);
@@ -208,7 +208,7 @@ fn java(module: &str, extensions: &[&str]) -> Vec<String> {
 fn ruby(directory: &str, module: &str) -> Vec<String> {
     let file = if module.ends_with(".rb") { module.to_owned() } else { format!("{module}.rb") };
     if module.starts_with('.') {
-        return join(directory, &file).into_iter().collect();
+        return resolve_relative(directory, &file).into_iter().collect();
     }
     vec![format!("lib/{file}"), file.clone(), format!("**/lib/{file}")]
 }
@@ -219,7 +219,7 @@ fn php(directory: &str, module: &str) -> Vec<String> {
         // The first parts of a namespace usually stand for a directory with another name.
         return (0..parts.len().min(3)).map(|from| format!("**/{}.php", parts[from..].join("/"))).collect();
     }
-    join(directory, module).into_iter().collect()
+    resolve_relative(directory, module).into_iter().collect()
 }
 
 fn bash(directory: &str, module: &str) -> Vec<String> {
@@ -232,7 +232,7 @@ fn bash(directory: &str, module: &str) -> Vec<String> {
     if path.is_empty() || path.contains(['$', '*', '`']) {
         return Vec::new();
     }
-    let mut found: Vec<String> = join(directory, path).into_iter().collect();
+    let mut found: Vec<String> = resolve_relative(directory, path).into_iter().collect();
     found.extend([path.trim_start_matches("./").to_owned()]);
     found.dedup();
     found
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     fn check(language: Language, path: &str, module: &str, expected: &str) {
-        let found = of(language, path, module);
+        let found = import_candidates(language, path, module);
         assert!(found.iter().any(|found| found == expected), "{module} in {path}: {found:?}");
         assert!(found.len() <= MAX_CANDIDATES);
     }
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn paths_that_leave_the_repository_mean_nothing() {
-        assert_eq!(join("a", "../../b"), None);
-        assert!(of(Language::TypeScript, "a.ts", "../../b").is_empty());
+        assert_eq!(resolve_relative("a", "../../b"), None);
+        assert!(import_candidates(Language::TypeScript, "a.ts", "../../b").is_empty());
     }
 }

@@ -64,7 +64,7 @@ impl Comment {
 }
 
 /// Comments that read as one, by index.
-pub(super) fn runs(comments: &[Comment]) -> Vec<Range<usize>> {
+pub(super) fn group_adjacent(comments: &[Comment]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (at, comment) in comments.iter().enumerate() {
         match runs.last_mut() {
@@ -76,7 +76,7 @@ pub(super) fn runs(comments: &[Comment]) -> Vec<Range<usize>> {
 }
 
 /// The text of comments without markers, lines joined with line feeds, at most `limit` characters.
-pub(super) fn text_of(comments: &[Comment], source: &str, limit: usize) -> String {
+pub(super) fn comment_text(comments: &[Comment], source: &str, limit: usize) -> String {
     let mut text = String::new();
     let mut room = limit;
     for comment in comments {
@@ -143,7 +143,7 @@ pub(super) fn doc_comment(
         next_row = comment.first_row;
         at -= 1;
     }
-    let text = text_of(&comments[at..], source, MAX_DOC);
+    let text = comment_text(&comments[at..], source, MAX_DOC);
     (!text.is_empty()).then_some(text)
 }
 
@@ -175,8 +175,8 @@ pub(super) fn doc_string(body: Node<'_>, source: &str) -> Option<String> {
 /// The text of the comments at the top of a file that are about the file: `//!`, or the first that is no license.
 pub(super) fn file_doc(comments: &[Comment], source: &str) -> Option<String> {
     let inner = comments.iter().position(|comment| comment.marker == Marker::Inner)?;
-    let run = runs(&comments[inner..]).into_iter().next()?;
-    let text = text_of(&comments[inner..][run], source, MAX_DOC);
+    let run = group_adjacent(&comments[inner..]).into_iter().next()?;
+    let text = comment_text(&comments[inner..][run], source, MAX_DOC);
     (!text.is_empty()).then_some(text)
 }
 

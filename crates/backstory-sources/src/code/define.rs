@@ -6,11 +6,11 @@ use tree_sitter::Node;
 use super::{
     languages::{Definition, Name, Refine},
     signature::collapse,
-    walk::{Found, Place, Walk},
+    walk::{BindingScope, FoundDefinition, Walk},
 };
 
 /// Longest name of an entity, in characters.
-pub const MAX_NAME: usize = 200;
+pub const MAX_ENTITY_NAME_CHARS: usize = 200;
 /// Deepest nesting of C declarators that is looked into.
 const MAX_DECLARATORS: usize = 16;
 
@@ -28,7 +28,7 @@ const TEST_MACROS: [&str; 8] = [
 
 impl<'t> Walk<'_, 't> {
     /// What the node defines, if it does.
-    pub(super) fn definition(&mut self, node: Node<'t>, definition: Definition) -> Option<Found<'t>> {
+    pub(super) fn definition(&mut self, node: Node<'t>, definition: Definition) -> Option<FoundDefinition<'t>> {
         if self.accounted == Some(node.id()) {
             return None;
         }
@@ -44,7 +44,14 @@ impl<'t> Walk<'_, 't> {
             Name::Fixed(name) => {
                 let body = body_of(node);
                 let row = node.start_position().row;
-                return Some(Found { kind, name: name.to_owned(), name_at: 0..0, name_row: row, owner, body });
+                return Some(FoundDefinition {
+                    kind,
+                    name: name.to_owned(),
+                    name_at: 0..0,
+                    name_row: row,
+                    owner,
+                    body,
+                });
             }
         };
         let mut name = self.text(name_node);
@@ -57,12 +64,16 @@ impl<'t> Walk<'_, 't> {
             owner = Some(before.to_owned()).filter(|before| !before.is_empty());
             name = last;
         }
-        if kind == EntityKind::Method && self.place() != Place::Type && owner.is_none() && !self.is_object_method() {
+        if kind == EntityKind::Method
+            && self.place() != BindingScope::Type
+            && owner.is_none()
+            && !self.is_object_method()
+        {
             kind = EntityKind::Function;
         }
         let name = usable_name(name)?;
         let body = body_of(node);
-        Some(Found {
+        Some(FoundDefinition {
             kind,
             name,
             name_at: name_node.byte_range(),
@@ -128,7 +139,7 @@ impl<'t> Walk<'_, 't> {
     }
 
     /// A definition whose name is inside of a declarator.
-    fn declared_function(&self, node: Node<'t>, kind: EntityKind) -> Option<Found<'t>> {
+    fn declared_function(&self, node: Node<'t>, kind: EntityKind) -> Option<FoundDefinition<'t>> {
         let found = declarator_name(node.child_by_field_name("declarator")?);
         let name_node = found.node?;
         let (owner, name) = split_qualified(self.text(name_node));
@@ -140,7 +151,7 @@ impl<'t> Walk<'_, 't> {
         let body = node.child_by_field_name("body");
         let body = body.or_else(|| node.child_by_field_name("type").and_then(|of| of.child_by_field_name("body")));
         let (name_at, name_row) = (name_node.byte_range(), name_node.start_position().row);
-        Some(Found { kind, name, name_at, name_row, owner, body })
+        Some(FoundDefinition { kind, name, name_at, name_row, owner, body })
     }
 
     /// Enters a block such as `impl Trait for Type`.
@@ -155,13 +166,13 @@ impl<'t> Walk<'_, 't> {
             Some(scope) => [&scope.prefix, self.spec.language.separator(), &subject].concat(),
             None => subject,
         };
-        self.enter(None, Place::Type, prefix, 0..0, 0..0);
+        self.enter(None, BindingScope::Type, prefix, 0..0, 0..0);
     }
 }
 
 /// The name itself if it can be one: white space collapsed, not empty, not too long.
 pub(super) fn usable_name(name: &str) -> Option<String> {
-    let name = collapse(name, MAX_NAME);
+    let name = collapse(name, MAX_ENTITY_NAME_CHARS);
     (!name.is_empty()).then_some(name)
 }
 
@@ -246,7 +257,7 @@ fn split_qualified(text: &str) -> (Option<String>, &str) {
         };
     }
     match plain.rsplit_once("::") {
-        Some((owner, name)) if !owner.is_empty() => (Some(collapse(owner, MAX_NAME)), name),
+        Some((owner, name)) if !owner.is_empty() => (Some(collapse(owner, MAX_ENTITY_NAME_CHARS)), name),
         Some((_, name)) => (None, name),
         None => (None, plain),
     }
@@ -268,7 +279,7 @@ pub(super) fn base_name(text: &str) -> String {
     let end = text.find(['<', '[', '(', '{', '\n']).unwrap_or(text.len());
     let name = text[..end].trim();
     let name = if name.starts_with('\'') { name.split_once(' ').map_or(name, |(_, name)| name) } else { name };
-    collapse(name.rsplit(' ').next().unwrap_or(name), MAX_NAME)
+    collapse(name.rsplit(' ').next().unwrap_or(name), MAX_ENTITY_NAME_CHARS)
 }
 
 /// `(Suite, Name)` as `Suite.Name`; `("some text")` as the text.

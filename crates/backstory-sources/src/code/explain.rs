@@ -7,11 +7,11 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use backstory_model::code::{Explanation, Lines, NoteKind};
+use backstory_model::code::{ExplanationKind, ExplanatoryComment, Lines};
 use regex::Regex;
 
 use super::{
-    comments::{Comment, runs, text_of},
+    comments::{Comment, comment_text, group_adjacent},
     rows::line,
     walk::Walk,
 };
@@ -104,7 +104,7 @@ fn without_names(pattern: &str) -> String {
 }
 
 /// Why the text of a comment is taken for an explanation, if it is.
-pub(super) fn kind_of(text: &str, is_doc: bool) -> Option<NoteKind> {
+pub(super) fn kind_of(text: &str, is_doc: bool) -> Option<ExplanationKind> {
     if !ANY.is_match(text) || NOT_ONE.is_match(text) {
         return None;
     }
@@ -114,14 +114,14 @@ pub(super) fn kind_of(text: &str, is_doc: bool) -> Option<NoteKind> {
         let is = |group: &str| found.name(group).is_some();
         let reasons = || REASON.is_match(text) || RULE.is_match(text);
         let kind = match () {
-            () if is("note") || is("lower") => Some(NoteKind::Note).filter(|_| words > 2),
-            () if is("hack") => Some(NoteKind::Hack),
-            () if is("why") => Some(NoteKind::Why).filter(|_| words > 2),
-            () if is("safety") || is("safe") => Some(NoteKind::Safety).filter(|_| words > 2),
-            () if is("xxx") => Some(NoteKind::Xxx).filter(|_| words > 2),
-            () if is("fixme") => Some(NoteKind::Fixme).filter(|_| words > 2),
+            () if is("note") || is("lower") => Some(ExplanationKind::Note).filter(|_| words > 2),
+            () if is("hack") => Some(ExplanationKind::Hack),
+            () if is("why") => Some(ExplanationKind::Why).filter(|_| words > 2),
+            () if is("safety") || is("safe") => Some(ExplanationKind::Safety).filter(|_| words > 2),
+            () if is("xxx") => Some(ExplanationKind::Xxx).filter(|_| words > 2),
+            () if is("fixme") => Some(ExplanationKind::Fixme).filter(|_| words > 2),
             // A plan explains why something is so only if it gives a reason.
-            () => Some(NoteKind::Todo).filter(|_| words >= MIN_WORDS && reasons()),
+            () => Some(ExplanationKind::Todo).filter(|_| words >= MIN_WORDS && reasons()),
         };
         if kind.is_some() {
             return kind;
@@ -131,13 +131,13 @@ pub(super) fn kind_of(text: &str, is_doc: bool) -> Option<NoteKind> {
         return None;
     }
     if REASON.is_match(text) {
-        return Some(NoteKind::Reason);
+        return Some(ExplanationKind::Reason);
     }
     if is_doc {
         return None;
     }
     let rule = RULE.captures(text)?;
-    Some(if rule.name("reason").is_some() { NoteKind::Reason } else { NoteKind::Rule })
+    Some(if rule.name("reason").is_some() { ExplanationKind::Reason } else { ExplanationKind::Rule })
 }
 
 /// Whether at least half of the lines look like code.
@@ -152,7 +152,7 @@ impl Walk<'_, '_> {
         let comments = std::mem::take(&mut self.comments);
         let mut open: Vec<u32> = Vec::new();
         let mut next = 0usize;
-        for run in runs(&comments) {
+        for run in group_adjacent(&comments) {
             let Some((lines, rows)) = extent(&comments[run.clone()]) else { continue };
             // Entities are in the order in which they begin, so those around a line make a stack.
             while let Some(entity) = self.out.entities.get(next).filter(|entity| entity.lines.first <= lines.first) {
@@ -169,9 +169,9 @@ impl Walk<'_, '_> {
                 self.out.truncated = true;
                 break;
             }
-            let text = text_of(&comments[run], self.source, MAX_EXPLANATION);
+            let text = comment_text(&comments[run], self.source, MAX_EXPLANATION);
             if let Some(kind) = kind_of(&text, before.is_some()) {
-                self.out.explanations.push(Explanation { kind, text, lines, entity });
+                self.out.explanations.push(ExplanatoryComment { kind, text, lines, entity });
             }
         }
         self.comments = comments;
@@ -195,33 +195,33 @@ fn extent(run: &[Comment]) -> Option<(Lines, Range<usize>)> {
 mod tests {
     use super::*;
 
-    fn check(text: &str, kind: Option<NoteKind>) {
+    fn check(text: &str, kind: Option<ExplanationKind>) {
         assert_eq!(kind_of(text, false), kind, "{text}");
     }
 
     #[test]
     fn marks_are_seen() {
-        check("NOTE: the order of these two matters", Some(NoteKind::Note));
-        check("Note that the lock is held here", Some(NoteKind::Note));
-        check("HACK", Some(NoteKind::Hack));
-        check("SAFETY: the pointer is not null", Some(NoteKind::Safety));
-        check("XXX this is quadratic", Some(NoteKind::Xxx));
-        check("FIXME(bob): leaks on error", Some(NoteKind::Fixme));
-        check("Opens it.\n\nWHY: two readers at once", Some(NoteKind::Why));
+        check("NOTE: the order of these two matters", Some(ExplanationKind::Note));
+        check("Note that the lock is held here", Some(ExplanationKind::Note));
+        check("HACK", Some(ExplanationKind::Hack));
+        check("SAFETY: the pointer is not null", Some(ExplanationKind::Safety));
+        check("XXX this is quadratic", Some(ExplanationKind::Xxx));
+        check("FIXME(bob): leaks on error", Some(ExplanationKind::Fixme));
+        check("Opens it.\n\nWHY: two readers at once", Some(ExplanationKind::Why));
     }
 
     #[test]
     fn todo_needs_a_reason() {
         check("TODO: add tests", None);
-        check("TODO(bob): use the new call, because this one is slow", Some(NoteKind::Todo));
+        check("TODO(bob): use the new call, because this one is slow", Some(ExplanationKind::Todo));
     }
 
     #[test]
     fn reasons_and_rules_are_seen() {
-        check("Sort first, because the index needs it", Some(NoteKind::Reason));
-        check("We deliberately swallow the error here", Some(NoteKind::Reason));
-        check("Do not reorder these fields, they are part of the ABI", Some(NoteKind::Rule));
-        check("Copy it, so that the caller may change it", Some(NoteKind::Reason));
+        check("Sort first, because the index needs it", Some(ExplanationKind::Reason));
+        check("We deliberately swallow the error here", Some(ExplanationKind::Reason));
+        check("Do not reorder these fields, they are part of the ABI", Some(ExplanationKind::Rule));
+        check("Copy it, so that the caller may change it", Some(ExplanationKind::Reason));
     }
 
     #[test]
@@ -238,6 +238,6 @@ mod tests {
     fn doc_comments_need_a_plain_reason() {
         assert_eq!(kind_of("Returns the value, otherwise nothing at all", true), None);
         assert_eq!(kind_of("The value must not be empty when called", true), None);
-        assert_eq!(kind_of("Takes a copy because callers change it", true), Some(NoteKind::Reason));
+        assert_eq!(kind_of("Takes a copy because callers change it", true), Some(ExplanationKind::Reason));
     }
 }

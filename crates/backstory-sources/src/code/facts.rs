@@ -6,8 +6,8 @@ use tree_sitter::{Parser, TreeCursor};
 
 use super::{
     detect::detect,
-    languages::{self, Role, Spec},
-    parse,
+    languages::{self, LanguageSpec, NodeRole},
+    parse, rows,
 };
 
 /// Longest text of a fact, in bytes.
@@ -117,7 +117,7 @@ fn next(cursor: &mut TreeCursor<'_>) -> bool {
     true
 }
 
-fn is_wanted(spec: &Spec, cursor: &TreeCursor<'_>, types: &[String]) -> bool {
+fn is_wanted(spec: &LanguageSpec, cursor: &TreeCursor<'_>, types: &[String]) -> bool {
     let node = cursor.node();
     if !node.is_named() {
         return false;
@@ -126,22 +126,18 @@ fn is_wanted(spec: &Spec, cursor: &TreeCursor<'_>, types: &[String]) -> bool {
         return types.iter().any(|name| name == node.kind());
     }
     let role = spec.role(node.kind_id());
-    matches!(role, Role::Define(_) | Role::Bind(_) | Role::Implement | Role::Import | Role::Comment)
+    matches!(role, NodeRole::Define(_) | NodeRole::Bind(_) | NodeRole::Implement | NodeRole::Import | NodeRole::Comment)
 }
 
 fn fact(source: &str, cursor: &TreeCursor<'_>) -> SyntaxFact {
     let node = cursor.node();
     let whole = source.get(node.byte_range()).unwrap_or_default();
     let text = &whole[..whole.floor_char_boundary(MAX_FACT_TEXT)];
-    let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX);
-    let (first, end) = (node.start_position(), node.end_position());
-    // What ends at the beginning of a line ends with the line before.
-    let last = if end.column == 0 && end.row > first.row { end.row - 1 } else { end.row };
     SyntaxFact {
         node_type: node.kind().to_owned(),
         text: text.to_owned(),
         shortened: text.len() < whole.len(),
-        lines: Lines::new(line(first.row), line(last)),
+        lines: rows::lines(node.start_position().row, rows::end_row(node)),
         field: cursor.field_name().map(str::to_owned),
     }
 }

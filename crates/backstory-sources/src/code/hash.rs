@@ -7,7 +7,7 @@ const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// FNV-1a of the bytes of a range that are neither white space nor in one of the ranges to leave out, and how many
 /// they are. Ranges of comments are in order.
-pub(super) fn of(
+pub(super) fn hash_code(
     source: &[u8],
     range: Range<usize>,
     left_out: Range<usize>,
@@ -42,7 +42,7 @@ pub(super) fn of(
 }
 
 /// FNV-1a of words, each told from the next.
-pub(super) fn of_words(words: &[&str]) -> u64 {
+pub(super) fn hash_words(words: &[&str]) -> u64 {
     let mut hash = OFFSET;
     for word in words {
         for byte in word.bytes().chain([0xff]) {
@@ -58,17 +58,17 @@ mod tests {
 
     #[test]
     fn white_space_comments_and_the_name_do_not_count() {
-        let plain = of(b"{a+b}", 0..5, 0..0, std::iter::empty());
+        let plain = hash_code(b"{a+b}", 0..5, 0..0, std::iter::empty());
         let spread = b"x { a /* sum */ +\r\n\tb }";
-        assert_eq!(of(spread, 2..spread.len(), 0..0, std::iter::once(6..15)), plain);
+        assert_eq!(hash_code(spread, 2..spread.len(), 0..0, std::iter::once(6..15)), plain);
         assert_eq!(plain.1, 5);
-        let one = of(b"int one = 2", 0..11, 4..7, std::iter::empty());
-        assert_eq!(of(b"int two = 2", 0..11, 4..7, std::iter::empty()), one);
-        assert_ne!(of(b"int two = 3", 0..11, 4..7, std::iter::empty()), one);
+        let one = hash_code(b"int one = 2", 0..11, 4..7, std::iter::empty());
+        assert_eq!(hash_code(b"int two = 2", 0..11, 4..7, std::iter::empty()), one);
+        assert_ne!(hash_code(b"int two = 3", 0..11, 4..7, std::iter::empty()), one);
     }
 
     #[test]
     fn words_are_told_apart() {
-        assert_ne!(of_words(&["ab", "c"]), of_words(&["a", "bc"]));
+        assert_ne!(hash_words(&["ab", "c"]), hash_words(&["a", "bc"]));
     }
 }

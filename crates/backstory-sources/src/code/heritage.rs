@@ -4,10 +4,10 @@ use backstory_model::code::{Language, Supertype, SupertypeKind};
 use tree_sitter::Node;
 
 use super::{
-    define::base_name,
+    define::{MAX_ENTITY_NAME_CHARS, base_name},
     languages::base_field,
     rows::line,
-    walk::{Place, Walk},
+    walk::{BindingScope, Walk},
 };
 
 /// Most bases of one type.
@@ -15,9 +15,9 @@ const MAX_BASES: usize = 64;
 
 impl<'t> Walk<'_, 't> {
     /// Names in a clause such as `extends A, B`.
-    pub(super) fn bases(&mut self, node: Node<'t>, kind: SupertypeKind) {
+    pub(super) fn add_supertypes(&mut self, node: Node<'t>, kind: SupertypeKind) {
         let Some(entity) = self.entity() else { return };
-        if self.place() != Place::Type {
+        if self.place() != BindingScope::Type {
             return;
         }
         let row = node.start_position().row;
@@ -47,7 +47,7 @@ impl<'t> Walk<'_, 't> {
 
     /// A type that the enclosing type embeds.
     pub(super) fn embed(&mut self, node: Node<'t>) {
-        if self.place() != Place::Type || node.child_by_field_name("name").is_some() {
+        if self.place() != BindingScope::Type || node.child_by_field_name("name").is_some() {
             return;
         }
         let text = self.text(node);
@@ -63,7 +63,7 @@ impl<'t> Walk<'_, 't> {
     pub(super) fn include_mixin(&mut self, node: Node<'t>) {
         let Some(arguments) = node.child_by_field_name("arguments") else { return };
         let (entity, row) = (self.entity(), node.start_position().row);
-        if self.place() == Place::Local || entity.is_none() {
+        if self.place() == BindingScope::Local || entity.is_none() {
             return;
         }
         for name in names(self.text(arguments)) {
@@ -135,7 +135,7 @@ fn name(part: &str) -> Option<String> {
     let end = part.find(['<', '(', '[', '{', '\n']).filter(|at| *at > 0);
     let word = part[..end.unwrap_or(part.len())].split_ascii_whitespace().find(|word| !is_keyword(word))?;
     let word = word.trim_matches([':', ';', '<', '(', ')', '"', '*', '&']);
-    (!word.is_empty() && word.len() <= super::define::MAX_NAME).then(|| word.to_owned())
+    (!word.is_empty() && word.chars().count() <= MAX_ENTITY_NAME_CHARS).then(|| word.to_owned())
 }
 
 #[cfg(test)]
@@ -155,5 +155,12 @@ mod tests {
         ] {
             assert_eq!(names(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn names_are_bounded_in_characters_not_bytes() {
+        let longest = "\u{436}".repeat(MAX_ENTITY_NAME_CHARS);
+        assert_eq!(names(&format!("extends {longest}")), [longest.as_str()]);
+        assert!(names(&format!("extends {longest}\u{436}")).is_empty());
     }
 }

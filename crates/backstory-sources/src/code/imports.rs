@@ -67,7 +67,7 @@ impl<'t> Walk<'_, 't> {
             return;
         }
         names.truncate(MAX_NAMES);
-        let candidates = candidates::of(self.spec.language, self.path, &module);
+        let candidates = candidates::import_candidates(self.spec.language, self.path, &module);
         self.add_import(Import { module, names, candidates, line });
     }
 
@@ -155,7 +155,7 @@ impl<'t> Walk<'_, 't> {
     }
 
     /// Adds what a module passes on: `export … from "…"`.
-    pub(super) fn passed_on(&mut self, node: Node<'t>) {
+    pub(super) fn reexport(&mut self, node: Node<'t>) {
         if node.kind() == "export_statement" && node.child_by_field_name("source").is_some() {
             self.javascript_import(node, line(node.start_position().row));
         }

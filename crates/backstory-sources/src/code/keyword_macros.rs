@@ -12,7 +12,7 @@ const MAX_WORDS: usize = 12;
 
 /// The source with blanks for words in capitals that at least two more words follow at the beginning of a line: one of
 /// those is the type, so what is before it is none.
-pub(super) fn blanked(source: &str) -> Cow<'_, str> {
+pub(super) fn blank_keyword_macros(source: &str) -> Cow<'_, str> {
     let mut out: Option<Vec<u8>> = None;
     let (mut at, mut directive) = (0, false);
     for line in source.as_bytes().split_inclusive(|byte| *byte == b'\n') {
@@ -99,7 +99,7 @@ mod tests {
             ("  if (x) CHECK(y);\n", "  if (x) CHECK(y);\n"),
             ("/* é */\nAPI int é;\n", "/* é */\nAPI int é;\n"),
         ] {
-            assert_eq!(blanked(source), expected);
+            assert_eq!(blank_keyword_macros(source), expected);
         }
     }
 }

@@ -19,7 +19,7 @@ mod rust;
 
 /// What a node is to the walk.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Role {
+pub(super) enum NodeRole {
     /// Nothing of itself; what is inside may be.
     Transparent,
     /// Nothing, and nothing inside is.
@@ -104,34 +104,34 @@ pub(super) enum Binding {
 }
 
 /// One row of a table.
-pub(super) type Row = (&'static str, Role);
+pub(super) type NodeRule = (&'static str, NodeRole);
 
 /// A definition whose name is in the field `name`.
-const fn define(kind: EntityKind) -> Role {
-    Role::Define(Definition { kind, name: Name::Field("name"), refine: Refine::No })
+const fn define(kind: EntityKind) -> NodeRole {
+    NodeRole::Define(Definition { kind, name: Name::Field("name"), refine: Refine::No })
 }
 
 /// A definition that needs a second look.
-const fn refined(kind: EntityKind, refine: Refine) -> Role {
-    Role::Define(Definition { kind, name: Name::Field("name"), refine })
+const fn refined(kind: EntityKind, refine: Refine) -> NodeRole {
+    NodeRole::Define(Definition { kind, name: Name::Field("name"), refine })
 }
 
 /// A definition whose name stands elsewhere than in the field `name`.
-const fn named(kind: EntityKind, name: Name) -> Role {
-    Role::Define(Definition { kind, name, refine: Refine::No })
+const fn named(kind: EntityKind, name: Name) -> NodeRole {
+    NodeRole::Define(Definition { kind, name, refine: Refine::No })
 }
 
 /// A language as the walk sees it.
-pub(super) struct Spec {
+pub(super) struct LanguageSpec {
     pub(super) language: Language,
     pub(super) grammar: Grammar,
     /// By number of the node's kind.
-    roles: Vec<Role>,
+    roles: Vec<NodeRole>,
 }
 
-impl Spec {
-    fn new(language: Language, grammar: Grammar, rows: &[&[Row]]) -> Self {
-        let mut roles = vec![Role::Transparent; grammar.node_kind_count()];
+impl LanguageSpec {
+    fn new(language: Language, grammar: Grammar, rows: &[&[NodeRule]]) -> Self {
+        let mut roles = vec![NodeRole::Transparent; grammar.node_kind_count()];
         // A name may have several numbers, and a later row replaces an earlier one.
         for (number, role) in roles.iter_mut().enumerate() {
             let number = u16::try_from(number).unwrap_or(u16::MAX);
@@ -147,12 +147,12 @@ impl Spec {
     }
 
     /// What a node of that kind is.
-    pub(super) fn role(&self, kind: u16) -> Role {
-        self.roles.get(usize::from(kind)).copied().unwrap_or(Role::Transparent)
+    pub(super) fn role(&self, kind: u16) -> NodeRole {
+        self.roles.get(usize::from(kind)).copied().unwrap_or(NodeRole::Transparent)
     }
 }
 
-fn grammar_and_rows(language: Language) -> (Grammar, Vec<&'static [Row]>) {
+fn grammar_and_rows(language: Language) -> (Grammar, Vec<&'static [NodeRule]>) {
     match language {
         Language::Rust => (tree_sitter_rust::LANGUAGE.into(), vec![rust::ROWS]),
         Language::Go => (tree_sitter_go::LANGUAGE.into(), vec![go::ROWS]),
@@ -185,12 +185,12 @@ pub(super) fn position(language: Language) -> usize {
     language as usize
 }
 
-static SPECS: [LazyLock<Spec>; Language::ALL.len()] = {
+static SPECS: [LazyLock<LanguageSpec>; Language::ALL.len()] = {
     macro_rules! specs {
         ($($language:ident),*) => {
             [$(LazyLock::new(|| {
                 let (grammar, rows) = grammar_and_rows(Language::$language);
-                Spec::new(Language::$language, grammar, &rows)
+                LanguageSpec::new(Language::$language, grammar, &rows)
             })),*]
         };
     }
@@ -198,7 +198,7 @@ static SPECS: [LazyLock<Spec>; Language::ALL.len()] = {
 };
 
 /// The language as the walk sees it.
-pub(super) fn spec(language: Language) -> &'static Spec {
+pub(super) fn spec(language: Language) -> &'static LanguageSpec {
     &SPECS[position(language)]
 }
 
@@ -231,9 +231,9 @@ mod tests {
                 let known = [&grammar, &other].iter().any(|grammar| grammar.id_for_node_kind(kind, true) != 0);
                 assert!(known, "{language:?} has no node {kind}");
                 let field = match role {
-                    Role::Define(Definition { name: Name::Field(field), .. }) => *field,
-                    Role::Bind(Binding::Field(_, field)) | Role::CallOn(_, field) => *field,
-                    Role::Call(field) if !field.is_empty() => *field,
+                    NodeRole::Define(Definition { name: Name::Field(field), .. }) => *field,
+                    NodeRole::Bind(Binding::Field(_, field)) | NodeRole::CallOn(_, field) => *field,
+                    NodeRole::Call(field) if !field.is_empty() => *field,
                     _ => continue,
                 };
                 let known = [&grammar, &other].iter().any(|grammar| grammar.field_id_for_name(field).is_some());

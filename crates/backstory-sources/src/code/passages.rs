@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 32;
 
 /// How long the passages of one kind of file are. One line is always taken, however long it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct PassageSize {
     /// Most lines of a passage, at least 1.
     pub lines: u32,
     /// Most characters of a passage; 0 for any number.
@@ -20,23 +20,23 @@ pub struct Size {
 
 /// How long passages are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct PassageLimits {
     /// Those of code: a code entity that is no longer is not cut.
-    pub code: Size,
+    pub code: PassageSize,
     /// Those of documentation: a section that is no longer is not cut.
-    pub documentation: Size,
+    pub documentation: PassageSize,
     /// Those of other text.
-    pub text: Size,
+    pub text: PassageSize,
     /// Most passages of a file.
     pub passages: usize,
 }
 
-impl Default for Limits {
+impl Default for PassageLimits {
     fn default() -> Self {
         Self {
-            code: Size { lines: 60, characters: 0, overlap: 0 },
-            documentation: Size { lines: 60, characters: 2000, overlap: 3 },
-            text: Size { lines: 60, characters: 0, overlap: 10 },
+            code: PassageSize { lines: 60, characters: 0, overlap: 0 },
+            documentation: PassageSize { lines: 60, characters: 2000, overlap: 3 },
+            text: PassageSize { lines: 60, characters: 0, overlap: 10 },
             passages: 5_000,
         }
     }
@@ -44,13 +44,13 @@ impl Default for Limits {
 
 /// The passages of a file with that text, in order. Every line of the file is in one, unless there are more than the
 /// limit.
-pub fn passages(file: &FileAnalysis, text: &str, limits: Limits) -> Vec<Passage> {
+pub fn passages(file: &FileAnalysis, text: &str, limits: PassageLimits) -> Vec<Passage> {
     let size = match &file.content {
         Content::Code(_) => limits.code,
         Content::Doc(_) => limits.documentation,
         Content::Text => limits.text,
     };
-    let size = Size { lines: size.lines.max(1), ..size };
+    let size = PassageSize { lines: size.lines.max(1), ..size };
     let length = |line: &str| u32::try_from(line.chars().count()).unwrap_or(u32::MAX);
     let lengths = if size.characters == 0 { Vec::new() } else { text.split('\n').map(length).collect() };
     let mut cutter = Cutter { size, lengths, most: limits.passages, out: Vec::new() };
@@ -64,7 +64,7 @@ pub fn passages(file: &FileAnalysis, text: &str, limits: Limits) -> Vec<Passage>
 }
 
 struct Cutter {
-    size: Size,
+    size: PassageSize,
     /// Characters of each line; empty if any number is allowed.
     lengths: Vec<u32>,
     most: usize,

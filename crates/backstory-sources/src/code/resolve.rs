@@ -120,8 +120,8 @@ pub enum LinkKind {
 
 /// One end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct End {
-    /// Index into [`Resolved::paths`].
+pub struct LinkEnd {
+    /// Index into [`ResolvedReferences::paths`].
     pub file: u32,
     /// Index into the file's entities; `None` is the file itself.
     pub entity: Option<u32>,
@@ -133,9 +133,9 @@ pub struct Link {
     /// What it says.
     pub kind: LinkKind,
     /// What refers.
-    pub from: End,
+    pub from: LinkEnd,
     /// What it refers to.
-    pub to: End,
+    pub to: LinkEnd,
     /// How sure that is, from 0 to 1.
     pub confidence: f32,
     /// The line of the reference.
@@ -144,7 +144,7 @@ pub struct Link {
 
 /// References whose targets were found.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Resolved {
+pub struct ResolvedReferences {
     /// Paths of all files, in order.
     pub paths: Vec<String>,
     /// Links, by file and within a file calls, imports and base types, each in order.
@@ -153,7 +153,7 @@ pub struct Resolved {
 
 /// Finds what calls, imports and base types mean. References that could mean several things are left out, and calls of
 /// an entity to itself are too.
-pub fn resolve(files: &BTreeMap<&str, &FileAnalysis>) -> Resolved {
+pub fn resolve(files: &BTreeMap<&str, &FileAnalysis>) -> ResolvedReferences {
     let tree = Tree::new(files);
     let mut links = Vec::new();
     for (file, _) in tree.files.iter().zip(0u32..) {
@@ -162,7 +162,7 @@ pub fn resolve(files: &BTreeMap<&str, &FileAnalysis>) -> Resolved {
         links.extend(code.calls.iter().filter_map(|call| view.call(call)));
         links.extend(code.heritage.iter().filter_map(|heritage| view.heritage(heritage)));
     }
-    Resolved { paths: files.keys().map(|path| (*path).to_owned()).collect(), links }
+    ResolvedReferences { paths: files.keys().map(|path| (*path).to_owned()).collect(), links }
 }
 
 /// The tree as seen from one file.
@@ -198,7 +198,7 @@ impl<'t, 'a> View<'t, 'a> {
     }
 
     fn import_link(&self, to: u32, confidence: f32, line: u32) -> Link {
-        let (from, to) = (End { file: self.file.number, entity: None }, End { file: to, entity: None });
+        let (from, to) = (LinkEnd { file: self.file.number, entity: None }, LinkEnd { file: to, entity: None });
         Link { kind: LinkKind::Imports, from, to, confidence, line }
     }
 
@@ -237,7 +237,7 @@ impl<'t, 'a> View<'t, 'a> {
             _ => return None,
         };
         let last = module.rsplit(['.', ':']).next().unwrap_or_default();
-        let found = candidates::of(self.code.language, self.file.path, &module);
+        let found = candidates::import_candidates(self.code.language, self.file.path, &module);
         let named = |candidate: &&String| {
             let path = candidate.trim_end_matches("/mod.rs").trim_end_matches("/__init__.py");
             let stem = path.rsplit('/').next().unwrap_or(path);
@@ -249,7 +249,7 @@ impl<'t, 'a> View<'t, 'a> {
 
     fn call(&self, call: &Call) -> Option<Link> {
         let wanted = Wanted::of_call(self.code.language, call);
-        let from = End { file: self.file.number, entity: call.from };
+        let from = LinkEnd { file: self.file.number, entity: call.from };
         let (to, confidence) = self.find(&wanted, from)?;
         (to != from).then_some(Link { kind: LinkKind::Calls, from, to, confidence, line: call.line })
     }
@@ -258,7 +258,7 @@ impl<'t, 'a> View<'t, 'a> {
         let name = heritage.name.rsplit([':', '.', '\\']).next()?;
         let qualifier = heritage.name.strip_suffix(name).map(|rest| rest.trim_end_matches([':', '.', '\\']));
         let wanted = Wanted { name, qualifier: qualifier.filter(|rest| !rest.is_empty()), what: What::Type };
-        let from = End { file: self.file.number, entity: Some(heritage.entity?) };
+        let from = LinkEnd { file: self.file.number, entity: Some(heritage.entity?) };
         let (to, confidence) = self.find(&wanted, from)?;
         let kind = match heritage.kind {
             SupertypeKind::Extends => LinkKind::Extends,
@@ -268,17 +268,17 @@ impl<'t, 'a> View<'t, 'a> {
     }
 
     /// The definition that is meant, by where it is found first.
-    fn find(&self, wanted: &Wanted<'_>, from: End) -> Option<(End, f32)> {
+    fn find(&self, wanted: &Wanted<'_>, from: LinkEnd) -> Option<(LinkEnd, f32)> {
         let all = self.tree.definitions_of(wanted.name);
         let renamed = self.names.get(wanted.name).filter(|_| wanted.qualifier.is_none());
         if all.is_empty() && renamed.is_none() {
             return None;
         }
-        let fits = |end: &End| self.fits(*end, wanted);
+        let fits = |end: &LinkEnd| self.fits(*end, wanted);
         let own = range_of(all, self.file.number);
-        let here: Vec<End> = own.iter().copied().filter(fits).collect();
+        let here: Vec<LinkEnd> = own.iter().copied().filter(fits).collect();
         if wanted.what == What::OfSelf {
-            let siblings: Vec<End> = here.iter().copied().filter(|end| self.is_sibling(*end, from)).collect();
+            let siblings: Vec<LinkEnd> = here.iter().copied().filter(|end| self.is_sibling(*end, from)).collect();
             if !siblings.is_empty() {
                 return self.only(&siblings, confidence::SAME_FILE);
             }
@@ -303,7 +303,7 @@ impl<'t, 'a> View<'t, 'a> {
             }
         }
         if !self.whole.is_empty() {
-            let there: Vec<End> =
+            let there: Vec<LinkEnd> =
                 all.iter().filter(|end| self.whole.contains(&end.file)).copied().filter(fits).collect();
             if !there.is_empty() {
                 return self.only(&self.defined(there, all), confidence::IMPORTED);
@@ -313,7 +313,7 @@ impl<'t, 'a> View<'t, 'a> {
     }
 
     /// The definition in the same directory, or the only one of the repository.
-    fn find_near(&self, wanted: &Wanted<'_>, all: &[End]) -> Option<(End, f32)> {
+    fn find_near(&self, wanted: &Wanted<'_>, all: &[LinkEnd]) -> Option<(LinkEnd, f32)> {
         if all.len() > MAX_NAMESAKES {
             return None;
         }
@@ -321,8 +321,8 @@ impl<'t, 'a> View<'t, 'a> {
         if on_value && COMMON.contains(&wanted.name) {
             return None;
         }
-        let kin: Vec<End> = all.iter().copied().filter(|end| self.fits(*end, wanted)).collect();
-        let beside: Vec<End> = kin
+        let kin: Vec<LinkEnd> = all.iter().copied().filter(|end| self.fits(*end, wanted)).collect();
+        let beside: Vec<LinkEnd> = kin
             .iter()
             .copied()
             .filter(|end| self.tree.files[end.file as usize].directory == self.file.directory)
@@ -333,12 +333,12 @@ impl<'t, 'a> View<'t, 'a> {
         self.only(&kin, confidence::UNIQUE)
     }
 
-    fn in_files(&self, all: &[End], files: &[u32], wanted: &Wanted<'_>) -> Vec<End> {
+    fn in_files(&self, all: &[LinkEnd], files: &[u32], wanted: &Wanted<'_>) -> Vec<LinkEnd> {
         all.iter().copied().filter(|end| files.contains(&end.file) && self.fits(*end, wanted)).collect()
     }
 
     /// Whether the definition can be meant.
-    fn fits(&self, end: End, wanted: &Wanted<'_>) -> bool {
+    fn fits(&self, end: LinkEnd, wanted: &Wanted<'_>) -> bool {
         let Some(entity) = self.tree.entity(end) else { return false };
         let kin = self.tree.files[end.file as usize]
             .code
@@ -354,20 +354,20 @@ impl<'t, 'a> View<'t, 'a> {
     }
 
     /// A qualifier that names a type of the definition's file must be the one that it belongs to.
-    fn qualifies(&self, entity: &backstory_model::code::Entity, end: End, wanted: &Wanted<'_>) -> bool {
+    fn qualifies(&self, entity: &backstory_model::code::Entity, end: LinkEnd, wanted: &Wanted<'_>) -> bool {
         let Some(qualifier) = wanted.qualifier.filter(|_| wanted.what == What::Anything) else { return true };
         let last = qualifier.rsplit([':', '.', '\\', '>']).next().unwrap_or(qualifier);
         if !last.starts_with(|first: char| first.is_uppercase()) {
             return true;
         }
-        let parent = entity.parent.and_then(|parent| self.tree.entity(End { entity: Some(parent), ..end }));
+        let parent = entity.parent.and_then(|parent| self.tree.entity(LinkEnd { entity: Some(parent), ..end }));
         match parent {
             Some(parent) => parent.name == last,
             None => entity.qualified_name.len() > entity.name.len() && entity.qualified_name.contains(last),
         }
     }
 
-    fn is_sibling(&self, end: End, from: End) -> bool {
+    fn is_sibling(&self, end: LinkEnd, from: LinkEnd) -> bool {
         let mut at = self.tree.entity(from);
         let target = self.tree.entity(end).and_then(|entity| entity.parent);
         for _ in 0..8 {
@@ -375,19 +375,19 @@ impl<'t, 'a> View<'t, 'a> {
             if entity.parent.is_some() && entity.parent == target {
                 return true;
             }
-            at = entity.parent.and_then(|parent| self.tree.entity(End { entity: Some(parent), ..from }));
+            at = entity.parent.and_then(|parent| self.tree.entity(LinkEnd { entity: Some(parent), ..from }));
         }
         false
     }
 
     /// A declaration stands for the definition, if there is one.
-    fn defined(&self, found: Vec<End>, all: &[End]) -> Vec<End> {
+    fn defined(&self, found: Vec<LinkEnd>, all: &[LinkEnd]) -> Vec<LinkEnd> {
         let is_declaration =
-            |end: &End| self.tree.entity(*end).is_some_and(|entity| entity.kind == EntityKind::Declaration);
+            |end: &LinkEnd| self.tree.entity(*end).is_some_and(|entity| entity.kind == EntityKind::Declaration);
         if !found.iter().all(is_declaration) {
             return found;
         }
-        let defined: Vec<End> = all
+        let defined: Vec<LinkEnd> = all
             .iter()
             .copied()
             .filter(|end| self.tree.entity(*end).is_some_and(|entity| entity.kind == EntityKind::Function))
@@ -396,19 +396,19 @@ impl<'t, 'a> View<'t, 'a> {
     }
 
     /// The one that is meant, if all but one are declarations or others of the same name in the same place.
-    fn only(&self, found: &[End], confidence: f32) -> Option<(End, f32)> {
+    fn only(&self, found: &[LinkEnd], confidence: f32) -> Option<(LinkEnd, f32)> {
         let is_definition =
-            |end: &&End| self.tree.entity(**end).is_some_and(|entity| entity.kind != EntityKind::Declaration);
-        let definitions: Vec<End> = found.iter().filter(is_definition).copied().collect();
+            |end: &&LinkEnd| self.tree.entity(**end).is_some_and(|entity| entity.kind != EntityKind::Declaration);
+        let definitions: Vec<LinkEnd> = found.iter().filter(is_definition).copied().collect();
         let found = if definitions.is_empty() { found } else { &definitions };
         let first = found.first()?;
-        let place = |end: &End| (end.file, self.tree.entity(*end).and_then(|entity| entity.parent));
+        let place = |end: &LinkEnd| (end.file, self.tree.entity(*end).and_then(|entity| entity.parent));
         found.iter().all(|end| place(end) == place(first)).then_some((*first, confidence))
     }
 }
 
 /// Definitions of one file among those in order of their files.
-fn range_of(all: &[End], file: u32) -> &[End] {
+fn range_of(all: &[LinkEnd], file: u32) -> &[LinkEnd] {
     let start = all.partition_point(|end| end.file < file);
     let length = all[start..].partition_point(|end| end.file == file);
     &all[start..start + length]

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use backstory_model::code::{FileKind, LeftOutReason, Selection};
+use backstory_model::code::{FileKind, FileSelection, LeftOutReason};
 use regex::bytes::Regex;
 
 use super::detect::detect;
@@ -110,10 +110,10 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Whether a file is read.
-pub fn select(path: &str, bytes: &[u8], limits: Limits) -> Selection {
+pub fn select(path: &str, bytes: &[u8], limits: Limits) -> FileSelection {
     match left_out(path, bytes, limits) {
-        Some(reason) => Selection::LeftOut(reason),
-        None => Selection::Include,
+        Some(reason) => FileSelection::LeftOut(reason),
+        None => FileSelection::Include,
     }
 }
 

@@ -8,7 +8,7 @@ use tree_sitter::Node;
 pub const MAX_SIGNATURE: usize = 300;
 
 /// The text of a definition up to its body, white space collapsed.
-pub(super) fn of(source: &str, range: Range<usize>, body: Option<Node<'_>>) -> String {
+pub(super) fn extract_signature(source: &str, range: Range<usize>, body: Option<Node<'_>>) -> String {
     let end = body.map_or(range.end, |body| before_comments(body).clamp(range.start, range.end));
     let text = source.get(range.start..end).unwrap_or_default();
     let mut signature = collapse(text, MAX_SIGNATURE);
@@ -57,8 +57,8 @@ mod tests {
     fn collapses_and_cuts() {
         assert_eq!(collapse("fn a(\r\n\t x: u8,\n)", 300), "fn a( x: u8, )");
         assert_eq!(collapse("äöü ß", 4), "äöü ");
-        assert_eq!(of("fn a() -> Vec<u8> {", 0..19, None), "fn a() -> Vec<u8>");
-        assert_eq!(of("fn a() -> Vec<Vec<u8>>\n{", 0..24, None), "fn a() -> Vec<Vec<u8>>");
-        assert_eq!(of("const f = () => {", 0..17, None), "const f = ()");
+        assert_eq!(extract_signature("fn a() -> Vec<u8> {", 0..19, None), "fn a() -> Vec<u8>");
+        assert_eq!(extract_signature("fn a() -> Vec<Vec<u8>>\n{", 0..24, None), "fn a() -> Vec<Vec<u8>>");
+        assert_eq!(extract_signature("const f = () => {", 0..17, None), "const f = ()");
     }
 }

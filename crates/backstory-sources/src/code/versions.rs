@@ -20,7 +20,7 @@ pub(super) struct Version {
 impl Version {
     /// The version, if the next one can be parsed from it. How the parser recovers from errors depends on what it parsed before,
     /// so a tree with errors cannot be used again: results would depend on the order of versions.
-    pub(super) fn worth_keeping(language: Language, source: &str, tree: Tree) -> Option<Self> {
+    pub(super) fn keep_for_reparse(language: Language, source: &str, tree: Tree) -> Option<Self> {
         (!tree.root_node().has_error()).then(|| Self { language, source: source.to_owned(), tree })
     }
 }
@@ -99,7 +99,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::code::{History, analyze};
+    use crate::code::{IncrementalAnalyzer, analyze};
 
     #[test]
     fn the_changes_are_what_is_between() {
@@ -136,7 +136,7 @@ mod tests {
             edits in prop::collection::vec((any::<prop::sample::Index>(), line(), any::<bool>()), 0..12),
         ) {
             let mut lines = lines;
-            let mut history = History::new();
+            let mut history = IncrementalAnalyzer::new();
             for (at, line, insert) in edits {
                 if insert || lines.is_empty() {
                     lines.insert(at.index(lines.len() + 1), line);

@@ -2,7 +2,7 @@
 //! [`super::languages`].
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     ops::Range,
 };
 
@@ -12,7 +12,7 @@ use tree_sitter::{Node, Tree, TreeCursor};
 use super::{
     comments::{Comment, doc_comment},
     hash,
-    languages::{Role, Spec},
+    languages::{LanguageSpec, NodeRole},
     rows::{end_row, line, lines},
 };
 
@@ -29,7 +29,7 @@ pub const MAX_COMMENTS: usize = 50_000;
 
 /// What a name that is bound at some point belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum BindingScope {
     /// The file, a module or a namespace.
     Open,
     /// A type.
@@ -42,7 +42,7 @@ pub(super) enum Place {
 pub(super) struct Scope {
     depth: usize,
     pub(super) entity: Option<u32>,
-    pub(super) place: Place,
+    pub(super) place: BindingScope,
     /// Qualified name of what is defined inside, up to its own name.
     pub(super) prefix: String,
     hashed: Range<usize>,
@@ -63,7 +63,7 @@ struct Lead {
 
 /// What precedes a definition.
 #[derive(Clone, Copy)]
-pub(super) struct Start {
+pub(super) struct DefinitionStart {
     /// Where its attributes begin, or itself if it has none.
     pub(super) first: usize,
     pub(super) first_row: usize,
@@ -73,7 +73,7 @@ pub(super) struct Start {
 }
 
 /// A definition that has been recognized.
-pub(super) struct Found<'t> {
+pub(super) struct FoundDefinition<'t> {
     pub(super) kind: EntityKind,
     pub(super) name: String,
     /// Where the name stands; empty if it is not written.
@@ -85,7 +85,7 @@ pub(super) struct Found<'t> {
 }
 
 pub(super) struct Walk<'s, 't> {
-    pub(super) spec: &'static Spec,
+    pub(super) spec: &'static LanguageSpec,
     pub(super) path: &'s str,
     pub(super) source: &'s str,
     pub(super) test_path: bool,
@@ -100,11 +100,15 @@ pub(super) struct Walk<'s, 't> {
     depth: usize,
     lead: Option<Lead>,
     names: HashMap<String, u32>,
+    /// The entities after the first one of each name that stands more than once.
+    repeated: BTreeMap<String, Vec<u32>>,
+    /// For every entity whether it only declares what another one of its name defines.
+    stubs: Vec<bool>,
     calls_seen: HashSet<(Option<u32>, u64)>,
 }
 
 impl<'s, 't> Walk<'s, 't> {
-    pub(super) fn new(spec: &'static Spec, path: &'s str, source: &'s str, tree: &'t Tree) -> Self {
+    pub(super) fn new(spec: &'static LanguageSpec, path: &'s str, source: &'s str, tree: &'t Tree) -> Self {
         Self {
             spec,
             path,
@@ -119,13 +123,53 @@ impl<'s, 't> Walk<'s, 't> {
             depth: 0,
             lead: None,
             names: HashMap::new(),
+            repeated: BTreeMap::new(),
+            stubs: Vec::new(),
             calls_seen: HashSet::new(),
         }
     }
 
     /// What was found.
-    pub(super) fn into_analysis(self) -> CodeAnalysis {
+    pub(super) fn into_analysis(mut self) -> CodeAnalysis {
+        self.name_implementations();
         self.out
+    }
+
+    /// Gives the plain name to the implementation where declarations of the same name stand before it, as overloads do.
+    fn name_implementations(&mut self) {
+        let entities = &mut self.out.entities;
+        let mut renamed: HashMap<u32, String> = HashMap::new();
+        for (name, others) in &self.repeated {
+            let Some(first) = entities.iter().position(|entity| entity.qualified_name == *name) else { continue };
+            let is_stub = |index: u32| self.stubs.get(index as usize).copied().unwrap_or_default();
+            let first = first as u32;
+            let Some(implementation) = others.iter().copied().rfind(|other| !is_stub(*other)) else { continue };
+            if !is_stub(first) {
+                continue;
+            }
+            renamed.insert(implementation, name.clone());
+            let declarations = std::iter::once(first).chain(others.iter().copied());
+            for (number, index) in (2..).zip(declarations.filter(|index| *index != implementation)) {
+                renamed.insert(index, format!("{name}~{number}"));
+            }
+        }
+        if renamed.is_empty() {
+            return;
+        }
+        let old: Vec<String> = entities.iter().map(|entity| entity.qualified_name.clone()).collect();
+        for at in 0..entities.len() {
+            if let Some(name) = renamed.remove(&(at as u32)) {
+                entities[at].qualified_name = name;
+                continue;
+            }
+            // What stands inside is called after it.
+            let Some(parent) = entities[at].parent.map(|parent| parent as usize).filter(|parent| *parent < at) else {
+                continue;
+            };
+            if let Some(rest) = old[at].strip_prefix(&old[parent]) {
+                entities[at].qualified_name = format!("{}{rest}", entities[parent].qualified_name);
+            }
+        }
     }
 
     /// Visits every node once, parents first.
@@ -158,50 +202,50 @@ impl<'s, 't> Walk<'s, 't> {
             self.end_lead(role, node);
         }
         match role {
-            Role::Transparent => true,
-            Role::Opaque => false,
-            Role::Comment => {
+            NodeRole::Transparent => true,
+            NodeRole::Opaque => false,
+            NodeRole::Comment => {
                 self.comment(node);
                 false
             }
-            Role::Attribute => {
+            NodeRole::Attribute => {
                 self.attribute(node);
                 false
             }
-            Role::Wrapper => {
+            NodeRole::Wrapper => {
                 self.wrapper(node);
-                self.passed_on(node);
+                self.reexport(node);
                 true
             }
-            Role::Define(definition) => {
+            NodeRole::Define(definition) => {
                 if let Some(found) = self.definition(node, definition) {
                     self.add(node, found);
                 }
                 true
             }
-            Role::Bind(binding) => {
+            NodeRole::Bind(binding) => {
                 self.bind(node, binding);
                 true
             }
-            Role::Implement => {
+            NodeRole::Implement => {
                 self.implement(node);
                 true
             }
-            Role::Call(field) => self.call(node, field),
-            Role::CallOn(receiver, name) => self.call_on(node, receiver, name),
-            Role::Tokens => {
+            NodeRole::Call(field) => self.call(node, field),
+            NodeRole::CallOn(receiver, name) => self.call_on(node, receiver, name),
+            NodeRole::Tokens => {
                 self.call_in_tokens(node);
                 true
             }
-            Role::Import => {
+            NodeRole::Import => {
                 self.import(node);
                 false
             }
-            Role::Base(kind) => {
-                self.bases(node, kind);
+            NodeRole::Base(kind) => {
+                self.add_supertypes(node, kind);
                 true
             }
-            Role::Embed => {
+            NodeRole::Embed => {
                 self.embed(node);
                 true
             }
@@ -209,11 +253,14 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// What was gathered before a definition is dropped when something else comes.
-    fn end_lead(&mut self, role: Role, node: Node<'_>) {
-        let keeps = matches!(role, Role::Comment | Role::Attribute | Role::Define(_) | Role::Bind(_) | Role::Implement);
-        if !keeps && node.is_named() && !matches!(role, Role::Wrapper) {
+    fn end_lead(&mut self, role: NodeRole, node: Node<'_>) {
+        let keeps = matches!(
+            role,
+            NodeRole::Comment | NodeRole::Attribute | NodeRole::Define(_) | NodeRole::Bind(_) | NodeRole::Implement
+        );
+        if !keeps && node.is_named() && !matches!(role, NodeRole::Wrapper) {
             self.lead = None;
-        } else if let (Role::Wrapper, Some(lead)) = (role, self.lead)
+        } else if let (NodeRole::Wrapper, Some(lead)) = (role, self.lead)
             && lead.start.is_some()
         {
             self.lead = None;
@@ -276,15 +323,15 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// Where a definition begins; takes what was gathered before it.
-    pub(super) fn take_start(&mut self, node: Node<'_>) -> Start {
+    pub(super) fn take_start(&mut self, node: Node<'_>) -> DefinitionStart {
         let own = self.after_modifiers(node);
         let position = (node.start_byte(), node.start_position().row);
         match self.lead.take() {
             Some(lead) => {
                 let (byte, row) = lead.start.unwrap_or(own);
-                Start { first: lead.first, first_row: lead.first_row, byte, row }
+                DefinitionStart { first: lead.first, first_row: lead.first_row, byte, row }
             }
-            None => Start { first: position.0, first_row: position.1, byte: own.0, row: own.1 },
+            None => DefinitionStart { first: position.0, first_row: position.1, byte: own.0, row: own.1 },
         }
     }
 
@@ -309,13 +356,18 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// Adds a definition and enters it.
-    pub(super) fn add(&mut self, node: Node<'t>, found: Found<'t>) -> Option<u32> {
+    pub(super) fn add(&mut self, node: Node<'t>, found: FoundDefinition<'t>) -> Option<u32> {
         let start = self.take_start(node);
         self.add_from(node, found, start)
     }
 
     /// Adds a definition that begins there and enters it.
-    pub(super) fn add_from(&mut self, node: Node<'t>, found: Found<'t>, start: Start) -> Option<u32> {
+    pub(super) fn add_from(
+        &mut self,
+        node: Node<'t>,
+        found: FoundDefinition<'t>,
+        start: DefinitionStart,
+    ) -> Option<u32> {
         if self.out.entities.len() >= MAX_ENTITIES {
             self.out.truncated = true;
             return None;
@@ -324,15 +376,16 @@ impl<'s, 't> Walk<'s, 't> {
         let kind = self.kind_in_place(found.kind, found.owner.is_some());
         let lead = self.source.get(start.first..found.name_at.start.max(start.first)).unwrap_or_default();
         let test = super::testing::role(self.spec.language, self.test_path, kind, &found.name, lead);
-        let qualified_name = self.qualified(&found.name, found.owner.as_deref());
+        let qualified_name = self.qualified(&found.name, found.owner.as_deref(), index);
+        self.stubs.push(is_stub(self.spec.language, kind, found.body, self.source));
         let place = match kind {
-            EntityKind::Module | EntityKind::Namespace => Place::Open,
-            kind if kind.is_type() => Place::Type,
-            EntityKind::Constant | EntityKind::Variable => Place::Type,
-            _ => Place::Local,
+            EntityKind::Module | EntityKind::Namespace => BindingScope::Open,
+            kind if kind.is_type() => BindingScope::Type,
+            EntityKind::Constant | EntityKind::Variable => BindingScope::Type,
+            _ => BindingScope::Local,
         };
         let end = end_row(node);
-        let mut signature = super::signature::of(self.source, start.byte..node.end_byte(), found.body);
+        let mut signature = super::signature::extract_signature(self.source, start.byte..node.end_byte(), found.body);
         if kind.is_type() && signature.starts_with("typedef") && found.body.is_some() {
             signature = format!("{signature} {{ … }} {}", found.name);
         }
@@ -362,7 +415,7 @@ impl<'s, 't> Walk<'s, 't> {
     pub(super) fn enter(
         &mut self,
         entity: Option<u32>,
-        place: Place,
+        place: BindingScope,
         prefix: String,
         hashed: Range<usize>,
         left_out: Range<usize>,
@@ -380,7 +433,7 @@ impl<'s, 't> Walk<'s, 't> {
 
     fn finish(&mut self, scope: &Scope) {
         let Some(entity) = scope.entity else { return };
-        let (hash, size) = hash::of(
+        let (hash, size) = hash::hash_code(
             self.source.as_bytes(),
             scope.hashed.clone(),
             scope.left_out.clone(),
@@ -394,7 +447,7 @@ impl<'s, 't> Walk<'s, 't> {
 
     /// A function in a type is a method.
     fn kind_in_place(&self, kind: EntityKind, owned: bool) -> EntityKind {
-        let in_type = owned || self.place() == Place::Type;
+        let in_type = owned || self.place() == BindingScope::Type;
         match kind {
             EntityKind::Function if in_type => EntityKind::Method,
             kind => kind,
@@ -402,8 +455,8 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// What a name bound here belongs to.
-    pub(super) fn place(&self) -> Place {
-        self.scopes.last().map_or(Place::Open, |scope| scope.place)
+    pub(super) fn place(&self) -> BindingScope {
+        self.scopes.last().map_or(BindingScope::Open, |scope| scope.place)
     }
 
     /// The entity that the walk is in.
@@ -420,7 +473,7 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// The name with those of what it stands in, made unique.
-    fn qualified(&mut self, name: &str, owner: Option<&str>) -> String {
+    fn qualified(&mut self, name: &str, owner: Option<&str>, index: u32) -> String {
         let separator = self.spec.language.separator();
         let mut qualified = String::with_capacity(name.len() + 32);
         if let Some(scope) = self.scopes.last().filter(|scope| !scope.prefix.is_empty()) {
@@ -436,6 +489,7 @@ impl<'s, 't> Walk<'s, 't> {
         *count += 1;
         if *count > 1 {
             let number = *count;
+            self.repeated.entry(qualified.clone()).or_default().push(index);
             qualified.push('~');
             qualified.push_str(&number.to_string());
             self.names.insert(qualified.clone(), 1);
@@ -446,7 +500,7 @@ impl<'s, 't> Walk<'s, 't> {
     /// Adds a call unless the same entity makes it already.
     pub(super) fn add_call(&mut self, name: &str, qualifier: Option<&str>, row: usize) {
         let from = self.entity();
-        let key = hash::of_words(&[qualifier.unwrap_or_default(), name]);
+        let key = hash::hash_words(&[qualifier.unwrap_or_default(), name]);
         if !self.calls_seen.insert((from, key)) {
             return;
         }
@@ -482,6 +536,21 @@ impl<'s, 't> Walk<'s, 't> {
     pub(super) fn text(&self, node: Node<'_>) -> &'s str {
         self.source.get(node.byte_range()).unwrap_or_default()
     }
+}
+
+/// Whether a function only says how it is called: it has no body, or in Python one of `...` and a doc string.
+fn is_stub(language: Language, kind: EntityKind, body: Option<Node<'_>>, source: &str) -> bool {
+    if !matches!(kind, EntityKind::Function | EntityKind::Method) {
+        return false;
+    }
+    let Some(body) = body else { return true };
+    let says_nothing = |statement: Node<'_>| {
+        let text = source.get(statement.byte_range()).unwrap_or_default().trim();
+        let is_text = statement.named_child(0).is_some_and(|child| child.kind() == "string");
+        statement.kind() == "comment" || text == "..." || (statement.kind() == "expression_statement" && is_text)
+    };
+    language == Language::Python
+        && (0..body.named_child_count()).all(|at| body.named_child(at as _).is_none_or(says_nothing))
 }
 
 /// An analysis without anything in it.

@@ -5,13 +5,13 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    Account, Details, ForgeError, GroupProject, Listed, PageStart, Payload, RequestMetrics, Settings, ThreadListing,
-    ThreadsPage, github, gitlab,
+    Account, ForgeError, ForgeSettings, GroupProject, PageStart, ParsedList, Payload, RequestMetrics, ThreadDetails,
+    ThreadListing, ThreadsPage, github, gitlab,
 };
 
 /// A list of issues and merge requests, read from one cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
+pub enum ThreadList {
     /// Issues alone.
     Issues,
     /// Merge requests alone.
@@ -20,7 +20,7 @@ pub enum List {
     Both,
 }
 
-impl List {
+impl ThreadList {
     /// The lists of a forge that together have every issue and merge request once, those with issues first.
     pub fn of(forge: Forge) -> &'static [Self] {
         match forge {
@@ -86,7 +86,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ForgeError::Config`] if the address or the token cannot be used.
-    pub fn new(forge: Forge, settings: &Settings) -> Result<Self, ForgeError> {
+    pub fn new(forge: Forge, settings: &ForgeSettings) -> Result<Self, ForgeError> {
         Ok(match forge {
             Forge::GitLab => Self::GitLab(gitlab::Client::new(settings)?),
             Forge::GitHub => Self::GitHub(github::Client::new(settings)?),
@@ -126,25 +126,25 @@ impl Client {
         }
     }
 
-    /// The labels that the project's items can have.
+    /// Reads the labels that the project's items can have: its own, and on GitLab those of its groups.
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn labels(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub async fn fetch_labels_with_groups(&self, project: &str) -> Result<ParsedList, ForgeError> {
         match self {
-            Self::GitLab(client) => client.labels(project).await,
-            Self::GitHub(client) => client.labels(project).await,
+            Self::GitLab(client) => client.fetch_labels_with_groups(project).await,
+            Self::GitHub(client) => client.fetch_labels_with_groups(project).await,
         }
     }
 
-    /// The milestones of the project itself.
+    /// Reads the milestones of the project itself, without those of its groups.
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn milestones(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub async fn fetch_own_milestones(&self, project: &str) -> Result<ParsedList, ForgeError> {
         match self {
-            Self::GitLab(client) => client.milestones(project).await,
-            Self::GitHub(client) => client.milestones(project).await,
+            Self::GitLab(client) => client.fetch_own_milestones(project).await,
+            Self::GitHub(client) => client.fetch_own_milestones(project).await,
         }
     }
 
@@ -152,7 +152,7 @@ impl Client {
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn releases(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub async fn releases(&self, project: &str) -> Result<ParsedList, ForgeError> {
         match self {
             Self::GitLab(client) => client.releases(project).await,
             Self::GitHub(client) => client.releases(project).await,
@@ -163,7 +163,12 @@ impl Client {
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn threads_page(&self, project: &str, list: List, from: &PageStart) -> Result<ThreadsPage, ForgeError> {
+    pub async fn threads_page(
+        &self,
+        project: &str,
+        list: ThreadList,
+        from: &PageStart,
+    ) -> Result<ThreadsPage, ForgeError> {
         let mut page = self.page(project, list, from).await?;
         while page.threads.is_empty()
             && page.unreadable.is_empty()
@@ -176,7 +181,7 @@ impl Client {
         Ok(page)
     }
 
-    async fn page(&self, project: &str, list: List, from: &PageStart) -> Result<ThreadsPage, ForgeError> {
+    async fn page(&self, project: &str, list: ThreadList, from: &PageStart) -> Result<ThreadsPage, ForgeError> {
         match self {
             Self::GitLab(client) => client.page(project, list.kinds()[0], from).await,
             Self::GitHub(client) => client.page(project, from).await,
@@ -201,7 +206,12 @@ impl Client {
     /// # Errors
     /// [`ForgeError::NotFound`] if it was deleted since it was listed, [`ForgeError::TooLarge`] if the answers take more,
     /// and as every request may fail.
-    pub async fn details(&self, project: &str, listing: &ThreadListing, most: usize) -> Result<Details, ForgeError> {
+    pub async fn details(
+        &self,
+        project: &str,
+        listing: &ThreadListing,
+        most: usize,
+    ) -> Result<ThreadDetails, ForgeError> {
         match self {
             Self::GitLab(client) => client.with_memory_limit(most).details(project, listing).await,
             Self::GitHub(client) => client.with_memory_limit(most).details(project, listing).await,
@@ -217,7 +227,7 @@ impl Client {
     }
 
     /// Whether a stored issue or merge request has exactly what the list says about it.
-    pub fn has_listed(&self, stored: &Value, listing: &ThreadListing) -> bool {
+    pub fn matches_listing(&self, stored: &Value, listing: &ThreadListing) -> bool {
         match self {
             Self::GitLab(_) => gitlab::has_listed(stored, listing),
             Self::GitHub(_) => github::has_listed(stored, listing),

@@ -33,18 +33,18 @@ pub struct ParseError {
 }
 
 /// What is wrong with a payload.
-pub(super) struct Reason {
+pub(super) struct ParseFailure {
     field: String,
     what: String,
 }
 
-impl From<&str> for Reason {
+impl From<&str> for ParseFailure {
     fn from(what: &str) -> Self {
         Self::at("", what)
     }
 }
 
-impl Reason {
+impl ParseFailure {
     /// What is wrong with a field.
     pub(super) fn at(field: &str, what: &str) -> Self {
         Self { field: field.chars().take(MAX_FIELD).collect(), what: what.to_owned() }
@@ -62,7 +62,7 @@ impl Reason {
 }
 
 /// Reads a part of a payload, which stands at `at`.
-pub(super) fn read_as<'a, T: Deserialize<'a>>(json: &'a Value, at: &str) -> Result<T, Reason> {
+pub(super) fn parse_part<'a, T: Deserialize<'a>>(json: &'a Value, at: &str) -> Result<T, ParseFailure> {
     serde_path_to_error::deserialize(json).map_err(|error| {
         let mut field = at.to_owned();
         let mut found = Some(json);
@@ -82,12 +82,12 @@ pub(super) fn read_as<'a, T: Deserialize<'a>>(json: &'a Value, at: &str) -> Resu
         let said = error.inner().to_string();
         if let Some(name) = said.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
             push_name(&mut field, name);
-            return Reason::at(&field, "is missing");
+            return ParseFailure::at(&field, "is missing");
         }
         // What stands before the last of these may quote the payload; what follows is the program's own.
         let expected = said.rsplit_once(", expected ").map(|(_, expected)| expected);
         let is_of_type = said.starts_with("invalid ");
-        Reason::at(&field, &described(found.unwrap_or(&Value::Null), expected.filter(|_| is_of_type)))
+        ParseFailure::at(&field, &described(found.unwrap_or(&Value::Null), expected.filter(|_| is_of_type)))
     })
 }
 
@@ -118,7 +118,7 @@ fn described(found: &Value, expected: Option<&str>) -> String {
 }
 
 /// `#12~6a9c17` → issue 12, `6a9c17`.
-pub(super) fn discussion_of_key<'a>(key: &'a str, origin: &Origin) -> Result<(ThreadId, &'a str), Reason> {
+pub(super) fn discussion_of_key<'a>(key: &'a str, origin: &Origin) -> Result<(ThreadId, &'a str), ParseFailure> {
     let parts = || {
         let (thread, id) = key.split_once('~')?;
         let (kind, iid) = match (thread.strip_prefix('#'), thread.strip_prefix('!')) {

@@ -22,10 +22,10 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use super::{
-    DEFAULT_RETRIES, ForgeError, MAX_PARSED_RESPONSE, MAX_RESPONSE_BODY, MAX_SYNC_BYTES, RequestMetrics, Settings,
+    DEFAULT_RETRIES, ForgeError, ForgeSettings, MAX_PARSED_RESPONSE, MAX_RESPONSE_BODY, MAX_SYNC_BYTES, RequestMetrics,
     json::{self, JsonError},
     limiter::Limiter,
-    network::{self, Lookup, Network, PublicOnlyResolver},
+    network::{self, AllowedNetwork, Lookup, PublicOnlyResolver},
 };
 use crate::{
     git::address::AddressError,
@@ -175,14 +175,14 @@ struct Inner {
 
 impl Http {
     /// A client that sends requests as the forge expects them.
-    pub(crate) fn new(settings: &Settings, conventions: &'static ApiConventions) -> Result<Self, ForgeError> {
+    pub(crate) fn new(settings: &ForgeSettings, conventions: &'static ApiConventions) -> Result<Self, ForgeError> {
         let retry_policy = RetryPolicy { retries: settings.retries, ..RETRY_POLICY };
         Self::with_limits(settings, conventions, TIMEOUTS, retry_policy, network::system())
     }
 
     /// The same, with other limits, and another way to find the addresses of a host that must be public.
     fn with_limits(
-        settings: &Settings,
+        settings: &ForgeSettings,
         conventions: &'static ApiConventions,
         timeouts: Timeouts,
         retry_policy: RetryPolicy,
@@ -199,7 +199,7 @@ impl Http {
         }
         settings.network.check(&base).map_err(|error| refused_address(&error))?;
         let mut builder = client_builder(&base, timeouts, headers);
-        if let Network::Public(allowed) = &settings.network {
+        if let AllowedNetwork::Public(allowed) = &settings.network {
             let resolver = PublicOnlyResolver::new(allowed.clone(), lookup);
             // A proxy would look the host up itself.
             builder = builder.no_proxy().dns_resolver(Arc::new(resolver));

@@ -15,7 +15,7 @@ use crate::git::address::{AddressError, AllowedHosts, check_public, resolve};
 
 /// Which addresses a forge may have.
 #[derive(Clone, Debug, Default)]
-pub enum Network {
+pub enum AllowedNetwork {
     /// Any.
     #[default]
     Any,
@@ -23,7 +23,7 @@ pub enum Network {
     Public(AllowedHosts),
 }
 
-impl Network {
+impl AllowedNetwork {
     /// Checks the host of an address if it is a number, which no client looks up. What a name leads to is checked when a
     /// client connects.
     ///
@@ -104,13 +104,14 @@ mod tests {
 
     #[test]
     fn an_address_in_place_of_a_name_is_checked_too() {
-        let check =
-            |allowed: &[&str], url: &str| Network::Public(AllowedHosts::new(allowed)).check(&url.parse().unwrap());
+        let check = |allowed: &[&str], url: &str| {
+            AllowedNetwork::Public(AllowedHosts::new(allowed)).check(&url.parse().unwrap())
+        };
         assert!(check(&[], "https://93.184.215.14/").is_ok());
         for private in ["http://127.0.0.1:8080/", "http://[::1]/", "http://10.0.0.1/", "http://[::ffff:7f00:1]/"] {
             assert!(check(&[], private).is_err(), "{private}");
         }
         assert!(check(&["127.0.0.1"], "http://127.0.0.1:8080/").is_ok());
-        assert!(Network::Any.check(&"http://10.0.0.1/".parse().unwrap()).is_ok());
+        assert!(AllowedNetwork::Any.check(&"http://10.0.0.1/".parse().unwrap()).is_ok());
     }
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{
     Continuation, ForgeError, MAX_LIST, MAX_LIST_PAGES, MAX_PAGE_ITEMS, MAX_PAGES, ThreadListing, ThreadsPage,
-    Unreadable,
+    UnreadableItem,
     http::{ExpectedJson, ForgeResponse, Http},
 };
 
@@ -31,15 +31,15 @@ const MAX_FIRST_PAGES: usize = 8 << 20;
 /// Where a listing goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resume {
-    Keyset { since: Option<Timestamp>, cursor: String, pages: u32, seen: Seen },
-    Window(Window),
+    Keyset { since: Option<Timestamp>, cursor: String, pages: u32, seen: PageCycleGuard },
+    Window(UpdateWindow),
 }
 
 /// Hashes of the pages of a listing, so that one that goes in a circle is noticed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen(HashTrieSetSync<u64>);
+pub(crate) struct PageCycleGuard(HashTrieSetSync<u64>);
 
-impl Seen {
+impl PageCycleGuard {
     /// Takes a page in that another follows.
     pub(super) fn add(&mut self, answer_hash: u64, name: &str) -> Result<(), ForgeError> {
         if self.0.contains(&answer_hash) {
@@ -56,17 +56,17 @@ fn goes_in_a_circle(name: &str) -> ForgeError {
 
 /// A page of the list of what was updated since some time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct UpdateWindow {
     since: Option<Timestamp>,
     /// 1, except where more than a page of items was updated at `since`.
     page: u32,
     /// Items updated at `since` that earlier pages gave.
     seen: BTreeSet<u64>,
     pages: u32,
-    answers: Seen,
+    answers: PageCycleGuard,
 }
 
-impl Window {
+impl UpdateWindow {
     pub(super) fn at(since: Option<Timestamp>) -> Self {
         Self { since, page: 1, ..Self::default() }
     }
@@ -84,7 +84,7 @@ impl Window {
         let (page, mut seen) = if moves_on { (1, BTreeSet::new()) } else { (self.page + 1, self.seen) };
         seen.extend(at_since);
         // A window that begins where the one before ended may begin with the same page.
-        let answers = if moves_on { Seen::default() } else { self.answers };
+        let answers = if moves_on { PageCycleGuard::default() } else { self.answers };
         Self { since, page, seen, pages: self.pages + 1, answers }
     }
 }
@@ -92,7 +92,7 @@ impl Window {
 /// A numbered page of a list.
 pub(super) struct NumberedPage {
     pub(super) items: Vec<ThreadListing>,
-    pub(super) unreadable: Vec<Unreadable>,
+    pub(super) unreadable: Vec<UnreadableItem>,
     /// Whether another page follows.
     pub(super) more: bool,
     /// Items on all pages, where the forge tells.
@@ -120,7 +120,7 @@ pub(super) trait UpdatedList: Sync {
 /// The page at a window.
 pub(super) async fn window(
     list: &impl UpdatedList,
-    window: Window,
+    window: UpdateWindow,
     etag: Option<&str>,
 ) -> Result<ThreadsPage, ForgeError> {
     if window.pages >= MAX_PAGES {
@@ -137,7 +137,7 @@ pub(super) async fn window(
     let also_moved: BTreeSet<u64> = moved_up.iter().map(|listing| listing.id).collect();
     items.retain(|listing| !window.is_known(listing) && !also_moved.contains(&listing.id));
     items.splice(0..0, moved_up);
-    let is_first = window == Window::at(window.since);
+    let is_first = window == UpdateWindow::at(window.since);
     let page = page_of(items, more.then_some(Resume::Window(next)), total.filter(|_| is_first), time);
     Ok(ThreadsPage { unreadable, etag: etag.filter(|_| is_first && !more), ..page })
 }
@@ -145,7 +145,7 @@ pub(super) async fn window(
 /// Items not seen that stood on this page of the window and have moved to one before it, because others changed
 /// and left the list, and how many pages were read for that. They are read after this page, so that nothing can slip
 /// through between the two.
-async fn moved_up(list: &impl UpdatedList, window: &Window) -> Result<(Vec<ThreadListing>, u32), ForgeError> {
+async fn moved_up(list: &impl UpdatedList, window: &UpdateWindow) -> Result<(Vec<ThreadListing>, u32), ForgeError> {
     let mut found: Vec<ThreadListing> = Vec::new();
     let mut reread = 0;
     for page in (1..window.page).rev() {
@@ -174,7 +174,11 @@ pub(super) fn page_of(
 }
 
 /// All items of a list, page by page.
-pub(super) async fn all(http: &Http, path: &[&str], more: &[(&str, &str)]) -> Result<Vec<Value>, ForgeError> {
+pub(super) async fn read_all_pages(
+    http: &Http,
+    path: &[&str],
+    more: &[(&str, &str)],
+) -> Result<Vec<Value>, ForgeError> {
     let (items, rest) = pages(http, path, more, MAX_LIST_PAGES).await?;
     rest.map_or(Ok(items), |url| Err(too_many_pages(url, MAX_LIST_PAGES)))
 }
@@ -212,7 +216,7 @@ async fn pages(
 }
 
 /// Nothing where the forge does not offer what was asked for or the token may not read it.
-pub(super) fn optional<T: Default>(result: Result<T, ForgeError>) -> Result<T, ForgeError> {
+pub(super) fn empty_if_unavailable<T: Default>(result: Result<T, ForgeError>) -> Result<T, ForgeError> {
     match result {
         Err(error) if error.is_not_found() => {
             tracing::debug!(%error, "treated as empty");
@@ -225,7 +229,7 @@ pub(super) fn optional<T: Default>(result: Result<T, ForgeError>) -> Result<T, F
 /// Nothing where the forge tells too much to be read, or not what it promises, or nothing, or fails, as it does where it
 /// cannot produce a diff: the rest of the thread counts more. Only for proposed files, which a thread can be without.
 pub(super) fn limited_to_item<T: Default>(result: Result<T, ForgeError>) -> Result<T, ForgeError> {
-    match optional(result) {
+    match empty_if_unavailable(result) {
         Err(error) if error.is_limited_to_item() || matches!(error, ForgeError::Server { .. }) => {
             tracing::debug!(%error, "treated as empty");
             Ok(T::default())
@@ -265,8 +269,8 @@ pub(super) fn take_items(answer: &mut ForgeResponse) -> Result<Vec<Value>, Forge
 /// The items of a page of issues or merge requests: those that can be told apart and put in order, and the others.
 pub(super) fn listings(
     items: Vec<Value>,
-    listing: impl Fn(Value) -> Result<ThreadListing, Unreadable>,
-) -> (Vec<ThreadListing>, Vec<Unreadable>) {
+    listing: impl Fn(Value) -> Result<ThreadListing, UnreadableItem>,
+) -> (Vec<ThreadListing>, Vec<UnreadableItem>) {
     let (mut found, mut unreadable) = (Vec::with_capacity(items.len()), Vec::new());
     for item in items {
         match listing(item) {

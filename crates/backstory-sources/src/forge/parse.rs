@@ -1,5 +1,5 @@
 //! Parses stored payloads into model values, whichever forge they are from. Nothing is requested. A parser that refuses
-//! what an older version stored raises [`PARSERS`], so that stored payloads are checked once more.
+//! what an older version stored raises [`PARSER_VERSION`], so that stored payloads are checked once more.
 
 use backstory_model::{
     entity::{Item, ItemKind},
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::{
     Origin,
-    fields::{ParseError, Reason},
+    fields::{ParseError, ParseFailure},
     github, gitlab,
 };
 
 /// Version of how payloads are read: those that another version took in may be ones that this one refuses.
-pub const PARSERS: u32 = 1;
+pub const PARSER_VERSION: u32 = 1;
 
 /// The model value of a stored payload.
 ///
@@ -40,7 +40,7 @@ pub fn origin_of_project(json: &Value) -> Option<Origin> {
 /// # Errors
 /// What is missing or wrong.
 pub fn parse_project(forge: Forge, path: &str, json: &Value) -> Result<Origin, ParseError> {
-    let wrong = |field: &str, reason: &str| Reason::at(field, reason).of(ItemKind::Project, "project", path);
+    let wrong = |field: &str, reason: &str| ParseFailure::at(field, reason).of(ItemKind::Project, "project", path);
     let assumed = Origin { forge, project: path.to_owned(), forge_url: String::new() };
     let Item::Project(project) = parse(ItemKind::Project, &assumed, "project", json)? else {
         return Err(wrong("", "is no project"));

@@ -9,9 +9,9 @@ use super::Payload;
 
 /// People by the key they have in the ledger.
 #[derive(Default)]
-pub(super) struct People(BTreeMap<String, Payload>);
+pub(super) struct PersonPayloads(BTreeMap<String, Payload>);
 
-impl People {
+impl PersonPayloads {
     pub(super) fn add(&mut self, key: String, json: Value) {
         self.0
             .insert(key.clone(), Payload { kind: ItemKind::Person, key, updated_at: None, confidential: false, json });
@@ -30,7 +30,7 @@ impl People {
 }
 
 /// An object with these of its keys alone.
-pub(super) fn only(json: &Value, keys: &[&str]) -> Value {
+pub(super) fn select_keys(json: &Value, keys: &[&str]) -> Value {
     let kept = keys.iter().filter_map(|&key| Some((key.to_owned(), json.get(key)?.clone())));
     Value::Object(kept.collect::<Map<_, _>>())
 }

@@ -26,20 +26,20 @@ const MAX_ID: usize = 200;
 
 /// What a webhook is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Announcement {
+pub struct WebhookEvent {
     /// The forge's id of the delivery, the same when it is delivered again.
     pub delivery: String,
     /// What the forge calls it.
     pub event: String,
     /// What changed, if it is anything that is read here.
-    pub changed: Option<Changed>,
+    pub changed: Option<WebhookChange>,
     /// User name of who caused it, if the forge says.
     pub sender: Option<String>,
 }
 
 /// Something that changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Changed {
+pub enum WebhookChange {
     /// An issue or merge request, or what was said there.
     Thread {
         /// Full path of the project.
@@ -56,7 +56,7 @@ pub enum Changed {
     },
 }
 
-impl Changed {
+impl WebhookChange {
     /// Full path of the project.
     pub fn project(&self) -> &str {
         match self {
@@ -135,7 +135,7 @@ fn is_same(expected: &str, shown: &str) -> bool {
 ///
 /// # Errors
 /// The payload is not JSON.
-pub fn read(forge: Forge, headers: &HeaderMap, body: &[u8]) -> Result<Announcement, serde_json::Error> {
+pub fn parse_event(forge: Forge, headers: &HeaderMap, body: &[u8]) -> Result<WebhookEvent, serde_json::Error> {
     let json: Value = serde_json::from_slice(body)?;
     let (event, ids, changed): (_, &[&str], _) = match forge {
         // One id of an event may be that of several hooks; the key is that of this delivery.
@@ -150,7 +150,7 @@ pub fn read(forge: Forge, headers: &HeaderMap, body: &[u8]) -> Result<Announceme
     let sender = [&json["user"]["username"], &json["user_username"], &json["sender"]["login"]];
     let sender = sender.into_iter().find_map(Value::as_str).filter(|name| is_username(name));
     let id = ids.iter().find_map(|name| header(headers, name)).filter(|id| !id.is_empty() && id.len() <= MAX_ID);
-    Ok(Announcement {
+    Ok(WebhookEvent {
         delivery: id.map_or_else(|| format!("sha256:{}", sha256_hex(&String::from_utf8_lossy(body))), str::to_owned),
         event: header(headers, event).unwrap_or_default().chars().take(MAX_ID).collect(),
         changed: changed.filter(|changed| is_project_path(changed.project())),
@@ -158,7 +158,7 @@ pub fn read(forge: Forge, headers: &HeaderMap, body: &[u8]) -> Result<Announceme
     })
 }
 
-fn changed_on_gitlab(json: &Value) -> Option<Changed> {
+fn changed_on_gitlab(json: &Value) -> Option<WebhookChange> {
     let project = json["project"]["path_with_namespace"].as_str()?.to_owned();
     let (kind, iid) = match json["object_kind"].as_str()? {
         "issue" | "work_item" => (ThreadKind::Issue, &json["object_attributes"]["iid"]),
@@ -167,13 +167,13 @@ fn changed_on_gitlab(json: &Value) -> Option<Changed> {
             Value::Number(_) => (ThreadKind::MergeRequest, &json["merge_request"]["iid"]),
             _ => (ThreadKind::Issue, &json["issue"]["iid"]),
         },
-        "push" | "tag_push" => return Some(Changed::Repository { project }),
+        "push" | "tag_push" => return Some(WebhookChange::Repository { project }),
         _ => return None,
     };
-    Some(Changed::Thread { project, kind, iid: iid.as_u64()? })
+    Some(WebhookChange::Thread { project, kind, iid: iid.as_u64()? })
 }
 
-fn changed_on_github(event: &str, json: &Value) -> Option<Changed> {
+fn changed_on_github(event: &str, json: &Value) -> Option<WebhookChange> {
     let project = json["repository"]["full_name"].as_str()?.to_owned();
     let (kind, iid) = match event {
         "issues" | "issue_comment" | "sub_issues" | "issue_dependencies" => {
@@ -184,10 +184,10 @@ fn changed_on_github(event: &str, json: &Value) -> Option<Changed> {
         "pull_request" | "pull_request_review" | "pull_request_review_comment" | "pull_request_review_thread" => {
             (ThreadKind::MergeRequest, &json["pull_request"]["number"])
         }
-        "push" | "create" | "delete" => return Some(Changed::Repository { project }),
+        "push" | "create" | "delete" => return Some(WebhookChange::Repository { project }),
         _ => return None,
     };
-    Some(Changed::Thread { project, kind, iid: iid.as_u64()? })
+    Some(WebhookChange::Thread { project, kind, iid: iid.as_u64()? })
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -306,13 +306,13 @@ mod tests {
         assert!(!may(Forge::GitLab, "whsec_AAAA", &signed("1614260000")));
     }
 
-    fn changed(forge: Forge, event: &str, json: &Value) -> Option<Changed> {
+    fn changed(forge: Forge, event: &str, json: &Value) -> Option<WebhookChange> {
         let name = if forge == Forge::GitLab { "x-gitlab-event" } else { "x-github-event" };
-        read(forge, &headers(&[(name, event)]), json.to_string().as_bytes()).unwrap().changed
+        parse_event(forge, &headers(&[(name, event)]), json.to_string().as_bytes()).unwrap().changed
     }
 
-    fn thread(project: &str, kind: ThreadKind, iid: u64) -> Option<Changed> {
-        Some(Changed::Thread { project: project.to_owned(), kind, iid })
+    fn thread(project: &str, kind: ThreadKind, iid: u64) -> Option<WebhookChange> {
+        Some(WebhookChange::Thread { project: project.to_owned(), kind, iid })
     }
 
     #[test]
@@ -326,7 +326,7 @@ mod tests {
         let on_commit = json!({"object_kind": "note", "project": project, "commit": {"id": "1a2b3c4"}});
         assert_eq!(gitlab(on_commit), None);
         let push = json!({"object_kind": "push", "project": project});
-        assert_eq!(gitlab(push), Some(Changed::Repository { project: "acme/shop".to_owned() }));
+        assert_eq!(gitlab(push), Some(WebhookChange::Repository { project: "acme/shop".to_owned() }));
         assert_eq!(gitlab(json!({"object_kind": "pipeline", "project": project})), None);
         let elsewhere = json!({"object_kind": "push", "project": {"path_with_namespace": "../../etc"}});
         assert_eq!(gitlab(elsewhere), None);
@@ -345,12 +345,12 @@ mod tests {
     #[test]
     fn deliveries_without_an_id_are_told_by_what_they_say() {
         let id = |pairs: &[(&'static str, &str)], body: &str| {
-            read(Forge::GitLab, &headers(pairs), body.as_bytes()).unwrap().delivery
+            parse_event(Forge::GitLab, &headers(pairs), body.as_bytes()).unwrap().delivery
         };
         assert_eq!(id(&[("idempotency-key", "a"), ("x-gitlab-event-uuid", "b")], "{}"), "a");
         assert_eq!(id(&[("x-gitlab-event-uuid", "b")], "{}"), "b");
         assert_eq!(id(&[], "{}"), id(&[], "{}"));
         assert_ne!(id(&[], "{}"), id(&[], "[]"));
-        assert!(read(Forge::GitLab, &HeaderMap::new(), b"no JSON").is_err());
+        assert!(parse_event(Forge::GitLab, &HeaderMap::new(), b"no JSON").is_err());
     }
 }

@@ -181,7 +181,7 @@ impl Address {
     }
 
     /// What of the world git must reach.
-    pub(super) fn reach(&self) -> NetworkAccess {
+    pub(super) fn network_access(&self) -> NetworkAccess {
         match self {
             Self::Local(_) => NetworkAccess::Local,
             Self::Remote(Remote { scheme: Scheme::Https, .. }) => NetworkAccess::Https,
@@ -225,7 +225,7 @@ impl Remote {
     }
 
     /// Whether it is reached by the same scheme, at the same host and port as a URL.
-    pub fn is_at(&self, url: &str) -> bool {
+    pub fn has_origin(&self, url: &str) -> bool {
         let (Ok(own), Ok(url)) = (Url::parse(&self.origin()), Url::parse(url)) else { return false };
         self.scheme != Scheme::Ssh && own.origin() == url.origin()
     }

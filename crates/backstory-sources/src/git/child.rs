@@ -2,7 +2,7 @@
 //!
 //! Limits of a process can only be set from inside it, and what runs between a fork and the program that follows would be
 //! unsafe code. So the program named by [`GitSettings::child`](super::command::GitSettings::child) is started with
-//! [`FLAG`], calls [`exec_git_if_requested`], and is replaced by git with these limits:
+//! [`FLAG`], calls [`run_git_child_if_requested`], and is replaced by git with these limits:
 //!
 //! - Its data (heap, stacks, private memory that can be written) is bounded by `RLIMIT_DATA`. Packs that are mapped do not
 //!   count; the configuration of every command bounds those.
@@ -33,7 +33,7 @@ const FLAG: &str = "--git-child";
 const WATCH_FLAG: &str = "--git-watch";
 
 /// A command that becomes the given one with at most that many bytes of data.
-pub(super) fn bounded(child: &Path, git: &Command, memory: u64) -> Command {
+pub(super) fn with_memory_limit(child: &Path, git: &Command, memory: u64) -> Command {
     let mut command = Command::new(child);
     command.arg(FLAG).arg(std::process::id().to_string()).arg(memory.to_string());
     command.arg(git.get_program()).args(git.get_args()).env_clear();
@@ -43,7 +43,7 @@ pub(super) fn bounded(child: &Path, git: &Command, memory: u64) -> Command {
 
 /// Becomes git if the arguments of this process ask for that, and returns only what went wrong; or watches over git until
 /// there is nothing more to watch. To be called before anything else is done.
-pub fn exec_git_if_requested(arguments: impl IntoIterator<Item = OsString>) -> Option<io::Result<()>> {
+pub fn run_git_child_if_requested(arguments: impl IntoIterator<Item = OsString>) -> Option<io::Result<()>> {
     let mut arguments = arguments.into_iter().skip(1);
     let first = arguments.next()?;
     if first == WATCH_FLAG {

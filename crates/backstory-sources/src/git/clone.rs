@@ -160,7 +160,7 @@ pub struct CloneRequest<'a> {
 
 /// What a clone is like after it was made or brought up to date.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CloneState {
+pub struct CloneSummary {
     /// Name of the branch that the origin's HEAD points at; `None` if it is detached, or the repository is empty.
     pub default_branch: Option<String>,
     /// Whether there is no reference at all.
@@ -175,7 +175,7 @@ pub struct CloneState {
 ///
 /// # Errors
 /// See [`CloneError`]; then the directory is not there.
-pub fn clone(git: &Git, request: CloneRequest<'_>, cancel: &Cancel) -> Result<CloneState, CloneError> {
+pub fn clone(git: &Git, request: CloneRequest<'_>, cancel: &Cancel) -> Result<CloneSummary, CloneError> {
     let directory = request.directory;
     let io = |path: &Path| {
         let path = path.to_owned();
@@ -203,7 +203,7 @@ pub fn clone(git: &Git, request: CloneRequest<'_>, cancel: &Cancel) -> Result<Cl
 ///
 /// # Errors
 /// See [`CloneError`]; then all references are as they were.
-pub fn fetch(git: &Git, request: CloneRequest<'_>, cancel: &Cancel) -> Result<CloneState, CloneError> {
+pub fn fetch(git: &Git, request: CloneRequest<'_>, cancel: &Cancel) -> Result<CloneSummary, CloneError> {
     let path = request
         .directory
         .canonicalize()
@@ -211,7 +211,7 @@ pub fn fetch(git: &Git, request: CloneRequest<'_>, cancel: &Cancel) -> Result<Cl
     update(git, &path, request, cancel)
 }
 
-fn update(git: &Git, path: &Path, request: CloneRequest<'_>, cancel: &Cancel) -> Result<CloneState, CloneError> {
+fn update(git: &Git, path: &Path, request: CloneRequest<'_>, cancel: &Cancel) -> Result<CloneSummary, CloneError> {
     let _lock = lock(path)?;
     remove_leftovers(path);
     let limits = Limits { time: request.limits.time, output: MAX_OUTPUT };
@@ -236,7 +236,7 @@ fn update(git: &Git, path: &Path, request: CloneRequest<'_>, cancel: &Cancel) ->
     }
     tidy(git, path, limits, cancel)?;
     let empty = is_empty(git, path, limits, cancel)?;
-    Ok(CloneState { default_branch: head, empty, shallow: path.join("shallow").exists(), bytes })
+    Ok(CloneSummary { default_branch: head, empty, shallow: path.join("shallow").exists(), bytes })
 }
 
 /// Fetches everything that is wanted while the size is watched.
@@ -339,7 +339,7 @@ fn transfer(
     request: CloneRequest<'_>,
     name: &str,
 ) -> Result<GitCommand, CloneError> {
-    let reach = request.address.reach();
+    let reach = request.address.network_access();
     let mut command = git.command(repository, reach, name);
     let Address::Remote(remote) = request.address else { return Ok(command) };
     if remote.scheme() == Scheme::Ssh {

@@ -148,8 +148,8 @@ pub struct GitSettings {
     pub search_path: OsString,
     /// `SSH_AUTH_SOCK`: the agent that holds the keys for ssh addresses.
     pub ssh_agent: Option<OsString>,
-    /// A program that calls [`exec_git_if_requested`](child::become_git) before it does anything else. Without one, commands have a
-    /// limit of time only, and outlive this process if it is killed.
+    /// A program that calls [`run_git_child_if_requested`](child::run_git_child_if_requested) before it does anything
+    /// else. Without one, commands have a limit of time only, and outlive this process if it is killed.
     pub child: Option<PathBuf>,
 }
 
@@ -473,7 +473,7 @@ impl GitCommand {
     pub fn spawn(self) -> Result<Process, GitError> {
         let program = self.command.get_program().to_string_lossy().into_owned();
         let mut command = match &self.child {
-            Some(child) => child::bounded(child, &self.command, self.memory),
+            Some(child) => child::with_memory_limit(child, &self.command, self.memory),
             None => self.command,
         };
         command.process_group(0).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

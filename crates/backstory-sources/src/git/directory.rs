@@ -84,9 +84,9 @@ mod tests {
         origin.write("src/a.rs", "fn a() {}\n");
         origin.write("src/deep/b.rs", "fn b() {}\n");
         origin.write("README.md", "# A\n");
-        let head = origin.commit("begin");
+        let head = origin.commit_all("begin");
         let objects = Objects::open(&origin.git_dir()).unwrap();
-        let list = |path: &str, limit| objects.directory(head, &RepoPath::from_printed(path), limit);
+        let list = |path: &str, limit| objects.directory(head, &RepoPath::from_escaped(path), limit);
         let shown = |listing: DirectoryListing| {
             let entries = listing.entries.into_iter();
             let entries: Vec<_> = entries.map(|entry| (entry.path.to_string(), entry.size)).collect();

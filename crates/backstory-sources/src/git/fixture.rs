@@ -134,7 +134,7 @@ impl Fixture {
     }
 
     /// Commits the whole working tree, even if nothing has changed, and moves the clock on.
-    pub fn commit(&mut self, message: impl AsRef<[u8]>) -> Sha {
+    pub fn commit_all(&mut self, message: impl AsRef<[u8]>) -> Sha {
         self.git(["add", "--all"]);
         self.commit_index(message, &[])
     }

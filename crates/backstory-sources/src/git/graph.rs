@@ -66,7 +66,7 @@ impl CommitGraph {
     }
 
     /// When a commit was made, in seconds, or a second after the latest of its parents if that is later: so it is always
-    /// later than that of any ancestor, whatever the clocks said. What is left out with [`Self::keep`] still counts.
+    /// later than that of any ancestor, whatever the clocks said. What is left out with [`Self::retain`] still counts.
     pub fn corrected_time(&self, commit: Sha) -> Option<i64> {
         self.corrected.get(&commit).copied()
     }
@@ -112,25 +112,25 @@ impl CommitGraph {
     }
 
     /// Leaves out all others.
-    pub fn keep(&mut self, commits: &HashSet<Sha>) {
+    pub fn retain(&mut self, commits: &HashSet<Sha>) {
         self.order.retain(|commit| commits.contains(commit));
         self.parents.retain(|commit, _| commits.contains(commit));
         self.corrected.retain(|commit, _| commits.contains(commit));
     }
 
     /// Whether the commit is among them.
-    pub fn has(&self, commit: Sha) -> bool {
+    pub fn contains(&self, commit: Sha) -> bool {
         self.parents.contains_key(&commit)
     }
 
     /// The parents of a commit that are among them, the first one first.
     pub fn parents(&self, commit: Sha) -> impl Iterator<Item = Sha> + '_ {
-        self.parents.get(&commit).into_iter().flatten().copied().filter(|parent| self.has(*parent))
+        self.parents.get(&commit).into_iter().flatten().copied().filter(|parent| self.contains(*parent))
     }
 
     /// Commits that some of them reach, with these.
-    pub fn reach<'a>(&self, from: impl IntoIterator<Item = &'a Sha>) -> HashSet<Sha> {
-        let mut left: Vec<Sha> = from.into_iter().copied().filter(|commit| self.has(*commit)).collect();
+    pub fn reachable_from<'a>(&self, from: impl IntoIterator<Item = &'a Sha>) -> HashSet<Sha> {
+        let mut left: Vec<Sha> = from.into_iter().copied().filter(|commit| self.contains(*commit)).collect();
         let mut reached: HashSet<Sha> = left.iter().copied().collect();
         while let Some(commit) = left.pop() {
             left.extend(self.parents(commit).filter(|parent| reached.insert(*parent)));
@@ -140,7 +140,7 @@ impl CommitGraph {
 
     /// What each merge on the way to a tip brought: the commits that were reached through it first, without those that
     /// a merge among them brought. Parents that are the first one of their child count as its own line of history.
-    pub fn brought(&self, tip: Sha) -> HashMap<Sha, Vec<Sha>> {
+    pub fn commits_by_merge(&self, tip: Sha) -> HashMap<Sha, Vec<Sha>> {
         let mut brought: HashMap<Sha, Vec<Sha>> = HashMap::new();
         let mut seen = HashSet::new();
         // What is left to do: lines of history, oldest commit last, each with the merge that brought it.
@@ -169,7 +169,7 @@ impl CommitGraph {
     /// A commit and its first ancestors up to one that was seen, the oldest last.
     fn line(&self, tip: Sha, seen: &HashSet<Sha>) -> Vec<Sha> {
         let first = |commit: &Sha| self.parents(*commit).next();
-        std::iter::successors(Some(tip).filter(|tip| self.has(*tip)), first)
+        std::iter::successors(Some(tip).filter(|tip| self.contains(*tip)), first)
             .take_while(|commit| !seen.contains(commit))
             .collect()
     }
@@ -183,22 +183,22 @@ mod tests {
     #[test]
     fn merges_bring_what_they_reach_first() {
         let mut origin = Fixture::new();
-        let root = origin.commit("root");
+        let root = origin.commit_all("root");
         origin.switch("feature");
-        let one = origin.commit("one");
+        let one = origin.commit_all("one");
         origin.switch("nested");
-        let nested = origin.commit("nested");
+        let nested = origin.commit_all("nested");
         origin.git(["checkout", "--quiet", "feature"]);
         let inner = origin.commit_index("merge nested", &[nested]);
-        let two = origin.commit("two");
+        let two = origin.commit_all("two");
         origin.git(["checkout", "--quiet", "main"]);
         let outer = origin.commit_index("merge feature", &[two]);
-        let last = origin.commit("last");
+        let last = origin.commit_all("last");
         let git = Git::find(GitSettings::default()).unwrap();
         let graph = CommitGraph::read(&git, &origin.git_dir(), &[last], &Cancel::default()).unwrap();
         assert_eq!(graph.order.first(), Some(&root));
         assert_eq!(graph.order.len(), 7);
-        let brought = graph.brought(last);
+        let brought = graph.commits_by_merge(last);
         let sorted = |mut commits: Vec<Sha>| {
             commits.sort_unstable();
             commits

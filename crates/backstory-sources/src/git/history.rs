@@ -1,10 +1,11 @@
 //! Reads commits and what they change, parents before children, as a stream.
 //!
-//! One `git rev-list` lists the commits. Several threads take batches of them; each has a `git diff-tree --stdin` of its
-//! own, whose output it reads while git works on the next batch, and reads the commits themselves in process. The batches
-//! come out in the order of the list. Only a few are under way at a time, so memory does not depend on how long the
-//! history is. What a commit has to compare is counted in process before git is asked to ([`load`](super::load)): where that
-//! is too much, or git fails or takes too long, the commit comes without it and says so ([`Commit::incomplete`]).
+//! One `git rev-list` lists the commits. Several threads take batches of them; each has a `git diff-tree --stdin` of
+//! its own, whose output it reads while git works on the next batch, and reads the commits themselves in process. The
+//! batches come out in the order of the list. Only a few are under way at a time, so memory does not depend on how long
+//! the history is. What a commit has to compare is counted in process before git is asked to
+//! ([`diff_cost`](super::diff_cost)): where that is too much, or git fails or takes too long, the commit comes without
+//! it and says so ([`Commit::incomplete`]).
 //!
 //! The changes are git's own (`-M` with its default similarity and limit). Lines are counted in the patches, whose one
 //! line of context makes git find the same lines as `--numstat` does; the patches also hold the words that are touched.
@@ -32,7 +33,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::command::{Cancel, Git, GitError, Killer, NetworkAccess, Process};
 
-mod asked;
+mod diff_request;
 mod identifiers;
 mod stream;
 mod worker;
@@ -90,17 +91,17 @@ pub enum HistoryError {
 }
 
 /// Which commits are wanted.
-pub struct Wanted<'a> {
+pub struct CommitSelection<'a> {
     /// They and everything they descend from.
     pub tips: &'a [Sha],
     /// Without these and everything they descend from. Those that are not there are passed over.
     pub except: &'a [Sha],
     /// Without those for which this says so; it is asked on another thread, once for each commit.
-    pub known: Option<Known>,
+    pub known: Option<IsKnown>,
 }
 
 /// Tells whether a commit need not be read.
-pub type Known = Box<dyn Fn(Sha) -> bool + Send>;
+pub type IsKnown = Box<dyn Fn(Sha) -> bool + Send>;
 
 /// How commits are read.
 #[derive(Clone, Debug)]
@@ -186,7 +187,7 @@ pub struct History {
 pub fn history(
     git: &Git,
     clone: &Path,
-    wanted: Wanted<'_>,
+    wanted: CommitSelection<'_>,
     options: HistoryOptions,
     cancel: &Cancel,
 ) -> Result<History, HistoryError> {
@@ -473,7 +474,7 @@ impl Drop for Watched {
 /// Reads the list of commits and hands it out in batches.
 struct Lister {
     shared: Shared,
-    known: Option<Known>,
+    known: Option<IsKnown>,
     permit: Receiver<()>,
     work: SyncSender<Batch>,
     listed: Arc<AtomicU64>,

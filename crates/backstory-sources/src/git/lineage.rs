@@ -1,9 +1,9 @@
 //! Blame of the files of a clone: for every line the commit that wrote it, with the path and line it had there.
 //!
-//! [`fresh`] computes it for all files at some tips in one pass over the history; [`update`] gives the same from what
-//! was known before and the new commits alone; [`at`] follows one file back from any commit. What a commit did to a
-//! file is a [plan](plan) that depends on contents alone, so plans are made on all threads; they are joined parents
-//! first.
+//! [`compute_all`] computes it for all files at some tips in one pass over the history; [`update_incrementally`] gives
+//! the same from what was known before and the new commits alone; [`blame_file_at`] follows one file back from any
+//! commit. What a commit did to a file is a [plan](plan) that depends on contents alone, so plans are made on all
+//! threads; they are joined parents first.
 //!
 //! Lines follow `git blame -w`: of the parents in order, the first that has the very same file gives all its lines;
 //! else each gives the lines that the diff leaves unchanged. A parent without the path is asked for the file that git
@@ -23,11 +23,11 @@ use backstory_model::{
 };
 use git2::Oid;
 
-use assemble::{Names, bytes_of, hash};
+use assemble::{Interner, bytes_of, hash};
 use objects::oid;
 use plan::Planner;
 use sweep::HistoryPass;
-use walk::Walk;
+use walk::BackwardWalk;
 
 pub use line_map::LineMap;
 
@@ -112,7 +112,7 @@ pub struct TipBlame {
 /// What a computation found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlameResult {
-    /// The commits that were ignored, sorted: part of the state that the next [`update`] needs.
+    /// The commits that were ignored, sorted: part of the state that the next [`update_incrementally`] needs.
     pub ignored: Vec<Sha>,
     /// The wanted tips in their order.
     pub tips: Vec<TipBlame>,
@@ -191,7 +191,7 @@ impl Error {
 ///
 /// # Errors
 /// The clone cannot be read.
-pub fn fresh(
+pub fn compute_all(
     repository: &Path,
     tips: &[Sha],
     options: &Options,
@@ -200,14 +200,14 @@ pub fn fresh(
     compute(repository, tips, options, None, on_replaced)
 }
 
-/// What [`fresh`] would give, computed from what was known before and the commits that are new since.
+/// What [`compute_all`] would give, computed from what was known before and the commits that are new since.
 ///
 /// If other revisions are ignored than before, everything is computed from scratch. The new tips need not descend from the
 /// old ones.
 ///
 /// # Errors
 /// The clone cannot be read.
-pub fn update<'a>(
+pub fn update_incrementally<'a>(
     repository: &'a Path,
     previous: &'a mut Previous<'a>,
     tips: &[Sha],
@@ -223,7 +223,7 @@ pub fn update<'a>(
 ///
 /// # Errors
 /// The clone cannot be read.
-pub fn at(
+pub fn blame_file_at(
     repository: &Path,
     commit: Sha,
     path: &str,
@@ -231,8 +231,8 @@ pub fn at(
     options: &Options,
 ) -> Result<Option<FileOutcome>, Error> {
     let ignored = Arc::new(ignored.iter().map(|commit| oid(*commit)).collect());
-    let mut walk = Walk::new(Planner::open(repository, options.mode, ignored, options.max_file_bytes)?, None);
-    let mut names = Names::default();
+    let mut walk = BackwardWalk::new(Planner::open(repository, options.mode, ignored, options.max_file_bytes)?, None);
+    let mut names = Interner::default();
     let leaf = walk.file(&mut names, oid(commit), &bytes_of(path))?;
     Ok(names.to_public(&leaf))
 }
@@ -248,7 +248,7 @@ fn compute<'a>(
     let mut ignored: BTreeSet<Oid> = options.ignored.iter().map(|commit| oid(*commit)).collect();
     if options.mode == Mode::SeeThrough {
         let mut objects = objects::Objects::open(repository, options.max_file_bytes)?;
-        ignored.extend(ignored::listed(&mut objects, &tips)?);
+        ignored.extend(ignored::ignored_revisions(&mut objects, &tips)?);
     }
     let told: Vec<Sha> = ignored.iter().map(|commit| hash(*commit)).collect();
     let ignored: Arc<HashSet<Oid>> = Arc::new(ignored.into_iter().collect());
@@ -270,7 +270,7 @@ fn sweep<'a>(
     let offered = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if options.threads == 0 { offered } else { options.threads }.clamp(1, MAX_THREADS);
     let planners = (0..threads).map(|_| open()).collect::<Result<Vec<_>, _>>()?;
-    let mut sweep = HistoryPass::new(Walk::new(open()?, previous));
+    let mut sweep = HistoryPass::new(BackwardWalk::new(open()?, previous));
     let also_ignored = Arc::clone(ignored);
     let compute_all: walk::ComputeAll<'a> =
         Box::new(move |tips| self::sweep(repository, tips, options, &also_ignored, None, &mut |_| {}));

@@ -15,16 +15,16 @@ pub const PATH: &str = ".mailmap";
 ///
 /// # Errors
 /// If the commit is not there, or the file is larger than [`MAX_MAILMAP`].
-pub fn at(objects: &Objects, commit: Sha) -> Result<Mailmap, ObjectError> {
-    Ok(Mailmap::parse(&text_at(objects, commit)?))
+pub fn read_mailmap_at(objects: &Objects, commit: Sha) -> Result<Mailmap, ObjectError> {
+    Ok(Mailmap::parse(&read_mailmap_text_at(objects, commit)?))
 }
 
-/// The text of the `.mailmap` of a commit, as [`at`] reads it.
+/// The text of the `.mailmap` of a commit, as [`read_mailmap_at`] reads it.
 ///
 /// # Errors
-/// As [`at`].
-pub fn text_at(objects: &Objects, commit: Sha) -> Result<String, ObjectError> {
-    match objects.entry(commit, &RepoPath::from_printed(PATH)) {
+/// As [`read_mailmap_at`].
+pub fn read_mailmap_text_at(objects: &Objects, commit: Sha) -> Result<String, ObjectError> {
+    match objects.entry(commit, &RepoPath::from_escaped(PATH)) {
         Ok(entry) if entry.mode.is_file() => {
             let content = objects.blob(entry.id, MAX_MAILMAP as u64)?;
             Ok(String::from_utf8_lossy(&content).into_owned())
@@ -53,12 +53,12 @@ mod tests {
     #[test]
     fn the_file_of_a_commit_is_read() {
         let mut origin = Fixture::new();
-        let none = origin.commit("none");
+        let none = origin.commit_all("none");
         origin.write(".mailmap", "Ada <a@x> <b@x>\n");
-        let some = origin.commit("some");
+        let some = origin.commit_all("some");
         let objects = Objects::open(&origin.git_dir()).unwrap();
-        assert_eq!(at(&objects, none).unwrap(), Mailmap::default());
-        assert_eq!(resolve(&at(&objects, some).unwrap(), "x", "b@x"), "Ada <a@x>");
+        assert_eq!(read_mailmap_at(&objects, none).unwrap(), Mailmap::default());
+        assert_eq!(resolve(&read_mailmap_at(&objects, some).unwrap(), "x", "b@x"), "Ada <a@x>");
     }
 
     proptest! {

@@ -195,7 +195,7 @@ impl Objects {
     ///
     /// # Errors
     /// If it is not there or no commit.
-    pub fn written(&self, commit: Sha) -> Result<(Signature, String), ObjectError> {
+    pub fn author_and_subject(&self, commit: Sha) -> Result<(Signature, String), ObjectError> {
         self.with(|repository| {
             let odb = repository.odb().map_err(|error| self.unreadable(&error))?;
             let object = odb.read(oid(commit)).map_err(self.error(commit))?;
@@ -265,19 +265,22 @@ impl Objects {
         self.blob(entry.id, limit)
     }
 
-    /// Lines of a file, numbered from 1; those that are not there are left out.
+    /// Reads lines of a file of at most `max_bytes`.
+    ///
+    /// Lines are numbered from 1, and the end of `line_numbers` is exclusive. Lines that the file does not have are
+    /// dropped.
     ///
     /// # Errors
     /// As [`blob`](Self::blob).
-    pub fn lines(&self, blob: Sha, wanted: Range<usize>, limit: u64) -> Result<Lines, ObjectError> {
-        let content = self.blob(blob, limit)?;
-        let first = wanted.start.max(1);
+    pub fn read_lines(&self, blob: Sha, line_numbers: Range<usize>, max_bytes: u64) -> Result<Lines, ObjectError> {
+        let content = self.blob(blob, max_bytes)?;
+        let first = line_numbers.start.max(1);
         let (mut at, mut number, mut from, mut to) = (0, 1, content.len(), content.len());
         while at < content.len() {
             if number == first {
                 from = at;
             }
-            if number == wanted.end {
+            if number == line_numbers.end {
                 to = at;
             }
             at = memchr::memchr(b'\n', &content[at..]).map_or(content.len(), |end| at + end + 1);
@@ -285,7 +288,7 @@ impl Objects {
         }
         let total = number - 1;
         let to = to.max(from);
-        let count = wanted.end.min(total + 1).saturating_sub(first);
+        let count = line_numbers.end.min(total + 1).saturating_sub(first);
         Ok(Lines { text: String::from_utf8_lossy(&content[from..to]).into_owned(), first, count, total })
     }
 

@@ -144,15 +144,15 @@ mod tests {
         let mut origin = Fixture::new();
         let text = |line: &str| format!("one\ntwo\nthree\nfour\nfive\n{line}six\n");
         origin.write("src/a b.c", text("timeout = 30;\n"));
-        origin.commit("Begin");
+        origin.commit_all("Begin");
         origin.git(["mv", "src/a b.c", "src/moved.c"]);
-        origin.commit("Move the file");
+        origin.commit_all("Move the file");
         origin.write("src/other.c", "nothing\n");
-        origin.commit("Something else");
+        origin.commit_all("Something else");
         origin.write("src/moved.c", text("")).write("lib.c", "timeout = 30;\n");
-        origin.commit("Move the line");
+        origin.commit_all("Move the line");
         origin.write("lib.c", "timeout = 45;\n");
-        origin.commit("Raise it");
+        origin.commit_all("Raise it");
         let at = |title: &str, files: &[&str]| {
             (title.to_owned(), files.iter().map(|file| (*file).to_owned()).collect::<Vec<_>>())
         };
@@ -175,9 +175,9 @@ mod tests {
     fn lines_are_found_in_the_files_of_a_commit() {
         let mut origin = Fixture::new();
         origin.write("a.c", "x = [1];\n").write("dir/b.c", "x = [1];\n").write("logo", b"x = [1];\0");
-        let commit = origin.commit("Begin");
+        let commit = origin.commit_all("Begin");
         origin.remove("a.c");
-        origin.commit("End");
+        origin.commit_all("End");
         let git = Git::find(GitSettings::default()).unwrap();
         let limits = Limits { time: Duration::from_secs(60), output: 1 << 20 };
         let find = |line: &str, below: Option<&str>| {

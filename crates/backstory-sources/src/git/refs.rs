@@ -180,10 +180,10 @@ mod tests {
     fn every_kind_of_reference_is_read() {
         let mut origin = Fixture::new();
         origin.write("a", "content\n");
-        let one = origin.commit("one");
+        let one = origin.commit_all("one");
         let (blob, tree) = (origin.sha("HEAD:a"), origin.sha("HEAD^{tree}"));
         origin.switch("feature/x");
-        let two = origin.commit("two");
+        let two = origin.commit_all("two");
         origin.git(["tag", "light", &one.to_string()]);
         origin.git(["tag", "--annotate", "v1", "-m", "Release 1\n\nNotes", &one.to_string()]);
         origin.git(["tag", "--annotate", "signed-off", "-m", "outer", "v1"]);
@@ -225,13 +225,13 @@ mod tests {
         let mut origin = Fixture::new();
         let refs = read(&origin.git_dir()).unwrap();
         assert_eq!((refs.default_branch.unwrap().as_str(), refs.branches.len()), ("main", 0));
-        let one = origin.commit("one");
+        let one = origin.commit_all("one");
         origin.git(["checkout", "--quiet", "--detach"]);
         std::fs::write(origin.git_dir().join("refs/heads/gone"), "1234567890123456789012345678901234567890\n").unwrap();
         let refs = read(&origin.git_dir()).unwrap();
         assert_eq!(refs.default_branch, None);
-        assert_eq!(refs.branches, [Branch { name: RepoPath::from_printed("main"), tip: one }]);
-        assert_eq!(refs.broken, [RepoPath::from_printed("refs/heads/gone")]);
+        assert_eq!(refs.branches, [Branch { name: RepoPath::from_escaped("main"), tip: one }]);
+        assert_eq!(refs.broken, [RepoPath::from_escaped("refs/heads/gone")]);
         assert!(matches!(read(std::path::Path::new("/nonexistent")), Err(RefsError::Unreadable { .. })));
     }
 }

@@ -71,14 +71,14 @@ pub(super) struct Unreadable {
 }
 
 /// A cache of two generations: when the younger is full it becomes the older, and what was older is dropped.
-pub(super) struct Recent<K, V> {
+pub(super) struct TwoGenerationCache<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,
     weight: usize,
     limit: usize,
 }
 
-impl<K: Hash + Eq + Copy, V: Clone> Recent<K, V> {
+impl<K: Hash + Eq + Copy, V: Clone> TwoGenerationCache<K, V> {
     pub(super) fn new(limit: usize) -> Self {
         Self { young: HashMap::new(), old: HashMap::new(), weight: 0, limit }
     }
@@ -107,7 +107,7 @@ type Content = Option<Arc<[Entry]>>;
 
 /// The trees of a repository, those that were read last kept.
 pub(super) struct Trees {
-    trees: Recent<Oid, Content>,
+    trees: TwoGenerationCache<Oid, Content>,
     /// To how many entries a tree unfolds.
     sizes: HashMap<Oid, u64>,
     /// Over how many entries two trees are compared.
@@ -116,7 +116,7 @@ pub(super) struct Trees {
 
 impl Default for Trees {
     fn default() -> Self {
-        Self { trees: Recent::new(TREE_CACHE), sizes: HashMap::new(), compared: HashMap::new() }
+        Self { trees: TwoGenerationCache::new(TREE_CACHE), sizes: HashMap::new(), compared: HashMap::new() }
     }
 }
 

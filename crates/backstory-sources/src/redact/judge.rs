@@ -6,10 +6,10 @@ use aho_corasick::AhoCorasick;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use regex::bytes::Captures;
 
-use super::rule::{Judge, Rule};
+use super::rule::{Rule, SecretTest};
 
 /// How much of a secret is looked at to tell that it is one, in bytes from its beginning. Of what is base64 all is.
-pub(super) const JUDGED: usize = 1024;
+pub(super) const MAX_JUDGED_BYTES: usize = 1024;
 /// Parts of words that stand for a secret without being one.
 const PLACEHOLDERS: [&str; 30] = [
     "example",
@@ -129,15 +129,15 @@ pub(super) fn is_secret(rule: &Rule, found: &Captures<'_>, secret: &[u8]) -> boo
     if found.name("blank").is_some() && found.name("dashes").is_none() {
         return false;
     }
-    let judged = &secret[..secret.len().min(JUDGED)];
+    let judged = &secret[..secret.len().min(MAX_JUDGED_BYTES)];
     match rule.judge {
-        Judge::Block => true,
-        Judge::Token => !is_placeholder(judged) && entropy(judged) >= rule.entropy,
-        Judge::Url => !is_placeholder(judged) && !is_reference(judged) && !is_usual(judged),
-        Judge::Password => is_value(judged, bare) && is_password(judged),
-        Judge::Key => is_value(judged, bare) && is_key(name, judged),
-        Judge::Basic => is_basic(secret),
-        Judge::Base64 => is_base64(secret),
+        SecretTest::Block => true,
+        SecretTest::Token => !is_placeholder(judged) && entropy(judged) >= rule.entropy,
+        SecretTest::Url => !is_placeholder(judged) && !is_reference(judged) && !is_usual(judged),
+        SecretTest::Password => is_value(judged, bare) && is_password(judged),
+        SecretTest::Key => is_value(judged, bare) && is_key(name, judged),
+        SecretTest::Basic => is_basic(secret),
+        SecretTest::Base64 => is_base64(secret),
     }
 }
 

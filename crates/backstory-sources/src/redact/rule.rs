@@ -47,10 +47,10 @@ pub(super) struct Entry {
     context: Option<String>,
     unless: Option<String>,
     #[serde(default)]
-    judge: Judge,
+    judge: SecretTest,
     entropy: Option<f32>,
     #[serde(default)]
-    span: Span,
+    span: ContextSpan,
     #[cfg_attr(not(test), expect(dead_code, reason = "examples are for a test"))]
     must: Vec<String>,
     #[cfg_attr(not(test), expect(dead_code, reason = "examples are for a test"))]
@@ -60,7 +60,7 @@ pub(super) struct Entry {
 /// What is asked of a match besides that it matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Judge {
+pub(super) enum SecretTest {
     /// No placeholder, and enough entropy.
     #[default]
     Token,
@@ -81,7 +81,7 @@ pub(super) enum Judge {
 /// How much of the text around a keyword is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Span {
+pub(super) enum ContextSpan {
     /// The line and the next one.
     #[default]
     Line,
@@ -96,9 +96,9 @@ pub(super) struct Rule {
     pub(super) id: String,
     pub(super) description: String,
     pub(super) keywords: Vec<String>,
-    pub(super) judge: Judge,
+    pub(super) judge: SecretTest,
     pub(super) entropy: f32,
-    pub(super) span: Span,
+    pub(super) span: ContextSpan,
     pub(super) is_named: bool,
     pattern: Expression,
     context: Option<Expression>,
@@ -181,10 +181,10 @@ fn spelled(keyword: &str) -> Vec<String> {
 }
 
 /// The expression of a name to which a value is assigned, in quotes or bare.
-fn assigned(names: &str, value: &str, judge: Judge) -> String {
+fn assigned(names: &str, value: &str, judge: SecretTest) -> String {
     let name = format!(r"(?P<dashes>--)? (?P<name>(?i: [\w.-]{{0,40}}? (?:{names}) [\w.-]{{0,30}}))");
     match judge {
-        Judge::Password | Judge::Key => format!(
+        SecretTest::Password | SecretTest::Key => format!(
             r#"{name} (?: (?:{ASSIGNMENT} | {GIVEN}) [@brfL]? \\{{0,3}}["'`]{{1,3}} (?P<secret>[^"'`\s\\]{{6,512}}) \\{{0,3}}["'`]
               | (?:{ASSIGNMENT} | (?P<blank>\ )) (?P<bare>[^\s"'`,;<>(){{}}\[\]|&\\]{{8,512}}) (?:[\s"'`,;<)}}\]&|\\]|$) )"#
         ),

@@ -10,9 +10,9 @@ use regex::bytes::Captures;
 use super::{
     INLINE_ALLOW,
     configured::{KIND, find_configured},
-    judge::{JUDGED, is_secret},
-    rule::{Judge, RULES, Rule, Span},
-    view::View,
+    judge::{MAX_JUDGED_BYTES, is_secret},
+    normalized::NormalizedText,
+    rule::{ContextSpan, RULES, Rule, SecretTest},
 };
 
 /// Stands for the number of a rule where a configured secret was found.
@@ -62,7 +62,7 @@ static KEYWORDS: LazyLock<Keywords> = LazyLock::new(|| {
 /// The secrets in a text, in order and apart from each other.
 pub(super) fn findings(text: &str) -> Vec<Finding> {
     let mut found = matches(text);
-    let view = View::of(text);
+    let view = NormalizedText::of(text);
     if let Some(view) = &view {
         found.extend(matches(&view.text).into_iter().map(|(range, index)| (view.original(range), index)));
     }
@@ -128,9 +128,9 @@ fn windows(text: &[u8]) -> Vec<(usize, Range<usize>)> {
 fn window(text: &[u8], hit: Range<usize>, rule: &Rule) -> Range<usize> {
     let around = |before: usize, after: usize| hit.start.saturating_sub(before)..(hit.end + after).min(text.len());
     match rule.span {
-        Span::Around => around(AROUND, AROUND),
-        Span::Block => hit.start.saturating_sub(BEFORE)..text.len(),
-        Span::Line => {
+        ContextSpan::Around => around(AROUND, AROUND),
+        ContextSpan::Block => hit.start.saturating_sub(BEFORE)..text.len(),
+        ContextSpan::Line => {
             let wide = around(BEFORE, if rule.is_named { VALUE } else { TOKEN });
             let start = memrchr(b'\n', &text[wide.start..hit.start]).map_or(wide.start, |at| wide.start + at + 1);
             let line = |from: usize| memchr(b'\n', &text[from..wide.end]).map_or(wide.end, |at| from + at + 1);
@@ -144,7 +144,7 @@ fn window(text: &[u8], hit: Range<usize>, rule: &Rule) -> Range<usize> {
 fn search(text: &str, rule: &Rule, window: Range<usize>, mut tell: impl FnMut(Range<usize>)) {
     let (bytes, pattern) = (text.as_bytes(), rule.pattern());
     // What may have several lines begins with something that cannot stand in it.
-    let reach = if rule.span == Span::Line { REACH } else { usize::MAX };
+    let reach = if rule.span == ContextSpan::Line { REACH } else { usize::MAX };
     let (mut at, mut end) = (window.start, window.end);
     while at < end {
         let stop = at.saturating_add(reach).min(end);
@@ -175,7 +175,7 @@ fn search(text: &str, rule: &Rule, window: Range<usize>, mut tell: impl FnMut(Ra
             at = secret.start.max(at + 1);
             continue;
         } else {
-            let judged = (secret.start + secret.len().min(JUDGED)).max(at + 1);
+            let judged = (secret.start + secret.len().min(MAX_JUDGED_BYTES)).max(at + 1);
             let Some(inner) = inside(rule, &bytes[..stop], whole.start + 1..judged) else {
                 at = judged;
                 continue;
@@ -191,7 +191,7 @@ fn search(text: &str, rule: &Rule, window: Range<usize>, mut tell: impl FnMut(Ra
 /// time does not grow with how long all of them go on.
 fn inside(rule: &Rule, bytes: &[u8], places: Range<usize>) -> Option<Range<usize>> {
     let (pattern, mut at) = (rule.pattern(), places.start);
-    while rule.judge == Judge::Token && !rule.is_named && at < places.end {
+    while rule.judge == SecretTest::Token && !rule.is_named && at < places.end {
         let end = pattern.shortest_match_at(bytes, at)?;
         let found = pattern.captures_at(&bytes[..end], at)?;
         let secret = secret_of(&found);

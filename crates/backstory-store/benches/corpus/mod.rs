@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use backstory_model::{
     digest::sha256_hex,
-    document::{Document, Part},
+    document::{Document, DocumentPart},
     entity::State,
     filter::DocumentKind,
 };
@@ -117,7 +117,7 @@ pub(crate) fn thread(vocabulary: &Vocabulary, number: usize, edition: u64) -> Th
     let length = |random: &mut Random| (60.0 * (2_000.0f64 / 60.0).powf(random.share())) as usize;
     let body = |random: &mut Random| {
         let length = length(random);
-        vec![Part { attribution: String::new(), body: vocabulary.text(random, length) }]
+        vec![DocumentPart { attribution: String::new(), body: vocabulary.text(random, length) }]
     };
     let parent = Document {
         id: id.clone(),
@@ -193,7 +193,7 @@ pub(crate) async fn build(index: &Index, vocabulary: &Vocabulary) -> Outcome<()>
         index.apply(threads, 0).await?;
         applying += start.elapsed();
         let start = Instant::now();
-        index.add_passages(passages).await?;
+        index.replace_passages(passages).await?;
         embedding += start.elapsed();
     }
     row("apply all, 500 threads each", &[applying]);

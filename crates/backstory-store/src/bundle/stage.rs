@@ -33,7 +33,7 @@ impl Stage {
         let ledger = Ledger::open(&data_dir.join(LEDGER))?;
         let known = ledger.stored_projects()?;
         if let Some(unknown) = wanted.iter().find(|project| !known.contains(project)) {
-            return Err(BundleError::UnknownProject(backstory_model::text::echo(unknown).into_owned()));
+            return Err(BundleError::UnknownProject(backstory_model::text::truncate_echo(unknown).into_owned()));
         }
         let is_whole = wanted.is_empty() || known.iter().all(|project| wanted.contains(project));
         fs::DirBuilder::new().mode(DIRECTORY_MODE).create(directory).map_err(BundleError::io(directory))?;

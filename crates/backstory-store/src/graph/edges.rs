@@ -96,7 +96,7 @@ impl Graph {
             let is_restricted = self.hides_anything()?;
             // A reversed edge's property points the other way.
             for reversed in [false, true] {
-                if only.is_some_and(|edge| edge.reversed() != reversed) {
+                if only.is_some_and(|edge| edge.is_reversed() != reversed) {
                     continue;
                 }
                 let node_is_subject = (direction == Direction::Out) != reversed;
@@ -113,7 +113,7 @@ impl Graph {
                     if !is_of_item(quad.graph_name.as_ref()) || is_restricted && !self.is_edge_visible(&quad)? {
                         continue;
                     }
-                    let edge = Edge::from_iri(quad.predicate.as_str()).filter(|edge| edge.reversed() == reversed);
+                    let edge = Edge::from_iri(quad.predicate.as_str()).filter(|edge| edge.is_reversed() == reversed);
                     let other = if node_is_subject { iri(quad.object) } else { Some(quad.subject.to_string()) };
                     let other = other.as_deref().map(|iri| iri.trim_matches(['<', '>'])).and_then(NodeId::from_iri);
                     if let (Some(edge), Some(other)) = (edge, other) {
@@ -143,7 +143,7 @@ impl Graph {
         let node = quads::node(&asked.node);
         let predicate = NamedNode::new_unchecked(asked.edge.iri());
         // A reversed edge's property points the other way.
-        let node_is_subject = (asked.direction == Direction::Out) != asked.edge.reversed();
+        let node_is_subject = (asked.direction == Direction::Out) != asked.edge.is_reversed();
         let (subject, object) = if node_is_subject {
             (Some(NamedOrBlankNodeRef::from(node.as_ref())), None)
         } else {

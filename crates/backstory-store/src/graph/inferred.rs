@@ -1,11 +1,11 @@
 //! Inferred links, which no item states: each in a named graph of its own with method, confidence and evidence. They
 //! are outside the digest, and [`Graph::edges`] does not return them.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Bound};
 
 use backstory_model::{
     edge::Edge,
-    id::{META_GRAPH, NodeId, inferred_graph_iri, is_inferred_graph},
+    id::{META_GRAPH, NodeId, inferred_graph_iri, inferred_graph_node, is_inferred_graph},
 };
 use oxigraph::model::{
     GraphName, GraphNameRef, Literal, NamedNode, NamedNodeRef, NamedOrBlankNode, Quad, Term, TermRef, vocab::xsd,
@@ -58,12 +58,13 @@ impl InferredLink {
 }
 
 impl Graph {
-    /// Replaces all inferred links by those of `links`, where they differ, and notes what they were found
-    /// from, in one transaction. Says how many were changed.
+    /// Replaces all inferred links by `links`, and records the digest of what they were found from.
+    ///
+    /// Returns how many links were added, changed or removed. All of it is one transaction.
     ///
     /// # Errors
-    /// Nothing is replaced.
-    pub fn replace_inferred(&self, links: &[InferredLink], basis: &str) -> Result<u64, GraphError> {
+    /// The store refused; nothing is replaced.
+    pub fn replace_inferred_links(&self, links: &[InferredLink], input_digest: &str) -> Result<u64, GraphError> {
         self.guarded(|| {
             let now: BTreeSet<String> = links.iter().map(|link| inferred_graph_iri(&link.from)).collect();
             let known = self.inferred_graphs()?;
@@ -87,20 +88,20 @@ impl Graph {
                 tx.extend(quads.iter());
                 changed += 1;
             }
-            if let Some(old) = self.inferred_fingerprint()? {
+            if let Some(old) = self.inferred_links_input_digest()? {
                 tx.remove(&basis_quad(&old));
             }
-            tx.insert(&basis_quad(basis));
+            tx.insert(&basis_quad(input_digest));
             tx.commit()?;
             Ok(changed)
         })
     }
 
-    /// What the inferred links were found from; `None` if that was never noted.
+    /// The digest of what the inferred links were found from; `None` if it was never recorded.
     ///
     /// # Errors
     /// The store refused.
-    pub fn inferred_fingerprint(&self) -> Result<Option<String>, GraphError> {
+    pub fn inferred_links_input_digest(&self) -> Result<Option<String>, GraphError> {
         self.guarded(|| {
             let meta = NamedNode::new_unchecked(META_GRAPH);
             let predicate = property("inferredFrom");
@@ -113,7 +114,7 @@ impl Graph {
         })
     }
 
-    /// All inferred links, ordered by where they start.
+    /// All inferred links, ordered by the IRI of the node that they start at.
     ///
     /// # Errors
     /// The store refused.
@@ -121,10 +122,37 @@ impl Graph {
         self.guarded(|| self.links_in(&self.inferred_graphs()?))
     }
 
-    fn links_in(&self, graphs: &BTreeSet<String>) -> Result<Vec<InferredLink>, GraphError> {
+    /// The inferred links of [`all_inferred`](Self::all_inferred) that come after those of a node, at most `limit`: those
+    /// that start at nodes that are `wanted`.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn inferred_after(
+        &self,
+        after: Option<&NodeId>,
+        limit: usize,
+        wanted: impl Fn(&NodeId) -> bool,
+    ) -> Result<Vec<InferredLink>, GraphError> {
+        self.guarded(|| {
+            let graphs = self.inferred_graphs()?;
+            let start = after.map_or(Bound::Unbounded, |after| Bound::Excluded(inferred_graph_iri(after)));
+            let mut links = Vec::new();
+            for graph in graphs.range((start, Bound::Unbounded)) {
+                if links.len() >= limit {
+                    break;
+                }
+                if inferred_graph_node(graph).is_some_and(|node| wanted(&node)) {
+                    links.extend(self.links_in([graph])?);
+                }
+            }
+            Ok(links)
+        })
+    }
+
+    fn links_in<'g>(&self, graphs: impl IntoIterator<Item = &'g String>) -> Result<Vec<InferredLink>, GraphError> {
         let mut links = Vec::new();
-        for link in graphs.iter().map(|graph| self.inferred_in(graph)) {
-            let Some(link) = link? else { continue };
+        for graph in graphs {
+            let Some(link) = self.inferred_in(graph)? else { continue };
             if self.shows_node(&link.from)? && self.shows_node(&link.to)? {
                 links.push(link);
             }
@@ -154,7 +182,7 @@ impl Graph {
     ///
     /// # Errors
     /// The store refused.
-    pub fn stated(&self, edge: Edge) -> Result<Vec<(NodeId, NodeId)>, GraphError> {
+    pub fn stated_edges(&self, edge: Edge) -> Result<Vec<(NodeId, NodeId)>, GraphError> {
         self.guarded(|| {
             let predicate = NamedNode::new_unchecked(edge.iri());
             let (mut found, is_restricted) = (Vec::new(), self.hides_anything()?);
@@ -164,7 +192,7 @@ impl Graph {
                     continue;
                 }
                 let (Some(subject), Some(object)) = (subject(&quad.subject), object(&quad.object)) else { continue };
-                found.push(if edge.reversed() { (object, subject) } else { (subject, object) });
+                found.push(if edge.is_reversed() { (object, subject) } else { (subject, object) });
             }
             Ok(found)
         })

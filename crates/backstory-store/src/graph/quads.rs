@@ -10,10 +10,10 @@ use backstory_model::{
         Discussion, Issue, Item, Label, LinkKind, MergeRequest, Milestone, Note, NoteKind, Person, Project, Release,
         SystemEvent, Thread,
     },
-    id::{NS, NodeId, NodeKind, ThreadId, ThreadKind},
+    id::{NAMESPACE, NodeId, NodeKind, ThreadId, ThreadKind},
     numbers::SharedNumbers,
-    redaction::Counts,
-    reference::{Context, Forge, extract},
+    redaction::SecretCounts,
+    reference::{Forge, ReferenceContext, extract},
     repository::CommitIdentity,
     security::SecurityFlag,
     tracker::{TicketMention, Trackers},
@@ -43,7 +43,7 @@ pub(super) struct TextSyntax<'a> {
 /// call by number is what has that number. Of a confidential one each node that is its own says so.
 pub(super) fn item_quads(item: &Item, graph: &str, texts: TextSyntax<'_>, confidential: bool) -> Vec<Quad> {
     let TextSyntax { numbers, trackers } = texts;
-    let mut facts = Facts { graph: NamedNode::new_unchecked(graph).into(), quads: Vec::new(), numbers, trackers };
+    let mut facts = QuadBuilder { graph: NamedNode::new_unchecked(graph).into(), quads: Vec::new(), numbers, trackers };
     match item {
         Item::Project(project) => facts.project(project),
         Item::Person(person) => facts.person(person),
@@ -70,21 +70,21 @@ pub(super) fn node(id: &NodeId) -> NamedNode {
     NamedNode::new_unchecked(id.iri())
 }
 
-struct Facts<'a> {
+struct QuadBuilder<'a> {
     graph: GraphName,
     quads: Vec<Quad>,
     numbers: &'a SharedNumbers,
     trackers: &'a Trackers,
 }
 
-impl Facts<'_> {
+impl QuadBuilder<'_> {
     fn add(&mut self, subject: &NodeId, predicate: String, object: impl Into<Term>) {
         let predicate = NamedNode::new_unchecked(predicate);
         self.quads.push(Quad::new(node(subject), predicate, object, self.graph.clone()));
     }
 
     fn edge(&mut self, from: &NodeId, edge: Edge, to: &NodeId) {
-        let (subject, object) = if edge.reversed() { (to, from) } else { (from, to) };
+        let (subject, object) = if edge.is_reversed() { (to, from) } else { (from, to) };
         let (subject, object) = (self.numbers.resolve(subject), self.numbers.resolve(object));
         self.add(&subject, edge.iri(), node(&object));
     }
@@ -98,19 +98,19 @@ impl Facts<'_> {
     }
 
     fn own(&mut self, subject: &NodeId, name: &str, text: &str) {
-        self.text(subject, format!("{NS}{name}"), text);
+        self.text(subject, format!("{NAMESPACE}{name}"), text);
     }
 
     fn number(&mut self, subject: &NodeId, name: &str, value: u64) {
-        self.add(subject, format!("{NS}{name}"), Literal::new_typed_literal(value.to_string(), xsd::INTEGER));
+        self.add(subject, format!("{NAMESPACE}{name}"), Literal::new_typed_literal(value.to_string(), xsd::INTEGER));
     }
 
     fn flag(&mut self, subject: &NodeId, name: &str, value: bool) {
-        self.add(subject, format!("{NS}{name}"), Literal::from(value));
+        self.add(subject, format!("{NAMESPACE}{name}"), Literal::from(value));
     }
 
     /// That secrets were replaced, and of which kinds.
-    fn secrets(&mut self, subject: &NodeId, secrets: &Counts) {
+    fn secrets(&mut self, subject: &NodeId, secrets: &SecretCounts) {
         if !secrets.is_empty() {
             self.flag(subject, "securityWarning", true);
         }
@@ -124,7 +124,7 @@ impl Facts<'_> {
         let can_fix = matches!(from.kind(), NodeKind::Commit | NodeKind::MergeRequest);
         for (key, TicketMention { url, is_fixed }) in tickets {
             let ticket = NodeId::Ticket(key.clone());
-            self.class(&ticket, &format!("{NS}Ticket"));
+            self.class(&ticket, &format!("{NAMESPACE}Ticket"));
             self.text(&ticket, format!("{DCTERMS}identifier"), &key);
             self.link(&ticket, &url);
             self.edge(from, if is_fixed && can_fix { Edge::Fixes } else { Edge::References }, &ticket);
@@ -150,7 +150,7 @@ impl Facts<'_> {
 
     fn project(&mut self, project: &Project) {
         let id = NodeId::Project(project.path.clone());
-        self.class(&id, &format!("{NS}Project"));
+        self.class(&id, &format!("{NAMESPACE}Project"));
         self.text(&id, format!("{DCTERMS}title"), &project.name);
         self.own(&id, "path", &project.path);
         self.link(&id, &project.web_url);
@@ -199,7 +199,7 @@ impl Facts<'_> {
     /// Says that a label exists and what it is called; every item that carries it says so too.
     fn label_node(&mut self, project: &str, name: &str) -> NodeId {
         let id = NodeId::Label { project: project.to_owned(), name: name.to_owned() };
-        self.class(&id, &format!("{NS}Label"));
+        self.class(&id, &format!("{NAMESPACE}Label"));
         self.text(&id, format!("{DCTERMS}title"), name);
         self.edge(&id, Edge::PartOf, &NodeId::Project(project.to_owned()));
         id
@@ -207,7 +207,7 @@ impl Facts<'_> {
 
     fn milestone(&mut self, milestone: &Milestone) {
         let id = NodeId::Milestone { project: milestone.project.clone(), iid: milestone.iid };
-        self.class(&id, &format!("{NS}Milestone"));
+        self.class(&id, &format!("{NAMESPACE}Milestone"));
         self.text(&id, format!("{DCTERMS}title"), &milestone.title);
         self.own(&id, "state", &milestone.state);
         self.edge(&id, Edge::PartOf, &NodeId::Project(milestone.project.clone()));
@@ -219,7 +219,7 @@ impl Facts<'_> {
     /// A release is the tag that it is of, with what the forge says about it.
     fn release(&mut self, release: &Release) {
         let id = release.node_id();
-        self.class(&id, &format!("{NS}Release"));
+        self.class(&id, &format!("{NAMESPACE}Release"));
         self.text(&id, format!("{DCTERMS}title"), &release.name);
         self.own(&id, "tagName", &release.tag);
         self.flag(&id, "preliminary", release.preliminary);
@@ -258,7 +258,7 @@ impl Facts<'_> {
             self.edge(&node, Edge::InMilestone, &NodeId::Milestone { project: id.project.clone(), iid });
         }
         if let Some(at) = thread.closed_at {
-            self.instant(&node, format!("{NS}closedAt"), at);
+            self.instant(&node, format!("{NAMESPACE}closedAt"), at);
         }
         self.secrets(&node, &thread.secrets());
         self.references(&node, &node, &thread.description, thread.forge, &thread.web_url);
@@ -271,7 +271,7 @@ impl Facts<'_> {
 
     fn issue(&mut self, issue: &Issue) {
         let id = self.thread(&issue.id, &issue.thread);
-        self.class(&id, &format!("{NS}Issue"));
+        self.class(&id, &format!("{NAMESPACE}Issue"));
         for mr in &issue.related {
             self.edge(&id, Edge::RelatesTo, &mr.clone().into());
         }
@@ -290,16 +290,16 @@ impl Facts<'_> {
 
     fn merge_request(&mut self, mr: &MergeRequest) {
         let id = self.thread(&mr.id, &mr.thread);
-        self.class(&id, &format!("{NS}MergeRequest"));
+        self.class(&id, &format!("{NAMESPACE}MergeRequest"));
         self.own(&id, "sourceBranch", &mr.source_branch);
         self.tickets(&id, self.trackers.in_plain_text(&mr.source_branch));
         self.own(&id, "targetBranch", &mr.target_branch);
         self.flag(&id, "draft", mr.draft);
         if let Some(at) = mr.merged_at {
-            self.instant(&id, format!("{NS}mergedAt"), at);
+            self.instant(&id, format!("{NAMESPACE}mergedAt"), at);
         }
         if let Some(person) = &mr.merged_by {
-            self.add(&id, format!("{NS}mergedBy"), node(&NodeId::person(person)));
+            self.add(&id, format!("{NAMESPACE}mergedBy"), node(&NodeId::person(person)));
         }
         for reviewer in &mr.reviewers {
             self.edge(&NodeId::person(reviewer), Edge::Reviewed, &id);
@@ -334,7 +334,7 @@ impl Facts<'_> {
     }
 
     fn commit(&mut self, id: &NodeId, sha: &str) {
-        self.class(id, &format!("{NS}Commit"));
+        self.class(id, &format!("{NAMESPACE}Commit"));
         self.own(id, "sha", sha);
     }
 
@@ -348,10 +348,10 @@ impl Facts<'_> {
         self.class(&id, &format!("{SIOC}Thread"));
         self.edge(&id, Edge::PartOf, &thread);
         self.flag(&id, "individual", discussion.individual);
-        self.flag(&id, "resolvable", discussion.resolvable());
-        self.flag(&id, "isResolved", discussion.resolved());
+        self.flag(&id, "resolvable", discussion.is_resolvable());
+        self.flag(&id, "isResolved", discussion.is_resolved());
         self.instant(&id, format!("{DCTERMS}created"), first.created_at);
-        self.instant(&id, format!("{NS}lastNoteAt"), last.created_at);
+        self.instant(&id, format!("{NAMESPACE}lastNoteAt"), last.created_at);
         self.link(&id, &discussion.web_url);
         if let Some(author) = &first.author {
             self.edge(&NodeId::person(author), Edge::Authored, &id);
@@ -424,7 +424,7 @@ impl Facts<'_> {
     fn references(&mut self, from: &NodeId, thread: &NodeId, markdown: &str, forge: Forge, web_url: &str) {
         let Some(project) = thread.project() else { return };
         let forge_url = forge.url_in(web_url, project).unwrap_or_default();
-        let context = Context { forge, project, forge_url };
+        let context = ReferenceContext { forge, project, forge_url };
         for target in extract(markdown, context) {
             match &*self.numbers.resolve(&target) {
                 target @ NodeId::Person(_) => self.edge(from, Edge::Mentions, target),

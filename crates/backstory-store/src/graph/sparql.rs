@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use backstory_model::id::NS;
+use backstory_model::{id::NAMESPACE, text::truncate_echo};
 use oxigraph::{
     io::{JsonLdProfileSet, RdfFormat, RdfSerializer},
     model::{GraphName, NamedNode, NamedOrBlankNode, Triple},
@@ -34,11 +34,11 @@ use meter::{Excess, Meter};
 pub use meter::{MAX_MEMORY, MAX_TEXT, MAX_TIME, SparqlLimits};
 
 /// Longest text of a SPARQL query, in bytes.
-pub const MAX_QUERY: usize = 16 << 10;
+pub const MAX_QUERY_BYTES: usize = 16 << 10;
 /// Most rows or triples that a SPARQL query may answer.
 pub const MAX_ANSWER_ROWS: u64 = 100_000;
 /// Most bytes of such an answer.
-pub const MAX_ANSWER: usize = 32 << 20;
+pub const MAX_ANSWER_BYTES: usize = 32 << 20;
 /// Most brackets of a SPARQL query that are open at a time.
 pub const MAX_NESTING: usize = 64;
 /// Most constructs within one another that the parser may have to read twice, each of which doubles its time.
@@ -52,7 +52,7 @@ const STACK: usize = 256 << 20;
 
 /// The prefixes that queries need not declare, and that answers use.
 pub(super) const PREFIXES: [(&str, &str); 9] = [
-    ("bs", NS),
+    ("bs", NAMESPACE),
     ("dcterms", DCTERMS),
     ("foaf", FOAF),
     ("owl", "http://www.w3.org/2002/07/owl#"),
@@ -224,8 +224,8 @@ fn failed(reason: String) -> GraphError {
 
 /// Refuses what the parser must not see.
 fn check_text(query: &SparqlQuery) -> Result<(), SparqlError> {
-    if query.text.len() > MAX_QUERY {
-        let refusal = format!("the query has {} bytes; at most {MAX_QUERY}", query.text.len());
+    if query.text.len() > MAX_QUERY_BYTES {
+        let refusal = format!("the query has {} bytes; at most {MAX_QUERY_BYTES}", query.text.len());
         return Err(SparqlError::Refused(refusal));
     }
     if query.default_graphs.len() + query.named_graphs.len() > MAX_GRAPHS {
@@ -268,15 +268,63 @@ fn check_nesting(text: &str) -> Result<(), SparqlError> {
     Ok(())
 }
 
+/// How a query and an update may begin, after their prologue.
+const QUERIES: [&str; 4] = ["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"];
+const UPDATES: [&str; 11] =
+    ["INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH", "USING"];
+/// What a refused update says.
+const NO_UPDATES: &str = "updates are refused: the graph follows from what forges and repositories say";
+
+/// Refuses an update, and a text that does not begin as a query does: the parser tells neither apart.
+fn check_beginning(text: &str) -> Result<(), SparqlError> {
+    let (at, word) = first_keyword(text);
+    let upper = word.to_ascii_uppercase();
+    if QUERIES.contains(&upper.as_str()) {
+        return Ok(());
+    }
+    let begins = "a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE";
+    if UPDATES.contains(&upper.as_str()) {
+        return Err(SparqlError::Refused(format!("{NO_UPDATES}; {begins}")));
+    }
+    if word.is_empty() && text.get(at..).is_none_or(|rest| rest.trim().is_empty()) {
+        return Err(SparqlError::Refused(format!("the query is not SPARQL 1.1: it is missing; {begins}")));
+    }
+    let before = &text[..at];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let found = if word.is_empty() { text[at..].chars().take(1).collect() } else { truncate_echo(word).into_owned() };
+    Err(SparqlError::Refused(format!("the query is not SPARQL 1.1: '{found}' at {line}:{column}; {begins}")))
+}
+
+/// Where the first word after comments, BASE and PREFIX begins, and the word.
+fn first_keyword(text: &str) -> (usize, &str) {
+    let mut at = 0;
+    loop {
+        let rest = &text[at..];
+        let trimmed = rest.trim_start();
+        at += rest.len() - trimmed.len();
+        let end = trimmed.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(trimmed.len());
+        let word = &trimmed[..end];
+        let skipped = if trimmed.starts_with('#') {
+            trimmed.find(['\n', '\r']).unwrap_or(trimmed.len())
+        } else if word.eq_ignore_ascii_case("BASE") || word.eq_ignore_ascii_case("PREFIX") {
+            // Up to the end of its IRI.
+            trimmed.find('>').map_or(trimmed.len(), |end| end + 1)
+        } else {
+            return (at, word);
+        };
+        at += skipped;
+    }
+}
+
 fn parse(text: &str) -> Result<Query, SparqlError> {
+    check_beginning(text)?;
     let mut parser = SparqlParser::new();
     for (prefix, iri) in PREFIXES {
         parser = parser.with_prefix(prefix, iri).map_err(|error| failed(error.to_string()))?;
     }
     parser.clone().parse_query(text).map_err(|error| match parser.parse_update(text) {
-        Ok(_) => {
-            SparqlError::Refused("updates are refused: the graph follows from what forges and repositories say".into())
-        }
+        Ok(_) => SparqlError::Refused(NO_UPDATES.into()),
         Err(_) => SparqlError::Refused(format!("the query is not SPARQL 1.1: {error}")),
     })
 }
@@ -399,12 +447,12 @@ pub(super) fn write_triples(
 #[expect(clippy::needless_pass_by_value, reason = "errors are mapped with it")]
 fn unwritten(error: io::Error) -> SparqlError {
     if error.kind() == io::ErrorKind::FileTooLarge {
-        return SparqlError::TooLarge(format!("the answer has more than {} MiB", MAX_ANSWER >> 20));
+        return SparqlError::TooLarge(format!("the answer has more than {} MiB", MAX_ANSWER_BYTES >> 20));
     }
     failed(error.to_string()).into()
 }
 
-/// An answer while it is written: at most [`MAX_ANSWER`] bytes.
+/// An answer while it is written: at most [`MAX_ANSWER_BYTES`] bytes.
 #[derive(Default)]
 pub(super) struct BoundedText(Vec<u8>);
 
@@ -416,7 +464,7 @@ impl BoundedText {
 
 impl Write for BoundedText {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.0.len() + bytes.len() > MAX_ANSWER {
+        if self.0.len() + bytes.len() > MAX_ANSWER_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         self.0.extend_from_slice(bytes);

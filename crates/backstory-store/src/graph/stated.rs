@@ -45,7 +45,7 @@ impl Graph {
                     };
                     let ends = NodeId::from_iri(subject.as_str()).zip(NodeId::from_iri(object.as_str()));
                     let Some((subject, object)) = ends else { continue };
-                    let (from, to) = if edge.reversed() { (object, subject) } else { (subject, object) };
+                    let (from, to) = if edge.is_reversed() { (object, subject) } else { (subject, object) };
                     found.insert(StatedEdge { from, edge, to });
                 }
             }

@@ -142,6 +142,6 @@ impl Graph {
 /// Whether the statement is made of what a text says: of a commit message, or as a mention.
 fn is_from_text(quad: &Quad) -> bool {
     let GraphNameRef::NamedNode(graph) = quad.graph_name.as_ref() else { return false };
-    let is_of_repository = parse_item_graph_iri(graph.as_str()).is_some_and(|(_, kind, _)| kind.is_of_repository());
+    let is_of_repository = parse_item_graph_iri(graph.as_str()).is_some_and(|(_, kind, _)| kind.comes_from_git());
     is_of_repository || matches!(Edge::from_iri(quad.predicate.as_str()), Some(Edge::References | Edge::Mentions))
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::lack::MissingResource;
+use crate::missing_resource::MissingResource;
 
 /// An error of the index.
 #[derive(Debug, thiserror::Error)]
@@ -26,9 +26,9 @@ pub enum IndexError {
         /// Directory of the index.
         path: PathBuf,
         /// Its format.
-        found: Format,
+        found: IndexFormat,
         /// The format that this program reads and writes.
-        known: Format,
+        known: IndexFormat,
     },
     /// An older backstory wrote it: a rebuild brings it up to date.
     #[error(
@@ -40,9 +40,9 @@ pub enum IndexError {
         /// Directory of the index.
         path: PathBuf,
         /// Its format.
-        found: Format,
+        found: IndexFormat,
         /// The format that this program reads and writes.
-        known: Format,
+        known: IndexFormat,
     },
     /// A vector that cannot belong to the model.
     #[error("{what} is no vector of the embedding model {model}: {reason}")]
@@ -97,7 +97,7 @@ impl IndexError {
     pub(super) fn store<E: std::fmt::Display>(action: &'static str) -> impl FnOnce(E) -> Self {
         move |source| {
             let reason = source.to_string();
-            match MissingResource::in_message(&reason) {
+            match MissingResource::from_message(&reason) {
                 Some(lack) => Self::Lacking { action, lack, reason },
                 None => Self::Store { action, reason },
             }
@@ -107,14 +107,14 @@ impl IndexError {
 
 /// Version of an index: of its tables, and of the analyzer that cut its text into terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
+pub struct IndexFormat {
     /// Version of the tables.
     pub schema: u32,
     /// Version of the analyzer.
     pub analyzer: u32,
 }
 
-impl std::fmt::Display for Format {
+impl std::fmt::Display for IndexFormat {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}", self.schema, self.analyzer)
     }

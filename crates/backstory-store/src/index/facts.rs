@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use super::{
     error::IndexError,
     rows::{Filterable, instant},
-    types::{DocumentFacts, Projects},
+    types::{DocumentFacts, ProjectScope},
 };
 
 /// What documents are called by.
@@ -33,6 +33,17 @@ pub enum Named {
 /// What a document says, as far as two states of the index are compared by it: the beginning of the SHA-256 of its
 /// text's hash and its state.
 pub type Fingerprint = [u8; 8];
+
+/// A page of documents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IdPage {
+    /// Their ids, in order.
+    pub ids: Vec<String>,
+    /// How many documents there are on all pages.
+    pub total: usize,
+    /// Whether more follow.
+    pub has_more: bool,
+}
 
 /// The facts of all documents, by id: some 240 bytes each, and the paths of a commit.
 #[derive(Debug, Default)]
@@ -183,7 +194,7 @@ impl Facts {
     pub(super) fn definitions(
         &self,
         name: &str,
-        projects: Projects<'_>,
+        projects: ProjectScope<'_>,
         visibility: &Visibility,
         most: usize,
     ) -> Vec<Arc<str>> {
@@ -232,6 +243,32 @@ impl Facts {
         all
     }
 
+    /// A page of the visible documents that are wanted. Looks at all documents.
+    pub(super) fn page(
+        &self,
+        visibility: &Visibility,
+        after: Option<&str>,
+        limit: usize,
+        is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
+    ) -> IdPage {
+        let (mut following, mut total): (Vec<&Arc<str>>, _) = (Vec::new(), 0);
+        for (id, (facts, _)) in &self.documents {
+            if visibility.allows(&facts.project, facts.confidential) && is_wanted(id, facts) {
+                total += 1;
+                if after.is_none_or(|after| **id > *after) {
+                    following.push(id);
+                }
+            }
+        }
+        let has_more = following.len() > limit;
+        if has_more {
+            following.select_nth_unstable(limit);
+            following.truncate(limit);
+        }
+        following.sort_unstable();
+        IdPage { ids: following.into_iter().map(ToString::to_string).collect(), total, has_more }
+    }
+
     /// When the newest visible document was begun.
     pub(super) fn newest(&self, visibility: &Visibility) -> Option<Timestamp> {
         self.visible_groups(visibility).filter_map(|group| group.created.last_key_value()).map(|(at, _)| *at).max()
@@ -247,7 +284,7 @@ impl Facts {
     }
 
     /// The authors or labels of the visible documents of projects.
-    pub(super) fn known(&self, what: Named, projects: Projects<'_>, visibility: &Visibility) -> BTreeSet<Arc<str>> {
+    pub(super) fn known(&self, what: Named, projects: ProjectScope<'_>, visibility: &Visibility) -> BTreeSet<Arc<str>> {
         let visible =
             self.documents.values().map(|(facts, _)| facts).filter(|facts| {
                 visibility.allows(&facts.project, facts.confidential) && projects.contain(&facts.project)

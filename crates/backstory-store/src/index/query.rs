@@ -23,7 +23,7 @@ use super::{
         CONFIDENTIAL, DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, WORD_COUNTS, WORDS, analyzer,
     },
     tables::{fetch, snapshot},
-    types::{Hit, PassageId, StoredDocument, VectorHit},
+    types::{PassageId, StoredDocument, TextHit, VectorHit},
     words::Bm25,
 };
 
@@ -47,7 +47,7 @@ impl Index {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn lexical(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<Hit>, IndexError> {
+    pub async fn search_text(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<TextHit>, IndexError> {
         self.guarded(async {
             let words = words(query);
             let terms = tokenize(&words, &analyzer()).map_err(IndexError::store("cut a query into terms"))?;
@@ -80,7 +80,7 @@ impl Index {
     }
 
     /// Scores what the store found by what is visible, the best first.
-    async fn score(&self, mut hits: Vec<Hit>, bm25: &Bm25) -> Result<Vec<Hit>, IndexError> {
+    async fn score(&self, mut hits: Vec<TextHit>, bm25: &Bm25) -> Result<Vec<TextHit>, IndexError> {
         let ids: Vec<&str> = hits.iter().map(|hit| hit.document.as_str()).collect();
         let mut scores = HashMap::new();
         for batch in self.shared.places.rows(&self.shared.documents, &ids, &[WORDS, WORD_COUNTS]).await? {
@@ -103,7 +103,7 @@ impl Index {
 
     /// The best documents with one of the words, by the store's own score; which of equal ones are among them is left to
     /// the store.
-    async fn matches(&self, words: &str, condition: &Condition, limit: usize) -> Result<Vec<Hit>, IndexError> {
+    async fn matches(&self, words: &str, condition: &Condition, limit: usize) -> Result<Vec<TextHit>, IndexError> {
         let query = MatchQuery::new(words.to_owned()).with_column(Some(SEARCH_TEXT.to_owned()));
         let table = snapshot(&self.shared.documents).await?;
         let mut search = table
@@ -121,7 +121,7 @@ impl Index {
             let documents = self.shared.places.find(&table, addresses(&batch)?).await?;
             let found = documents.iter().zip(columns.float(SCORE)?.values());
             hits.extend(
-                found.filter_map(|(id, score)| Some(Hit { document: id.as_ref()?.to_string(), score: *score })),
+                found.filter_map(|(id, score)| Some(TextHit { document: id.as_ref()?.to_string(), score: *score })),
             );
         }
         self.retain_visible(&mut hits, |hit| &hit.document);
@@ -152,7 +152,12 @@ impl Index {
     ///
     /// # Errors
     /// [`Vector`](IndexError::Vector) if it cannot be one of the model, or if the store fails.
-    pub async fn semantic(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Vec<VectorHit>, IndexError> {
+    pub async fn search_vectors(
+        &self,
+        vector: &[f32],
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<VectorHit>, IndexError> {
         self.guarded(async {
             self.check_vector(vector, || "the query's vector".to_owned())?;
             let limit = limit.min(MAX_HITS);

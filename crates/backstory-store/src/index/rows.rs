@@ -15,7 +15,7 @@ use backstory_model::{
     document_type::DocumentType,
     entity::State,
     filter::DocumentKind,
-    terms::{TermId, Terms},
+    terms::{TermExtractor, TermId},
     visibility::Visibility,
 };
 use jiff::Timestamp;
@@ -74,7 +74,7 @@ impl DocumentRow {
     pub(super) fn new(
         thread: &str,
         document: &Document,
-        cutter: &mut Terms,
+        cutter: &mut TermExtractor,
         count_words: &mut impl FnMut(&str) -> Result<WordCounts, IndexError>,
     ) -> Result<Self, IndexError> {
         let text = document.text();
@@ -93,7 +93,7 @@ impl DocumentRow {
                 created_at: document.created_at.as_millisecond(),
                 confidential: document.confidential,
                 paths: paths_of(document),
-                document_type: DocumentType::of(document.kind, document.path.as_deref()),
+                document_type: DocumentType::classify(document.kind, document.path.as_deref()),
             },
             content_hash: sha256_hex(&text),
             row_hash: String::new(),
@@ -231,7 +231,7 @@ pub(super) fn passages_batch(
         Arc::new(StringArray::from_iter_values(rows.iter().map(value)))
     };
     let filterable: Vec<_> = rows.iter().map(|(of, _, _)| of.filterable).collect();
-    let mut cutter = Terms::default();
+    let mut cutter = TermExtractor::default();
     let terms: Vec<Vec<TermId>> = rows.iter().map(|(_, _, passage)| cutter.distinct(&passage.text)).collect();
     let mut columns = vec![
         text(&|(of, number, passage)| passage_id(of.document, *number, &passage.text_hash)),

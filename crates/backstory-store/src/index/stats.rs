@@ -19,7 +19,7 @@ use super::{
     rows::{Filterable, filterables},
     schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, IMPORTANCE, TERMS, WORD_TOTAL, WORDS},
     tables::stream,
-    types::{Coverage, KindCoverage, PendingDocument, Projects},
+    types::{Coverage, KindCoverage, PendingDocument, ProjectScope},
     words::{DocumentWords, WordStatistics, document_words},
 };
 
@@ -63,7 +63,7 @@ pub(super) struct Found {
 
 impl IndexStats {
     /// Reads both tables. `passages` is `None` if its vectors are of another model.
-    pub(super) async fn take(
+    pub(super) async fn compute(
         (documents, places): (&Table, &Places),
         passages: Option<(&Table, &Places)>,
     ) -> Result<Found, IndexError> {
@@ -131,7 +131,7 @@ impl IndexStats {
 
     fn visible<'a>(
         &'a self,
-        projects: Projects<'a>,
+        projects: ProjectScope<'a>,
         visibility: &'a Visibility,
     ) -> impl Iterator<Item = &'a GroupStats> {
         let is_visible = move |(project, confidential): &GroupKey| {
@@ -181,14 +181,14 @@ impl IndexStats {
     }
 
     /// In how many of the visible documents of projects a term occurs.
-    pub(super) fn frequency(&self, projects: Projects<'_>, visibility: &Visibility, term: TermId) -> u64 {
+    pub(super) fn frequency(&self, projects: ProjectScope<'_>, visibility: &Visibility, term: TermId) -> u64 {
         let counts = self.visible(projects, visibility).filter_map(|group| group.frequencies.get(&term));
         counts.map(|count| u64::from(*count)).sum()
     }
 
     /// How often words of full-text search occur in all visible documents.
     pub(super) fn word_statistics(&self, visibility: &Visibility, words: &[TermId]) -> WordStatistics {
-        let visible = || self.visible(Projects::All, visibility);
+        let visible = || self.visible(ProjectScope::All, visibility);
         let frequency = |word: &TermId| {
             let counts = visible().filter_map(|group| group.word_frequencies.get(word));
             (*word, counts.map(|count| u64::from(*count)).sum())
@@ -251,7 +251,7 @@ impl IndexStats {
     }
 
     /// Of the visible documents of projects.
-    pub(super) fn coverage(&self, projects: Projects<'_>, visibility: &Visibility) -> Coverage {
+    pub(super) fn coverage(&self, projects: ProjectScope<'_>, visibility: &Visibility) -> Coverage {
         let (mut tallies, mut passages) = (BTreeMap::<DocumentKind, KindCounts>::new(), 0);
         for group in self.visible(projects, visibility) {
             passages += group.passages;

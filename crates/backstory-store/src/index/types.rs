@@ -31,14 +31,14 @@ pub struct ThreadDocuments {
 
 /// Projects that counts are of, by their full paths.
 #[derive(Clone, Copy, Debug)]
-pub enum Projects<'a> {
+pub enum ProjectScope<'a> {
     /// All there are.
     All,
     /// These; one that is not known has nothing to count.
     Only(&'a [String]),
 }
 
-impl<'a> Projects<'a> {
+impl<'a> ProjectScope<'a> {
     /// Those that a filter lets through.
     pub fn of(filter: &'a Filter) -> Self {
         match &filter.project {
@@ -106,7 +106,7 @@ pub struct NewPassage {
 
 /// A document that full-text search found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hit {
+pub struct TextHit {
     /// Id of the document.
     pub document: String,
     /// BM25 score; only comparable within one search.

@@ -79,12 +79,12 @@ pub(super) async fn find(table: &Table, text_hashes: &[String]) -> Result<HashMa
 /// Vectors of passages that were deleted because another part of their document changed. When the document is
 /// embedded again most of its passages are as they were.
 #[derive(Debug, Default)]
-pub(super) struct Remembered {
+pub(super) struct DeletedVectorCache {
     vectors: HashMap<String, Vec<f32>>,
     order: VecDeque<String>,
 }
 
-impl Remembered {
+impl DeletedVectorCache {
     pub(super) fn add(&mut self, text_hash: &str, vector: Vec<f32>) {
         if self.vectors.insert(text_hash.to_owned(), vector).is_none() {
             self.order.push_back(text_hash.to_owned());

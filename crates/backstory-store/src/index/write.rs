@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use arrow::array::{RecordBatch, RecordBatchIterator};
-use backstory_model::terms::Terms;
+use backstory_model::terms::TermExtractor;
 use lancedb::{
     Table,
     expr::DfExpr as Expr,
@@ -43,7 +43,7 @@ struct Stored {
 
 /// The rows of the documents of threads, by id.
 fn rows_of(threads: &[ThreadDocuments]) -> Result<BTreeMap<String, DocumentRow>, IndexError> {
-    let (mut cutter, mut count_words) = (Terms::default(), word_counter()?);
+    let (mut cutter, mut count_words) = (TermExtractor::default(), word_counter()?);
     let mut rows = BTreeMap::new();
     for of in threads {
         for document in &of.documents {
@@ -106,7 +106,7 @@ impl Index {
 
         let without_text = gone.iter().copied().chain(other_text.iter().map(|row| row.id.as_str()));
         self.delete_passages(&without_text.collect::<Vec<_>>()).await?;
-        self.follow(&same_text).await?;
+        self.update_filter_columns(&same_text).await?;
         delete_where(&self.shared.documents, ID, &gone).await?;
         if !changed.is_empty() {
             upsert(&self.shared.documents, documents_batch(&changed)?).await?;
@@ -194,7 +194,7 @@ impl Index {
     }
 
     /// Gives the passages of documents the columns that filters look at.
-    async fn follow(&self, rows: &[&DocumentRow]) -> Result<(), IndexError> {
+    async fn update_filter_columns(&self, rows: &[&DocumentRow]) -> Result<(), IndexError> {
         let table = self.passages().table;
         for rows in rows.chunks(VALUES_PER_QUERY) {
             let filterable: HashMap<&str, &Filterable> =
@@ -211,15 +211,15 @@ impl Index {
         Ok(())
     }
 
-    /// Stores the passages of documents with their vectors, in place of those they have. A document that is gone, or
-    /// has another text by now, is left out. Returns how many documents were taken.
+    /// Replaces the passages of documents, with their vectors.
     ///
-    /// The first vectors of a new model make those of the old one go away.
+    /// Returns how many documents were stored: one that is gone, or that has another text meanwhile, is skipped. The
+    /// first vectors of a new model delete those of the old one.
     ///
     /// # Errors
     /// [`Vector`](IndexError::Vector) if a vector cannot be one of the model, then nothing is stored; or if the store
     /// fails.
-    pub async fn add_passages(&self, documents: Vec<NewPassages>) -> Result<usize, IndexError> {
+    pub async fn replace_passages(&self, documents: Vec<NewPassages>) -> Result<usize, IndexError> {
         self.guarded(async {
             for document in &documents {
                 for passage in &document.passages {

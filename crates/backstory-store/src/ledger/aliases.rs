@@ -15,11 +15,10 @@ use super::{
     Ledger, LedgerError, NewItem, StoredItem, chats,
     erase::Erased,
     forgotten::{AuditAction, ForgottenKind, record},
-    operations,
+    generated, operations,
     row::{COLUMNS, RawItem, raw, unpack},
     to_i64,
     write::{tombstone, upsert},
-    written,
 };
 
 /// Items that are rewritten at once.
@@ -49,7 +48,7 @@ impl Ledger {
         connection.pragma_update(None, "secure_delete", "ON")?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let hashes = names.hashes(&key(&tx)?);
-        let known = hashes.iter().map(|hash| listed(&tx, hash)).collect::<Result<Vec<_>, _>>()?;
+        let known = hashes.iter().map(|hash| alias_in_list(&tx, hash)).collect::<Result<Vec<_>, _>>()?;
         let alias = known.into_iter().flatten().next().unwrap_or_else(|| alias_from_hash(&hashes[0]));
         for hash in &hashes {
             tx.execute(
@@ -64,12 +63,12 @@ impl Ledger {
         rewrite_items(&tx, &aliases, at, &mut erased)?;
         let called = [&names.id].into_iter().chain(&names.addresses).chain(&names.names);
         let called: Vec<String> = called.map(|name| name.to_lowercase()).collect();
-        erased.written = written::delete_mentioning(&tx, &called)?;
+        erased.written = generated::delete_mentioning(&tx, &called)?;
         erased.messages = chats::rewrite(&tx, &aliases)?;
         operations::forget(&tx, None)?;
         tx.execute("UPDATE deliveries SET sender = ?2 WHERE lower(sender) = lower(?1)", [&names.id, &alias])?;
         tx.commit()?;
-        self.know(aliases);
+        self.set_aliases(aliases);
         Ok((erased, alias))
     }
 
@@ -81,22 +80,22 @@ impl Ledger {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let names = PersonNames { id: username.to_owned(), ..PersonNames::default() };
-        let Some(alias) = listed(&tx, &names.hashes(&key(&tx)?)[0])? else { return Ok(false) };
+        let Some(alias) = alias_in_list(&tx, &names.hashes(&key(&tx)?)[0])? else { return Ok(false) };
         tx.execute("DELETE FROM forgotten WHERE kind = 'person' AND alias = ?1", [&alias])?;
         record(&tx, &self.actor, AuditAction::Undo, (ForgottenKind::Person, &alias), reason, at)?;
         let left = aliases(&tx)?;
         tx.commit()?;
-        self.know(left);
+        self.set_aliases(left);
         Ok(true)
     }
 
-    fn know(&self, aliases: Aliases) {
+    fn set_aliases(&self, aliases: Aliases) {
         *self.aliases.write() = Arc::new(aliases);
     }
 }
 
 /// The alias that goes with a hash on the list.
-fn listed(tx: &Transaction<'_>, hash: &str) -> Result<Option<String>, LedgerError> {
+fn alias_in_list(tx: &Transaction<'_>, hash: &str) -> Result<Option<String>, LedgerError> {
     let mut statement = tx.prepare_cached("SELECT alias FROM forgotten WHERE kind = 'person' AND subject = ?1")?;
     Ok(statement.query_row([hash], |row| row.get(0)).optional()?)
 }
@@ -117,7 +116,7 @@ pub(super) fn aliases(connection: &Connection) -> Result<Aliases, LedgerError> {
 }
 
 /// An item with aliases for those who were forgotten.
-pub(super) fn aliased<'a>(item: &'a NewItem, aliases: &Aliases) -> Cow<'a, NewItem> {
+pub(super) fn apply_aliases<'a>(item: &'a NewItem, aliases: &Aliases) -> Cow<'a, NewItem> {
     if aliases.is_empty() {
         return Cow::Borrowed(item);
     }
@@ -152,7 +151,7 @@ fn rewrite_items(
             let StoredItem { project, kind, key, thread, updated_at, fetched_at, confidential, payload, .. } = stored;
             let payload = payload.unwrap_or_default();
             let item = NewItem { project, kind, key, thread, updated_at, secrets, confidential, payload };
-            let Cow::Owned(rewritten) = aliased(&item, aliases) else { continue };
+            let Cow::Owned(rewritten) = apply_aliases(&item, aliases) else { continue };
             if rewritten.key != item.key {
                 tombstone(tx, &item.project, item.kind, &item.key, at)?;
                 erased.people += 1;

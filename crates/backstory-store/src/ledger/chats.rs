@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Ledger, LedgerError, Subject, forgotten,
+    ErasureTarget, Ledger, LedgerError, forgotten,
     row::{COMPRESSOR, unpacked},
     time, to_i64,
     visibility::project_clause,
@@ -82,6 +82,15 @@ pub struct Message {
     pub created_at: Timestamp,
 }
 
+/// How many conversations may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChatLimits {
+    /// Of everybody.
+    pub in_all: u64,
+    /// Of one maker.
+    pub of_maker: u64,
+}
+
 const CHATS: &str = "SELECT id, project, created_at, (SELECT COUNT(*) FROM messages WHERE chat = chats.id),
     (SELECT text FROM messages WHERE chat = chats.id AND number = 1) FROM chats";
 
@@ -99,17 +108,41 @@ fn chat_clause(ledger: &Ledger, parameter: u32) -> String {
 
 impl Ledger {
     /// Begins a conversation. Everybody who may see its project may see it until something is
-    /// [asked](Self::add_messages) in it by somebody who sees more.
+    /// [asked](Self::add_messages) in it by somebody who sees more. Where there are as many as the limits allow, the
+    /// oldest of the same maker in which nothing was said makes room; `None` if there is none.
     ///
     /// # Errors
-    /// SQLite refused.
-    pub fn add_chat(&self, project: Option<&str>, now: Timestamp) -> Result<i64, LedgerError> {
-        let connection = self.lock();
-        connection.execute(
-            "INSERT INTO chats (project, created_at) VALUES (?1, ?2)",
-            params![project, now.as_millisecond()],
+    /// Nothing is changed.
+    pub fn add_chat(
+        &self,
+        project: Option<&str>,
+        created_by: &str,
+        limits: ChatLimits,
+        now: Timestamp,
+    ) -> Result<Option<i64>, LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let (all, own): (i64, i64) =
+            tx.query_row("SELECT COUNT(*), COUNT(*) FILTER (WHERE created_by = ?1) FROM chats", [created_by], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        if all.unsigned_abs() >= limits.in_all || own.unsigned_abs() >= limits.of_maker {
+            let removed = tx.execute(
+                "DELETE FROM chats WHERE id = (SELECT MIN(id) FROM chats WHERE created_by = ?1
+                    AND NOT EXISTS (SELECT 1 FROM messages WHERE chat = chats.id))",
+                [created_by],
+            )?;
+            if removed == 0 {
+                return Ok(None);
+            }
+        }
+        tx.execute(
+            "INSERT INTO chats (project, created_at, created_by) VALUES (?1, ?2, ?3)",
+            params![project, now.as_millisecond(), created_by],
         )?;
-        Ok(connection.last_insert_rowid())
+        let id = tx.last_insert_rowid();
+        tx.commit()?;
+        Ok(Some(id))
     }
 
     /// An issue that is known and has become confidential takes the conversations with it that cite it.
@@ -117,22 +150,13 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn hide_answers(&self, issue: &ThreadId) -> Result<(), LedgerError> {
-        if self.item(&issue.project, ItemKind::Issue, &issue.short())?.is_none() {
+        if self.item(&issue.project, ItemKind::Issue, &issue.local_reference())?.is_none() {
             return Ok(());
         }
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        hide_answers(&tx, &issue.project, &issue.short())?;
+        hide_answers(&tx, &issue.project, &issue.local_reference())?;
         Ok(tx.commit()?)
-    }
-
-    /// How many conversations there are.
-    ///
-    /// # Errors
-    /// SQLite refused.
-    pub fn chat_count(&self) -> Result<u64, LedgerError> {
-        let count: i64 = self.lock().query_row("SELECT COUNT(*) FROM chats", [], |row| row.get(0))?;
-        Ok(count.unsigned_abs())
     }
 
     /// The conversations, newest first, those before a number if one is given, at most `limit`.
@@ -255,7 +279,7 @@ fn without_forgotten(
     messages: &[NewMessage],
     aliases: &Aliases,
 ) -> Result<Vec<NewMessage>, LedgerError> {
-    let (subjects, mut kept) = (forgotten::listed(tx)?, messages.to_vec());
+    let (subjects, mut kept) = (forgotten::forgotten_targets(tx)?, messages.to_vec());
     for at in 0..kept.len() {
         let Some(json) = &kept[at].answer else { continue };
         let mut answer: Value = serde_json::from_slice(json).unwrap_or_default();
@@ -334,7 +358,7 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
 }
 
 /// Conversation and number of the answers that cite a subject.
-fn answers_citing(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(i64, i64)>, LedgerError> {
+fn answers_citing(tx: &Transaction<'_>, subject: &ErasureTarget) -> Result<Vec<(i64, i64)>, LedgerError> {
     let mut concerned = Vec::new();
     let mut statement = tx.prepare("SELECT chat, number, answer FROM messages WHERE answer IS NOT NULL")?;
     let mut rows = statement.query([])?;
@@ -350,7 +374,7 @@ fn answers_citing(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(i64, i
 }
 
 /// Removes the answers that cite a subject; a sentence replaces them.
-pub(super) fn remove_answers(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, LedgerError> {
+pub(super) fn remove_answers(tx: &Transaction<'_>, subject: &ErasureTarget) -> Result<u64, LedgerError> {
     let concerned = answers_citing(tx, subject)?;
     for (chat, number) in &concerned {
         tx.execute(
@@ -363,7 +387,7 @@ pub(super) fn remove_answers(tx: &Transaction<'_>, subject: &Subject) -> Result<
 }
 
 /// Whether an answer cites a subject.
-fn cites(answer: &Value, subject: &Subject) -> bool {
+fn cites(answer: &Value, subject: &ErasureTarget) -> bool {
     let citations = answer["citations"].as_array().into_iter().flatten().map(|citation| &citation["id"]);
     let mut references = citations.chain([&answer["standing"]["id"]]).filter_map(Value::as_str);
     references.any(|reference| subject.has(reference))
@@ -374,7 +398,7 @@ pub(super) fn hide_answers(tx: &Transaction<'_>, project: &str, key: &str) -> Re
     let Some(iid) = key.strip_prefix(ThreadKind::Issue.sigil()).and_then(|iid| iid.parse().ok()) else {
         return Ok(());
     };
-    let subject = Subject::Thread(ThreadId::issue(project, iid));
+    let subject = ErasureTarget::Thread(ThreadId::issue(project, iid));
     for (chat, _) in answers_citing(tx, &subject)? {
         tx.execute("UPDATE chats SET confidential = 1 WHERE id = ?1", [chat])?;
     }

@@ -113,7 +113,7 @@ mod tests {
     use backstory_model::entity::ItemKind;
     use jiff::Timestamp;
 
-    use super::super::{Ledger, NewItem, Page};
+    use super::super::{IngestBatch, Ledger, NewItem};
 
     #[test]
     fn a_payload_that_is_another_is_told() {
@@ -129,7 +129,7 @@ mod tests {
             payload: format!("{{\"iid\":\"{key}\"}}").into_bytes(),
         };
         let items = ["#1", "#2", "#3"].map(item).to_vec();
-        ledger.ingest(&Page { items, fetched_at: Timestamp::UNIX_EPOCH, ..Page::default() }).unwrap();
+        ledger.ingest(&IngestBatch { items, fetched_at: Timestamp::UNIX_EPOCH, ..IngestBatch::default() }).unwrap();
         assert_eq!(ledger.check().unwrap(), Vec::<String>::new());
         let swap = "UPDATE items SET payload = (SELECT payload FROM items WHERE key = '#2') WHERE key = '#1'";
         ledger.lock().execute(swap, []).unwrap();

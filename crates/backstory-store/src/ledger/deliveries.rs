@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Ledger, LedgerError,
-    jobs::{JobPriority, NewJob, queue},
+    jobs::{JobPriority, NewJob, kind, queue},
     time, to_i64,
 };
 
@@ -73,7 +73,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn receive(&self, delivery: &Delivery, jobs: &[NewJob], now: Timestamp) -> Result<bool, LedgerError> {
+    pub fn record_delivery(&self, delivery: &Delivery, jobs: &[NewJob], now: Timestamp) -> Result<bool, LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let Delivery { forge, id, event, project, sender } = delivery;
@@ -123,7 +123,7 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             "SELECT deliveries.id, deliveries.forge, event, deliveries.project, sender, received_at, jobs.finished_at, job,
-                jobs.error
+                jobs.error, jobs.kind, jobs.project, jobs.subject
              FROM deliveries LEFT JOIN jobs ON jobs.id = job
              WHERE (received_at < ?1 OR received_at = ?1 AND (deliveries.id, deliveries.forge) > (?4, ?5))
                 AND (?2 IS NULL OR deliveries.project IN (SELECT value FROM json_each(?2)))
@@ -132,8 +132,10 @@ impl Ledger {
         let (id, forge) = before.map(|before| (before.id.as_str(), before.forge.as_str())).unwrap_or_default();
         let before = before.map_or(i64::MAX, |before| before.received_at.as_millisecond());
         let bounds = params![before, self.visible_projects(), to_i64(limit as u64), id, forge];
-        let rows = statement.query_map(bounds, |row| {
-            Ok(ReceivedDelivery {
+        let mut rows = statement.query(bounds)?;
+        let mut received = Vec::new();
+        while let Some(row) = rows.next()? {
+            let mut delivery = ReceivedDelivery {
                 id: row.get(0)?,
                 forge: row.get(1)?,
                 event: row.get(2)?,
@@ -143,8 +145,17 @@ impl Ledger {
                 processed_at: row.get::<_, Option<i64>>(6)?.map(time),
                 job: row.get(7)?,
                 error: row.get(8)?,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+            };
+            if delivery.error.is_some() {
+                let job =
+                    NewJob { kind: kind(&row.get::<_, String>(9)?), project: row.get(10)?, subject: row.get(11)? };
+                // As in the list of jobs.
+                if !self.shows_subject(&connection, &job)? {
+                    delivery.error = None;
+                }
+            }
+            received.push(delivery);
+        }
+        Ok(received)
     }
 }

@@ -10,7 +10,7 @@ use rusqlite::{Transaction, TransactionBehavior, params};
 
 use super::{
     Ledger, LedgerError, chats,
-    forgotten::{AuditAction, Subject, list, record},
+    forgotten::{AuditAction, ErasureTarget, add_to_list, record},
     operations, quarantine,
     repositories::drop_repository,
     retired,
@@ -49,7 +49,7 @@ impl Ledger {
     /// Nothing is changed.
     pub fn forget(
         &self,
-        subject: &Subject,
+        subject: &ErasureTarget,
         people: &[String],
         reason: Option<&str>,
         at: Timestamp,
@@ -58,7 +58,7 @@ impl Ledger {
         // What is deleted is overwritten; `compact` ends that.
         connection.pragma_update(None, "secure_delete", "ON")?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        list(&tx, subject, reason, at)?;
+        add_to_list(&tx, subject, reason, at)?;
         let name = subject.to_string();
         let audit = record(&tx, &self.actor, AuditAction::Forget, (subject.kind(), &name), reason, at)?;
         let mut erased = Erased { audit, ..Erased::default() };
@@ -74,18 +74,18 @@ impl Ledger {
         for key in people {
             erased.people += u64::from(tombstone(&tx, subject.project(), ItemKind::Person, key, at)?);
         }
-        retired::forget(&tx, subject.project(), subject.thread().as_deref())?;
-        quarantine::forget(&tx, subject)?;
+        retired::clear_retired(&tx, subject.project(), subject.thread().as_deref())?;
+        quarantine::delete_for_subject(&tx, subject)?;
         erased.written = delete_written(&tx, subject)?;
         erased.messages = chats::remove_answers(&tx, subject)?;
         operations::forget(&tx, Some(subject))?;
-        erased.recorded = snapshots::leave_out(&tx, subject)?;
+        erased.recorded = snapshots::erase_from_snapshots(&tx, subject)?;
         match subject {
-            Subject::Thread(thread) => {
-                let of = params![thread.project, thread.short()];
+            ErasureTarget::Thread(thread) => {
+                let of = params![thread.project, thread.local_reference()];
                 erased.jobs = tx.execute("DELETE FROM jobs WHERE project = ?1 AND subject = ?2", of)? as u64;
             }
-            Subject::Project(project) => {
+            ErasureTarget::Project(project) => {
                 drop_repository(&tx, project)?;
                 tx.execute("DELETE FROM cursors WHERE project = ?1", [project])?;
                 tx.execute("DELETE FROM synced WHERE project = ?1", [project])?;
@@ -106,7 +106,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn delete_tombstones(&self, subject: Option<&Subject>, at: Timestamp) -> Result<(), LedgerError> {
+    pub fn delete_tombstones(&self, subject: Option<&ErasureTarget>, at: Timestamp) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // An object that never was takes the log's last number, so that no number is given twice.
@@ -192,8 +192,11 @@ const TEXTS: [(&str, &str); 32] = [
     ("deliveries", "forge, id, event, project, sender"),
     ("chats", "project"),
     ("operations", "projects, request"),
-    ("list_threads", "project, title, author, labels, assignees, reviewers, approvers, participants"),
-    ("list_discussions", "project, key, author, path, people"),
+    (
+        "list_threads",
+        "project, title, author, labels, assignees, reviewers, approvers, participants, mentions, mentioned",
+    ),
+    ("list_discussions", "project, key, author, path, people, mentions"),
     ("list_commits", "project, title, author, committer, paths"),
     ("list_files", "project, path"),
     ("list_entities", "project, code, path, name"),
@@ -210,7 +213,7 @@ const TEXTS: [(&str, &str); 32] = [
 ];
 
 /// Kind and key of everything that belongs to it.
-fn items(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(ItemKind, String)>, LedgerError> {
+fn items(tx: &Transaction<'_>, subject: &ErasureTarget) -> Result<Vec<(ItemKind, String)>, LedgerError> {
     let mut statement = tx.prepare(
         "SELECT kind, key FROM items WHERE project = ?1 AND (?2 IS NULL OR thread = ?2) AND payload IS NOT NULL",
     )?;
@@ -221,7 +224,7 @@ fn items(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(ItemKind, Strin
     Ok(rows.into_iter().filter_map(|(kind, key)| Some((ItemKind::from_name(&kind)?, key))).collect())
 }
 
-fn delete_written(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, LedgerError> {
+fn delete_written(tx: &Transaction<'_>, subject: &ErasureTarget) -> Result<u64, LedgerError> {
     let known: Vec<(String, String)> = tx
         .prepare("SELECT kind, subject FROM written")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
@@ -274,5 +277,45 @@ mod tests {
         let searched = |table: &str| TEXTS.iter().any(|(name, _)| *name == table) || WITHOUT_TEXTS.contains(&table);
         let forgotten: Vec<&String> = tables.iter().filter(|table| !searched(table)).collect();
         assert!(forgotten.is_empty(), "{forgotten:?}");
+    }
+
+    #[test]
+    fn every_column_of_the_lists_is_searched_or_has_nothing_that_people_wrote() {
+        const WITHOUT_TEXTS: [&str; 14] = [
+            "change_type",
+            "document_type",
+            "field",
+            "kind",
+            "language",
+            "list",
+            "other_order",
+            "part",
+            "project",
+            "sha",
+            "short_name",
+            "source",
+            "state",
+            "thread",
+        ];
+        let ledger = Ledger::in_memory().unwrap();
+        let connection = ledger.lock();
+        let mut statement = connection
+            .prepare(
+                "SELECT tables.name, columns.name FROM sqlite_schema AS tables
+                 JOIN pragma_table_info(tables.name) AS columns
+                 WHERE tables.type = 'table' AND tables.name LIKE 'list\\_%' ESCAPE '\\'
+                    AND columns.type IN ('TEXT', 'BLOB', 'ANY')",
+            )
+            .unwrap();
+        let columns = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let columns: Vec<(String, String)> = columns.map(Result::unwrap).collect();
+        assert!(columns.len() > 50, "{columns:?}");
+        let is_searched = |(table, column): &&(String, String)| {
+            let mut listed =
+                TEXTS.iter().filter(|(name, _)| name == table).flat_map(|(_, columns)| columns.split(", "));
+            WITHOUT_TEXTS.contains(&column.as_str()) || listed.any(|listed| listed == column)
+        };
+        let missing: Vec<_> = columns.iter().filter(|column| !is_searched(column)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 }

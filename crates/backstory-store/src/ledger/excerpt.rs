@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 
-use super::{Ledger, LedgerError, Subject};
+use super::{ErasureTarget, Ledger, LedgerError};
 
 /// Tables of the owner of the ledger: what they asked, whom they let in, who did what, and what was done when.
 const OF_OWNER: [&str; 8] = ["messages", "chats", "tokens", "operations", "deliveries", "jobs", "audit", "sync_runs"];
@@ -99,7 +99,7 @@ fn keep_projects(tx: &Transaction<'_>, projects: &[String]) -> Result<(), Ledger
         "INSERT OR IGNORE INTO items (project, kind, key, seq, fetched_at, hash) VALUES ('', 'project', '', ?1, 0, x'')",
         [newest.unwrap_or(0) + 1],
     )?;
-    let kept: Vec<Subject> = projects.iter().map(|project| Subject::Project(project.clone())).collect();
+    let kept: Vec<ErasureTarget> = projects.iter().map(|project| ErasureTarget::Project(project.clone())).collect();
     let is_kept = |reference: &str| kept.iter().any(|project| project.has(reference));
     for (table, condition) in [("written", ""), ("forgotten", " WHERE kind <> 'person'")] {
         let subjects: Vec<String> = tx

@@ -45,14 +45,14 @@ impl ForgottenKind {
 
 /// What is taken out of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum ErasureTarget {
     /// An issue or merge request.
     Thread(ThreadId),
     /// A project, by its full path.
     Project(String),
 }
 
-impl Subject {
+impl ErasureTarget {
     /// Its kind.
     pub fn kind(&self) -> ForgottenKind {
         match self {
@@ -72,7 +72,7 @@ impl Subject {
     /// Key of the issue or merge request in the ledger.
     pub fn thread(&self) -> Option<String> {
         match self {
-            Self::Thread(thread) => Some(thread.short()),
+            Self::Thread(thread) => Some(thread.local_reference()),
             Self::Project(_) => None,
         }
     }
@@ -88,7 +88,7 @@ impl Subject {
     }
 }
 
-impl fmt::Display for Subject {
+impl fmt::Display for ErasureTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Thread(thread) => thread.fmt(f),
@@ -155,11 +155,11 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn is_forgotten(&self, subject: &Subject) -> Result<bool, LedgerError> {
+    pub fn is_forgotten(&self, subject: &ErasureTarget) -> Result<bool, LedgerError> {
         if !self.allows_project(subject.project()) {
             return Ok(false);
         }
-        is_listed(&self.lock(), subject.kind(), &subject.to_string())
+        is_on_list(&self.lock(), subject.kind(), &subject.to_string())
     }
 
     /// Keys of a project's issues and merge requests that are not to be taken in, as `#12` and `!7`.
@@ -183,7 +183,12 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn undo_forget(&self, subject: &Subject, reason: Option<&str>, at: Timestamp) -> Result<bool, LedgerError> {
+    pub fn undo_forget(
+        &self,
+        subject: &ErasureTarget,
+        reason: Option<&str>,
+        at: Timestamp,
+    ) -> Result<bool, LedgerError> {
         if !self.allows_project(subject.project()) {
             return Ok(false);
         }
@@ -209,7 +214,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn end_forget(&self, audit: i64, counts: &Value, verified: Option<bool>) -> Result<(), LedgerError> {
+    pub fn finish_erasure(&self, audit: i64, counts: &Value, verified: Option<bool>) -> Result<(), LedgerError> {
         self.lock().execute(
             "UPDATE audit SET counts = ?2, verified = COALESCE(?3, (
                 SELECT NULLIF(earlier.verified, 1) FROM audit AS earlier
@@ -227,13 +232,13 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn completed_erasure(&self, subject: &Subject) -> Result<Option<AuditEntry>, LedgerError> {
+    pub fn completed_erasure(&self, subject: &ErasureTarget) -> Result<Option<AuditEntry>, LedgerError> {
         if !self.allows_project(subject.project()) {
             return Ok(None);
         }
         let connection = self.lock();
         let name = subject.to_string();
-        if !is_listed(&connection, subject.kind(), &name)? {
+        if !is_on_list(&connection, subject.kind(), &name)? {
             return Ok(None);
         }
         let mut statement = connection
@@ -246,7 +251,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn has(&self, subject: &Subject) -> Result<bool, LedgerError> {
+    pub fn has(&self, subject: &ErasureTarget) -> Result<bool, LedgerError> {
         if !self.allows_project(subject.project()) {
             return Ok(false);
         }
@@ -262,7 +267,7 @@ impl Ledger {
     /// SQLite refused.
     pub fn record_repeated_erasure(
         &self,
-        subject: &Subject,
+        subject: &ErasureTarget,
         reason: Option<&str>,
         at: Timestamp,
     ) -> Result<(), LedgerError> {
@@ -325,9 +330,9 @@ const IS_OF_VISIBLE_PROJECT: &str = "(?4 IS NULL OR EXISTS (SELECT 1 FROM json_e
 const ENTRY: &str = "id, at, action, kind, subject, reason, counts, verified, actor";
 
 /// Puts something on the list; what was said first stays.
-pub(super) fn list(
+pub(super) fn add_to_list(
     tx: &Transaction<'_>,
-    subject: &Subject,
+    subject: &ErasureTarget,
     reason: Option<&str>,
     at: Timestamp,
 ) -> Result<(), LedgerError> {
@@ -348,7 +353,7 @@ pub(super) fn record(
     at: Timestamp,
 ) -> Result<i64, LedgerError> {
     let (project, key) = match subject.parse() {
-        Ok(NodeId::Thread(id)) => (id.project.clone(), id.short()),
+        Ok(NodeId::Thread(id)) => (id.project.clone(), id.local_reference()),
         _ => (String::new(), String::new()),
     };
     // What is recorded of something confidential is so too, also once it is gone.
@@ -363,35 +368,35 @@ pub(super) fn record(
 }
 
 /// The issues, merge requests and projects that are on the list.
-pub(super) fn listed(connection: &Connection) -> Result<Vec<Subject>, LedgerError> {
+pub(super) fn forgotten_targets(connection: &Connection) -> Result<Vec<ErasureTarget>, LedgerError> {
     let mut statement = connection.prepare_cached("SELECT kind, subject FROM forgotten WHERE kind <> 'person'")?;
     let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
     let rows: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
     let subject = |(kind, subject): (String, String)| match subject.parse() {
-        _ if kind == ForgottenKind::Project.as_str() => Some(Subject::Project(subject)),
-        Ok(NodeId::Thread(thread)) => Some(Subject::Thread(thread)),
+        _ if kind == ForgottenKind::Project.as_str() => Some(ErasureTarget::Project(subject)),
+        Ok(NodeId::Thread(thread)) => Some(ErasureTarget::Thread(thread)),
         _ => None,
     };
     Ok(rows.into_iter().filter_map(subject).collect())
 }
 
-pub(super) fn is_listed(connection: &Connection, kind: ForgottenKind, subject: &str) -> Result<bool, LedgerError> {
+pub(super) fn is_on_list(connection: &Connection, kind: ForgottenKind, subject: &str) -> Result<bool, LedgerError> {
     let mut statement = connection.prepare_cached("SELECT 1 FROM forgotten WHERE kind = ?1 AND subject = ?2")?;
     Ok(statement.query_row(params![kind.as_str(), subject], |_| Ok(())).optional()?.is_some())
 }
 
-// The schema lets no other names in.
 /// Whether an item must not be ingested: its issue or merge request, or its project, was forgotten.
 pub(super) fn is_blocked(connection: &Connection, project: &str, thread: Option<&str>) -> Result<bool, LedgerError> {
-    if is_listed(connection, ForgottenKind::Project, project)? {
+    if is_on_list(connection, ForgottenKind::Project, project)? {
         return Ok(true);
     }
     match thread {
-        Some(thread) => is_listed(connection, ForgottenKind::Thread, &format!("{project}{thread}")),
+        Some(thread) => is_on_list(connection, ForgottenKind::Thread, &format!("{project}{thread}")),
         None => Ok(false),
     }
 }
 
+// The schema lets no other names in.
 fn entry(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
     let (action, kind) = (row.get::<_, String>(2)?, row.get::<_, String>(3)?);
     let action = AuditAction::ALL.into_iter().find(|known| known.as_str() == action).unwrap_or(AuditAction::Forget);

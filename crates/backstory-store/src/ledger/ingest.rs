@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::{
-    Changes, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewQuarantined, Page, RetriedItem, StoredItem, aliases,
+    IngestBatch, IngestCounts, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewQuarantined, RetriedItem, StoredItem,
+    aliases,
     forgotten::is_blocked,
     people, quarantine, retired,
     row::{COLUMNS, raw, unpack},
@@ -23,13 +24,13 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing of the page is stored.
-    pub fn ingest(&self, page: &Page) -> Result<Changes, LedgerError> {
+    pub fn ingest(&self, page: &IngestBatch) -> Result<IngestCounts, LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut changes = Changes::default();
+        let mut changes = IngestCounts::default();
         let aliases = self.aliases();
         for item in admissible(&tx, &page.items)? {
-            let item = aliases::aliased(item, &aliases);
+            let item = aliases::apply_aliases(item, &aliases);
             people::update_profiles(&tx, &item, page.fetched_at)?;
             let new_secrets = new_secrets(&tx, &item)?;
             if upsert(&tx, &item, page.fetched_at)? {
@@ -40,7 +41,7 @@ impl Ledger {
             }
             quarantine::release(&tx, &item.project, item.kind, &item.key)?;
             if matches!(item.kind, ItemKind::Issue | ItemKind::MergeRequest) {
-                retired::forget(&tx, &item.project, Some(&item.key))?;
+                retired::clear_retired(&tx, &item.project, Some(&item.key))?;
             }
         }
         apply_quarantine(&tx, page)?;
@@ -106,7 +107,7 @@ fn tombstone_missing_discussions(
     tx: &Transaction<'_>,
     project: &str,
     thread: &str,
-    page: &Page,
+    page: &IngestBatch,
 ) -> Result<u64, LedgerError> {
     let known: Vec<String> = tx
         .prepare_cached(
@@ -146,7 +147,7 @@ fn admissible<'a>(tx: &Transaction<'_>, items: &'a [NewItem]) -> Result<Vec<&'a 
 
 /// Moves the items of a page that cannot be read to the quarantine, and removes from it those that can be read now or
 /// no longer exist.
-fn apply_quarantine(tx: &Transaction<'_>, page: &Page) -> Result<(), LedgerError> {
+fn apply_quarantine(tx: &Transaction<'_>, page: &IngestBatch) -> Result<(), LedgerError> {
     for retried in &page.retried {
         let (project, column, value) = match retried {
             RetriedItem::Thread(project, thread) => (project, "thread", thread.as_str()),

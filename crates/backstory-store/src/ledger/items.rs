@@ -93,6 +93,33 @@ impl Ledger {
         Ok(seq.unsigned_abs())
     }
 
+    /// Position of the newest change that is visible: changes of hidden projects are not counted by it.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn last_visible_seq(&self) -> Result<u64, LedgerError> {
+        if self.visibility.allows_everything() {
+            return self.last_seq();
+        }
+        let select =
+            format!("SELECT seq FROM items WHERE TRUE {} ORDER BY seq DESC LIMIT 1", self.visibility_clause(1));
+        let seq: Option<i64> =
+            self.lock().query_row(&select, [self.visible_projects()], |row| row.get(0)).optional()?;
+        Ok(seq.unwrap_or(0).unsigned_abs())
+    }
+
+    /// Position of the newest change of a kind of a project; 0 if there never was any.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn last_change(&self, project: &str, kind: ItemKind) -> Result<u64, LedgerError> {
+        let connection = self.lock();
+        let mut statement =
+            connection.prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM items WHERE project = ?1 AND kind = ?2")?;
+        let seq: i64 = statement.query_row(params![project, kind.as_str()], |row| row.get(0))?;
+        Ok(seq.unsigned_abs())
+    }
+
     /// One object; `None` if it was never there or is gone.
     ///
     /// # Errors

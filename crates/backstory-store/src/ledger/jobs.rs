@@ -335,17 +335,22 @@ impl Ledger {
     /// What a job reads again may be confidential: a caller who is not among them does not get it, unless it is known
     /// to be open.
     fn redact_subject(&self, connection: &Connection, mut job: Job) -> Result<Job, LedgerError> {
-        if self.visibility.shows_confidential() || job.job.kind != JobKind::Refetch {
-            return Ok(job);
+        if !self.shows_subject(connection, &job.job)? {
+            (job.job.subject, job.error) = (None, None);
+        }
+        Ok(job)
+    }
+
+    /// Whether a caller may see what a job reads again, and why that failed.
+    pub(super) fn shows_subject(&self, connection: &Connection, job: &NewJob) -> Result<bool, LedgerError> {
+        if self.visibility.shows_confidential() || job.kind != JobKind::Refetch {
+            return Ok(true);
         }
         let mut statement = connection.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM items INDEXED BY items_thread
              WHERE project = ?1 AND thread = ?2 AND payload IS NOT NULL AND NOT confidential)",
         )?;
-        if !statement.query_row(params![job.job.project, job.job.subject], |row| row.get(0))? {
-            (job.job.subject, job.error) = (None, None);
-        }
-        Ok(job)
+        Ok(statement.query_row(params![job.project, job.subject], |row| row.get(0))?)
     }
 
     /// How many jobs of each kind and status are on record.
@@ -406,7 +411,7 @@ fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
 }
 
 // The schema lets no other names in.
-fn kind(name: &str) -> JobKind {
+pub(super) fn kind(name: &str) -> JobKind {
     JobKind::ALL.into_iter().find(|kind| kind.as_str() == name).unwrap_or(JobKind::Sync)
 }
 
@@ -455,14 +460,16 @@ fn end(connection: &Connection, id: i64, outcome: &Outcome, now: Timestamp) -> r
         Outcome::Succeeded(summary) => finish(JobStatus::Succeeded, None, &summary.to_string())?,
         Outcome::Failed(error) => finish(JobStatus::Failed, Some(error), "{}")?,
         Outcome::Cancelled => finish(JobStatus::Cancelled, None, "{}")?,
-        Outcome::Again { error, due_at } => again(connection, id, 0, Some(error), Some(due_at.as_millisecond()), now)?,
-        Outcome::Interrupted => again(connection, id, 1, None, None, now)?,
+        Outcome::Again { error, due_at } => {
+            requeue(connection, id, 0, Some(error), Some(due_at.as_millisecond()), now)?
+        }
+        Outcome::Interrupted => requeue(connection, id, 1, None, None, now)?,
     };
     Ok(())
 }
 
 /// Puts a running job back into the queue; if the same waits there already, that one is enough.
-fn again(
+fn requeue(
     connection: &Connection,
     id: i64,
     uncounted: i64,

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use rusqlite::{Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, LedgerError, Subject, time, to_i64};
+use super::{ErasureTarget, Ledger, LedgerError, time, to_i64};
 
 /// Most operations that are kept.
 const MAX_KEPT: i64 = 1_000_000;
@@ -119,9 +119,9 @@ impl Ledger {
 
 /// Takes away what was asked: questions may quote what is forgotten, and who asked about it stays on record. Of a project
 /// that is forgotten its name goes too.
-pub(super) fn forget(tx: &Transaction<'_>, subject: Option<&Subject>) -> Result<(), LedgerError> {
+pub(super) fn forget(tx: &Transaction<'_>, subject: Option<&ErasureTarget>) -> Result<(), LedgerError> {
     tx.execute("UPDATE operations SET request = NULL WHERE request IS NOT NULL", [])?;
-    if let Some(Subject::Project(project)) = subject {
+    if let Some(ErasureTarget::Project(project)) = subject {
         tx.execute(
             "UPDATE operations SET projects = (SELECT json_group_array(value) FROM json_each(projects) WHERE value <> ?1)
              WHERE EXISTS (SELECT 1 FROM json_each(projects) WHERE value = ?1)",

@@ -7,7 +7,7 @@ use backstory_model::entity::ItemKind;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
-use super::{Ledger, LedgerError, Subject, time, to_i64};
+use super::{ErasureTarget, Ledger, LedgerError, time, to_i64};
 
 /// Most items of a project that are put aside.
 pub const MAX_QUARANTINED: u64 = 10_000;
@@ -90,7 +90,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn put_aside(&self, items: &[NewQuarantined], at: Timestamp) -> Result<(), LedgerError> {
+    pub fn quarantine_items(&self, items: &[NewQuarantined], at: Timestamp) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
@@ -128,7 +128,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn parsers(&self) -> Result<u32, LedgerError> {
+    pub fn parser_version(&self) -> Result<u32, LedgerError> {
         let version = self.lock().query_row("SELECT version FROM parsers", [], |row| row.get(0)).optional()?;
         Ok(version.unwrap_or(0))
     }
@@ -215,7 +215,7 @@ pub(super) fn release(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: 
 }
 
 /// Removes everything about an item that is deleted.
-pub(super) fn let_go(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &str) -> Result<(), LedgerError> {
+pub(super) fn discard(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &str) -> Result<(), LedgerError> {
     release(tx, project, kind, key)?;
     if matches!(kind, ItemKind::Issue | ItemKind::MergeRequest) {
         tx.prepare_cached("DELETE FROM quarantine WHERE project = ?1 AND thread = ?2")?.execute([project, key])?;
@@ -224,7 +224,7 @@ pub(super) fn let_go(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &
 }
 
 /// Removes everything about something that is forgotten.
-pub(super) fn forget(tx: &Transaction<'_>, subject: &Subject) -> Result<(), LedgerError> {
+pub(super) fn delete_for_subject(tx: &Transaction<'_>, subject: &ErasureTarget) -> Result<(), LedgerError> {
     tx.execute(
         "DELETE FROM quarantine WHERE project = ?1 AND (?2 IS NULL OR thread = ?2)",
         params![subject.project(), subject.thread()],

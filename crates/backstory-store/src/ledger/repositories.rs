@@ -67,7 +67,7 @@ pub struct RepositoryEntry {
     /// The tips that are indexed, by the name of the branch.
     pub indexed: BTreeMap<String, Sha>,
     /// Commits that were indexed and that no indexed branch reaches any more.
-    pub rewritten: BTreeSet<Sha>,
+    pub unreachable: BTreeSet<Sha>,
 }
 
 /// What is known of the lines of a regular file at a branch.
@@ -159,7 +159,7 @@ impl Ledger {
                 of.added_at.as_millisecond(),
                 of.synced_at.map(|at| at.as_millisecond()),
                 json(&of.indexed),
-                json(&of.rewritten),
+                json(&of.unreachable),
                 of.forge.as_ref().map(json),
                 of.depth,
             ],
@@ -189,17 +189,21 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn record_rewritten(&self, project: &str, rewritten: &BTreeSet<Sha>) -> Result<(), LedgerError> {
-        self.lock()
-            .execute("UPDATE repositories SET rewritten = ?2 WHERE project = ?1", params![project, json(rewritten)])?;
+    pub fn set_unreachable(&self, project: &str, unreachable: &BTreeSet<Sha>) -> Result<(), LedgerError> {
+        self.lock().execute(
+            "UPDATE repositories SET rewritten = ?2 WHERE project = ?1",
+            params![project, json(unreachable)],
+        )?;
         Ok(())
     }
 
-    /// Forgets a repository and everything known from it, and from the forge that was added with it, in one transaction; says how many objects that were.
+    /// Removes a repository with everything known from it, and from the forge that was added with it.
+    ///
+    /// Returns how many items were removed. All of it is one transaction.
     ///
     /// # Errors
-    /// Nothing is forgotten.
-    pub fn remove_repository(&self, project: &str, at: Timestamp) -> Result<u64, LedgerError> {
+    /// SQLite refused; nothing is removed.
+    pub fn remove_repository_and_added_forge(&self, project: &str, at: Timestamp) -> Result<u64, LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let items: Vec<(String, String)> = tx
@@ -210,7 +214,7 @@ impl Ledger {
         let came_with_forge = forge.optional()?.and_then(|forge: Option<String>| forge).is_some();
         let mut gone = 0;
         for (kind, key) in items {
-            let is_of_clone = |kind: &ItemKind| kind.is_of_repository() || *kind == ItemKind::Identity;
+            let is_of_clone = |kind: &ItemKind| kind.comes_from_git() || *kind == ItemKind::Identity;
             let kind = ItemKind::from_name(&kind).filter(|kind| came_with_forge || is_of_clone(kind));
             if let Some(kind) = kind {
                 let count = u64::from(tombstone(&tx, project, kind, &key, at)?);
@@ -348,7 +352,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn derived(&self, project: &str, name: &str) -> Result<Option<Vec<u8>>, LedgerError> {
+    pub fn aggregate(&self, project: &str, name: &str) -> Result<Option<Vec<u8>>, LedgerError> {
         if !self.allows_project(project) {
             return Ok(None);
         }
@@ -454,7 +458,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<RepositoryEntry> {
         synced_at: row.get::<_, Option<i64>>(4)?.map(time),
         // Without it everything is looked at again.
         indexed: serde_json::from_str(&row.get::<_, String>(5)?).unwrap_or_default(),
-        rewritten: serde_json::from_str(&row.get::<_, String>(6)?).unwrap_or_default(),
+        unreachable: serde_json::from_str(&row.get::<_, String>(6)?).unwrap_or_default(),
         forge: row.get::<_, Option<String>>(7)?.and_then(|text| serde_json::from_str(&text).ok()),
         depth: row.get(8)?,
     })

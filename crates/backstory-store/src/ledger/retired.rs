@@ -126,7 +126,7 @@ impl Ledger {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for thread in threads {
-            forget(&tx, project, Some(thread))?;
+            clear_retired(&tx, project, Some(thread))?;
         }
         tx.commit()?;
         Ok(())
@@ -154,7 +154,7 @@ impl Ledger {
 }
 
 /// There is room for an issue or merge request, or for all of a project.
-pub(super) fn forget(tx: &Transaction<'_>, project: &str, thread: Option<&str>) -> Result<(), LedgerError> {
+pub(super) fn clear_retired(tx: &Transaction<'_>, project: &str, thread: Option<&str>) -> Result<(), LedgerError> {
     tx.prepare_cached("DELETE FROM retired WHERE project = ?1 AND (?2 IS NULL OR thread = ?2)")?
         .execute(params![project, thread])?;
     Ok(())

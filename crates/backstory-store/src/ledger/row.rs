@@ -72,7 +72,7 @@ pub struct Cursor {
 
 /// What is committed at once: objects, which of the old ones are gone, and the cursor that stands for them.
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct IngestBatch {
     /// Objects to store.
     pub items: Vec<NewItem>,
     /// When they were fetched, by the forge's clock.
@@ -89,14 +89,14 @@ pub struct Page {
 
 /// What a page changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct IngestCounts {
     /// How many objects of each kind.
     pub counts: BTreeMap<ItemKind, u64>,
     /// How many secrets of each kind were replaced in them that were not there before.
     pub secrets: BTreeMap<String, u64>,
 }
 
-impl Changes {
+impl IngestCounts {
     /// Adds those of another page.
     pub fn add(&mut self, other: &Self) {
         for (kind, count) in &other.counts {

@@ -285,6 +285,9 @@ const MIGRATIONS: &[&str] = &["
 ", "
     -- How many commits of each branch the clone was made with; NULL: all.
     ALTER TABLE repositories ADD COLUMN depth INTEGER;
+", "
+    -- Who began it, as in operations; NULL if that is not on record.
+    ALTER TABLE chats ADD COLUMN created_by TEXT;
 "];
 // check-words: on
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, LedgerError, Subject, time, to_i64};
+use super::{ErasureTarget, Ledger, LedgerError, time, to_i64};
 use crate::index::Fingerprint;
 
 /// Level of compression of documents: fingerprints are noise, so only the ids gain.
@@ -181,7 +181,7 @@ impl Ledger {
 
 /// Takes something out of the lists of documents and commits of all states; their counts stay. Says how many documents
 /// that were.
-pub(super) fn leave_out(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, LedgerError> {
+pub(super) fn erase_from_snapshots(tx: &Transaction<'_>, subject: &ErasureTarget) -> Result<u64, LedgerError> {
     let states: Vec<(String, String, Vec<u8>)> = tx
         .prepare("SELECT id, commits, contents FROM index_snapshots")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?

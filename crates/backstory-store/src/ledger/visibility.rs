@@ -76,7 +76,7 @@ impl Ledger {
             "SELECT EXISTS (SELECT 1 FROM items INDEXED BY items_confidential
              WHERE confidential AND payload IS NOT NULL AND project = ?1 AND key = ?2)",
         )?;
-        Ok(statement.query_row(params![id.project, id.short()], |row| row.get(0))?)
+        Ok(statement.query_row(params![id.project, id.local_reference()], |row| row.get(0))?)
     }
 
     /// Whether anything of the visible projects is confidential, visible or not.

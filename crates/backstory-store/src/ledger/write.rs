@@ -5,7 +5,7 @@ use backstory_model::{digest::sha256, entity::ItemKind};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{LedgerError, MAX_PAYLOAD, NewItem, chats, quarantine, row::COMPRESSOR, written};
+use super::{LedgerError, MAX_PAYLOAD, NewItem, chats, generated, quarantine, row::COMPRESSOR};
 
 /// Stores an object; says whether it is new or different.
 pub(super) fn upsert(tx: &Transaction<'_>, item: &NewItem, fetched_at: Timestamp) -> Result<bool, LedgerError> {
@@ -48,9 +48,9 @@ pub(super) fn upsert(tx: &Transaction<'_>, item: &NewItem, fetched_at: Timestamp
         // What was generated was made of what other readers see.
         if confidential {
             // What people wrote cannot be made again, and fewer see it now.
-            written::forget_generated(tx, &item.project, item.kind, &item.key)?;
+            generated::delete_generated(tx, &item.project, item.kind, &item.key)?;
         } else {
-            written::forget(tx, &item.project, item.kind, &item.key)?;
+            generated::delete_for_item(tx, &item.project, item.kind, &item.key)?;
         }
     }
     let secrets = (!item.secrets.is_empty()).then(|| serde_json::json!(item.secrets).to_string());
@@ -96,8 +96,8 @@ pub(super) fn tombstone(
         )?
         .execute(params![project, kind.as_str(), key, at.as_millisecond()])?;
     if gone > 0 {
-        written::forget(tx, project, kind, key)?;
-        quarantine::let_go(tx, project, kind, key)?;
+        generated::delete_for_item(tx, project, kind, key)?;
+        quarantine::discard(tx, project, kind, key)?;
     }
     Ok(gone > 0)
 }

@@ -18,11 +18,11 @@ use super::{
     links::{closing, closings_of_thread, merged_as, message_links, thread_at},
     people, planning, projects, refs, threads,
 };
-use crate::{graph::Change, ledger_error::LedgerError};
+use crate::{graph::GraphChange, ledger_error::LedgerError};
 
 impl Batch<'_> {
     /// Applies a change.
-    pub(super) fn apply(&mut self, change: &Change) -> Result<(), LedgerError> {
+    pub(super) fn apply(&mut self, change: &GraphChange) -> Result<(), LedgerError> {
         match change.kind {
             ItemKind::Issue | ItemKind::MergeRequest => self.apply_thread(change),
             ItemKind::Discussion => self.apply_discussion(change),
@@ -39,7 +39,7 @@ impl Batch<'_> {
         }
     }
 
-    fn apply_thread(&mut self, change: &Change) -> Result<(), LedgerError> {
+    fn apply_thread(&mut self, change: &GraphChange) -> Result<(), LedgerError> {
         let kind = if change.kind == ItemKind::Issue { ThreadKind::Issue } else { ThreadKind::MergeRequest };
         let iid = change.key.strip_prefix(kind.sigil()).and_then(|iid| iid.parse().ok());
         let Some(iid) = iid else { return Ok(()) };
@@ -73,7 +73,7 @@ impl Batch<'_> {
         Ok(rows.next()?.map(|row| row.get(0)).transpose()?)
     }
 
-    fn apply_discussion(&mut self, change: &Change) -> Result<(), LedgerError> {
+    fn apply_discussion(&mut self, change: &GraphChange) -> Result<(), LedgerError> {
         self.note(discussions::id(&change.project, &change.key))?;
         if let Some(thread) = thread_at(&change.project, change.key.split('~').next().unwrap_or_default()) {
             self.note(threads::id(&thread))?;
@@ -93,7 +93,7 @@ impl Batch<'_> {
         self.replace_closings(change, &closings)
     }
 
-    fn apply_person(&mut self, change: &Change) -> Result<(), LedgerError> {
+    fn apply_person(&mut self, change: &GraphChange) -> Result<(), LedgerError> {
         let project = &change.project;
         people::delete(self.connection, project, change.kind, &change.key)?;
         match &change.item {
@@ -107,7 +107,7 @@ impl Batch<'_> {
         }
     }
 
-    fn apply_commit(&mut self, change: &Change) -> Result<(), LedgerError> {
+    fn apply_commit(&mut self, change: &GraphChange) -> Result<(), LedgerError> {
         let (project, sha) = (&change.project, &change.key);
         self.note(commits::id(project, sha))?;
         self.connection
@@ -135,7 +135,7 @@ impl Batch<'_> {
         self.note_introduced(project, sha)
     }
 
-    fn apply_merge(&mut self, change: &Change) -> Result<(), LedgerError> {
+    fn apply_merge(&mut self, change: &GraphChange) -> Result<(), LedgerError> {
         let (project, merge) = (&change.project, &change.key);
         let introduced: BTreeSet<String> = match record(change) {
             Some((_, Record::Merge(merge))) => merge.brought.iter().map(ToString::to_string).collect(),
@@ -160,12 +160,12 @@ impl Batch<'_> {
         self.note_introduced(project, merge)
     }
 
-    fn apply_ref(&mut self, change: &Change) -> Result<(), LedgerError> {
+    fn apply_ref(&mut self, change: &GraphChange) -> Result<(), LedgerError> {
         let record = record(change).map(|(_, record)| record);
         refs::write(self.connection, &change.project, change.kind, &change.key, record)
     }
 
-    fn apply_project(&mut self, change: &Change) -> Result<(), LedgerError> {
+    fn apply_project(&mut self, change: &GraphChange) -> Result<(), LedgerError> {
         let (path, key) = (&change.project, &change.key);
         match &change.item {
             Some(Item::Project(project)) => projects::write_project(self.connection, path, key, Some(project)),
@@ -174,7 +174,7 @@ impl Batch<'_> {
         }
     }
 
-    fn apply_planning(&mut self, change: &Change) -> Result<(), LedgerError> {
+    fn apply_planning(&mut self, change: &GraphChange) -> Result<(), LedgerError> {
         let (project, key) = (&change.project, &change.key);
         match &change.item {
             Some(Item::Label(label)) => planning::write_label(self.connection, project, key, Some(label)),
@@ -186,7 +186,7 @@ impl Batch<'_> {
         }
     }
 
-    fn apply_file(&mut self, change: &Change) -> Result<(), LedgerError> {
+    fn apply_file(&mut self, change: &GraphChange) -> Result<(), LedgerError> {
         let (project, path) = (&change.project, &change.key);
         self.note(code::file_id(project, path))?;
         for entity in code::entities_of(self.connection, project, path)? {
@@ -202,7 +202,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn apply_importance(&mut self, change: &Change) -> Result<(), LedgerError> {
+    fn apply_importance(&mut self, change: &GraphChange) -> Result<(), LedgerError> {
         let project = &change.project;
         let mut ranks: BTreeMap<String, i64> = BTreeMap::new();
         if let Some((_, Record::Importance(importance))) = record(change) {
@@ -234,7 +234,7 @@ impl Batch<'_> {
     }
 }
 
-fn record(change: &Change) -> Option<(&RepositoryRecord, &Record)> {
+fn record(change: &GraphChange) -> Option<(&RepositoryRecord, &Record)> {
     match &change.item {
         Some(Item::Repository(of)) => Some((of, &of.record)),
         _ => None,

@@ -296,7 +296,7 @@ pub(super) fn write(connection: &Connection, project: &str, file: &HeadFile) -> 
             project,
             path,
             code.map(|code| code.language.name()),
-            DocumentType::of(DocumentKind::File, Some(path)).as_str(),
+            DocumentType::classify(DocumentKind::File, Some(path)).as_str(),
             to_i64(file.bytes),
             file.analysis.as_ref().map(|analysis| analysis.line_count),
             file.changed_at.as_millisecond(),

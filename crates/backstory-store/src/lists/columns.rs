@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backstory_model::{
     id::NodeId,
-    reference::{Context, Forge, extract},
+    reference::{Forge, ReferenceContext, extract},
 };
 use jiff::Timestamp;
 use rusqlite::{Row, types::Type};
@@ -49,7 +49,7 @@ fn from_ms(ms: i64) -> Timestamp {
 /// User names of the people whom a text mentions.
 pub(super) fn mentions(markdown: &str, forge: Forge, web_url: &str, project: &str) -> BTreeSet<String> {
     let forge_url = forge.url_in(web_url, project).unwrap_or_default();
-    let references = extract(markdown, Context { forge, project, forge_url });
+    let references = extract(markdown, ReferenceContext { forge, project, forge_url });
     let names = references.into_iter().filter_map(|reference| match reference {
         NodeId::Person(name) => Some(name),
         _ => None,

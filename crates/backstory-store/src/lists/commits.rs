@@ -182,7 +182,7 @@ pub(super) fn write(connection: &Connection, project: &str, record: &CommitRecor
         (false, true) => CommitKind::Merge,
         (false, false) => CommitKind::Commit,
     };
-    let change = classify::of_commit(commit);
+    let change = classify::classify_commit(commit);
     let (insertions, deletions) = commit.line_counts();
     let changes = if commit.is_merge() { &[][..] } else { &commit.changes };
     let paths = changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]).flatten();

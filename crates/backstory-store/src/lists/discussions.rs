@@ -124,7 +124,7 @@ impl DiscussionRow {
     }
 
     pub(super) fn entry(&self) -> Entry {
-        let mut values = BTreeSet::from([(Field::Thread, self.thread.short())]);
+        let mut values = BTreeSet::from([(Field::Thread, self.thread.local_reference())]);
         values.extend(self.author.iter().map(|author| (Field::Author, author.clone())));
         values.extend(self.participants.iter().map(|name| (Field::Participant, name.clone())));
         values.extend(self.mentioned.iter().map(|name| (Field::Mentioned, name.clone())));
@@ -183,13 +183,13 @@ pub(super) fn write(
         .execute(params![
             discussion.thread.project,
             key,
-            discussion.thread.short(),
+            discussion.thread.local_reference(),
             first.author,
             first.created_at.as_millisecond(),
             last.created_at.as_millisecond(),
             to_i64(discussion.notes.len() as u64),
-            discussion.resolvable(),
-            discussion.resolved(),
+            discussion.is_resolvable(),
+            discussion.is_resolved(),
             position.map(|position| &position.new_path),
             lines.map(|lines| lines.0),
             lines.map(|lines| lines.1),
@@ -204,7 +204,7 @@ impl DiscussionQuery {
     pub(super) fn selection(&self) -> Selection {
         let thread = self.thread.as_ref();
         let in_list = "t.author COLLATE NOCASE IN (SELECT value FROM json_each(?))";
-        let threads: Vec<String> = thread.iter().map(|thread| thread.short()).collect();
+        let threads: Vec<String> = thread.iter().map(|thread| thread.local_reference()).collect();
         let facets = [
             Facet::any(Field::Thread, &threads, "t.thread IN (SELECT value FROM json_each(?))").map(Facet::exact),
             Facet::any(Field::Author, &self.authors, in_list),

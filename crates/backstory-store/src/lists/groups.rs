@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Lists,
+    code::{EntityQuery, FileQuery},
     columns::text,
     commits::CommitQuery,
     discussions::DiscussionQuery,
@@ -44,6 +45,8 @@ pub enum ThreadGroup {
     Label,
     /// Numbers of their milestones.
     Milestone,
+    /// Full paths of their projects.
+    Project,
     /// When they were opened.
     Created(Period),
     /// When they were merged.
@@ -60,6 +63,8 @@ pub enum CommitGroup {
     Author,
     /// What they change.
     ChangeType,
+    /// Full paths of their projects.
+    Project,
     /// When they were made.
     Committed(Period),
 }
@@ -70,8 +75,32 @@ pub enum CommitGroup {
 pub enum DiscussionGroup {
     /// Those who started them.
     Author,
+    /// Full paths of their projects.
+    Project,
     /// When they were started.
     Created(Period),
+}
+
+/// What to group files by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileGroup {
+    /// Names of their languages.
+    Language,
+    /// What they are for.
+    DocumentType,
+    /// Full paths of their projects.
+    Project,
+}
+
+/// What to group code entities by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntityGroup {
+    /// Their kinds.
+    Kind,
+    /// Full paths of their projects.
+    Project,
 }
 
 /// How long a group lasts, in UTC.
@@ -105,7 +134,7 @@ impl Period {
 
 /// Rows that have a value in common.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Group {
+pub struct GroupCount {
     /// The value: a name, a number, or the first day of a period.
     pub value: String,
     /// How many rows have it.
@@ -116,7 +145,7 @@ pub struct Group {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
     /// Groups, the largest first; periods in their order. At most [`MAX_GROUPS`].
-    pub groups: Vec<Group>,
+    pub groups: Vec<GroupCount>,
     /// Whether every row was grouped and every group is in the list.
     pub is_complete: bool,
 }
@@ -177,31 +206,50 @@ struct Grouping {
     /// What makes several rows of one that has several values.
     join: &'static str,
     period: Option<Period>,
+    /// What of the totals is the value.
+    recorded: Recorded,
+}
+
+/// What of a total is the value of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recorded {
+    Value,
+    Part,
+    Project,
 }
 
 impl Grouping {
     fn by(field: Field, expression: &'static str) -> Self {
-        Self { field, expression, join: "", period: None }
+        Self { field, expression, join: "", period: None, recorded: Recorded::Value }
+    }
+
+    fn part(expression: &'static str) -> Self {
+        Self { recorded: Recorded::Part, ..Self::by(Field::All, expression) }
+    }
+
+    fn project() -> Self {
+        Self { recorded: Recorded::Project, ..Self::by(Field::All, "t.project") }
     }
 
     fn each(field: Field, join: &'static str) -> Self {
-        Self { field, expression: "own.value", join, period: None }
+        Self { join, ..Self::by(field, "own.value") }
     }
 
     fn time(field: Field, expression: &'static str, period: Period) -> Self {
-        Self { field, expression, join: "", period: Some(period) }
+        Self { period: Some(period), ..Self::by(field, expression) }
     }
 }
 
 impl From<ThreadGroup> for Grouping {
     fn from(group: ThreadGroup) -> Self {
         match group {
-            ThreadGroup::State => Self::by(Field::All, "t.state"),
+            ThreadGroup::State => Self::part("t.state"),
             ThreadGroup::Author => Self::by(Field::Author, "t.author"),
             ThreadGroup::Assignee => Self::each(Field::Assignee, " CROSS JOIN json_each(t.assignees) AS own"),
             ThreadGroup::Reviewer => Self::each(Field::Reviewer, " CROSS JOIN json_each(t.reviewers) AS own"),
             ThreadGroup::Label => Self::each(Field::Label, " CROSS JOIN json_each(t.labels) AS own"),
             ThreadGroup::Milestone => Self::by(Field::Milestone, "CAST(t.milestone AS TEXT)"),
+            ThreadGroup::Project => Self::project(),
             ThreadGroup::Created(period) => Self::time(Field::CreatedOn, "t.created_at", period),
             ThreadGroup::Merged(period) => Self::time(Field::MergedOn, "t.merged_at", period),
             ThreadGroup::Closed(period) => Self::time(Field::ClosedOn, "t.closed_at", period),
@@ -214,6 +262,7 @@ impl From<CommitGroup> for Grouping {
         match group {
             CommitGroup::Author => Self::by(Field::Author, "t.author"),
             CommitGroup::ChangeType => Self::by(Field::ChangeType, "t.change_type"),
+            CommitGroup::Project => Self::project(),
             CommitGroup::Committed(period) => Self::time(Field::CreatedOn, "t.committed_at", period),
         }
     }
@@ -223,7 +272,27 @@ impl From<DiscussionGroup> for Grouping {
     fn from(group: DiscussionGroup) -> Self {
         match group {
             DiscussionGroup::Author => Self::by(Field::Author, "t.author"),
+            DiscussionGroup::Project => Self::project(),
             DiscussionGroup::Created(period) => Self::time(Field::CreatedOn, "t.created_at", period),
+        }
+    }
+}
+
+impl From<FileGroup> for Grouping {
+    fn from(group: FileGroup) -> Self {
+        match group {
+            FileGroup::Language => Self::by(Field::Language, "t.language"),
+            FileGroup::DocumentType => Self::by(Field::DocumentType, "t.document_type"),
+            FileGroup::Project => Self::project(),
+        }
+    }
+}
+
+impl From<EntityGroup> for Grouping {
+    fn from(group: EntityGroup) -> Self {
+        match group {
+            EntityGroup::Kind => Self::by(Field::Kind, "t.kind"),
+            EntityGroup::Project => Self::project(),
         }
     }
 }
@@ -262,6 +331,37 @@ impl Lists {
         Ok(counts.into_groups(Grouping::from(by).period))
     }
 
+    /// Groups the files of a query, in the same way.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn group_files(
+        &self,
+        query: &FileQuery,
+        by: FileGroup,
+        visibility: &Visibility,
+    ) -> Result<Groups, LedgerError> {
+        let reader = Reader(visibility);
+        let selection = Selection { order: Order::Main, ..query.selection() };
+        let counts = self.read(|connection| count(connection, &selection, by.into(), reader))?;
+        Ok(counts.into_groups(None))
+    }
+
+    /// Groups the code entities of a query, in the same way.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn group_entities(
+        &self,
+        query: &EntityQuery,
+        by: EntityGroup,
+        visibility: &Visibility,
+    ) -> Result<Groups, LedgerError> {
+        let (selection, reader) = (query.selection(), Reader(visibility));
+        let counts = self.read(|connection| count(connection, &selection, by.into(), reader))?;
+        Ok(counts.into_groups(None))
+    }
+
     /// Groups the commits of a query, in the same way.
     ///
     /// # Errors
@@ -286,7 +386,8 @@ impl Lists {
         Ok(counts.into_groups(Grouping::from(by).period))
     }
 
-    /// What happened in projects, or in all, in each period of a time. Reads the record alone.
+    /// What happened in projects, or in all, in each period of a time, on the days that lie in it at least in part. Reads
+    /// the record alone.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -298,13 +399,12 @@ impl Lists {
         visibility: &Visibility,
     ) -> Result<Vec<Activity>, LedgerError> {
         let reader = Reader(visibility);
-        let day = |at: Timestamp| at.to_zoned(TimeZone::UTC).date();
-        let (from, to) = (time.from.map(day), time.to.map(day));
+        let (from, to) = (time.from.map(day), time.to.map(day_from));
         self.read(|connection| {
             let mut periods: BTreeMap<Date, Activity> = BTreeMap::new();
             for (list, field, place) in COUNTED {
                 let parts: &[&str] = if list == ListKind::Commit { &["commit"] } else { &[] };
-                for_each_total(connection, list, field, projects, parts, reader, |value, _, count| {
+                for_each_total(connection, list, field, projects, parts, reader, |_, value, _, count| {
                     let Ok(day) = value.parse::<Date>() else { return };
                     if from.is_none_or(|from| day >= from) && to.is_none_or(|to| day < to) {
                         let start = period.start(day);
@@ -325,7 +425,8 @@ struct Counts {
 
 impl Counts {
     fn into_groups(self, period: Option<Period>) -> Groups {
-        let mut groups: Vec<Group> = self.counts.into_iter().map(|(value, count)| Group { value, count }).collect();
+        let mut groups: Vec<GroupCount> =
+            self.counts.into_iter().map(|(value, count)| GroupCount { value, count }).collect();
         if period.is_none() {
             groups.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value)));
         }
@@ -355,8 +456,12 @@ fn count(
             &selection.projects,
             &selection.parts,
             reader,
-            |value, part, count| {
-                let value = if field == Field::All { part } else { value };
+            |project, value, part, count| {
+                let value = match grouping.recorded {
+                    Recorded::Value => value,
+                    Recorded::Part => part,
+                    Recorded::Project => project,
+                };
                 *counts.entry(in_period(value, grouping.period)).or_default() += count;
             },
         )?;
@@ -375,9 +480,19 @@ fn count(
     Ok(Counts { counts, is_complete: rows <= MAX_GROUPED })
 }
 
+fn day(at: Timestamp) -> Date {
+    at.to_zoned(TimeZone::UTC).date()
+}
+
+/// The first day that begins at a time or later.
+fn day_from(at: Timestamp) -> Date {
+    let day = day(at);
+    let is_midnight = day.to_zoned(TimeZone::UTC).is_ok_and(|start| start.timestamp() == at);
+    if is_midnight { day } else { day.tomorrow().unwrap_or(day) }
+}
+
 fn day_of(ms: i64) -> String {
-    let at = Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH);
-    at.to_zoned(TimeZone::UTC).date().to_string()
+    day(Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH)).to_string()
 }
 
 fn in_period(value: &str, period: Option<Period>) -> String {
@@ -387,7 +502,7 @@ fn in_period(value: &str, period: Option<Period>) -> String {
     }
 }
 
-/// Shows value, part and count of the totals of a field that a reader may see.
+/// Shows project, value, part and count of the totals of a field that a reader may see.
 fn for_each_total(
     connection: &Connection,
     list: ListKind,
@@ -395,7 +510,7 @@ fn for_each_total(
     projects: &[String],
     parts: &[&str],
     reader: Reader<'_>,
-    mut show: impl FnMut(&str, &str, u64),
+    mut show: impl FnMut(&str, &str, &str, u64),
 ) -> Result<(), LedgerError> {
     let (of_project, of_all) = (
         "SELECT project, value, part, count FROM list_totals
@@ -409,9 +524,9 @@ fn for_each_total(
         let mut statement = connection.prepare_cached(if project.is_some() { of_project } else { of_all })?;
         let mut rows = statement.query(params![list.as_str(), field.as_str(), reader.shows_confidential(), project])?;
         while let Some(row) = rows.next()? {
-            let part = text(row, 2)?;
-            if reader.shows_project(text(row, 0)?) && (parts.is_empty() || parts.contains(&part)) {
-                show(text(row, 1)?, part, row.get::<_, i64>(3)?.unsigned_abs());
+            let (project, part) = (text(row, 0)?, text(row, 2)?);
+            if reader.shows_project(project) && (parts.is_empty() || parts.contains(&part)) {
+                show(project, text(row, 1)?, part, row.get::<_, i64>(3)?.unsigned_abs());
             }
         }
     }

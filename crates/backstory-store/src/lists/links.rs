@@ -12,7 +12,7 @@ use backstory_model::{
 use rusqlite::{Row, params};
 
 use super::{batch::Batch, commits, threads};
-use crate::{graph::Change, ledger_error::LedgerError};
+use crate::{graph::GraphChange, ledger_error::LedgerError};
 
 /// What closes what within a project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ impl Batch<'_> {
     /// Replaces what an item states to close or to be closed.
     pub(super) fn replace_closings(
         &mut self,
-        change: &Change,
+        change: &GraphChange,
         closings: &BTreeSet<Closing>,
     ) -> Result<(), LedgerError> {
         let item = [change.project.as_str(), change.kind.as_str(), &change.key];
@@ -75,7 +75,7 @@ impl Batch<'_> {
                  UNION ALL
                  SELECT closer, closed FROM list_closes INDEXED BY list_closes_closed WHERE project = ?1 AND closed = ?2",
             )?;
-            let mut rows = statement.query([&thread.project, &thread.short()])?;
+            let mut rows = statement.query([&thread.project, &thread.local_reference()])?;
             while let Some(row) = rows.next()? {
                 closings.insert(Closing::read(row)?);
             }
@@ -99,7 +99,7 @@ impl Batch<'_> {
         merged_as: &BTreeSet<String>,
         is_same: bool,
     ) -> Result<(), LedgerError> {
-        let (project, via) = (&mr.project, mr.short());
+        let (project, via) = (&mr.project, mr.local_reference());
         let known = self.texts(
             "SELECT sha FROM list_merges INDEXED BY list_merges_via
              WHERE project = ?1 AND via = ?2 AND source = 'merge_request'",
@@ -193,7 +193,7 @@ pub(super) fn closing(closer: &NodeId, closed: &ThreadId) -> Option<Closing> {
         NodeId::Commit { project, sha } => (project, sha.clone()),
         _ => return None,
     };
-    (*project == closed.project).then(|| Closing { closer, closed: closed.short() })
+    (*project == closed.project).then(|| Closing { closer, closed: closed.local_reference() })
 }
 
 /// What the forge lists beside an issue or merge request.
@@ -224,7 +224,7 @@ pub(super) fn merged_as(item: &Item) -> BTreeSet<String> {
 
 /// What the message of a commit closes, and the merge requests of its project that it was merged through.
 pub(super) fn message_links(of: &RepositoryRecord, record: &CommitRecord) -> (BTreeSet<Closing>, BTreeSet<String>) {
-    let findings = message::read(&record.commit.message, of.context());
+    let findings = message::parse_facts(&record.commit.message, of.context());
     let own = NodeId::commit(&of.project, &record.commit.sha.to_string());
     let closings = findings.closes.iter().filter_map(|closed| closing(&own, &closed.issue)).collect();
     let requests = findings.introduced_by.iter().map(|carrier| &carrier.request);

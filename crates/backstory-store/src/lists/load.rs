@@ -14,7 +14,7 @@ use super::{
     digest::{TableDigest, digest_tables},
     schema::{CREATE_TABLES, OTHER_ORDER_INDEX, TABLES},
 };
-use crate::{graph::Change, ledger_error::LedgerError};
+use crate::{graph::GraphChange, ledger_error::LedgerError};
 
 /// What the name of the file adds to that of the ledger.
 const SUFFIX: &str = "-lists";
@@ -67,7 +67,7 @@ impl Load {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(&mut self, changes: &[Change]) -> Result<(), LedgerError> {
+    pub fn add(&mut self, changes: &[GraphChange]) -> Result<(), LedgerError> {
         let mut batch = Batch::for_empty_tables(&self.connection);
         changes.iter().try_for_each(|change| batch.apply(change))
     }

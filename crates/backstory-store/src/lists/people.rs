@@ -177,10 +177,16 @@ pub(super) fn person_of(connection: &Connection, reader: Reader<'_>, key: &str) 
     Ok(rows.next()?.map(|row| row.get(0)).transpose()?)
 }
 
-/// The person of a name, in any case, with what they did in all visible projects.
-pub(super) fn find(connection: &Connection, reader: Reader<'_>, name: &str) -> Result<Option<PersonRow>, LedgerError> {
+/// The person of a name, in any case, with what they did in some projects, or in all visible ones.
+pub(super) fn find(
+    connection: &Connection,
+    reader: Reader<'_>,
+    name: &str,
+    projects: &[String],
+) -> Result<Option<PersonRow>, LedgerError> {
     let person = person_of(connection, reader, name)?.unwrap_or_else(|| name.to_owned());
-    let row = PersonQuery::default().row(connection, reader, person)?;
+    let query = PersonQuery { projects: projects.to_vec(), ..PersonQuery::default() };
+    let row = query.row(connection, reader, person)?;
     Ok(Some(row).filter(PersonRow::is_known))
 }
 
@@ -207,13 +213,50 @@ pub(super) fn find_among(
     Ok(Some(query.row(connection, reader, written)?))
 }
 
+/// The people in whose user names, addresses or names a text occurs, in some projects or in all visible ones, the last by
+/// name first: at most `most` whose name it is, and at most `most` others. It takes one pass over all people.
+pub(super) fn find_namesakes(
+    connection: &Connection,
+    reader: Reader<'_>,
+    text: &str,
+    projects: &[String],
+    most: usize,
+) -> Result<Namesakes, LedgerError> {
+    let query = PersonQuery { text: Some(text.to_owned()), projects: projects.to_vec(), ..PersonQuery::default() };
+    let (mut named, mut alike) = (BTreeSet::new(), BTreeSet::new());
+    for (key, own) in query.names(connection, reader)? {
+        if own.fits {
+            let of = if own.is_named { &mut named } else { &mut alike };
+            of.insert(own.same_as.unwrap_or(key));
+        }
+    }
+    let row = |person: &String| query.row(connection, reader, person.clone());
+    let others = alike.iter().rev().filter(|person| !named.contains(*person));
+    Ok(Namesakes {
+        alike: others.take(most).map(row).collect::<Result<_, _>>()?,
+        named: named.iter().rev().take(most).map(row).collect::<Result<_, _>>()?,
+    })
+}
+
+/// People whom a text may mean.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Namesakes {
+    /// Those whose name it is, in any case.
+    pub named: Vec<PersonRow>,
+    /// Others, whose user names, addresses or names have it as a part.
+    pub alike: Vec<PersonRow>,
+}
+
 /// What is known of a key of a person.
 #[derive(Default)]
 struct Named {
     /// As it is written.
     key: String,
     same_as: Option<String>,
+    /// Whether the text that is asked for is a part of it or of a name.
     fits: bool,
+    /// Whether that text is one of the names.
+    is_named: bool,
 }
 
 impl PersonQuery {
@@ -272,9 +315,13 @@ impl PersonQuery {
         while let Some(row) = rows.next()? {
             let key: String = row.get(0)?;
             let own = named.entry(key.to_ascii_lowercase()).or_default();
-            let names: String = row.get(2)?;
-            let fits = |part: &String| key.to_lowercase().contains(part) || names.to_lowercase().contains(part);
-            own.fits |= wanted.as_ref().is_none_or(fits);
+            let text: String = row.get(2)?;
+            let has = |part: &String| key.to_lowercase().contains(part) || text.to_lowercase().contains(part);
+            let fits = wanted.as_ref().is_none_or(has);
+            own.fits |= fits;
+            if let Some(wanted) = wanted.as_ref().filter(|_| fits) {
+                own.is_named |= names(row, 2)?.iter().any(|name| name.to_lowercase() == *wanted);
+            }
             if own.same_as.is_none() {
                 own.same_as = row.get::<_, Option<String>>(1)?.map(|person| person.to_ascii_lowercase());
             }

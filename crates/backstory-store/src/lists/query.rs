@@ -10,7 +10,7 @@ use super::{
     people::{PersonQuery, PersonRow},
     planning::{LabelQuery, LabelRow, MilestoneQuery, MilestoneRow},
     projects::{ProjectQuery, ProjectRow},
-    refs::{RefQuery, RefRow},
+    refs::{RefKey, RefQuery},
     select::{Page, PageRequest, Total},
     threads::{ThreadQuery, ThreadRow},
 };
@@ -168,7 +168,7 @@ row_query! {
     labels: [],
     texts: [paths, names],
 }
-row_query! { RefQuery => Refs, RefRow, refs, projects: projects, people: [], labels: [], texts: [text] }
+row_query! { RefQuery => Refs, RefKey, refs, projects: projects, people: [], labels: [], texts: [text] }
 row_query! { LabelQuery => Labels, LabelRow, labels, projects: projects, people: [], labels: [], texts: [text] }
 row_query! { MilestoneQuery => Milestones, MilestoneRow, milestones, projects: projects, people: [], labels: [], texts: [text] }
 row_query! { ProjectQuery => Projects, ProjectRow, projects, projects: projects, people: [], labels: [], texts: [text] }

@@ -53,7 +53,7 @@ pub enum RefOrder {
 
 /// A branch or tag in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RefRow {
+pub struct RefKey {
     /// Full path of its project.
     pub project: String,
     /// Its name.
@@ -105,7 +105,7 @@ impl RefQuery {
         connection: &Connection,
         request: &PageRequest,
         reader: Reader<'_>,
-    ) -> Result<Page<RefRow>, LedgerError> {
+    ) -> Result<Page<RefKey>, LedgerError> {
         let mut statement = connection.prepare_cached(
             "SELECT r.project, r.name, COALESCE(r.tagged_at, c.committed_at) FROM list_refs AS r
              LEFT JOIN list_commits AS c ON c.project = r.project AND c.sha = r.sha
@@ -114,7 +114,7 @@ impl RefQuery {
         let mut rows = statement.query(params![self.kind.as_str(), reader.projects_among(&self.projects)])?;
         let mut all = Vec::new();
         while let Some(row) = rows.next()? {
-            let found = RefRow { project: row.get(0)?, name: row.get(1)? };
+            let found = RefKey { project: row.get(0)?, name: row.get(1)? };
             if short::has_part(&found.name, self.text.as_ref()) {
                 let order = match self.order {
                     RefOrder::Name => Key::Text(found.name.clone()),

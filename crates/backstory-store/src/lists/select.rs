@@ -439,23 +439,28 @@ impl Selection {
             "SELECT project, part, value, confidential, count FROM list_totals INDEXED BY list_totals_value
              WHERE list = ?1 AND field = ?2 AND value = ?3 COLLATE NOCASE",
         )?;
-        let (mut ranges, mut spellings, mut count) = (BTreeSet::new(), BTreeSet::new(), 0);
+        let (mut ranges, mut spellings) = (BTreeSet::new(), BTreeSet::new());
+        let (mut counted, mut count) = (BTreeSet::new(), 0);
         for wanted in &facet.values {
             let mut rows = statement.query(params![self.list.as_str(), facet.field.as_str(), wanted])?;
             while let Some(row) = rows.next()? {
                 let (project, part, value) = (row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get(2)?);
+                let is_confidential: bool = row.get(3)?;
                 let is_selected = (self.projects.is_empty() || self.projects.contains(&project))
                     && (self.parts.is_empty() || self.parts.iter().any(|own| *own == part))
                     && (!facet.is_exact || value == *wanted)
                     && reader.shows_project(&project)
-                    && (reader.shows_confidential() || !row.get::<_, bool>(3)?);
-                // Two names in a filter may be one in different case.
-                let range = ValueRange { project, part, value };
-                if is_selected {
-                    count += row.get::<_, i64>(4)?.unsigned_abs();
-                    spellings.insert(range.value.clone());
-                    ranges.insert(range);
+                    && (reader.shows_confidential() || !is_confidential);
+                if !is_selected {
+                    continue;
                 }
+                let range = ValueRange { project, part, value };
+                // Two names in a filter may be one: in different case, or a name and an address of one person.
+                if counted.insert((range.clone(), is_confidential)) {
+                    count += row.get::<_, i64>(4)?.unsigned_abs();
+                }
+                spellings.insert(range.value.clone());
+                ranges.insert(range);
             }
         }
         let has_duplicates = facet.has_several && spellings.len() > 1;

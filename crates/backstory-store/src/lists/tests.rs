@@ -12,7 +12,7 @@ use backstory_model::{
     id::{NodeId, ThreadId, ThreadKind},
     reference::Forge,
     repository::{
-        CommitIdentity, CommitRecord, HeadFile, Importance, IndexedBranch, Merge, Record, Repository, RepositoryRecord,
+        CodeRanks, CommitIdentity, CommitRecord, HeadFile, IndexedBranch, Merge, Record, Repository, RepositoryRecord,
         code_key,
     },
     visibility::Visibility,
@@ -57,8 +57,8 @@ fn sha(number: usize) -> Sha {
     format!("{number:040x}").parse().unwrap()
 }
 
-fn change(project: &str, kind: ItemKind, key: &str, item: Item) -> Change {
-    Change { project: project.to_owned(), kind, key: key.to_owned(), confidential: false, item: Some(item) }
+fn change(project: &str, kind: ItemKind, key: &str, item: Item) -> GraphChange {
+    GraphChange { project: project.to_owned(), kind, key: key.to_owned(), confidential: false, item: Some(item) }
 }
 
 fn thread(random: &mut Random, state: State) -> Thread {
@@ -81,7 +81,7 @@ fn thread(random: &mut Random, state: State) -> Thread {
     }
 }
 
-fn issue(random: &mut Random) -> Change {
+fn issue(random: &mut Random) -> GraphChange {
     let id = ThreadId::issue(random.pick(&PROJECTS), 1 + random.below(12) as u64);
     let state = if random.is_one_in(2) { State::Opened } else { State::Closed };
     let closers = (0..random.below(2)).map(|_| merge_request_id(random)).collect();
@@ -93,14 +93,14 @@ fn issue(random: &mut Random) -> Change {
         links: vec![],
     };
     let confidential = random.is_one_in(4);
-    Change { confidential, ..change(&id.project, ItemKind::Issue, &id.short(), Item::Issue(item)) }
+    GraphChange { confidential, ..change(&id.project, ItemKind::Issue, &id.local_reference(), Item::Issue(item)) }
 }
 
 fn merge_request_id(random: &mut Random) -> ThreadId {
     ThreadId::merge_request(random.pick(&PROJECTS), 1 + random.below(8) as u64)
 }
 
-fn merge_request(random: &mut Random) -> Change {
+fn merge_request(random: &mut Random) -> GraphChange {
     let id = merge_request_id(random);
     let state = [State::Opened, State::Closed, State::Merged][random.below(3)];
     let closes = (0..random.below(3)).map(|_| ThreadId::issue(random.pick(&PROJECTS), 1 + random.below(12) as u64));
@@ -120,10 +120,10 @@ fn merge_request(random: &mut Random) -> Change {
         squash_commit_sha: None,
         files: vec![],
     };
-    change(&id.project, ItemKind::MergeRequest, &id.short(), Item::MergeRequest(item))
+    change(&id.project, ItemKind::MergeRequest, &id.local_reference(), Item::MergeRequest(item))
 }
 
-fn discussion(random: &mut Random) -> Change {
+fn discussion(random: &mut Random) -> GraphChange {
     let thread = if random.is_one_in(2) {
         merge_request_id(random)
     } else {
@@ -158,7 +158,7 @@ fn discussion(random: &mut Random) -> Change {
         _ => vec![],
     };
     let id = format!("{:x}", random.below(6));
-    let key = format!("{}~{id}", thread.short());
+    let key = format!("{}~{id}", thread.local_reference());
     let confidential = random.is_one_in(4);
     let discussion = Discussion {
         id,
@@ -170,7 +170,7 @@ fn discussion(random: &mut Random) -> Change {
         web_url: String::new(),
         confidential,
     };
-    Change { confidential, ..change(&thread.project, ItemKind::Discussion, &key, Item::Discussion(discussion)) }
+    GraphChange { confidential, ..change(&thread.project, ItemKind::Discussion, &key, Item::Discussion(discussion)) }
 }
 
 fn record(project: &str, record: Record) -> Item {
@@ -184,7 +184,7 @@ fn record(project: &str, record: Record) -> Item {
     Item::Repository(RepositoryRecord { project: project.to_owned(), repository: repository.into(), record })
 }
 
-fn commit(random: &mut Random) -> Change {
+fn commit(random: &mut Random) -> GraphChange {
     let project = random.pick(&PROJECTS);
     let sha = sha(1 + random.below(10));
     let message = match random.below(4) {
@@ -198,7 +198,7 @@ fn commit(random: &mut Random) -> Change {
     };
     let paths = random.some(&["src/a.rs", "src/net/b.rs", "docs/c.md", "README.md"], 3);
     let changes = paths.iter().map(|path| FileChange {
-        path: RepoPath::from_printed(path.as_str()),
+        path: RepoPath::from_escaped(path.as_str()),
         old_path: None,
         status: ChangeStatus::Modified,
         similarity: None,
@@ -223,7 +223,7 @@ fn commit(random: &mut Random) -> Change {
     change(project, ItemKind::Commit, &sha.to_string(), record(project, Record::Commit(Box::new(commit))))
 }
 
-fn merge(random: &mut Random) -> Change {
+fn merge(random: &mut Random) -> GraphChange {
     let project = random.pick(&PROJECTS);
     let (merge, first) = (1 + random.below(4), 4 + random.below(4));
     let introduced = (first..first + 3).filter(|number| *number != merge).map(sha).collect();
@@ -231,7 +231,7 @@ fn merge(random: &mut Random) -> Change {
     change(project, ItemKind::Merge, &sha(merge).to_string(), item)
 }
 
-fn file(random: &mut Random) -> Change {
+fn file(random: &mut Random) -> GraphChange {
     let project = random.pick(&PROJECTS);
     let path = random.pick(&["src/a.rs", "src/net/b.rs", "docs/adr/1.md", "odd#name.rs"]);
     let names: &[&str] = if path.ends_with(".rs") { &["open", "Store", "Store::open"] } else { &[] };
@@ -260,7 +260,7 @@ fn file(random: &mut Random) -> Change {
         truncated: false,
     };
     let file = HeadFile {
-        path: RepoPath::from_printed(path),
+        path: RepoPath::from_escaped(path),
         blob: Sha::ZERO,
         bytes: random.below(1000) as u64,
         changed_at: random.time(),
@@ -270,20 +270,20 @@ fn file(random: &mut Random) -> Change {
     change(project, ItemKind::File, path, record(project, Record::File(Box::new(file))))
 }
 
-fn reference(random: &mut Random) -> Change {
+fn reference(random: &mut Random) -> GraphChange {
     let (project, name) = (random.pick(&PROJECTS), random.pick(&["main", "v1", "v2"]));
     if name == "main" {
-        let branch = Branch { name: RepoPath::from_printed(name), tip: sha(random.below(10)) };
+        let branch = Branch { name: RepoPath::from_escaped(name), tip: sha(random.below(10)) };
         let item = record(project, Record::Branch(IndexedBranch { branch, default: true }));
         return change(project, ItemKind::Branch, name, item);
     }
-    let name_of_tag = RepoPath::from_printed(name);
+    let name_of_tag = RepoPath::from_escaped(name);
     let tag = Tag { name: name_of_tag, target: sha(random.below(10)), kind: ObjectKind::Commit, annotation: None };
     change(project, ItemKind::Tag, name, record(project, Record::Tag(tag)))
 }
 
 /// A label, a milestone, a project or its repository.
-fn planning(random: &mut Random) -> Change {
+fn planning(random: &mut Random) -> GraphChange {
     let project = random.pick(&PROJECTS);
     let of = project.to_owned();
     match random.below(4) {
@@ -322,16 +322,16 @@ fn planning(random: &mut Random) -> Change {
     }
 }
 
-fn importance(random: &mut Random) -> Change {
+fn importance(random: &mut Random) -> GraphChange {
     let project = random.pick(&PROJECTS);
     let code =
         [("src/a.rs", None), ("src/net/b.rs", None), ("odd#name.rs", None), ("odd#name.rs", Some("Store::open"))];
     let ranks = code.map(|(path, name)| (code_key(path, name), random.below(9) as u64));
-    let item = record(project, Record::Importance(Importance { ranks: ranks.into() }));
+    let item = record(project, Record::Importance(CodeRanks { ranks: ranks.into() }));
     change(project, ItemKind::Importance, "code", item)
 }
 
-fn person(random: &mut Random) -> Change {
+fn person(random: &mut Random) -> GraphChange {
     let (project, number) = (random.pick(&PROJECTS), random.below(PEOPLE.len()));
     if random.is_one_in(2) {
         let key = format!("{}@example.com", PEOPLE[number].to_lowercase());
@@ -343,14 +343,14 @@ fn person(random: &mut Random) -> Change {
     let person =
         Person { username: PEOPLE[number].to_owned(), forge_id: number as u64, name: "A B".to_owned(), web_url: None };
     let confidential = random.is_one_in(4);
-    Change { confidential, ..change(project, ItemKind::Person, &number.to_string(), Item::Person(person)) }
+    GraphChange { confidential, ..change(project, ItemKind::Person, &number.to_string(), Item::Person(person)) }
 }
 
 /// Changes as a ledger has them over time: items come, change and go.
-fn changes(random: &mut Random, count: usize) -> Vec<Change> {
-    let make: [fn(&mut Random) -> Change; 11] =
+fn changes(random: &mut Random, count: usize) -> Vec<GraphChange> {
+    let make: [fn(&mut Random) -> GraphChange; 11] =
         [issue, merge_request, discussion, discussion, commit, merge, file, importance, person, reference, planning];
-    let mut changes: Vec<Change> = Vec::new();
+    let mut changes: Vec<GraphChange> = Vec::new();
     for _ in 0..count {
         let mut next = make[random.below(make.len())](random);
         if random.is_one_in(6) {
@@ -362,7 +362,7 @@ fn changes(random: &mut Random, count: usize) -> Vec<Change> {
 }
 
 /// The items that there are after some changes.
-fn items_after(changes: &[Change]) -> Vec<Change> {
+fn items_after(changes: &[GraphChange]) -> Vec<GraphChange> {
     let mut items = BTreeMap::new();
     for change in changes {
         items.insert((change.project.clone(), change.kind, change.key.clone()), change.clone());
@@ -381,7 +381,7 @@ fn empty() -> Fixture {
     Fixture { lists, _directory: directory }
 }
 
-fn loaded(items: &[Change]) -> Fixture {
+fn loaded(items: &[GraphChange]) -> Fixture {
     let fixture = empty();
     let mut load = fixture.lists.load().unwrap();
     items.chunks(7).for_each(|batch| load.add(batch).unwrap());
@@ -427,7 +427,7 @@ fn deleting_every_item_leaves_no_row() {
     let mut random = Random(7);
     let changes = changes(&mut random, 400);
     let fixture = loaded(&items_after(&changes));
-    let gone: Vec<Change> = changes.iter().map(|change| Change { item: None, ..change.clone() }).collect();
+    let gone: Vec<GraphChange> = changes.iter().map(|change| GraphChange { item: None, ..change.clone() }).collect();
     fixture.lists.apply(&gone, 1).unwrap();
     for table in fixture.lists.digests(&Visibility::everything()).unwrap() {
         assert_eq!(table.rows, 0, "{}", table.table);
@@ -438,7 +438,7 @@ fn deleting_every_item_leaves_no_row() {
 fn readers_of_public_items_see_lists_in_which_nothing_confidential_ever_was() {
     for seed in 100..120 {
         let items = items_after(&changes(&mut Random(seed), 250));
-        let public: Vec<Change> = items.iter().filter(|change| !change.confidential).cloned().collect();
+        let public: Vec<GraphChange> = items.iter().filter(|change| !change.confidential).cloned().collect();
         let seen = loaded(&items).lists.digests(&Visibility::public()).unwrap();
         assert_eq!(seen, loaded(&public).lists.digests(&Visibility::everything()).unwrap(), "seed {seed}");
     }
@@ -448,7 +448,7 @@ fn readers_of_public_items_see_lists_in_which_nothing_confidential_ever_was() {
 fn readers_of_a_project_see_lists_in_which_no_other_ever_was() {
     for seed in 200..220 {
         let items = items_after(&changes(&mut Random(seed), 250));
-        let own: Vec<Change> = items.iter().filter(|change| change.project == PROJECTS[0]).cloned().collect();
+        let own: Vec<GraphChange> = items.iter().filter(|change| change.project == PROJECTS[0]).cloned().collect();
         let reader = Visibility::of_projects([PROJECTS[0]]).with_confidential();
         let seen = loaded(&items).lists.digests(&reader).unwrap();
         assert_eq!(seen, loaded(&own).lists.digests(&Visibility::everything()).unwrap(), "seed {seed}");
@@ -615,6 +615,38 @@ fn pages_and_totals_are_those_of_reading_every_row() {
     }
 }
 
+#[test]
+fn what_a_filter_names_twice_counts_once() {
+    let lists = loaded(&items_after(&changes(&mut Random(3), 600))).lists;
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let all = PageRequest { first: 100, with_total: true, ..PageRequest::default() };
+    let filters = [
+        ThreadFilter { authors: names(&["alice", "Alice"]), ..ThreadFilter::default() },
+        ThreadFilter { milestones: vec![1, 1], ..ThreadFilter::default() },
+        ThreadFilter { any_label: names(&["bug", "bug"]), ..ThreadFilter::default() },
+    ];
+    for visibility in [Visibility::everything(), Visibility::public()] {
+        for filter in filters.clone() {
+            for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
+                let filter = filter.clone();
+                let query = ThreadQuery { kind, filter, order: ThreadOrder::Updated, direction: Direction::Descending };
+                let page = lists.threads(&query, &all, &visibility).unwrap();
+                assert!(!page.rows.is_empty(), "{query:?}");
+                assert_eq!(page.total.unwrap().count, page.rows.len() as u64, "{query:?}");
+            }
+        }
+        let of_commits = [
+            CommitQuery { authors: names(&["alice@example.com", "ALICE@example.com"]), ..CommitQuery::default() },
+            CommitQuery { paths: names(&["src", "src"]), ..CommitQuery::default() },
+        ];
+        for query in of_commits {
+            let page = lists.commits(&query, &all, &visibility).unwrap();
+            assert!(!page.rows.is_empty(), "{query:?}");
+            assert_eq!(page.total.unwrap().count, page.rows.len() as u64, "{query:?}");
+        }
+    }
+}
+
 // Rows 127 and 140 of docs/requirements.md.
 #[test]
 fn commits_belong_to_the_request_that_introduced_them_and_are_found_by_directory_and_person() {
@@ -674,6 +706,61 @@ fn files_are_ranked_and_activity_counts_days() {
 }
 
 #[test]
+fn activity_counts_days_that_lie_in_the_time_in_part() {
+    let mut random = Random(9);
+    let lists = loaded(&items_after(&changes(&mut random, 600))).lists;
+    let activity = |from: &str, to: &str| {
+        let at = |text: &str| Some(text.parse().unwrap());
+        let time = TimeRange { from: at(from), to: at(to) };
+        lists.activity(&[], Period::Day, time, &Visibility::everything()).unwrap()
+    };
+    let whole = lists.activity(&[], Period::Day, TimeRange::default(), &Visibility::everything()).unwrap();
+    let busy = &whole[whole.len() / 2];
+    let (day, next) = (busy.start, busy.start.tomorrow().unwrap());
+    for (from, to, is_in) in [
+        (format!("{day}T00:00:00Z"), format!("{next}T00:00:00Z"), true),
+        (format!("{day}T23:00:00Z"), format!("{next}T00:00:00Z"), true),
+        (format!("{day}T00:00:00Z"), format!("{day}T00:00:00.001Z"), true),
+        (format!("{day}T00:00:00Z"), format!("{day}T23:59:59Z"), true),
+        ("2000-01-01T00:00:00Z".to_owned(), format!("{day}T00:00:00Z"), false),
+        (format!("{next}T00:00:00Z"), "2100-01-01T00:00:00Z".to_owned(), false),
+    ] {
+        assert_eq!(activity(&from, &to).contains(busy), is_in, "{from} {to}");
+    }
+}
+
+/// The groups of a list without a filter come from the record, those of one with a filter from the rows.
+#[test]
+fn lists_are_grouped_by_project_language_purpose_and_kind() {
+    let mut random = Random(11);
+    let mut changes = changes(&mut random, 600);
+    changes.extend((0..40).map(|_| file(&mut random)));
+    let lists = loaded(&items_after(&changes)).lists;
+    let everything = Visibility::everything();
+    let summed = |groups: &Groups| groups.groups.iter().map(|group| group.count).sum::<u64>();
+    let files = FileQuery::default();
+    let all = lists.count(ListKind::File, &[], &everything).unwrap();
+    for by in [FileGroup::DocumentType, FileGroup::Project] {
+        let groups = lists.group_files(&files, by, &everything).unwrap();
+        assert!(groups.is_complete && summed(&groups) == all && all > 0, "{groups:?}");
+    }
+    let languages = lists.group_files(&files, FileGroup::Language, &everything).unwrap();
+    assert!(!languages.groups.is_empty() && summed(&languages) <= all, "{languages:?}");
+    let kinds = lists.group_entities(&EntityQuery::default(), EntityGroup::Kind, &everything).unwrap();
+    assert_eq!(summed(&kinds), lists.count(ListKind::Entity, &[], &everything).unwrap());
+    for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
+        let query =
+            |filter| ThreadQuery { kind, filter, order: ThreadOrder::default(), direction: Direction::default() };
+        let recorded = lists.group_threads(&query(ThreadFilter::default()), ThreadGroup::Project, &everything).unwrap();
+        // Every row was made after that.
+        let created = TimeRange { from: Some(jiff::Timestamp::UNIX_EPOCH), to: None };
+        let filter = ThreadFilter { created, ..ThreadFilter::default() };
+        let counted = lists.group_threads(&query(filter), ThreadGroup::Project, &everything).unwrap();
+        assert!(recorded.groups.len() > 1 && recorded == counted, "{recorded:?} {counted:?}");
+    }
+}
+
+#[test]
 fn a_load_that_is_dropped_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(&directory.path().join("ledger.sqlite")).unwrap();
@@ -718,11 +805,29 @@ fn people_are_ordered_by_what_they_did_and_paged_from_both_ends() {
             assert_eq!(rows, all.rows, "{order:?} {from:?}");
         }
     }
-    let named = lists.person("ALICE", &everything).unwrap().unwrap();
+    let named = lists.person("ALICE", &[], &everything).unwrap().unwrap();
     let ali = PersonQuery { text: Some("ALI".to_owned()), ..PersonQuery::default() };
     let found = lists.people(&ali, &PageRequest { first: 9, ..PageRequest::default() }, &everything).unwrap();
     assert!(found.rows.contains(&named), "{found:?}");
-    assert_eq!(lists.person("nobody-at-all", &everything).unwrap(), None);
+    assert_eq!(lists.person("nobody-at-all", &[], &everything).unwrap(), None);
+}
+
+#[test]
+fn namesakes_are_those_whom_reading_every_page_finds() {
+    let lists = loaded(&items_after(&changes(&mut Random(6), 600))).lists;
+    let everything = Visibility::everything();
+    for text in ["A B", "alice", "DAVE", "example", "b", "nobody-at-all"] {
+        let query = PersonQuery { text: Some(text.to_owned()), ..PersonQuery::default() };
+        let page = PageRequest { first: 100, ..PageRequest::default() };
+        let (named, alike): (Vec<PersonRow>, Vec<PersonRow>) = lists
+            .people(&query, &page, &everything)
+            .unwrap()
+            .rows
+            .into_iter()
+            .partition(|person| is_named(&person.names, &[text.to_owned()]));
+        assert_eq!(lists.namesakes(text, &[], 100, &everything).unwrap(), Namesakes { named, alike }, "{text}");
+    }
+    assert_eq!(lists.namesakes("b", &[], 2, &everything).unwrap().alike.len(), 2);
 }
 
 /// The rows of a short list, read at once and in pages from both ends, which must be the same.

@@ -14,7 +14,7 @@ use super::{Session, repos, sync, task};
 use crate::{
     client::Client,
     failure::{Failure, Result, reason},
-    output::{counted, duration, plain},
+    output::{duration, escape_terminal, pluralize},
 };
 
 /// Projects that a note names.
@@ -114,10 +114,14 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     session.terminal.line(format_args!("{} in {}", indexed(&repository), duration(took)))?;
     repos::tell_left_out(&session.terminal, &repository);
+    if args.depth.is_none() {
+        tell_shallow(session, &repository);
+    }
     for missing in args.branches.iter().filter(|name| !repository.indexed.iter().any(|tip| tip.branch == **name)) {
-        session
-            .terminal
-            .warning(format_args!("{project} has no branch {}; it is indexed as soon as there is one", plain(missing)));
+        session.terminal.warning(format_args!(
+            "{project} has no branch {}; it is indexed as soon as there is one",
+            escape_terminal(missing)
+        ));
     }
     let coverage = task::coverage(&client).await?;
     task::tell_waiting(session, &client, &coverage);
@@ -132,10 +136,14 @@ async fn add_group(session: &Session, args: &Args, group: &str, forge: Option<Fo
     if args.json {
         return Ok(session.terminal.json(&serde_json::json!({ "group": found, "summary": summary }))?);
     }
-    let count = counted(found.projects.len() as u64, "project", "projects");
-    session.terminal.line(format_args!("Added {}/*: {count}; {}", plain(&found.group), sync::sentence(&summary)))?;
+    let count = pluralize(found.projects.len() as u64, "project", "projects");
+    session.terminal.line(format_args!(
+        "Added {}/*: {count}; {}",
+        escape_terminal(&found.group),
+        sync::sentence(&summary)
+    ))?;
     if !found.archived.is_empty() {
-        session.terminal.note(format_args!("archived: {}", plain(&found.archived.join(", "))));
+        session.terminal.note(format_args!("archived: {}", escape_terminal(&found.archived.join(", "))));
     }
     Ok(())
 }
@@ -151,7 +159,7 @@ async fn tell_copy(session: &Session, client: &Client, address: &str, project: &
         Some(known) if *known == project => {
             session.terminal.note(format_args!(
                 "this is a copy of {}, which is configured, and is read as that; --name reads it as something else",
-                plain(known)
+                escape_terminal(known)
             ));
             return Ok(());
         }
@@ -161,14 +169,14 @@ async fn tell_copy(session: &Session, client: &Client, address: &str, project: &
     };
     let (known, verb, name) = match found.as_slice() {
         [] => return Ok(()),
-        [only] => (plain(only), "is", plain(only)),
-        few if few.len() <= NAMED => (plain(&few.join(" or ")), "are", "GROUP/PROJECT".to_owned()),
+        [only] => (escape_terminal(only), "is", escape_terminal(only)),
+        few if few.len() <= NAMED => (escape_terminal(&few.join(" or ")), "are", "GROUP/PROJECT".to_owned()),
         many => (format!("one of {} projects", many.len()), "are", "GROUP/PROJECT".to_owned()),
     };
     session.terminal.note(format_args!(
         "if this is a copy of {known}, which {verb} configured, end this with Ctrl-C, then 'backstory remove {}' and add \
          it with '--name {name}'",
-        plain(project)
+        escape_terminal(project)
     ));
     Ok(())
 }
@@ -204,11 +212,22 @@ pub(super) async fn index(client: &Client, project: &str) -> Result<(RepositoryS
 pub(super) fn indexed(repository: &RepositoryStatus) -> String {
     format!(
         "Indexed {}: {}, {}, {}",
-        plain(&repository.project),
-        counted(repository.commits, "commit", "commits"),
-        counted(repository.files, "file", "files"),
+        escape_terminal(&repository.project),
+        pluralize(repository.commits, "commit", "commits"),
+        pluralize(repository.files, "file", "files"),
         repos::head_of(repository)
     )
+}
+
+/// Warns of a repository on this machine whose history is cut off.
+pub(super) fn tell_shallow(session: &Session, repository: &RepositoryStatus) {
+    if repository.shallow && Path::new(&repository.address).is_absolute() {
+        let (project, address) = (escape_terminal(&repository.project), escape_terminal(&repository.address));
+        session.terminal.warning(format_args!(
+            "{address} is a shallow clone: of the history of {project} only what it has is known; 'git fetch \
+             --unshallow' there and then 'backstory sync {project}' read the rest"
+        ));
+    }
 }
 
 /// What was written, with a path made absolute: a server has another working directory.

@@ -2,35 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use backstory_engine::{
-    enrich::{AnnotateRequest, AnnotatedNode, Annotation, AnnotationChange, ChangeAnnotation, ListAnnotations},
-    locate::split_path,
-    model::id::NodeId,
+use backstory_engine::enrich::{
+    AnnotateRequest, AnnotatedNode, Annotation, AnnotationChange, ChangeAnnotation, ListAnnotations,
 };
 
 use super::{
     Session,
-    arguments::{Reference, parse_reference},
-    place::{self, Place},
+    place::{self, NodePlace},
 };
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, Terminal, minute, plain},
+    output::{FAINT, STRONG, Terminal, escape_terminal, minute},
 };
 
 /// Write something about a file, a function, a commit, an issue or a merge request, with tags; or show what was written
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  backstory annotate group/project:src/auth.rs 'Do not change the order: the cache depends on it' --tag fragile
+  backstory annotate src/auth.rs 'Do not change the order: the cache depends on it' --tag fragile
   backstory annotate 'group/project!7' 'Reviewed for the audit' --kind review --tag audit-2027 --approved
   backstory annotate group/project:src/auth.rs
   backstory annotate --tag fragile
   backstory annotate group/project:src/auth.rs --remove 1
   backstory search 'why the order' --tag fragile")]
 pub(super) struct Args {
-    /// group/project:PATH, group/project:PATH:10-20, group/project:PATH#SYMBOL, PATH, group/project@1a2b3c4, group/project#12 or group/project!7
+    /// PATH, PATH:10-20, PATH#SYMBOL, a symbol, a commit, #12, !7, a person, or a whole reference like group/project!7
     #[arg(value_name = "REFERENCE")]
     reference: Option<String>,
     /// What to write about it; without it, what was written is shown
@@ -57,6 +54,9 @@ pub(super) struct Args {
     /// Approve the annotation of this number
     #[arg(long, value_name = "NUMBER", conflicts_with = "text", requires = "reference")]
     approve: Option<u32>,
+    /// Project of the reference, if it cannot be inferred
+    #[arg(long, value_name = "PROJECT", requires = "reference")]
+    project: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -67,7 +67,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let terminal = &session.terminal;
     let (id, lines) = match &args.reference {
         Some(reference) => {
-            let (id, lines) = find(session, &client, reference).await?;
+            let NodePlace { id, lines } =
+                place::find_node(session, &client, reference, args.project.as_deref()).await?;
             (Some(id), lines)
         }
         None => (None, None),
@@ -92,7 +93,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             if args.json {
                 return Ok(terminal.json(&annotation)?);
             }
-            Ok(terminal.line(format_args!("Annotated {} ({})", plain(&id.to_string()), annotation.number))?)
+            Ok(terminal.line(format_args!("Annotated {} ({})", escape_terminal(&id.to_string()), annotation.number))?)
         }
         (Some(id), None, Some((number, change))) => {
             let annotations = client.answer(ChangeAnnotation { id: id.clone(), number, change }).await?;
@@ -115,40 +116,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
 }
 
-/// The node that a reference means, and which lines of it.
-async fn find(session: &Session, client: &Client, reference: &str) -> Result<(NodeId, Option<(u32, u32)>)> {
-    match reference.parse::<NodeId>() {
-        Ok(NodeId::File { project, path }) => return Ok(of_path(&project, &path)),
-        Ok(NodeId::Entity { project, path, name }) => return Ok(of_path(&project, &format!("{path}#{name}"))),
-        Ok(id) if id.project().is_some() => return Ok((id, None)),
-        _ => {}
-    }
-    if reference.starts_with(['#', '!']) {
-        let id = match parse_reference(&[reference.to_owned()], None)? {
-            Reference::Whole(id) => id,
-            Reference::Number(number) => place::find_thread(client, &number, session.config()?).await?,
-        };
-        return Ok((id, None));
-    }
-    match place::find(client, reference, None).await? {
-        Place::Reference(id) => Ok((id, None)),
-        Place::Code(code) => {
-            let unclear = || Failure::usage("say of which project the path is: group/project:PATH");
-            Ok((code.id().ok_or_else(unclear)?, code.lines))
-        }
-    }
-}
-
-fn of_path(project: &str, path: &str) -> (NodeId, Option<(u32, u32)>) {
-    let place = split_path(path);
-    match place.symbol {
-        Some(symbol) => (NodeId::entity(project, place.path, symbol), None),
-        None => (NodeId::file(project, place.path), place.lines),
-    }
-}
-
 fn print_node(terminal: &Terminal, node: &AnnotatedNode) -> Result<()> {
-    terminal.line(format_args!("{STRONG}{}{STRONG:#}", plain(&node.id.to_string())))?;
+    terminal.line(format_args!("{STRONG}{}{STRONG:#}", escape_terminal(&node.id.to_string())))?;
     node.annotations.iter().try_for_each(|annotation| print(terminal, annotation))
 }
 
@@ -157,13 +126,13 @@ fn print(terminal: &Terminal, annotation: &Annotation) -> Result<()> {
     let tags: String = tags.iter().map(|tag| format!(" [{tag}]")).collect();
     let approved = if *approved { ", approved" } else { "" };
     let lines = lines.map_or_else(String::new, |(first, last)| format!(", lines {first}-{last}"));
-    let (when, who) = (minute(*created_at), plain(&annotation.author));
+    let (when, who) = (minute(*created_at), escape_terminal(&annotation.author));
     terminal.line(format_args!(
         "  {number} {}{} {FAINT}{}, {who}, {when}{lines}{approved}{FAINT:#}",
-        plain(kind),
-        plain(&tags),
-        plain(source),
+        escape_terminal(kind),
+        escape_terminal(&tags),
+        escape_terminal(source),
     ))?;
-    terminal.line(format_args!("    {}", plain(content)))?;
+    terminal.line(format_args!("    {}", escape_terminal(content)))?;
     Ok(())
 }

@@ -24,14 +24,6 @@ pub(super) fn parse_user(text: &str) -> std::result::Result<String, String> {
     if name.is_empty() { Err("missing user name, like johndoe".to_owned()) } else { Ok(name.to_owned()) }
 }
 
-/// A whole reference to any node.
-///
-/// # Errors
-/// What a reference looks like.
-pub(super) fn parse_node(text: &str) -> std::result::Result<NodeId, String> {
-    text.parse().map_err(|wrong: InvalidId| wrong.to_string())
-}
-
 /// The name of an edge: `merged-as`, `MERGED_AS`.
 ///
 /// # Errors
@@ -165,7 +157,7 @@ pub(super) fn only_project<'a>(config: &'a Config, reference: &str) -> Result<&'
 /// `Issue #12`, `MR !7`
 pub(super) fn called(id: &ThreadId) -> String {
     match id.kind {
-        backstory_engine::model::id::ThreadKind::Issue => format!("Issue {}", id.short()),
-        backstory_engine::model::id::ThreadKind::MergeRequest => format!("MR {}", id.short()),
+        backstory_engine::model::id::ThreadKind::Issue => format!("Issue {}", id.local_reference()),
+        backstory_engine::model::id::ThreadKind::MergeRequest => format!("MR {}", id.local_reference()),
     }
 }

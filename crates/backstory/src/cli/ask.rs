@@ -15,7 +15,7 @@ use super::{Session, repos};
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, STRONG, Terminal, day, indented, plain},
+    output::{FAINT, STRONG, Terminal, day, escape_terminal, indented},
 };
 
 /// Hex digits of a hash that are shown.
@@ -29,6 +29,7 @@ Examples:
   backstory ask \"who came up with the token bucket?\" --project group/project
   backstory ask \"why is the expiry checked twice?\" --json > answer.json && backstory verify answer.json
 
+All projects are asked, also from within a clone; --project restricts the question to one.
 Without a language model the answer is made of quotations. If there is not enough evidence, that is said instead.")]
 pub(super) struct Args {
     /// The question
@@ -60,7 +61,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         return Ok(session.terminal.json(&answer)?);
     }
     for warning in &answer.warnings {
-        session.terminal.warning(plain(warning));
+        session.terminal.warning(escape_terminal(warning));
     }
     print(&session.terminal, &answer)
 }
@@ -68,9 +69,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 fn print(terminal: &Terminal, answer: &Answer) -> Result<()> {
     if let Some(refusal) = &answer.refusal {
         terminal.line(&refusal.sentence)?;
-        terminal.line(format_args!("\n{FAINT}I {}.{FAINT:#}", plain(&refusal.searched)))?;
+        terminal.line(format_args!("\n{FAINT}I {}.{FAINT:#}", escape_terminal(&refusal.searched)))?;
         for missing in &refusal.missing {
-            terminal.line(format_args!("- {}", plain(missing)))?;
+            terminal.line(format_args!("- {}", escape_terminal(missing)))?;
         }
         return Ok(());
     }
@@ -79,7 +80,7 @@ fn print(terminal: &Terminal, answer: &Answer) -> Result<()> {
         Method::Model => sentences(terminal, answer)?,
     }
     if let Some(standing) = &answer.standing {
-        terminal.line(format_args!("\nWhere it stands: {}", plain(&standing.text)))?;
+        terminal.line(format_args!("\nWhere it stands: {}", escape_terminal(&standing.text)))?;
     }
     terminal.line(format_args!("\n{STRONG}Sources:{STRONG:#}"))?;
     for citation in &answer.citations {
@@ -98,26 +99,27 @@ fn quotations(terminal: &Terminal, answer: &Answer) -> Result<()> {
         match cited {
             Some(code) if code.path.is_some() => {
                 let text = statement.text.replace('\t', "    ");
-                terminal.line(format_args!("{} {numbers}", indented(&plain(&text), 4)))?;
+                terminal.line(format_args!("{} {numbers}", indented(&escape_terminal(&text), 4)))?;
             }
             _ => {
                 let text = statement.text.split_whitespace().collect::<Vec<_>>().join(" ");
-                terminal.line(format_args!("\"{}\" {numbers}", plain(&text)))?;
+                terminal.line(format_args!("\"{}\" {numbers}", escape_terminal(&text)))?;
             }
         }
         if let Some(cited) = cited {
-            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(&said(cited))))?;
+            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", escape_terminal(&said(cited))))?;
         }
     }
     Ok(())
 }
 
 fn sentences(terminal: &Terminal, answer: &Answer) -> Result<()> {
-    let sentence = |statement: &Statement| format!("{} {}", plain(&statement.text), numbers(&statement.citations));
+    let sentence =
+        |statement: &Statement| format!("{} {}", escape_terminal(&statement.text), numbers(&statement.citations));
     let text: Vec<String> = answer.statements.iter().map(sentence).collect();
     terminal.line(text.join(" "))?;
     if let Some(model) = &answer.model {
-        terminal.line(format_args!("    {FAINT}worded by {}{FAINT:#}", plain(&model.name)))?;
+        terminal.line(format_args!("    {FAINT}worded by {}{FAINT:#}", escape_terminal(&model.name)))?;
     }
     Ok(())
 }
@@ -128,13 +130,13 @@ fn numbers(citations: &[u32]) -> String {
 
 /// `@alice · 2024-03-01 · in acme/shop!7 Use Redis`
 fn said(citation: &Citation) -> String {
-    let (when, place) = (day(citation.at), citation.place());
+    let (when, place) = (day(citation.at), citation.location());
     let text = match citation.id.parse() {
         Ok(NodeId::Note { .. } | NodeId::Thread(_)) => {
-            format!("{} · {when} · in {place}", citation.writer().unwrap_or_else(|| "@deleted".to_owned()))
+            format!("{} · {when} · in {place}", citation.display_author().unwrap_or_else(|| "@deleted".to_owned()))
         }
         Ok(NodeId::Commit { .. }) => {
-            format!("{} · {when} · in {place}", citation.writer().unwrap_or_else(|| "somebody".to_owned()))
+            format!("{} · {when} · in {place}", citation.display_author().unwrap_or_else(|| "somebody".to_owned()))
         }
         _ => {
             let commit = citation.commit.as_deref().and_then(|commit| commit.get(..8)).unwrap_or_default();
@@ -150,7 +152,7 @@ fn source(citation: &Citation) -> String {
     let hash: String = citation.document.chars().take(SHORT_HASH).collect();
     let number = citation.number;
     let mark = if citation.confidential { " confidential" } else { "" };
-    format!("- {} [{number}] {FAINT}sha256:{hash}{mark}{FAINT:#}", plain(&citation.source().to_string()))
+    format!("- {} [{number}] {FAINT}sha256:{hash}{mark}{FAINT:#}", escape_terminal(&citation.source().to_string()))
 }
 
 /// The numbers of citations that are named twice.

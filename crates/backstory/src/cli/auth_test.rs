@@ -11,7 +11,7 @@ use super::Session;
 use crate::{
     config,
     failure::{Failure, Result},
-    output::plain,
+    output::escape_terminal,
 };
 
 /// How often a request that failed for a transient reason is tried again.
@@ -46,7 +46,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             )));
         };
         // Somebody waits for the answer.
-        let connection = forge::Settings { retries: RETRIES, ..forge.connection.clone() };
+        let connection = forge::ForgeSettings { retries: RETRIES, ..forge.connection.clone() };
         let client = Client::new(forge.kind, &connection).map_err(Error::from)?;
         let account = client.current_user().await.map_err(|error| refusal(error, forge.kind, url, variable))?;
         found.push(Authenticated { forge: url.to_owned(), username: account.username, name: account.name });
@@ -64,7 +64,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let several = found.len() > 1;
     for Authenticated { forge, username, name } in &found {
         let place = if several { format!(" at {forge}") } else { String::new() };
-        session.terminal.line(plain(&format!("Authenticated as @{username} ({name}){place}")))?;
+        session.terminal.line(escape_terminal(&format!("Authenticated as @{username} ({name}){place}")))?;
     }
     Ok(())
 }

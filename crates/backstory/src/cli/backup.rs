@@ -13,7 +13,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::{Failure, Result, reason},
-    output::plain,
+    output::escape_terminal,
 };
 
 /// Write a copy of the ledger to a file, also while a server runs
@@ -43,7 +43,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let moved = move_file(&backup.path, &args.file);
     // A copy that stays holds what somebody may want to be forgotten.
     if let Err(error) = discard(&backup.path) {
-        let path = plain(&backup.path.to_string_lossy());
+        let path = escape_terminal(&backup.path.to_string_lossy());
         session.terminal.warning(format_args!("a copy stays in {path}: {}; remove it", reason(&error)));
     }
     moved.map_err(|error| failed(&error))?;

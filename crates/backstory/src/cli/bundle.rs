@@ -19,7 +19,7 @@ use crate::{
     client::Client,
     data_dir::{Claim, ClaimIntent, DataDir, Server},
     failure::{Failure, Result, reason},
-    output::{plain, thousands},
+    output::{escape_terminal, thousands},
 };
 
 /// Hand a finished index over: ledger, clones, graph and index in one file
@@ -71,7 +71,7 @@ async fn export(session: &Session, file: &Path, projects: &[String]) -> Result<(
     let directory = DataDir::open(&session.config()?.data_dir)?;
     let in_use =
         |who: String| Err(Failure::new(ErrorKind::Conflict, format!("{who} has the stores open; end it first")));
-    if let Some(server) = directory.serving().await?.filter(Server::takes_work) {
+    if let Some(server) = directory.current_server().await?.filter(Server::takes_work) {
         return in_use(server.holder().to_string());
     }
     // Computing the digest brings everything up to date first, and leaves the stores closed.
@@ -98,7 +98,7 @@ async fn export(session: &Session, file: &Path, projects: &[String]) -> Result<(
     session.terminal.line(format_args!(
         "Wrote {}: {}; {files} files, {megabytes:.1} MB in {packed:.1} MB, sha256 {}",
         file.display(),
-        plain(&named),
+        escape_terminal(&named),
         size.hash
     ))?;
     Ok(())
@@ -148,7 +148,7 @@ async fn import(session: &Session, file: &Path) -> Result<()> {
     let (files, megabytes) = (thousands(size.files as u64), size.bytes as f64 / 1e6);
     session.terminal.line(format_args!(
         "Imported {} into {shown}: {files} files, {megabytes:.1} MB, digest {digest}",
-        plain(&header.projects.join(", ")),
+        escape_terminal(&header.projects.join(", ")),
     ))?;
     Ok(())
 }

@@ -14,7 +14,7 @@ use super::{Session, repos};
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, minute, plain},
+    output::{FAINT, STRONG, escape_terminal, minute},
 };
 
 /// Chats that are listed.
@@ -31,6 +31,7 @@ Examples:
   backstory chat --list
   backstory chat --continue 3
 
+All projects are asked, also from within a clone; --project restricts the chat to one.
 A question like \"and who wrote it?\" is about what was asked before. An empty line or Ctrl-D ends it.")]
 pub(super) struct Args {
     /// Only about this project
@@ -111,7 +112,7 @@ async fn list(session: &Session, client: &Client, json: bool) -> Result<()> {
             chat.id.clone(),
             minute(chat.created_at),
             chat.message_count.to_string(),
-            plain(chat.project.as_deref().unwrap_or("–")),
+            escape_terminal(chat.project.as_deref().unwrap_or("–")),
             session.terminal.title(chat.title.as_deref().unwrap_or("–")),
         ]
     };
@@ -133,8 +134,10 @@ async fn history(session: &Session, client: &Client, id: u32) -> Result<()> {
         after = last.number;
         for message in &messages {
             match message.role {
-                Role::User => session.terminal.line(format_args!("{STRONG}> {}{STRONG:#}", plain(&message.text)))?,
-                Role::Assistant => session.terminal.line(format_args!("\n{}\n", plain(&message.text)))?,
+                Role::User => {
+                    session.terminal.line(format_args!("{STRONG}> {}{STRONG:#}", escape_terminal(&message.text)))?
+                }
+                Role::Assistant => session.terminal.line(format_args!("\n{}\n", escape_terminal(&message.text)))?,
             }
         }
     }
@@ -154,14 +157,14 @@ async fn talk(session: &Session, client: &Client, chat: i64, model: bool) -> Res
             return Ok(());
         }
         if !interactive {
-            session.terminal.line(format_args!("{STRONG}> {}{STRONG:#}", plain(&redact(&line).0)))?;
+            session.terminal.line(format_args!("{STRONG}> {}{STRONG:#}", escape_terminal(&redact(&line).0)))?;
         }
         match client.answer(SendMessage { chat, text: line, model }).await {
             Ok(message) => {
                 for warning in message.answer.iter().flat_map(|answer| &answer.warnings) {
-                    session.terminal.warning(plain(warning));
+                    session.terminal.warning(escape_terminal(warning));
                 }
-                session.terminal.line(format_args!("\n{}\n", plain(&message.text)))?;
+                session.terminal.line(format_args!("\n{}\n", escape_terminal(&message.text)))?;
             }
             // A question that cannot be asked does not end the conversation of a person.
             Err(failure) if interactive && failure.message.is_some() => failure.print(&session.terminal),

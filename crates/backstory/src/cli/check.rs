@@ -6,7 +6,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{BAD, GOOD, plain, thousands},
+    output::{BAD, GOOD, escape_terminal, thousands},
 };
 
 /// Check that everything that is stored is sound and agrees
@@ -53,7 +53,7 @@ fn print(session: &Session, report: &CheckReport) -> Result<()> {
             session.terminal.line(format_args!("{BAD}✗{BAD:#} {rule}"))?;
         }
         for problem in problems {
-            session.terminal.line(format_args!("    {}", plain(problem)))?;
+            session.terminal.line(format_args!("    {}", escape_terminal(problem)))?;
         }
     }
     let broken = findings.iter().filter(|finding| !finding.problems.is_empty()).count();

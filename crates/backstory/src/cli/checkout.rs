@@ -34,6 +34,7 @@ pub(super) fn request(root: &Path, project: Option<String>, path: &str, lines: (
         text: file.text,
         committed: file.committed,
         commits: file.commits,
+        earlier_paths: file.earlier_paths,
     })
 }
 
@@ -48,7 +49,8 @@ pub(super) fn note(terminal: &Terminal, mapped: &MappedLines) {
 pub(super) fn at_index(place: Place, mapped: Option<&MappedLines>) -> (Place, Option<String>) {
     match (place, mapped) {
         (Place::Code(code), Some(mapped)) => {
-            (Place::Code(CodePlace { lines: mapped.lines.or(code.lines), ..code }), mapped.rev.clone())
+            let path = mapped.path.clone().unwrap_or(code.path);
+            (Place::Code(CodePlace { lines: mapped.lines.or(code.lines), path, ..code }), mapped.rev.clone())
         }
         (place, _) => (place, None),
     }

@@ -1,10 +1,14 @@
 //! `completions`: prints what makes a shell complete commands and options. The shell asks the program itself, so what it
 //! proposes is always what this version has.
 
+use backstory_engine::{graph::sparql::ResultFormat, sparql::SparqlRequest};
 use clap::{Arg, Command, CommandFactory as _, ValueEnum};
 
 use super::{Cli, Session};
-use crate::failure::Result;
+use crate::{client::Client, failure::Result, output::escape_terminal};
+
+/// Most names that are read from the stores.
+const MAX_NAMES: usize = 50;
 
 /// Longest description beside a proposal, in characters.
 const MAX_DESCRIPTION: usize = 80;
@@ -64,33 +68,93 @@ pub(super) fn run(session: &Session, args: &Args) -> Result<()> {
     })?)
 }
 
-pub(super) fn propose(session: &Session, words: &Words) -> Result<()> {
-    for (name, description) in proposals(&words.words) {
-        session.terminal.line(format_args!("{name}\t{description}"))?;
+pub(super) async fn propose(session: &Session, words: &Words) -> Result<()> {
+    let mut found = proposals(&words.words);
+    if found.is_empty() {
+        // A shell has nowhere to show why there is none.
+        found = known_names(&words.words).await.unwrap_or_default();
+    }
+    for (name, description) in found {
+        session.terminal.line(format_args!("{}\t{description}", escape_terminal(&name)))?;
     }
     Ok(())
+}
+
+/// The tags or definitions that could stand in place of the last word, where the command takes one.
+async fn known_names(words: &[String]) -> Result<Vec<(String, String)>> {
+    let mut root = Cli::command();
+    root.build();
+    let incomplete = Incomplete::parse(&root, words);
+    let (class, description) = match (incomplete.command.get_name(), incomplete.place) {
+        ("shipped", 0) => ("Tag", "tag"),
+        ("entity", 0) => ("CodeEntity", "definition"),
+        _ => return Ok(Vec::new()),
+    };
+    if incomplete.option.is_some() || incomplete.last.starts_with('-') {
+        return Ok(Vec::new());
+    }
+    // Of a range the second revision is completed.
+    let end = incomplete.last.rfind("..").filter(|_| class == "Tag").map_or(0, |at| at + 2);
+    let (before, prefix) = incomplete.last.split_at(end);
+    if prefix.contains(['"', '\\', '\n', '\r']) {
+        return Ok(Vec::new());
+    }
+    let session = Session::of_words(words);
+    if !session.config()?.data_dir.exists() {
+        return Ok(Vec::new());
+    }
+    let client = Client::open(&session, "complete", || Ok(())).await?;
+    let query = format!(
+        "SELECT DISTINCT ?name {{ ?node a bs:{class} ; dcterms:title ?name FILTER(STRSTARTS(?name, \"{prefix}\")) }} \
+         ORDER BY ?name LIMIT {MAX_NAMES}"
+    );
+    let request = SparqlRequest { query, formats: vec![ResultFormat::Tsv], ..SparqlRequest::default() };
+    let answer = client.answer(request).await;
+    session.share.end().await;
+    // A line for each, after that of the heading.
+    let names = answer?.text;
+    let names = names.lines().skip(1).map(|line| line.trim_matches('"'));
+    Ok(names.map(|name| (format!("{before}{name}"), description.to_owned())).collect())
+}
+
+/// A command line whose last word is not complete.
+struct Incomplete<'a> {
+    /// The command that it calls.
+    command: &'a Command,
+    /// The option whose value the last word is.
+    option: Option<&'a Arg>,
+    /// How many words without a dash stand before the last one.
+    place: usize,
+    /// The last word.
+    last: &'a str,
+}
+
+impl<'a> Incomplete<'a> {
+    fn parse(root: &'a Command, words: &'a [String]) -> Self {
+        let (last, before) = words.split_last().map_or(("", &[][..]), |(last, before)| (last.as_str(), before));
+        let mut found = Self { command: root, option: None, place: 0, last };
+        for word in before {
+            if found.option.take().is_some() {
+                continue;
+            }
+            if word.starts_with('-') {
+                found.option = find_option(found.command, word)
+                    .filter(|arg| arg.get_action().takes_values() && !word.contains('='));
+            } else if let Some(inner) = found.command.find_subcommand(word) {
+                found.command = inner;
+            } else {
+                found.place += 1;
+            }
+        }
+        found
+    }
 }
 
 /// What could stand in place of the last word, with a description.
 fn proposals(words: &[String]) -> Vec<(String, String)> {
     let mut root = Cli::command();
     root.build();
-    let (last, before) = words.split_last().map_or(("", &[][..]), |(last, before)| (last.as_str(), before));
-    let mut command = &root;
-    let mut option: Option<&Arg> = None;
-    let mut place = 0;
-    for word in before {
-        if option.take().is_some() {
-            continue;
-        }
-        if word.starts_with('-') {
-            option = find_option(command, word).filter(|arg| arg.get_action().takes_values() && !word.contains('='));
-        } else if let Some(inner) = command.find_subcommand(word) {
-            command = inner;
-        } else {
-            place += 1;
-        }
-    }
+    let Incomplete { command, option, place, last } = Incomplete::parse(&root, words);
     let all: Vec<(String, String)> = if let Some(option) = option {
         values(option)
     } else if last.starts_with('-') {

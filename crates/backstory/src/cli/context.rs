@@ -5,7 +5,6 @@ use backstory_engine::{
     locate::names_place,
     model::{
         filter::{DocumentKind, Filter},
-        id::NodeId,
         pack::{DEFAULT_TOKENS, Format, MAX_TOKENS, MIN_TOKENS, Mode},
     },
 };
@@ -13,13 +12,13 @@ use jiff::Timestamp;
 
 use super::{
     Session,
-    arguments::{Weights, parse_node, parse_time, parse_user},
+    arguments::{Weights, parse_time, parse_user},
     checkout, place, repos,
 };
 use crate::{
     client::Client,
     failure::Result,
-    output::{Terminal, plain},
+    output::{Terminal, escape_terminal},
 };
 
 /// Gather what an agent must know about a question or a piece of code, in a budget of tokens
@@ -34,7 +33,8 @@ Examples:
   backstory context \"session expiry\" --path src/auth --after 2024
 
 Words are a question. A path with a line or a symbol, the path of a file, a commit and a reference like
-group/project!7 are what they name. The printed pack never has more tokens than asked for, as o200k_base counts them.")]
+group/project!7 are what they name. A question is asked of all projects, also from within a clone, unless there is
+--project. The printed pack never has more tokens than asked for, as o200k_base counts them.")]
 pub(super) struct Args {
     /// A question, PATH, PATH:LINE, PATH:LINE-LINE, PATH#SYMBOL, a commit, or a reference like group/project!7
     #[arg(value_name = "WHAT")]
@@ -61,9 +61,9 @@ pub(super) struct Args {
     /// Only code and documents whose path starts with this, and commits that change them
     #[arg(long, value_name = "PREFIX")]
     path: Option<String>,
-    /// Only what is at most two links from this: group/project!7, group/project:src/a.rs (repeatable)
-    #[arg(long, value_name = "REF", value_parser = parse_node)]
-    near: Vec<NodeId>,
+    /// Only what is at most two links from this: PATH, a commit, group/project!7, a person (repeatable)
+    #[arg(long, value_name = "REF")]
+    near: Vec<String>,
     #[command(flatten)]
     weights: Weights,
     /// Only what this user began
@@ -90,8 +90,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "context", || Ok(())).await?;
     repos::require_projects(session, &client, args.project.as_slice()).await?;
     let (about, project) = about(&session.terminal, &client, args).await?;
-    let pack = client.answer(request(args, about, project)?).await?;
-    Ok(session.terminal.line(plain(&pack.text))?)
+    let mut request = request(args, about, project)?;
+    for text in &args.near {
+        request.near.push(place::find_node(session, &client, text, args.project.as_deref()).await?.id);
+    }
+    let pack = client.answer(request).await?;
+    Ok(session.terminal.line(escape_terminal(&pack.text))?)
 }
 
 /// What is asked about, and the project of a path.
@@ -107,7 +111,8 @@ async fn about(terminal: &Terminal, client: &Client, args: &Args) -> Result<(Abo
     }
     let (place, rev) = checkout::at_index(place, mapped.as_ref());
     let (project, target) = place.to_target();
-    Ok((About::Target { target, rev: args.rev.clone().or(rev) }, project.or_else(|| args.project.clone())))
+    let asked = place::resolve_head(args.rev.as_deref(), args.project.as_deref());
+    Ok((About::Target { target, rev: asked.or(rev) }, project.or_else(|| args.project.clone())))
 }
 
 /// Whether a text names code or an item, and is no question.
@@ -127,7 +132,7 @@ fn request(args: &Args, about: About, project: Option<String>) -> Result<Context
             ..Filter::default()
         },
         path: args.path.clone(),
-        near: args.near.clone(),
+        near: Vec::new(),
         ranking: args.weights.ranking()?,
         mode: args.mode,
         format: args.format,

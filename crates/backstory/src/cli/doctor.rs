@@ -32,7 +32,7 @@ use crate::{
     config::{self, Config, Credential},
     data_dir::{Claim, ClaimIntent, DataDir},
     failure::{Failure, Result},
-    output::{BAD, GOOD, WARNING, plain},
+    output::{BAD, GOOD, WARNING, escape_terminal},
 };
 
 /// Check the configuration, the forges, git, the repositories, the stores, the embedding model and agents
@@ -122,7 +122,7 @@ fn print(session: &Session, report: &Report) -> Result<()> {
             Status::Warning => (WARNING, '!'),
             Status::Failed => (BAD, '✗'),
         };
-        session.terminal.line(format_args!("{style}{mark}{style:#} {name:width$}  {}", plain(detail)))?;
+        session.terminal.line(format_args!("{style}{mark}{style:#} {name:width$}  {}", escape_terminal(detail)))?;
     }
     Ok(())
 }
@@ -168,17 +168,17 @@ async fn check_clones(engine: &Engine, report: &mut Report) {
 }
 
 /// How to reach a forge while somebody waits for the answer.
-fn connection(forge: &Forge) -> forge::Settings {
-    forge::Settings { retries: RETRIES, ..forge.connection.clone() }
+fn connection(forge: &Forge) -> forge::ForgeSettings {
+    forge::ForgeSettings { retries: RETRIES, ..forge.connection.clone() }
 }
 
 async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
     let url = config::address(forge);
     let variable = token.variable.as_deref().unwrap_or_default();
-    match token.missing() {
+    match token.missing_variable() {
         Some(variable) => {
             let what = format!("a token for {url} {}", required_token(forge.kind));
-            return report.fail("token", Failure::configuration(config::unset(variable, &what)));
+            return report.fail("token", Failure::configuration(config::missing_variable(variable, &what)));
         }
         None if variable.is_empty() => {
             report.warn("token", format_args!("none for {url}; only public projects can be read"))
@@ -218,8 +218,10 @@ async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
 /// Nothing is asked of the provider: a search tells if it fails, and goes on without.
 fn check_reranking(config: &Config, report: &mut Report) {
     let Some(rerank) = &config.settings.rerank else { return };
-    match config.rerank_key.missing() {
-        Some(variable) => report.warn("reranking", config::unset(variable, "the key of the reranking provider")),
+    match config.rerank_key.missing_variable() {
+        Some(variable) => {
+            report.warn("reranking", config::missing_variable(variable, "the key of the reranking provider"))
+        }
         None => report.ok("reranking", format_args!("{} at {}", rerank.model, rerank.base_url)),
     }
 }
@@ -271,7 +273,7 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
                 }
                 notices.iter().for_each(|notice| report.warn("stores", notice));
                 check_clones(&engine, report).await;
-                let client = Client::here(engine.clone());
+                let client = Client::local(engine.clone());
                 session.share.begin(engine, directory, "doctor", &config.digest);
                 check_reads(&client, config, report).await;
                 report.ok("server", "not running; commands open the stores themselves");
@@ -279,12 +281,12 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
             Err(error) => report.fail("stores", error.into()),
         },
         Ok(Claim::Server(server)) => {
-            let running = if server.stays() {
+            let running = if server.is_long_running() {
                 format!("running at {} (pid {})", server.url, server.pid)
             } else {
                 format!("not running; {} answers while it runs", server.holder())
             };
-            let client = Remote::new(server).map(Client::there);
+            let client = Remote::new(server).map(Client::remote);
             match ask(client).await {
                 Ok((client, coverage)) => {
                     report.ok("server", format_args!("{running}, {} documents", coverage.documents));

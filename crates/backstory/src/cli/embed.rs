@@ -8,7 +8,7 @@ use super::{Session, task};
 use crate::{
     client::Client,
     failure::Result,
-    output::{counted, duration},
+    output::{duration, pluralize},
 };
 
 /// Make the vectors that search by meaning needs, for every document that has none
@@ -45,15 +45,15 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     session.terminal.line(format_args!(
         "{} embedded ({}, {} known already) in {}",
-        counted(count("documents"), "document", "documents"),
-        counted(count("passages"), "passage", "passages"),
+        pluralize(count("documents"), "document", "documents"),
+        pluralize(count("passages"), "passage", "passages"),
         count("reused"),
         duration(begun.elapsed())
     ))?;
     if count("truncated") > 0 {
         session.terminal.note(format_args!(
             "{} too long for a vector of all its text; text search finds the middle too",
-            counted(count("truncated"), "document is", "documents are")
+            pluralize(count("truncated"), "document is", "documents are")
         ));
     }
     Ok(())

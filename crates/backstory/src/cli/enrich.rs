@@ -1,13 +1,13 @@
 //! `enrich`: has a language model classify commits and write design notes.
 
-use backstory_engine::{enrich::EnrichRequest, model::written::GeneratedKind, task::TaskKind};
+use backstory_engine::{enrich::EnrichRequest, model::generated::GeneratedKind, task::TaskKind};
 use clap::ValueEnum;
 
 use super::{Session, task};
 use crate::{
     client::Client,
     failure::Result,
-    output::{counted, plain},
+    output::{escape_terminal, pluralize},
 };
 
 /// What the language model is asked for.
@@ -66,21 +66,21 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let count = |key: &str| summary[key].as_u64().unwrap_or(0);
     session.terminal.line(format_args!(
         "{} classified; {} from {}",
-        counted(count("commits"), "commit", "commits"),
-        counted(count("notes"), "note", "notes"),
-        counted(count("threads"), "issue or merge request", "issues and merge requests"),
+        pluralize(count("commits"), "commit", "commits"),
+        pluralize(count("notes"), "note", "notes"),
+        pluralize(count("threads"), "issue or merge request", "issues and merge requests"),
     ))?;
     if count("failed") > 0 {
         session.terminal.note(format_args!(
             "of {} the model wrote nothing that could be used; it is asked again when they change",
-            counted(count("failed"), "item", "items")
+            pluralize(count("failed"), "item", "items")
         ));
     }
     if let Some(why) = summary["stopped"].as_str() {
-        session.terminal.warning(plain(why));
+        session.terminal.warning(escape_terminal(why));
     }
     if count("left") > 0 {
-        session.terminal.note(format_args!("{} left", counted(count("left"), "item is", "items are")));
+        session.terminal.note(format_args!("{} left", pluralize(count("left"), "item is", "items are")));
     }
     Ok(())
 }

@@ -1,16 +1,21 @@
 //! `entity`: shows a code entity: where it is, who changed it, what uses it.
 
+use std::path::Path;
+
 use backstory_engine::{
     code::{CommitSummary, EntityDetails, EntityRequest},
     graph::Direction,
     model::{code::EntityKind, edge::Edge, id::NodeId},
 };
 
-use super::Session;
+use super::{
+    Session,
+    place::{self, Place},
+};
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, STRONG, counted, day, indented, plain},
+    output::{FAINT, STRONG, day, escape_terminal, indented, pluralize},
 };
 
 /// Most neighbors of a kind that are listed; the others are counted.
@@ -22,9 +27,10 @@ const LISTED: usize = 8;
 Examples:
   backstory entity login
   backstory entity Session.login --project group/project
+  backstory entity auth.rs#login
   backstory entity 'group/project:src/auth.rs#login' --json")]
 pub(super) struct Args {
-    /// Its name, with or without what contains it, or its reference
+    /// Its name, with or without what contains it, PATH#NAME, or its reference
     #[arg(value_name = "NAME")]
     name: String,
     /// Only of this project
@@ -40,11 +46,18 @@ pub(super) struct Args {
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "entity", || Ok(())).await?;
-    let request =
-        EntityRequest { name: args.name.clone(), project: args.project.clone(), limit: usize::from(args.limit) };
+    let (name, project) = resolve_name(&client, args).await?;
+    let request = EntityRequest { name, project, limit: usize::from(args.limit) };
     let entities = client.answer(request).await?;
     if args.json {
         return Ok(session.terminal.json(&entities)?);
+    }
+    if let Some(entity) = entities.iter().find(|entity| is_numbered(&entity.name)) {
+        session.terminal.note(format_args!(
+            "{} is another definition or overload of that name in its file; the name without ~ is the first one, or the one \
+             that has a body",
+            escape_terminal(&entity.name)
+        ));
     }
     for (at, entity) in entities.iter().enumerate() {
         if at > 0 {
@@ -55,38 +68,66 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// Whether a name ends in `~2` or another number, as all but one of the same name do in a file.
+fn is_numbered(name: &str) -> bool {
+    name.rsplit_once('~').is_some_and(|(_, number)| number.parse::<u32>().is_ok())
+}
+
+/// The name of an entity and its project; the path of PATH#NAME is relative to where the user stands, as that of 'why'.
+async fn resolve_name(client: &Client, args: &Args) -> Result<(String, Option<String>)> {
+    let given = (args.name.clone(), args.project.clone());
+    let path = args.name.split_once('#').map(|(path, _)| Path::new(path));
+    if !path.is_some_and(Path::exists) {
+        return Ok(given);
+    }
+    let Place::Code(code) = place::find(client, &args.name, args.project.as_deref()).await? else { return Ok(given) };
+    Ok(match (code.project, code.symbol) {
+        (project, Some(symbol)) => (format!("{}#{symbol}", code.path), project),
+        (_, None) => given,
+    })
+}
+
 fn print(session: &Session, entity: &EntityDetails) -> Result<()> {
     let terminal = &session.terminal;
     let lines = entity.lines.map(|(first, last)| format!(":{first}-{last}")).unwrap_or_default();
     let kind = entity.kind.map_or("removed", EntityKind::as_str).replace('_', " ");
     terminal.line(format_args!(
         "{STRONG}{}{STRONG:#} {kind} {FAINT}{} {}{lines}{FAINT:#}",
-        plain(&entity.name),
+        escape_terminal(&entity.name),
         entity.project,
-        plain(&entity.path),
+        escape_terminal(&entity.path),
     ))?;
     if let Some(signature) = &entity.signature {
-        terminal.line(format_args!("    {}", plain(signature)))?;
+        terminal.line(format_args!("    {}", escape_terminal(signature)))?;
     }
     if let Some(doc) = entity.doc.as_deref().filter(|doc| !doc.is_empty()) {
-        let doc: Vec<String> = doc.lines().take(6).map(plain).collect();
+        let doc: Vec<String> = doc.lines().take(6).map(escape_terminal).collect();
         terminal.line(format_args!("{FAINT}{}{FAINT:#}", indented(&doc.join("\n"), 4)))?;
     }
     let commit = |commit: &CommitSummary| {
         let sha = commit.sha.short();
-        format!("{sha} {} {FAINT}{} · {}{FAINT:#}", plain(&commit.title), plain(&commit.author), day(commit.date))
+        format!(
+            "{sha} {} {FAINT}{} · {}{FAINT:#}",
+            escape_terminal(&commit.title),
+            escape_terminal(&commit.author),
+            day(commit.date)
+        )
     };
     if let Some(introduced) = &entity.introduced {
         terminal.line(format_args!("  first seen    {}", commit(introduced)))?;
     }
     if let Some(last) = &entity.last_changed {
-        let times = counted(entity.changes as u64, "change", "changes");
+        let times = pluralize(entity.changes as u64, "change", "changes");
         terminal.line(format_args!("  last changed  {} ({times})", commit(last)))?;
     }
     for neighbors in &entity.neighbors {
         let Some(label) = label(neighbors.edge, neighbors.direction) else { continue };
-        let mut names: Vec<String> =
-            neighbors.nodes.iter().take(LISTED).map(|id| plain(&name_in_project(id, &entity.project))).collect();
+        let mut names: Vec<String> = neighbors
+            .nodes
+            .iter()
+            .take(LISTED)
+            .map(|id| escape_terminal(&name_in_project(id, &entity.project)))
+            .collect();
         if neighbors.nodes.len() > LISTED {
             names.push(format!("and {} more", neighbors.nodes.len() - LISTED));
         }

@@ -15,7 +15,7 @@ use std::{
 use backstory_engine::{
     error::ErrorKind,
     eval::{DEFAULT_DEPTH, MAX_DEPTH},
-    model::eval::{self, Answered, Drift, IndexState, MAX_FILE, QuestionFile, Report, Retriever},
+    model::eval::{self, AnsweredQuestion, Drift, IndexState, MAX_FILE, QuestionFile, Report, Retriever},
 };
 use clap::ValueEnum;
 use serde::Serialize;
@@ -120,7 +120,7 @@ struct Printed {
     unmet: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     drift: Option<Drift>,
-    questions: Vec<Answered>,
+    questions: Vec<AnsweredQuestion>,
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
@@ -144,7 +144,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     // Misses are told of what users have, if that was asked.
     let missed = if wanted.contains(&Retriever::Fused) { Retriever::Fused } else { wanted[0] };
     let report = Report::of(&found.answered, missed);
-    let unmet = if all { file.bounds.unmet(&report) } else { vec![] };
+    let unmet = if all { file.bounds.violations(&report) } else { vec![] };
     if !all && !file.bounds.is_empty() {
         session.terminal.note("the bounds are for all kinds of question and are not checked");
     }
@@ -206,7 +206,7 @@ fn parse_share(text: &str) -> std::result::Result<f64, String> {
 fn read(path: &Path) -> Result<QuestionFile> {
     let wrong = |what: &str| Failure::usage(format!("{}: {what}", path.display()));
     let text = read_text(path, MAX_FILE as u64).map_err(|what| wrong(&what))?;
-    eval::read(&text).map_err(|what| wrong(&what))
+    eval::parse_questions(&text).map_err(|what| wrong(&what))
 }
 
 /// Reads a text file of at most `limit` bytes.

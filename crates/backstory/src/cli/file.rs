@@ -12,7 +12,7 @@ use super::{
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, Terminal, counted, minute, plain},
+    output::{FAINT, STRONG, Terminal, escape_terminal, minute, pluralize},
 };
 
 /// Show a file at a revision: hashes, language, grammar; the chunks that search reads, or nodes of its syntax tree
@@ -72,7 +72,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         print_version(terminal, &found.file)?;
         let chunks = (found.chunks.len() + found.left_out) as u64;
         let excluded = found.excluded.map(|why| format!(", left out: {}", why.as_str())).unwrap_or_default();
-        return Ok(terminal.line(format_args!("{}{excluded}", counted(chunks, "chunk", "chunks")))?);
+        return Ok(terminal.line(format_args!("{}{excluded}", pluralize(chunks, "chunk", "chunks")))?);
     }
     for chunk in &found.chunks {
         print_chunk(terminal, chunk)?;
@@ -92,13 +92,17 @@ fn fact_row(terminal: &Terminal, fact: &Fact) -> Vec<String> {
 
 fn tell_rest(terminal: &Terminal, left_out: usize, one: &str, many: &str) -> Result<()> {
     if left_out > 0 {
-        terminal.note(format_args!("{} are not shown", counted(left_out as u64, one, many)));
+        terminal.note(format_args!("{} are not shown", pluralize(left_out as u64, one, many)));
     }
     Ok(())
 }
 
 fn print_version(terminal: &Terminal, file: &FileVersion) -> Result<()> {
-    terminal.line(format_args!("{STRONG}{}{STRONG:#} {FAINT}at {}{FAINT:#}", plain(&file.path), file.rev.short()))?;
+    terminal.line(format_args!(
+        "{STRONG}{}{STRONG:#} {FAINT}at {}{FAINT:#}",
+        escape_terminal(&file.path),
+        file.rev.short()
+    ))?;
     let count = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let changed = file.last_commit.as_ref().map(|of| format!("{} {} {}", minute(of.date), of.sha.short(), of.title));
     let facts = [
@@ -113,18 +117,18 @@ fn print_version(terminal: &Terminal, file: &FileVersion) -> Result<()> {
         ("Changed", changed.unwrap_or_default()),
     ];
     for (name, value) in facts.into_iter().filter(|(_, value)| !value.is_empty()) {
-        terminal.line(format_args!("{:<10}{}", format!("{name}:"), plain(&value)))?;
+        terminal.line(format_args!("{:<10}{}", format!("{name}:"), escape_terminal(&value)))?;
     }
     Ok(())
 }
 
 fn print_chunk(terminal: &Terminal, chunk: &FileChunk) -> Result<()> {
     let (first, last) = chunk.lines;
-    let tokens = counted(chunk.tokens as u64, "token", "tokens");
+    let tokens = pluralize(chunk.tokens as u64, "token", "tokens");
     let model = chunk.embedding_model.as_deref().unwrap_or("no vector");
     terminal.line(format_args!(
         "{STRONG}{first}-{last}{STRONG:#} {} {FAINT}{} {tokens}, {model}{FAINT:#}",
-        plain(&chunk.title),
+        escape_terminal(&chunk.title),
         &chunk.chunk_id[..chunk.chunk_id.len().min(12)],
     ))?;
     Ok(())

@@ -13,7 +13,7 @@ use super::{Session, task};
 use crate::{
     client::Client,
     failure::Result,
-    output::{counted, minute, plain, thousands},
+    output::{escape_terminal, minute, pluralize, thousands},
 };
 
 /// Take something out of everything that is stored, for good
@@ -89,7 +89,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             return Ok(session.terminal.json(&entry)?);
         }
         let (subject, how) = (
-            plain(&entry.subject),
+            escape_terminal(&entry.subject),
             if entry.kind == ForgottenKind::Person { "'backstory sync --full'" } else { "the next sync" },
         );
         return Ok(session.terminal.line(format_args!("{subject} may be read again; {how} does it"))?);
@@ -105,7 +105,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 fn tell(session: &Session, summary: &Value) -> Result<()> {
     let terminal = &session.terminal;
     let (removed, verified) = (&summary["removed"], &summary["verified"]);
-    let subject = plain(summary["subject"].as_str().unwrap_or_default());
+    let subject = escape_terminal(summary["subject"].as_str().unwrap_or_default());
     if let Some(before) = summary["forgotten_before"]["at"].as_str().and_then(|at| at.parse().ok()) {
         terminal.line(format_args!(
             "{subject} was forgotten before, at {}: ledger, graph and index have nothing by that reference",
@@ -118,13 +118,13 @@ fn tell(session: &Session, summary: &Value) -> Result<()> {
     if count("pieces") == 0 {
         return Ok(terminal.line("The ledger had no text of its own that could be looked for afterwards")?);
     }
-    let pieces = counted(count("pieces"), "piece", "pieces");
+    let pieces = pluralize(count("pieces"), "piece", "pieces");
     terminal.line(format_args!(
         "Verified: none of {pieces} of its texts is left in {} searches, the ledger, {} statements of the graph and {} \
          ({} bytes)",
         count("searches"),
         thousands(count("statements")),
-        counted(count("files"), "file", "files"),
+        pluralize(count("files"), "file", "files"),
         thousands(count("bytes")),
     ))?;
     let others: Vec<&str> = summary["also_in"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -132,7 +132,7 @@ fn tell(session: &Session, summary: &Value) -> Result<()> {
         terminal.note(stays);
     }
     if !others.is_empty() {
-        terminal.note(format_args!("others say some of the same, and stay: {}", plain(&others.join(", "))));
+        terminal.note(format_args!("others say some of the same, and stay: {}", escape_terminal(&others.join(", "))));
     }
     Ok(())
 }
@@ -152,7 +152,7 @@ fn parts(counts: &Value) -> Vec<String> {
     ];
     let told = NAMES.iter().map(|(key, one, many)| (counts[*key].as_u64().unwrap_or(0), one, many));
     let told: Vec<String> =
-        told.filter(|(count, ..)| *count > 0).map(|(count, one, many)| counted(count, one, many)).collect();
+        told.filter(|(count, ..)| *count > 0).map(|(count, one, many)| pluralize(count, one, many)).collect();
     if told.is_empty() { vec!["there was nothing left of it".to_owned()] } else { told }
 }
 
@@ -180,11 +180,11 @@ async fn list(session: &Session, client: &Client, args: &Args) -> Result<()> {
         vec![
             minute(entry.at),
             entry.action.as_str().to_owned(),
-            plain(&entry.subject),
+            escape_terminal(&entry.subject),
             verified.to_owned(),
             removed.unwrap_or_default(),
-            plain(entry.actor.as_deref().unwrap_or_default()),
-            plain(entry.reason.as_deref().unwrap_or_default()),
+            escape_terminal(entry.actor.as_deref().unwrap_or_default()),
+            escape_terminal(entry.reason.as_deref().unwrap_or_default()),
         ]
     };
     Ok(terminal.table(

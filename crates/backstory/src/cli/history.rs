@@ -14,8 +14,11 @@ use super::{
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, counted, day, plain},
+    output::{FAINT, STRONG, day, escape_terminal, pluralize},
 };
+
+/// The column of line counts.
+const LINES: usize = 3;
 
 /// Show what happened to a file or code entity, under all its names, the newest change first
 #[derive(clap::Args)]
@@ -63,6 +66,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     if args.json {
         return Ok(session.terminal.json(&history)?);
     }
+    // Lines are counted in files alone.
+    let counts_lines = matches!(id, NodeId::File { .. });
     let row = |change: &Change| {
         let lines = match (change.insertions, change.deletions) {
             (Some(insertions), Some(deletions)) => format!("+{insertions} -{deletions}"),
@@ -74,23 +79,36 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             EntityChangeKind::Removed => "removed",
         };
         let name = if change.name == id { String::new() } else { name_in_project(&change.name) };
-        vec![
+        let mut row = vec![
             day(change.commit.date),
             change.commit.sha.short(),
             what.to_owned(),
             lines,
-            change.merge_requests.first().map(|id| id.short()).unwrap_or_default(),
+            change.merge_requests.first().map(|id| id.local_reference()).unwrap_or_default(),
             change.commit.author.clone(),
             session.terminal.title(&change.commit.title),
             name,
-        ]
+        ];
+        if !counts_lines {
+            row.remove(LINES);
+        }
+        row
     };
-    let headings = ["date", "commit", "what", "lines", "request", "author", "title", "as"];
+    let mut headings = vec!["date", "commit", "what", "lines", "request", "author", "title", "as"];
+    if !counts_lines {
+        headings.remove(LINES);
+    }
     session.terminal.table(&headings, &[], history.changes.iter().map(row).collect())?;
+    if let Some(moved) = &history.moved_to {
+        let (was, is) = (name_in_project(&id), name_in_project(moved));
+        session
+            .terminal
+            .note(format_args!("{was} was moved to {is}; 'backstory history {is}' shows what happened since"));
+    }
     print_discussed(session, &history)?;
     if history.has_more {
         let next = args.skip + u32::from(args.limit);
-        let shown = counted(history.changes.len() as u64, "change", "changes");
+        let shown = pluralize(history.changes.len() as u64, "change", "changes");
         session.terminal.note(format_args!("{shown} shown; --skip {next} shows those before"));
     }
     Ok(())
@@ -100,15 +118,16 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 fn print_discussed(session: &Session, history: &History) -> Result<()> {
     let terminal = &session.terminal;
     for DiscussedMergeRequest { merge_request, discussions } in &history.discussed {
-        let (id, title) = (merge_request.id.short(), terminal.title(&merge_request.title));
+        let (id, title) = (merge_request.id.local_reference(), terminal.title(&merge_request.title));
         let state = merge_request.state.as_str();
         terminal.line(format_args!("\n{STRONG}{id}{STRONG:#} {title} {FAINT}{state}{FAINT:#}"))?;
         for discussion in discussions {
-            let author = plain(discussion.author.as_deref().unwrap_or("deleted"));
+            let author = escape_terminal(discussion.author.as_deref().unwrap_or("deleted"));
             let line = discussion.lines.map(|(first, _)| format!(":{first}")).unwrap_or_default();
-            let (path, at, text) = (plain(&discussion.path), day(discussion.created_at), plain(&discussion.text));
+            let (path, at, text) =
+                (escape_terminal(&discussion.path), day(discussion.created_at), escape_terminal(&discussion.text));
             terminal.line(format_args!("  {path}{line} @{author} {at}: \"{text}\""))?;
-            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(&discussion.url)))?;
+            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", escape_terminal(&discussion.url)))?;
         }
     }
     Ok(())

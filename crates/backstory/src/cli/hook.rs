@@ -66,7 +66,7 @@ async fn decision(session: &Session) -> Option<String> {
     let cwd = call.cwd.clone().or_else(|| std::env::current_dir().ok())?;
     let what = code_of(&call, &cwd)?;
     let server = DataDir::running(&session.config().ok()?.data_dir)?;
-    let client = Client::there(Remote::new(server).ok()?);
+    let client = Client::remote(Remote::new(server).ok()?);
     // Paths of calls begin there.
     std::env::set_current_dir(&cwd).ok()?;
     let place = place::find(&client, &what, None).await.ok()?;

@@ -13,7 +13,7 @@ use super::Session;
 use crate::{
     config::FILE,
     failure::{Failure, Result, reason},
-    output::plain,
+    output::escape_terminal,
 };
 
 const TOKEN_ENV: &str = "GITLAB_TOKEN";
@@ -123,7 +123,7 @@ fn prompt<T>(question: &str, usual: Option<&str>, check: impl Fn(&str) -> Result
         let answer = Some(answer.trim()).filter(|answer| !answer.is_empty()).or(usual).unwrap_or_default();
         match check(answer) {
             Ok(value) => return Ok(value),
-            Err(failure) => writeln!(anstream::stderr(), "{}", plain(&failure.sentence()))?,
+            Err(failure) => writeln!(anstream::stderr(), "{}", escape_terminal(&failure.sentence()))?,
         }
     }
 }

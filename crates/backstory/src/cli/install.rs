@@ -14,11 +14,11 @@ use backstory_engine::sources::git::naming::discover_repository;
 use super::Session;
 use crate::{
     failure::{Failure, Result},
-    output::{FAINT, plain},
+    output::{FAINT, escape_terminal},
 };
 use client::{AgentClient, ClientFiles, InstallScope, list_clients};
-use edit::{Change, Existing};
-use receipt::{Edit, Receipt, UndoOutcome, What, read_text};
+use edit::{Change, ConflictPolicy};
+use receipt::{Edit, EditKind, Receipt, UndoOutcome, read_text, require_below};
 
 pub(super) use edit::ServerCommand;
 
@@ -59,6 +59,7 @@ pub(super) struct Args {
 struct Places {
     home: PathBuf,
     receipt: PathBuf,
+    scope: InstallScope,
     /// Directory of the scope.
     root: PathBuf,
 }
@@ -75,12 +76,18 @@ pub(super) fn run(session: &Session, args: &Args) -> Result<()> {
     for client in &clients {
         session.terminal.line(&client.name)?;
         for (path, what) in wanted(client, args, &places, &command) {
-            let done = write(session, args, client, &command, (&path, what), &mut receipt);
+            let done = places
+                .require(&path)
+                .and_then(|()| write(session, args, client, &command, (&path, what), &mut receipt));
             // What was written before it is noted whatever comes after it.
             if !args.dry_run {
                 receipt.write(&places.receipt)?;
             }
             if let Err(failure) = done {
+                // The reader of the output has seen enough.
+                if failure.message.is_none() {
+                    return Err(failure);
+                }
                 failed += 1;
                 session.terminal.error(format_args!("{}: {}", path.display(), failure.sentence()));
             }
@@ -109,7 +116,15 @@ impl Places {
                     .ok_or_else(|| Failure::usage("there is no repository here; go into one, or use --scope user"))?
             }
         };
-        Ok(Self { receipt: state.join("backstory").join("installed.json"), home, root })
+        Ok(Self { receipt: state.join("backstory").join("installed.json"), home, scope, root })
+    }
+
+    /// Refuses a file outside of the repository, to which a link in it may lead: others have written what is in it.
+    fn require(&self, path: &Path) -> Result<()> {
+        match self.scope {
+            InstallScope::User => Ok(()),
+            InstallScope::Project => require_below(&self.root, path),
+        }
     }
 }
 
@@ -118,7 +133,11 @@ fn choose(args: &Args, places: &Places) -> Result<Vec<AgentClient>> {
     let all = list_clients()?;
     let ids = || all.iter().map(|client| client.id.as_str()).collect::<Vec<_>>().join(", ");
     if let Some(unknown) = args.clients.iter().find(|id| *id != "all" && !all.iter().any(|client| client.id == **id)) {
-        return Err(Failure::usage(format!("there is no agent '{}'; name one of {}, or all", plain(unknown), ids())));
+        return Err(Failure::usage(format!(
+            "there is no agent '{}'; name one of {}, or all",
+            escape_terminal(unknown),
+            ids()
+        )));
     }
     let path: Vec<PathBuf> = env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
     let is_wanted = |client: &&AgentClient| match args.clients.as_slice() {
@@ -150,12 +169,12 @@ fn server_command(session: &Session) -> Result<ServerCommand> {
 }
 
 /// The files that a client gets, and what is written into each.
-fn wanted(client: &AgentClient, args: &Args, places: &Places, command: &ServerCommand) -> Vec<(PathBuf, What)> {
+fn wanted(client: &AgentClient, args: &Args, places: &Places, command: &ServerCommand) -> Vec<(PathBuf, EditKind)> {
     let ClientFiles { config, instructions, skill, hooks } = client.files(args.scope, &places.root);
-    let hook = What::Hook { command: hook_command(command) };
-    let config = config.map(|path| (path, What::Entry { key: client.key.clone() }));
-    let skill = skill.map(|path| (path, What::Skill));
-    let instructions = instructions.map(|path| (path, What::Block));
+    let hook = EditKind::Hook { command: hook_command(command) };
+    let config = config.map(|path| (path, EditKind::Entry { key: client.key.clone() }));
+    let skill = skill.map(|path| (path, EditKind::Skill));
+    let instructions = instructions.map(|path| (path, EditKind::Block));
     let hooks = hooks.filter(|_| args.hooks).map(|path| (path, hook));
     [config, skill, instructions, hooks].into_iter().flatten().collect()
 }
@@ -164,10 +183,10 @@ fn wanted(client: &AgentClient, args: &Args, places: &Places, command: &ServerCo
 fn hook_command(command: &ServerCommand) -> String {
     let mut words = vec![command.program.clone(), "hook".to_owned()];
     words.extend(command.args.iter().skip(1).cloned());
-    let quote = |word: &String| match word.contains(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '$' | '\\'))
-    {
-        true => format!("'{}'", word.replace('\'', r"'\''")),
-        false => word.clone(),
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:@%+=,-".contains(c);
+    let quote = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     };
     words.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
@@ -177,22 +196,22 @@ fn write(
     args: &Args,
     client: &AgentClient,
     command: &ServerCommand,
-    (path, what): (&Path, What),
+    (path, what): (&Path, EditKind),
     receipt: &mut Receipt,
 ) -> Result<()> {
     let old = read_text(path)?;
     let text = old.as_deref().unwrap_or_default();
-    let existing = if receipt.has(path, &what) { Existing::Replace } else { Existing::Keep };
+    let existing = if receipt.has(path, &what) { ConflictPolicy::Replace } else { ConflictPolicy::Keep };
     let change = match &what {
-        What::Entry { key } if path.extension().is_some_and(|extension| extension == "toml") => {
+        EditKind::Entry { key } if path.extension().is_some_and(|extension| extension == "toml") => {
             edit::add_toml_entry(text, key, command, existing)?
         }
-        What::Entry { key } => edit::add_json_entry(text, key, client.entry, command, existing)?,
-        What::Hook { command } => edit::add_hook(text, command, receipt.other_hooks(path, command))?,
-        What::Block => edit::add_block(text),
-        What::Skill if text == SKILL => Change::Nothing,
-        What::Skill if old.is_some() && existing == Existing::Keep => Change::KeepsOther,
-        What::Skill => Change::Text(SKILL.to_owned()),
+        EditKind::Entry { key } => edit::add_json_entry(text, key, client.entry, command, existing)?,
+        EditKind::Hook { command } => edit::add_hook(text, command, receipt.other_hooks(path, command))?,
+        EditKind::Block => edit::add_block(text),
+        EditKind::Skill if text == SKILL => Change::Nothing,
+        EditKind::Skill if old.is_some() && existing == ConflictPolicy::Keep => Change::KeepsOther,
+        EditKind::Skill => Change::Text(SKILL.to_owned()),
     };
     let new = match change {
         Change::Text(new) => new,
@@ -209,11 +228,11 @@ fn write(
     if args.dry_run {
         session.terminal.line(format_args!("  {} would get", path.display()))?;
         for line in Edit::between(path, what, old.as_deref(), &new).inserted().lines() {
-            session.terminal.line(format_args!("    {}", plain(line)))?;
+            session.terminal.line(format_args!("    {}", escape_terminal(line)))?;
         }
         return Ok(());
     }
-    receipt.apply(path, what, old.as_deref(), &new)?;
+    receipt.write_file(path, what, old.as_deref(), &new)?;
     Ok(session.terminal.line(format_args!("  {}", path.display()))?)
 }
 
@@ -226,16 +245,24 @@ fn uninstall(session: &Session, args: &Args, places: &Places, clients: &[AgentCl
     };
     let files: Vec<PathBuf> = clients.iter().flat_map(files).collect();
     let remove = |edit: &Edit, text: &str| match &edit.what {
-        What::Entry { key } if edit.path.extension().is_some_and(|extension| extension == "toml") => {
+        EditKind::Entry { key } if edit.path.extension().is_some_and(|extension| extension == "toml") => {
             edit::remove_toml_entry(text, key)
         }
-        What::Entry { key } => edit::remove_json_entry(text, key),
-        What::Hook { command } => edit::remove_hook(text, command),
-        What::Block => Ok(edit::remove_block(text)),
-        What::Skill => Ok(None),
+        EditKind::Entry { key } => edit::remove_json_entry(text, key),
+        EditKind::Hook { command } => edit::remove_hook(text, command),
+        EditKind::Block => Ok(edit::remove_block(text)),
+        EditKind::Skill => Ok(None),
     };
     let mut count = 0;
     let mut failed: Vec<PathBuf> = Vec::new();
+    for edit in receipt.edits().filter(|edit| files.contains(&edit.path)) {
+        if !failed.contains(&edit.path)
+            && let Err(failure) = places.require(&edit.path)
+        {
+            session.terminal.error(failure.sentence());
+            failed.push(edit.path.clone());
+        }
+    }
     loop {
         if args.dry_run {
             break;
@@ -282,7 +309,7 @@ pub(super) fn installed_commands() -> Result<Vec<(PathBuf, Option<ServerCommand>
     let receipt = Receipt::read(&places.receipt)?;
     let mut found: Vec<(PathBuf, Option<ServerCommand>)> = Vec::new();
     for edit in receipt.edits() {
-        let What::Entry { key } = &edit.what else { continue };
+        let EditKind::Entry { key } = &edit.what else { continue };
         if found.iter().any(|(path, _)| *path == edit.path) {
             continue;
         }

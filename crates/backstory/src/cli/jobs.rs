@@ -112,7 +112,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             if *json { Ok(terminal.json(&jobs)?) } else { list(session, &jobs) }
         }
         What::Start { kind, project } => {
-            if !client.is_there() {
+            if !client.uses_server() {
                 let message = "jobs are done by a server, and none is running for this data directory; start 'backstory \
                                serve', or run 'backstory sync'";
                 return Err(Failure::new(ErrorKind::Conflict, message));

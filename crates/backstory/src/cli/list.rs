@@ -10,7 +10,7 @@ use super::{Session, arguments::parse_user, repos, task};
 use crate::{
     client::Client,
     failure::Result,
-    output::{minute, plain},
+    output::{escape_terminal, minute},
 };
 
 /// List issues or merge requests, the one that changed last first
@@ -90,12 +90,12 @@ fn print(session: &Session, kind: ThreadKind, threads: &[ThreadSummary]) -> Resu
     headings.push("updated");
     let row = |thread: &ThreadSummary| {
         let mut row = vec![
-            if several { thread.id.to_string() } else { thread.id.short() },
+            if several { thread.id.to_string() } else { thread.id.local_reference() },
             session.terminal.title(&thread.title),
             thread.state.as_str().to_owned(),
             format!("@{}", thread.author.as_deref().unwrap_or("deleted")),
         ];
-        row.extend(thread.source_branch.as_deref().map(plain));
+        row.extend(thread.source_branch.as_deref().map(escape_terminal));
         row.push(minute(thread.updated_at));
         row
     };

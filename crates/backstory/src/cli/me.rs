@@ -5,7 +5,7 @@ use backstory_engine::sources::git::naming::{discover_repository, user_email};
 use super::{
     Session,
     arguments::parse_user,
-    person::{self, Shown},
+    person::{self, PersonOptions},
 };
 use crate::failure::{Failure, Result};
 
@@ -23,7 +23,7 @@ pub(super) struct Args {
     #[arg(long = "as", value_name = "USER", value_parser = parse_user)]
     name: Option<String>,
     #[command(flatten)]
-    shown: Shown,
+    shown: PersonOptions,
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {

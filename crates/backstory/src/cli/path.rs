@@ -2,17 +2,14 @@
 
 use backstory_engine::{
     explore::{PathAnswer, PathRequest},
-    model::{edge::Edge, id::NodeId},
+    model::edge::Edge,
 };
 
-use super::{
-    Session,
-    arguments::{parse_edge, parse_node},
-};
+use super::{Session, arguments::parse_edge, nodes, place};
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, plain},
+    output::{FAINT, escape_terminal},
 };
 
 /// Show the shortest path between two nodes of the graph
@@ -20,14 +17,21 @@ use crate::{
 #[command(after_long_help = "\
 Examples:
   backstory path @alice 'group/project#12'
-  backstory path group/project:src/auth.rs 'group/project#12' --edges modifies,merged-as,closes")]
+  backstory path src/auth.rs src/session.rs
+  backstory path group/project:src/auth.rs 'group/project#12' --edges modifies,merged-as,closes
+
+A path never runs over a project, or over an address that stands for nobody in particular, such as noreply@github.com:
+everything is linked with these.")]
 pub(super) struct Args {
-    /// Where it starts: a person, file, commit, issue or other reference
-    #[arg(value_name = "FROM", value_parser = parse_node)]
-    from: NodeId,
+    /// Where it starts: PATH, PATH#SYMBOL, a symbol, a commit, #12, !7, a person, or a whole reference
+    #[arg(value_name = "FROM")]
+    from: String,
     /// Where it ends
-    #[arg(value_name = "TO", value_parser = parse_node)]
-    to: NodeId,
+    #[arg(value_name = "TO")]
+    to: String,
+    /// Project of the two, if it cannot be inferred
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
     /// Follow only these edges, in either direction
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = parse_edge)]
     edges: Vec<Edge>,
@@ -41,9 +45,10 @@ pub(super) struct Args {
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "path", || Ok(())).await?;
+    let project = args.project.as_deref();
     let request = PathRequest {
-        from: args.from.clone(),
-        to: args.to.clone(),
+        from: place::find_node(session, &client, &args.from, project).await?.id,
+        to: place::find_node(session, &client, &args.to, project).await?.id,
         edges: args.edges.iter().copied().collect(),
         max_length: usize::from(args.max_length),
     };
@@ -57,16 +62,15 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 fn print(session: &Session, path: &PathAnswer) -> Result<()> {
     let terminal = &session.terminal;
     match path.nodes.first() {
-        Some(first) => terminal.line(plain(&first.to_string()))?,
+        Some(first) => terminal.line(nodes::label(first, &path.titles))?,
         None => terminal.line("No path.")?,
     }
     for (node, edge) in path.nodes.iter().skip(1).zip(&path.edges) {
-        let arrow = if edge.to == *node { "→" } else { "←" };
-        let (name, node) = (edge.edge.name(), plain(&node.to_string()));
-        terminal.line(format_args!("  {arrow} {FAINT}{name}{FAINT:#} {node}"))?;
+        let arrow = nodes::arrow(edge.edge.name(), edge.to == *node);
+        terminal.line(format_args!("  {FAINT}{arrow}{FAINT:#} {}", nodes::label(node, &path.titles)))?;
     }
     for sentence in &path.left_out {
-        terminal.line(format_args!("{FAINT}Left out: {}{FAINT:#}", plain(sentence)))?;
+        terminal.line(format_args!("{FAINT}Left out: {}{FAINT:#}", escape_terminal(sentence)))?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, STRONG, Terminal, day, plain, thousands},
+    output::{FAINT, STRONG, Terminal, day, escape_terminal, thousands},
 };
 
 /// Show a person: what they did over time, where, and what waits for them
@@ -33,12 +33,12 @@ pub(super) struct Args {
     #[arg(value_name = "NAME", value_parser = parse_user)]
     name: String,
     #[command(flatten)]
-    shown: Shown,
+    shown: PersonOptions,
 }
 
 /// What is shown of a person.
 #[derive(clap::Args)]
-pub(super) struct Shown {
+pub(super) struct PersonOptions {
     /// Only of this project (repeatable)
     #[arg(long = "project", value_name = "GROUP/PROJECT")]
     projects: Vec<String>,
@@ -61,7 +61,7 @@ pub(super) struct Shown {
     json: bool,
 }
 
-impl Shown {
+impl PersonOptions {
     pub(super) fn about(&self, name: String) -> Question {
         Question {
             name,
@@ -98,17 +98,34 @@ pub(super) async fn show(session: &Session, command: &'static str, question: Que
     let client = Client::open(session, command, || Ok(())).await?;
     let Question { name, projects, after, before, stale_days, limit, json } = question;
     let request = PersonRequest { name, projects, after, before, stale_days, limit };
-    let person = client.answer(request).await?;
+    let person = client.answer(request.clone()).await?;
     if json {
         return Ok(session.terminal.json(&person)?);
     }
-    print(&session.terminal, &person)
+    print(&session.terminal, &person)?;
+    if person.work.months.is_empty() && before.is_none() && person.totals != WorkCounts::default() {
+        note_last_work(session, &client, request).await?;
+    }
+    Ok(())
+}
+
+/// Says when somebody did something last who did nothing in the time that is shown.
+async fn note_last_work(session: &Session, client: &Client, request: PersonRequest) -> Result<()> {
+    let all = PersonRequest { after: Some(Timestamp::UNIX_EPOCH), limit: 1, ..request };
+    let work = client.answer(all).await?.work;
+    let Some(month) = work.months.first().map(|month| month.start) else { return Ok(()) };
+    // Of what is listed the newest commit alone has the day on which it was done.
+    let commit = work.commits.first().map(|commit| day(commit.date));
+    let date = commit.filter(|date| date.starts_with(&month.strftime("%Y-%m").to_string()));
+    let date = date.unwrap_or_else(|| month.strftime("%Y-%m").to_string());
+    session.terminal.note(format_args!("no work since {date}; --after {} shows more", month.year()));
+    Ok(())
 }
 
 fn print(terminal: &Terminal, person: &PersonDetails) -> Result<()> {
-    let names: Vec<String> = person.names.iter().map(|name| plain(name)).collect();
+    let names: Vec<String> = person.names.iter().map(|name| escape_terminal(name)).collect();
     let sigil = if person.person.contains('@') { "" } else { "@" };
-    let (name, names) = (plain(&person.person), names.join(", "));
+    let (name, names) = (escape_terminal(&person.person), names.join(", "));
     terminal
         .line(format_args!("{STRONG}{sigil}{name}{STRONG:#} {names} {FAINT}{}{FAINT:#}", sentence(person.totals)))?;
     let waiting = &person.waiting;
@@ -131,8 +148,12 @@ fn print(terminal: &Terminal, person: &PersonDetails) -> Result<()> {
     if !work.areas.is_empty() {
         terminal.line(format_args!("\n{STRONG}Where{STRONG:#}"))?;
         for area in &work.areas {
-            let path = if area.path.is_empty() { "(root)".to_owned() } else { plain(&area.path) };
-            terminal.line(format_args!("  {:>5}  {path} {FAINT}{}{FAINT:#}", area.commits, plain(&area.project)))?;
+            let path = if area.path.is_empty() { "(root)".to_owned() } else { escape_terminal(&area.path) };
+            terminal.line(format_args!(
+                "  {:>5}  {path} {FAINT}{}{FAINT:#}",
+                area.commits,
+                escape_terminal(&area.project)
+            ))?;
         }
     }
     threads(terminal, "Opened", &work.opened)?;
@@ -180,9 +201,9 @@ fn notes(terminal: &Terminal, heading: &str, notes: &[WaitingNote]) -> Result<()
     }
     terminal.line(format_args!("\n{STRONG}{heading}{STRONG:#}"))?;
     for note in notes {
-        let author = plain(note.author.as_deref().unwrap_or("deleted"));
+        let author = escape_terminal(note.author.as_deref().unwrap_or("deleted"));
         terminal.line(format_args!("  {} {}", note.thread, terminal.title(&note.title)))?;
-        let (text, at, url) = (plain(&note.text), day(note.at), plain(&note.url));
+        let (text, at, url) = (escape_terminal(&note.text), day(note.at), escape_terminal(&note.url));
         terminal.line(format_args!("    @{author} {at}: \"{text}\"\n    {FAINT}{url}{FAINT:#}"))?;
     }
     Ok(())

@@ -3,19 +3,38 @@
 use std::path::{Component, Path, PathBuf};
 
 use backstory_engine::{
-    locate::{LocateRequest, Location},
-    model::id::{NodeId, is_sha},
+    error::{Error, ErrorKind},
+    locate::{LocateRequest, Location, check_spelling},
+    model::{
+        commit::Sha,
+        id::{NodeId, is_address, is_revision, is_sha},
+    },
+    person::{DEFAULT_STALE_DAYS, PersonRequest},
     repository::{ListRepositories, RepositoryStatus},
-    sources::git::naming::{discover_repository, host_and_project, origin_url},
+    show::ShowRequest,
+    sources::git::{
+        checkout::{recent_commits, resolve_commit},
+        naming::{discover_repository, host_and_project, origin_url},
+    },
+    status::SyncStatusRequest,
     trace::Target,
 };
+use jiff::Timestamp;
 
-use super::arguments::{only_project, parse_id};
+use super::{
+    Session,
+    arguments::{only_project, parse_id},
+};
 use crate::{
     client::Client,
     config::Config,
     failure::{Failure, Result},
 };
+
+/// Commits of a checkout by which it is recognized: so many below the one that is checked out.
+const RECOGNIZED_BY: [usize; 6] = [0, 1, 4, 16, 64, 256];
+/// Most repositories that a checkout is compared with.
+const MAX_COMPARED: usize = 50;
 
 /// What is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,11 +95,11 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
         return Ok(Place::Reference(find_commit(client, sha, project).await?));
     }
     let repositories = client.answer(ListRepositories {}).await?;
-    let here = Here::find(&repositories);
+    let here = Here::find(client, &repositories).await;
     let known = |name: &str| repositories.iter().any(|repository| repository.project == name);
-    let usual = usual_project(project, here.as_ref(), &repositories);
+    let usual = || usual_project(project, here.as_ref(), &repositories);
     if text.strip_prefix(['#', '!']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
-        let project = usual.ok_or_else(|| ambiguous(text))?;
+        let project = usual()?.ok_or_else(|| ambiguous(text))?;
         return Ok(Place::Reference(parse_id(&format!("{project}{text}"))?));
     }
     let on_disk = Path::new(split(text).0).exists();
@@ -114,16 +133,153 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
         }
         _ => {}
     }
+    let usual = usual()?;
     let (path, lines, symbol) = split(text);
-    if !on_disk && lines.is_none() && symbol.is_none() && !text.contains('/') {
-        let request = LocateRequest { text: text.to_owned(), project: usual.clone() };
-        let Location { project, target } = client.answer(request).await?;
-        if let Target::Symbol { path, name } = target {
-            return Ok(Place::Code(CodePlace { project, path, symbol: Some(name), ..CodePlace::default() }));
+    if !on_disk && lines.is_none() && symbol.is_none() {
+        if let (Some(project), Some(sha)) = (&usual, here.as_ref().and_then(|here| here.commit(text))) {
+            return Ok(Place::Reference(NodeId::commit(project, &sha.to_string())));
+        }
+        check_spelling(text)?;
+        if !text.contains('/') || is_revision(text) {
+            let request = LocateRequest { text: text.to_owned(), project: usual.clone() };
+            let Location { project, target } = client.answer(request).await?;
+            match target {
+                Target::Symbol { path, name } => {
+                    return Ok(Place::Code(CodePlace { project, path, symbol: Some(name), ..CodePlace::default() }));
+                }
+                Target::Node(id @ NodeId::Commit { .. }) => return Ok(Place::Reference(id)),
+                _ => {}
+            }
         }
     }
     let (path, file) = from_root(path, here.as_ref())?;
     Ok(Place::Code(CodePlace { project: usual, path, lines: range(lines)?, symbol: symbol.map(str::to_owned), file }))
+}
+
+/// A node, and which lines of it are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NodePlace {
+    /// What is meant.
+    pub(super) id: NodeId,
+    /// First and last line of a file.
+    pub(super) lines: Option<(u32, u32)>,
+}
+
+impl From<NodeId> for NodePlace {
+    fn from(id: NodeId) -> Self {
+        Self { id, lines: None }
+    }
+}
+
+/// Finds out which node a text means: what [`find`] finds, a project, a person by user name, address or full name, or
+/// whatever else has an id.
+///
+/// # Errors
+/// It means nothing, or several things.
+pub(super) async fn find_node(
+    session: &Session,
+    client: &Client,
+    text: &str,
+    project: Option<&str>,
+) -> Result<NodePlace> {
+    let is_number = text.strip_prefix(['#', '!']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if is_number {
+        return Ok(match project {
+            Some(project) => parse_id(&format!("{project}{text}"))?.into(),
+            None => find_thread(client, text, session.config()?).await?.into(),
+        });
+    }
+    if !Path::new(split(text).0).exists()
+        && parse_bare_commit(text).is_none()
+        && let Some(id) = find_named_node(client, text).await?
+    {
+        return Ok(id.into());
+    }
+    match find(client, text, project).await? {
+        Place::Reference(id) => Ok(id.into()),
+        Place::Code(code) => {
+            // A word that names no code may name somebody.
+            let is_there = code.symbol.is_some() || code.file.as_ref().is_some_and(|file| file.exists());
+            if !is_there
+                && !text.contains(['/', '.', ':', '#'])
+                && let Ok(id) = find_person(client, text).await
+            {
+                return Ok(id.into());
+            }
+            let unclear = || ambiguous(&format!(":{text}"));
+            Ok(NodePlace { id: code.id().ok_or_else(unclear)?, lines: code.lines })
+        }
+    }
+}
+
+/// Whether a project is indexed, with or without a repository.
+async fn is_known_project(client: &Client, path: &str) -> Result<bool> {
+    let repositories = client.answer(ListRepositories {}).await?;
+    if repositories.iter().any(|repository| repository.project == path) {
+        return Ok(true);
+    }
+    let status = client.answer(SyncStatusRequest { runs: 1 }).await?;
+    Ok(status.freshness.iter().any(|of| of.project == path))
+}
+
+/// The node of a text that is a whole id, but for code, commits, issues and merge requests, or that names a person.
+async fn find_named_node(client: &Client, text: &str) -> Result<Option<NodeId>> {
+    match text.parse::<NodeId>() {
+        Ok(NodeId::Project(path)) => {
+            let is_known = path.contains('/') && is_known_project(client, &path).await?;
+            Ok(is_known.then_some(NodeId::Project(path)))
+        }
+        Ok(
+            NodeId::File { .. }
+            | NodeId::Entity { .. }
+            | NodeId::Commit { .. }
+            | NodeId::Thread(_)
+            | NodeId::Discussion { .. }
+            | NodeId::Note { .. },
+        ) => Ok(None),
+        Ok(id) => Ok(Some(id)),
+        // What people did may not be shown, but who wrote something may.
+        Err(_) if is_address(text) && !text.contains(['/', ':', '#']) => {
+            Ok(Some(find_person(client, text).await.unwrap_or_else(|_| NodeId::person(text))))
+        }
+        Err(_) if text.contains(char::is_whitespace) && !text.contains(['/', '.', ':', '#']) => {
+            find_person(client, text).await.map(Some)
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+/// The node of a person, as 'person' finds them.
+///
+/// # Errors
+/// Nobody has that name, several do, or what people did is not shown.
+async fn find_person(client: &Client, name: &str) -> Result<NodeId> {
+    let request = PersonRequest {
+        name: name.to_owned(),
+        projects: Vec::new(),
+        // Only who it is is of interest.
+        after: Some(Timestamp::now()),
+        before: None,
+        stale_days: DEFAULT_STALE_DAYS,
+        limit: 0,
+    };
+    Ok(NodeId::person(client.answer(request).await?.person))
+}
+
+/// The project that is given, that of the repository in which the user stands, or the only one; `None` if there is none.
+///
+/// # Errors
+/// There are several, or they cannot be listed.
+pub(super) async fn infer_project(client: &Client, project: Option<&str>) -> Result<Option<String>> {
+    let repositories = client.answer(ListRepositories {}).await?;
+    let here = Here::find(client, &repositories).await;
+    let inferred = usual_project(project, here.as_ref(), &repositories)?;
+    if inferred.is_none() && !repositories.is_empty() {
+        let names: Vec<&str> = repositories.iter().map(|repository| repository.project.as_str()).collect();
+        let hint = format!("say which one with --project: {}", names.join(", "));
+        return Err(Error::new(ErrorKind::Invalid, "several repositories are indexed").with_hint(hint).into());
+    }
+    Ok(inferred)
 }
 
 /// The project of the repository in which the user stands, if it is indexed, and the root of the checkout.
@@ -132,7 +288,7 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
 /// The repositories cannot be listed.
 pub(super) async fn project_here(client: &Client) -> Result<Option<(String, PathBuf)>> {
     let repositories = client.answer(ListRepositories {}).await?;
-    Ok(Here::find(&repositories).and_then(|here| Some((here.project?, here.root))))
+    Ok(Here::find(client, &repositories).await.and_then(|here| Some((here.project?, here.root))))
 }
 
 /// Finds the commit of an object name without its project: of the project that is meant, or where the user stands.
@@ -141,9 +297,9 @@ pub(super) async fn project_here(client: &Client) -> Result<Option<(String, Path
 /// It could be of several projects.
 pub(super) async fn find_commit(client: &Client, sha: &str, project: Option<&str>) -> Result<NodeId> {
     let repositories = client.answer(ListRepositories {}).await?;
-    let here = Here::find(&repositories);
+    let here = Here::find(client, &repositories).await;
     let text = format!("@{sha}");
-    let project = usual_project(project, here.as_ref(), &repositories).ok_or_else(|| ambiguous(&text))?;
+    let project = usual_project(project, here.as_ref(), &repositories)?.ok_or_else(|| ambiguous(&text))?;
     parse_id(&format!("{project}{text}"))
 }
 
@@ -154,10 +310,10 @@ pub(super) async fn find_commit(client: &Client, sha: &str, project: Option<&str
 /// It could be of several projects, or it is no number.
 pub(super) async fn find_thread(client: &Client, number: &str, config: &Config) -> Result<NodeId> {
     let repositories = client.answer(ListRepositories {}).await?;
-    let here = Here::find(&repositories);
+    let here = Here::find(client, &repositories).await;
     let is_configured = config.settings.projects().next().is_some();
     let candidates: &[RepositoryStatus] = if is_configured { &[] } else { &repositories };
-    let usual = usual_project(None, here.as_ref(), candidates);
+    let usual = usual_project(None, here.as_ref(), candidates)?;
     let project = usual.map_or_else(|| only_project(config, number).map(str::to_owned), Ok)?;
     parse_id(&format!("{project}{number}"))
 }
@@ -168,14 +324,39 @@ pub(super) fn parse_bare_commit(text: &str) -> Option<&str> {
     (is_sha(sha) && !Path::new(text).exists()).then_some(sha)
 }
 
-/// The project that is meant, that of the repository in which the user stands, or the only one.
-fn usual_project(project: Option<&str>, here: Option<&Here>, repositories: &[RepositoryStatus]) -> Option<String> {
-    let here = here.and_then(|here| here.project.as_deref());
-    let only = match repositories {
-        [only] => Some(only.project.as_str()),
-        _ => None,
+/// A revision with what is checked out where the user stands in place of `HEAD`, unless a project is named.
+pub(super) fn resolve_head(rev: Option<&str>, project: Option<&str>) -> Option<String> {
+    let rev = rev?;
+    let resolve = || {
+        let root = discover_repository(&std::env::current_dir().ok()?)?;
+        resolve_commit(&root, rev).map(|sha| sha.to_string())
     };
-    project.or(here).or(only).map(str::to_owned)
+    let is_own = project.is_none() && rev.starts_with("HEAD") && is_revision(rev);
+    Some(is_own.then(resolve).flatten().unwrap_or_else(|| rev.to_owned()))
+}
+
+/// The project that is meant, that of the repository in which the user stands, or, outside of a repository, the only one.
+///
+/// # Errors
+/// The user stands in a repository that is not one of these, and nothing names another.
+fn usual_project(
+    project: Option<&str>,
+    here: Option<&Here>,
+    repositories: &[RepositoryStatus],
+) -> Result<Option<String>> {
+    let found = match (project, here, repositories) {
+        (Some(project), ..) => Some(project),
+        (None, Some(Here { project: Some(project), .. }), _) => Some(project.as_str()),
+        (None, _, []) => None,
+        (None, Some(here), _) => {
+            let message = format!("this clone is not indexed: {}", here.root.display());
+            let hint = "run 'backstory add .', or name an indexed project with --project";
+            return Err(Error::new(ErrorKind::NotFound, message).with_hint(hint).into());
+        }
+        (None, None, [only]) => Some(only.project.as_str()),
+        (None, None, _) => None,
+    };
+    Ok(found.map(str::to_owned))
 }
 
 fn ambiguous(text: &str) -> Failure {
@@ -195,15 +376,40 @@ struct Here {
 }
 
 impl Here {
-    fn find(repositories: &[RepositoryStatus]) -> Option<Self> {
+    async fn find(client: &Client, repositories: &[RepositoryStatus]) -> Option<Self> {
         let root = discover_repository(&std::env::current_dir().ok()?)?.canonicalize().ok()?;
         let by_path = |repository: &&RepositoryStatus| Path::new(&repository.address) == root;
         let origin = origin_url(&root);
         let origin = origin.as_deref().and_then(host_and_project).map(|(_, project)| project);
         let by_name = |repository: &&RepositoryStatus| Some(repository.project.as_str()) == origin;
         let found = repositories.iter().find(by_path).or_else(|| repositories.iter().find(by_name));
-        Some(Self { project: found.map(|repository| repository.project.clone()), root })
+        let project = match found {
+            Some(repository) => Some(repository.project.clone()),
+            None => recognize(client, &root, repositories).await,
+        };
+        Some(Self { root, project })
     }
+
+    /// The commit of a revision that follows from what is checked out, like `HEAD~3`.
+    fn commit(&self, text: &str) -> Option<Sha> {
+        let is_own = is_revision(text) && (text == "HEAD" || text.contains(['~', '^']));
+        if is_own { resolve_commit(&self.root, text) } else { None }
+    }
+}
+
+/// The project of a checkout, whatever it is called and wherever it comes from: the one that has commits of it.
+async fn recognize(client: &Client, root: &Path, repositories: &[RepositoryStatus]) -> Option<String> {
+    let commits = recent_commits(root);
+    let last = commits.len().checked_sub(1)?;
+    let places = RECOGNIZED_BY.into_iter().filter(|place| *place < last).chain([last]);
+    for sha in places.map(|place| commits[place].to_string()) {
+        for RepositoryStatus { project, .. } in repositories.iter().take(MAX_COMPARED) {
+            if client.answer(ShowRequest { id: NodeId::commit(project, &sha) }).await.is_ok() {
+                return Some(project.clone());
+            }
+        }
+    }
+    None
 }
 
 /// A path, and what follows it: `:12-20`, `#L12-L20` as forges write it, or `#name`.

@@ -6,7 +6,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::Result,
-    output::{counted, plain},
+    output::{escape_terminal, pluralize},
 };
 
 /// Remove a git repository, its clone and everything known from it
@@ -23,6 +23,6 @@ pub(super) struct Args {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "remove", || Ok(())).await?;
     let gone = client.answer(RemoveRepository { project: args.project.clone() }).await?;
-    let (project, gone) = (plain(&args.project), counted(gone, "object was", "objects were"));
+    let (project, gone) = (escape_terminal(&args.project), pluralize(gone, "object was", "objects were"));
     Ok(session.terminal.line(format_args!("Removed {project} with its clone; {gone} deleted"))?)
 }

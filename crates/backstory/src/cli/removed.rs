@@ -13,7 +13,7 @@ use super::{
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, counted, day, indented, minute, plain},
+    output::{FAINT, STRONG, day, escape_terminal, indented, minute, pluralize},
 };
 
 /// Find the commit, merge request and discussion by which a line, symbol or file disappeared
@@ -70,24 +70,24 @@ fn print(session: &Session, found: &Removals) -> Result<()> {
     let terminal = &session.terminal;
     let at = found.indexed.commit.map(|commit| format!(" at {}", commit.short())).unwrap_or_default();
     let fresh = found.indexed.synced_at.map(|at| format!(", synced {}", minute(at))).unwrap_or_default();
-    let place = found.path.as_ref().map(|path| format!(" in {}", plain(path))).unwrap_or_default();
+    let place = found.path.as_ref().map(|path| format!(" in {}", escape_terminal(path))).unwrap_or_default();
     terminal.line(format_args!(
         "{STRONG}{}{STRONG:#}{place} {FAINT}({}{at}{fresh}){FAINT:#}",
-        plain(&found.text),
-        plain(&found.project)
+        escape_terminal(&found.text),
+        escape_terminal(&found.project)
     ))?;
     for removal in &found.removals {
         terminal.line("")?;
         print_removal(session, removal)?;
     }
     for Move { commit, from, to } in &found.moves {
-        let (sha, title) = (commit.sha.short(), plain(&commit.title));
+        let (sha, title) = (commit.sha.short(), escape_terminal(&commit.title));
         terminal.line(format_args!(
             "\nMoved by {STRONG}{sha}{STRONG:#} {title} {FAINT}{} · {}{FAINT:#}\n    {} -> {}",
-            plain(&commit.author),
+            escape_terminal(&commit.author),
             day(commit.date),
-            plain(from),
-            plain(to)
+            escape_terminal(from),
+            escape_terminal(to)
         ))?;
     }
     if found.removals.is_empty() && found.moves.is_empty() && found.missing.is_empty() {
@@ -95,8 +95,8 @@ fn print(session: &Session, found: &Removals) -> Result<()> {
     }
     if !found.present.is_empty() {
         let place = |at: &Occurrence| match at.line {
-            Some(line) => format!("{}:{line}", plain(&at.path)),
-            None => plain(&at.path),
+            Some(line) => format!("{}:{line}", escape_terminal(&at.path)),
+            None => escape_terminal(&at.path),
         };
         let places: Vec<String> = found.present.iter().map(place).collect();
         terminal.line(format_args!("\nThe indexed head has it at {}", places.join(", ")))?;
@@ -112,33 +112,40 @@ fn print_removal(session: &Session, removal: &Removal) -> Result<()> {
     let commit = &removal.commit;
     let more = match removal.other_files {
         0 => String::new(),
-        files => format!(", and from {}", counted(files as u64, "other file", "other files")),
+        files => format!(", and from {}", pluralize(files as u64, "other file", "other files")),
     };
     let what = match (&removal.node, removal.line) {
-        (Some(NodeId::Entity { name, .. }), _) => format!("{}#{}", plain(&removal.path), plain(name)),
-        (_, Some(line)) => format!("{}:{line}", plain(&removal.path)),
-        _ => plain(&removal.path),
+        (Some(NodeId::Entity { name, .. }), _) => {
+            format!("{}#{}", escape_terminal(&removal.path), escape_terminal(name))
+        }
+        (_, Some(line)) => format!("{}:{line}", escape_terminal(&removal.path)),
+        _ => escape_terminal(&removal.path),
     };
     terminal.line(format_args!(
         "Removed from {what}{more} by {STRONG}{}{STRONG:#} {} {FAINT}{} · {}{FAINT:#}",
         commit.sha.short(),
-        plain(&commit.title),
-        plain(&commit.author),
+        escape_terminal(&commit.title),
+        escape_terminal(&commit.author),
         day(commit.date)
     ))?;
     for (sign, text) in [('-', &removal.removed), ('+', &removal.replacement)] {
         for line in text.iter().flat_map(|text| text.lines()) {
-            terminal.line(format_args!("{FAINT}{}{FAINT:#}", indented(&format!("{sign} {}", plain(line)), 4)))?;
+            terminal
+                .line(format_args!("{FAINT}{}{FAINT:#}", indented(&format!("{sign} {}", escape_terminal(line)), 4)))?;
         }
     }
     for step in &removal.chain {
         print_step(session, step)?;
     }
     if let Some(parent) = removal.parent {
-        let line = removal.line.map(|line| format!(":{line}")).unwrap_or_default();
-        let (path, rev) = (plain(&removal.path), parent.short());
+        let part = match (&removal.node, removal.line) {
+            (Some(NodeId::Entity { name, .. }), _) => format!("#{}", escape_terminal(name)),
+            (_, Some(line)) => format!(":{line}"),
+            _ => String::new(),
+        };
+        let (path, rev) = (escape_terminal(&removal.path), parent.short());
         terminal.line(format_args!(
-            "    {FAINT}backstory why {path}{line} --rev {rev} explains why it was there{FAINT:#}"
+            "    {FAINT}backstory why {path}{part} --rev {rev} explains why it was there{FAINT:#}"
         ))?;
     }
     Ok(())
@@ -153,12 +160,12 @@ fn print_step(session: &Session, step: &Step) -> Result<()> {
         NodeId::Commit { sha, .. } => format!("Commit {}", sha.get(..8).unwrap_or(sha)),
         other => other.to_string(),
     };
-    session.terminal.line(format_args!("  {STRONG}{name}{STRONG:#} {}", plain(&node.title)))?;
+    session.terminal.line(format_args!("  {STRONG}{name}{STRONG:#} {}", escape_terminal(&node.title)))?;
     if let Some(text) = step.evidence.text.as_deref().filter(|text| !text.is_empty()) {
         session.terminal.quote(text, 4)?;
     }
     if let Some(url) = step.evidence.url.as_ref().or(node.url.as_ref()) {
-        session.terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(url)))?;
+        session.terminal.line(format_args!("    {FAINT}{}{FAINT:#}", escape_terminal(url)))?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::Result,
-    output::{Terminal, minute, plain, thousands},
+    output::{Terminal, escape_terminal, minute, thousands},
 };
 
 /// List the git repositories that are indexed
@@ -22,7 +22,7 @@ pub(super) struct Args {
 /// `main at 1a2b3c4d`
 pub(super) fn head_of(repository: &RepositoryStatus) -> String {
     match (&repository.default_branch, repository.head) {
-        (Some(branch), Some(head)) => format!("{} at {}", plain(branch), head.short()),
+        (Some(branch), Some(head)) => format!("{} at {}", escape_terminal(branch), head.short()),
         (None, Some(head)) => head.short(),
         (_, None) => "not indexed".to_owned(),
     }
@@ -30,13 +30,16 @@ pub(super) fn head_of(repository: &RepositoryStatus) -> String {
 
 /// Why a repository could not be read when that was last tried, as a sentence.
 pub(super) fn failure_of(repository: &RepositoryStatus) -> Option<String> {
-    let what = format!("the repository of {}", plain(&repository.project));
+    let what = format!("the repository of {}", escape_terminal(&repository.project));
     failure(&what, repository.failed_at, repository.last_error.as_deref())
 }
 
 /// What was left out of a repository, as sentences.
 pub(super) fn left_out_of(repository: &RepositoryStatus) -> impl Iterator<Item = String> {
-    repository.left_out.iter().map(|what| format!("{}: {}", plain(&repository.project), plain(what)))
+    repository
+        .left_out
+        .iter()
+        .map(|what| format!("{}: {}", escape_terminal(&repository.project), escape_terminal(what)))
 }
 
 /// Says what was left out of a repository.
@@ -47,14 +50,14 @@ pub(super) fn tell_left_out(terminal: &Terminal, repository: &RepositoryStatus) 
 fn branches_of(repository: &RepositoryStatus) -> String {
     match repository.branches.which {
         BranchChoice::All => "all".to_owned(),
-        BranchChoice::Selected => plain(&repository.branches.names.join(", ")),
+        BranchChoice::Selected => escape_terminal(&repository.branches.names.join(", ")),
         BranchChoice::Default => "default".to_owned(),
     }
 }
 
 /// `the repository of acme/shop could not be read on 2024-03-15 10:00: it is gone`
 pub(super) fn failure(what: &str, at: Option<Timestamp>, error: Option<&str>) -> Option<String> {
-    let (at, error) = (minute(at?), plain(error?));
+    let (at, error) = (minute(at?), escape_terminal(error?));
     Some(format!("{what} could not be read on {at}: {error}"))
 }
 
@@ -92,7 +95,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             thousands(repository.commits),
             thousands(repository.files),
             repository.synced_at.map_or("never".to_owned(), minute),
-            plain(&repository.address),
+            escape_terminal(&repository.address),
         ]
     };
     let headings = ["project", "state", "head", "branches", "commits", "files", "synced", "address"];

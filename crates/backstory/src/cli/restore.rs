@@ -9,7 +9,7 @@ use super::Session;
 use crate::{
     data_dir::{Claim, ClaimIntent, DataDir},
     failure::{Failure, Result},
-    output::plain,
+    output::escape_terminal,
 };
 
 /// Put a copy of the ledger that 'backstory backup' wrote in place of the ledger
@@ -40,7 +40,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let seq = restored.ledger_seq;
     session.terminal.line(format_args!("Restored {shown}, up to change {seq} of the ledger"))?;
     if let Some(replaced) = restored.replaced {
-        let path = plain(&replaced.to_string_lossy());
+        let path = escape_terminal(&replaced.to_string_lossy());
         session.terminal.note(format_args!("the ledger that was there is {path}"));
     }
     session.terminal.note("graph and index are rebuilt when they are next opened; 'backstory sync' reads what is new");

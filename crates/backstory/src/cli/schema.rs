@@ -1,7 +1,7 @@
 //! `schema`: prints the schema of the GraphQL API, or of one use case.
 
 use backstory_engine::{
-    model::text::echo,
+    model::text::truncate_echo,
     use_case::{UseCase, json_schema},
     use_cases::{Visitor, visit_all},
 };
@@ -47,7 +47,7 @@ pub(super) fn run(session: &Session, args: &Args) -> Result<()> {
     let mut search = Search { name, schema: None, known: Vec::new() };
     visit_all(&mut search);
     let schema = search.schema.ok_or_else(|| {
-        Failure::usage(format!("there is no use case '{}'; there are {}", echo(name), search.known.join(", ")))
+        Failure::usage(format!("there is no use case '{}'; there are {}", truncate_echo(name), search.known.join(", ")))
     })?;
     Ok(session.terminal.json(&schema)?)
 }

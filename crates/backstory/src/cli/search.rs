@@ -14,13 +14,13 @@ use jiff::Timestamp;
 
 use super::{
     Session,
-    arguments::{Weights, called, parse_node, parse_time, parse_user},
-    repos,
+    arguments::{Weights, called, parse_time, parse_user},
+    place, repos,
 };
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, STRONG, day, plain},
+    output::{FAINT, STRONG, day, escape_terminal},
 };
 
 /// Members of a story that are named.
@@ -36,7 +36,9 @@ Examples:
   backstory search \"retry with backoff\" --type code --type commit
   backstory search \"why a limit\" --near group/project:src/retry.rs --path src/
   backstory search expiry --weight recency=1 --explain
-  backstory search redis --mode lexical --json")]
+  backstory search redis --mode lexical --json
+
+All projects are searched, also from within a clone; --project restricts the search to one.")]
 pub(super) struct Args {
     /// Words or a question
     query: String,
@@ -69,9 +71,9 @@ pub(super) struct Args {
     profile: Option<Profile>,
     #[command(flatten)]
     weights: Weights,
-    /// Only what is at most two links from this: group/project!7, group/project:src/a.rs (repeatable)
-    #[arg(long, value_name = "REF", value_parser = parse_node)]
-    near: Vec<NodeId>,
+    /// Only what is at most two links from this: PATH, a commit, group/project!7, a person (repeatable)
+    #[arg(long, value_name = "REF")]
+    near: Vec<String>,
     /// Only what has an annotation with this tag, see 'backstory annotate'; several times for all of several
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
@@ -101,7 +103,11 @@ pub(super) struct Args {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "search", || Ok(())).await?;
     repos::require_projects(session, &client, args.project.as_slice()).await?;
-    let found = client.answer(request(args)?).await?;
+    let mut request = request(args)?;
+    for text in &args.near {
+        request.near.push(place::find_node(session, &client, text, args.project.as_deref()).await?.id);
+    }
+    let found = client.answer(request).await?;
     if args.json {
         return Ok(session.terminal.json(&found)?);
     }
@@ -130,7 +136,6 @@ fn request(args: &Args) -> Result<SearchRequest> {
             languages: args.languages.clone(),
             ..Filter::default()
         },
-        near: args.near.clone(),
         tags: args.tags.clone(),
         mode: args.mode,
         limit: args.limit.into(),
@@ -151,7 +156,7 @@ fn print(session: &Session, found: &SearchResponse<HitSummary>, explain: bool) -
             return Ok(terminal.line("Nothing has been read yet; 'backstory sync' reads the configured projects, 'backstory add PATH' a repository.")?);
         }
         0 => {
-            let query = plain(&found.query);
+            let query = escape_terminal(&found.query);
             return Ok(terminal.line(format_args!(
                 "No results for \"{query}\" ({how}). Other words or fewer conditions may find more."
             ))?);
@@ -162,7 +167,7 @@ fn print(session: &Session, found: &SearchResponse<HitSummary>, explain: bool) -
     for (rank, hit) in (1..).zip(&found.hits) {
         terminal.line(format_args!(
             "\n[{rank}] {STRONG}{}{STRONG:#} ({}{})\n    {FAINT}{}{} · {}{FAINT:#}",
-            plain(&heading(hit)),
+            escape_terminal(&heading(hit)),
             score(hit.score),
             if hit.confidential { ", confidential" } else { "" },
             author(hit),
@@ -171,14 +176,14 @@ fn print(session: &Session, found: &SearchResponse<HitSummary>, explain: bool) -
         ))?;
         terminal.quote(&hit.snippet, 4)?;
         if let Some(url) = &hit.url {
-            terminal.line(format_args!("    {}", plain(url)))?;
+            terminal.line(format_args!("    {}", escape_terminal(url)))?;
         }
         if !hit.members.is_empty() {
-            terminal.line(format_args!("    {FAINT}with {}{FAINT:#}", plain(&members(hit))))?;
+            terminal.line(format_args!("    {FAINT}with {}{FAINT:#}", escape_terminal(&members(hit))))?;
         }
         if explain {
-            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(&hit.why.join(" · "))))?;
-            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(&ranks(hit, &found.candidates))))?;
+            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", escape_terminal(&hit.why.join(" · "))))?;
+            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", escape_terminal(&ranks(hit, &found.candidates))))?;
         }
     }
     if let Some(facets) = &found.facets {
@@ -210,16 +215,19 @@ fn print_facets(session: &Session, facets: &Facets) -> Result<()> {
         if facet.left_out > 0 {
             values.push(format!("{} more", facet.left_out));
         }
-        session.terminal.line(format_args!("  {}: {}", facet.name, plain(&values.join(", "))))?;
+        session.terminal.line(format_args!("  {}: {}", facet.name, escape_terminal(&values.join(", "))))?;
     }
     Ok(())
 }
 
-/// `@alice · `, `ada@example.com · `; nothing for code, which many wrote.
+/// `@alice · `, `Ada Lovelace · `; nothing for code, which many wrote.
 fn author(hit: &HitSummary) -> String {
+    if let Some(name) = &hit.author_name {
+        return format!("{} · ", escape_terminal(name));
+    }
     match (&hit.author, &hit.path) {
-        (Some(address), _) if address.contains('@') => format!("{} · ", plain(address)),
-        (Some(name), _) => format!("@{} · ", plain(name)),
+        (Some(address), _) if address.contains('@') => format!("{} · ", escape_terminal(address)),
+        (Some(name), _) => format!("@{} · ", escape_terminal(name)),
         (None, Some(_)) => String::new(),
         (None, None) => "@deleted · ".to_owned(),
     }

@@ -82,8 +82,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 pub(super) fn check_address(session: &Session, listen: Option<SocketAddr>) -> Result<SocketAddr> {
     let config = session.config()?;
     let address = listen.unwrap_or(config.listen);
-    if let Some(variable) = config.server_tokens.iter().find_map(|token| token.credential.missing()) {
-        return Err(Failure::configuration(config::unset(variable, "the token that clients must show")));
+    if let Some(variable) = config.server_tokens.iter().find_map(|token| token.credential.missing_variable()) {
+        return Err(Failure::configuration(config::missing_variable(variable, "the token that clients must show")));
     }
     for token in &config.server_tokens {
         check_length(&token.credential)?;
@@ -195,8 +195,14 @@ impl Server {
             requests_per_minute: config.requests_per_minute,
             proxy: config.proxy.clone(),
         };
-        let served =
-            backstory_server::serve(engine, listener, access, Limits::default(), backstory_server::until(ended)).await;
+        let served = backstory_server::serve(
+            engine,
+            listener,
+            access,
+            Limits::default(),
+            backstory_server::wait_for_stop(ended),
+        )
+        .await;
         if let Some(embedding) = embedding {
             embedding.abort();
         }
@@ -240,13 +246,13 @@ async fn tell_what_is_missing(session: &Session, engine: &Engine) -> Result<()> 
         );
     }
     for (secret, (forge, _)) in session.config()?.webhook_secrets.iter().zip(session.config()?.forges()) {
-        if let Some(variable) = secret.missing() {
+        if let Some(variable) = secret.missing_variable() {
             let url = config::address(forge);
             session.terminal.note(format_args!("{variable} is not set: webhooks of {url} are refused"));
         }
     }
     for (forge, token) in session.config()?.forges() {
-        if let Some(variable) = token.missing() {
+        if let Some(variable) = token.missing_variable() {
             let url = config::address(forge);
             session
                 .terminal

@@ -2,14 +2,17 @@
 
 use backstory_engine::shipped::{Shipped, ShippedRequest, ShippedThread};
 
-use super::{Session, repos};
+use super::{Session, place, repos};
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{FAINT, STRONG, counted, day, plain},
+    output::{FAINT, STRONG, day, escape_terminal, pluralize},
 };
 
-/// Show the merge requests, issues and people between two releases
+/// Most commits that are listed.
+const LISTED: usize = 20;
+
+/// Show the merge requests, issues, commits and people between two releases
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -20,7 +23,7 @@ pub(super) struct Args {
     /// Two tags, branches or commits, or one tag for what no earlier one has
     #[arg(value_name = "FROM..TO")]
     range: String,
-    /// Project, if there are several repositories
+    /// Project, if it cannot be inferred
     #[arg(long, value_name = "GROUP/PROJECT")]
     project: Option<String>,
     /// Print JSON
@@ -36,7 +39,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     };
     let client = Client::open(session, "shipped", || Ok(())).await?;
     repos::require_projects(session, &client, args.project.as_slice()).await?;
-    let shipped = client.answer(ShippedRequest { project: args.project.clone(), from, to }).await?;
+    let project = place::infer_project(&client, args.project.as_deref()).await?;
+    let shipped = client.answer(ShippedRequest { project, from, to }).await?;
     if args.json {
         return Ok(session.terminal.json(&shipped)?);
     }
@@ -45,12 +49,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 
 fn print(session: &Session, range: &str, shipped: &Shipped) -> Result<()> {
     let terminal = &session.terminal;
-    let number = |count: usize, one: &str, many: &str| counted(count as u64, one, many);
+    let number = |count: usize, one: &str, many: &str| pluralize(count as u64, one, many);
     terminal.line(format_args!(
         "{STRONG}{}{STRONG:#} {FAINT}({}){FAINT:#}: {}, {}, {}, {}",
-        plain(range),
-        plain(&shipped.project),
-        counted(shipped.count, "commit", "commits"),
+        escape_terminal(range),
+        escape_terminal(&shipped.project),
+        pluralize(shipped.count, "commit", "commits"),
         number(shipped.merge_requests.len(), "merge request", "merge requests"),
         number(shipped.issues.len(), "issue", "issues"),
         number(shipped.contributors.len(), "contributor", "contributors"),
@@ -61,12 +65,25 @@ fn print(session: &Session, range: &str, shipped: &Shipped) -> Result<()> {
         }
         threads.iter().try_for_each(|thread| print_thread(session, thread))?;
     }
+    if !shipped.told_commits.is_empty() {
+        terminal.line(format_args!("\n{STRONG}Commits{STRONG:#}"))?;
+    }
+    for commit in shipped.told_commits.iter().take(LISTED) {
+        let (sha, title, author) =
+            (commit.sha.short(), escape_terminal(&commit.title), escape_terminal(&commit.author));
+        terminal.line(format_args!("  {sha} {title} {FAINT}{author} · {}{FAINT:#}", day(commit.date)))?;
+    }
+    let more = shipped.count.saturating_sub(shipped.told_commits.len().min(LISTED) as u64);
+    if more > 0 {
+        terminal.line(format_args!("  {FAINT}and {} (--json names them){FAINT:#}", pluralize(more, "more", "more")))?;
+    }
     if !shipped.contributors.is_empty() {
         terminal.line(format_args!("\n{STRONG}Contributors{STRONG:#}"))?;
     }
     for contributor in &shipped.contributors {
-        let commits = counted(contributor.commits, "commit", "commits");
-        terminal.line(format_args!("  {} {FAINT}{commits}{FAINT:#}", plain(&contributor.person.to_string())))?;
+        let commits = pluralize(contributor.commits, "commit", "commits");
+        terminal
+            .line(format_args!("  {} {FAINT}{commits}{FAINT:#}", escape_terminal(&contributor.person.to_string())))?;
     }
     shipped.missing.iter().for_each(|missing| terminal.note(missing));
     Ok(())
@@ -77,8 +94,8 @@ fn print_thread(session: &Session, thread: &ShippedThread) -> Result<()> {
     let author = thread.author.as_deref().unwrap_or("deleted");
     Ok(session.terminal.line(format_args!(
         "  {} {} {FAINT}@{}{ended}{FAINT:#}",
-        thread.id.short(),
-        plain(&thread.title),
-        plain(author),
+        thread.id.local_reference(),
+        escape_terminal(&thread.title),
+        escape_terminal(author),
     ))?)
 }

@@ -13,7 +13,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::Result,
-    output::{counted, minute, plain, thousands},
+    output::{escape_terminal, minute, pluralize, thousands},
 };
 
 /// List, pin and compare the states of the index that context packs were made from
@@ -107,7 +107,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         }
         What::Prune => {
             let gone = client.answer(PruneSnapshots::default()).await?;
-            let gone = counted(gone.len() as u64, "snapshot was", "snapshots were");
+            let gone = pluralize(gone.len() as u64, "snapshot was", "snapshots were");
             Ok(terminal.line(format_args!("{gone} forgotten"))?)
         }
     }
@@ -122,7 +122,9 @@ fn list(session: &Session, of: &Snapshots) -> Result<()> {
             let marks =
                 [("current", of.current), ("pinned", of.pinned), ("failed", of.status == SnapshotStatus::Failed)];
             let marks: Vec<&str> = marks.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect();
-            let commit = |of: &SnapshotCommit| format!("{}@{}", plain(&of.project), of.sha.get(..8).unwrap_or(&of.sha));
+            let commit = |of: &SnapshotCommit| {
+                format!("{}@{}", escape_terminal(&of.project), of.sha.get(..8).unwrap_or(&of.sha))
+            };
             let commits: Vec<String> = of.commits.iter().map(commit).collect();
             vec![
                 of.id.clone(),
@@ -152,7 +154,7 @@ fn show(session: &Session, of: &SnapshotReport) -> Result<()> {
         "  {} documents, {} of them with vectors of {}, {} passages, {:.1} MB",
         thousands(documents),
         thousands(embedded),
-        plain(&of.model),
+        escape_terminal(&of.model),
         thousands(passages),
         bytes as f64 / 1e6,
     ))?;
@@ -163,10 +165,10 @@ fn show(session: &Session, of: &SnapshotReport) -> Result<()> {
         thousands(of.contents_bytes),
     ))?;
     for commit in &of.commits {
-        terminal.line(format_args!("  {} at {}", plain(&commit.project), commit.sha))?;
+        terminal.line(format_args!("  {} at {}", escape_terminal(&commit.project), commit.sha))?;
     }
     if let Some(error) = &of.last_error {
-        terminal.line(format_args!("  failed: {}", plain(error)))?;
+        terminal.line(format_args!("  failed: {}", escape_terminal(error)))?;
     }
     Ok(())
 }
@@ -175,14 +177,14 @@ fn compare(session: &Session, of: &Comparison) -> Result<()> {
     let terminal = &session.terminal;
     terminal.line(format_args!("From {} to {}", of.from, of.to))?;
     for (name, sign, of) in [("added", '+', &of.added), ("removed", '-', &of.removed), ("changed", '~', &of.changed)] {
-        terminal.line(format_args!("{} {name}", counted(of.count, "document", "documents")))?;
+        terminal.line(format_args!("{} {name}", pluralize(of.count, "document", "documents")))?;
         for document in &of.documents {
-            terminal.line(format_args!("  {sign} {}", plain(document)))?;
+            terminal.line(format_args!("  {sign} {}", escape_terminal(document)))?;
         }
         let more = of.count.saturating_sub(of.documents.len() as u64);
         if more > 0 {
             terminal.line(format_args!("  and {} more", thousands(more)))?;
         }
     }
-    Ok(terminal.line(format_args!("{} unchanged", counted(of.unchanged, "document", "documents")))?)
+    Ok(terminal.line(format_args!("{} unchanged", pluralize(of.unchanged, "document", "documents")))?)
 }

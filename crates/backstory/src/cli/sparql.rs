@@ -4,7 +4,7 @@ use std::{fs, io::Read as _, path::PathBuf};
 
 use backstory_engine::{
     error::ErrorKind,
-    graph::sparql::{MAX_QUERY, ResultFormat},
+    graph::sparql::{MAX_QUERY_BYTES, ResultFormat},
     sparql::SparqlRequest,
 };
 use clap::ValueEnum;
@@ -80,7 +80,7 @@ fn read_query(file: &PathBuf) -> Result<String> {
     };
     let mut text = String::new();
     // One byte more than is allowed tells that there are too many.
-    let most = MAX_QUERY as u64 + 1;
+    let most = MAX_QUERY_BYTES as u64 + 1;
     if file.as_os_str() == "-" {
         std::io::stdin().lock().take(most).read_to_string(&mut text).map_err(unread)?;
     } else {

@@ -8,7 +8,7 @@ use backstory_engine::{
     model::role::Roles,
     quarantine::{Quarantine, QuarantinedItem},
     repository::{ListRepositories, RepositoryStatus},
-    status::{Freshness, ProjectStatus, SyncStatus, SyncStatusRequest},
+    status::{Freshness, GroupFailure, ProjectStatus, SyncStatus, SyncStatusRequest},
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -17,7 +17,7 @@ use super::{Session, repos, task};
 use crate::{
     client::Client,
     failure::Result,
-    output::{counted, minute, plain, thousands},
+    output::{escape_terminal, minute, pluralize, thousands},
 };
 
 /// Items that cannot be read of which each has a line.
@@ -40,10 +40,10 @@ pub(super) fn quarantine_lines(quarantine: &Quarantine) -> Option<(String, Vec<S
     if quarantine.count == 0 {
         return None;
     }
-    let count = counted(quarantine.count, "item of a forge cannot be read", "items of forges cannot be read");
+    let count = pluralize(quarantine.count, "item of a forge cannot be read", "items of forges cannot be read");
     let line = |item: &QuarantinedItem| {
         let field = if item.field.is_empty() { String::new() } else { format!("{} ", item.field) };
-        plain(&format!("{}: {field}{}, since {}", item.reference, item.reason, minute(item.first_seen)))
+        escape_terminal(&format!("{}: {field}{}, since {}", item.reference, item.reason, minute(item.first_seen)))
     };
     let mut lines: Vec<String> = quarantine.items.iter().take(SHOWN).map(line).collect();
     let more = quarantine.count.saturating_sub(lines.len() as u64);
@@ -53,12 +53,23 @@ pub(super) fn quarantine_lines(quarantine: &Quarantine) -> Option<(String, Vec<S
     Some((format!("{count}; what was known of them before is kept, and each sync asks for them again"), lines))
 }
 
+/// Which groups could not be asked for their projects, as sentences.
+pub(super) fn group_failures(groups: &[GroupFailure]) -> impl Iterator<Item = String> {
+    let sentence = |of: &GroupFailure| {
+        repos::failure(&format!("the group {}", escape_terminal(&of.group)), Some(of.at), Some(of.error.as_str()))
+    };
+    groups.iter().filter_map(sentence)
+}
+
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Printed {
     projects: Vec<Fresh>,
     documents: u64,
     embedded: u64,
+    /// Groups that could not be asked for their projects.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<GroupFailure>,
     quarantine: Quarantine,
     last_sync: Option<LastSync>,
     syncing: bool,
@@ -91,7 +102,7 @@ struct Fresh {
 impl Fresh {
     /// Why it could not be read, as sentences.
     fn failures(&self) -> impl Iterator<Item = String> {
-        let forge = format!("the forge of {}", plain(&self.project));
+        let forge = format!("the forge of {}", escape_terminal(&self.project));
         let of_forge = repos::failure(&forge, self.failed_at, self.last_error.as_deref());
         of_forge.into_iter().chain(self.repository.as_ref().and_then(repos::failure_of))
     }
@@ -102,7 +113,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let status = client.answer(SyncStatusRequest { runs: 1 }).await?;
     let repositories = client.answer(ListRepositories {}).await?;
     let coverage = task::coverage(&client).await?;
-    let SyncStatus { runs, projects, quarantine, freshness, running, roles, .. } = status;
+    let SyncStatus { runs, projects, groups, quarantine, freshness, running, roles, .. } = status;
     let mut projects = fresh(projects, freshness, repositories);
     let known: Vec<&str> = projects.iter().map(|of| of.project.as_str()).collect();
     args.projects.iter().try_for_each(|project| session.config()?.require_project(project, &known))?;
@@ -118,6 +129,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             projects,
             documents,
             embedded,
+            groups,
             quarantine,
             last_sync,
             syncing,
@@ -138,11 +150,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     if let Some(task) = running {
         session.terminal.note(format_args!("a sync is running: {}", task::progress_line(&task)));
     }
-    let failures: Vec<String> = projects.iter().flat_map(Fresh::failures).collect();
+    let failures: Vec<String> = projects.iter().flat_map(Fresh::failures).chain(group_failures(&groups)).collect();
     failures.iter().for_each(|failure| session.terminal.warning(failure));
-    // What failed in a project is shown already.
+    // What failed in a project or group is shown already.
     if let Some(LastSync { started_at, status: RunStatus::Failed, error }) = last_sync.filter(|_| failures.is_empty()) {
-        let error = plain(&error.unwrap_or_default());
+        let error = escape_terminal(&error.unwrap_or_default());
         session.terminal.warning(format_args!("the last sync, {}, failed: {error}", minute(started_at)));
     }
     Ok(())
@@ -195,5 +207,5 @@ fn print(session: &Session, projects: &[Fresh], coverage: &Coverage) -> Result<(
         0 => "all with vectors".to_owned(),
         _ => format!("{} with vectors", thousands(coverage.embedded)),
     };
-    Ok(terminal.line(format_args!("\n{}, {vectors}", counted(coverage.documents, "document", "documents")))?)
+    Ok(terminal.line(format_args!("\n{}, {vectors}", pluralize(coverage.documents, "document", "documents")))?)
 }

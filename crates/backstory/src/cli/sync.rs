@@ -14,9 +14,9 @@ use serde_json::Value;
 use super::{Session, jobs, repos, task};
 use crate::{
     client::{Client, Remote, describe_in_use},
-    data_dir::{self, DataDir, PATIENCE},
+    data_dir::{self, DataDir, LOCK_TIMEOUT},
     failure::{Failure, Result},
-    output::counted,
+    output::pluralize,
 };
 
 /// How often a sync is asked for that something else than a job of the server is in the way of.
@@ -136,12 +136,12 @@ async fn take_over(session: &Session) -> Result<()> {
     let directory = DataDir::open(&session.config()?.data_dir)?;
     let begun = Instant::now();
     let mut stopped = false;
-    while !directory.is_free()? && begun.elapsed() < if stopped { END } else { PATIENCE } {
-        match directory.serving().await? {
-            Some(server) if server.stays() => return Ok(()),
+    while !directory.is_free()? && begun.elapsed() < if stopped { END } else { LOCK_TIMEOUT } {
+        match directory.current_server().await? {
+            Some(server) if server.is_long_running() => return Ok(()),
             Some(server) if !stopped => {
                 let holder = server.holder();
-                let client = Client::there(Remote::new(server)?);
+                let client = Client::remote(Remote::new(server)?);
                 // It may have ended meanwhile, or not have begun.
                 let tasks = task::all_running(&client).await.unwrap_or_default();
                 if let Some(sync) = tasks.iter().find(|task| task.kind == TaskKind::Sync) {
@@ -156,7 +156,7 @@ async fn take_over(session: &Session) -> Result<()> {
             }
             _ => {}
         }
-        tokio::time::sleep(data_dir::LOOK).await;
+        tokio::time::sleep(data_dir::POLL_INTERVAL).await;
     }
     Ok(())
 }
@@ -208,22 +208,22 @@ pub(super) fn sentence(summary: &Value) -> String {
     if issues + requests + refetched > 0 {
         parts.push(format!(
             "{}, {} updated",
-            counted(issues, "issue", "issues"),
-            counted(requests, "merge request", "merge requests")
+            pluralize(issues, "issue", "issues"),
+            pluralize(requests, "merge request", "merge requests")
         ));
-        parts.push(format!("{} refetched", counted(refetched, "discussion", "discussions")));
+        parts.push(format!("{} refetched", pluralize(refetched, "discussion", "discussions")));
     } else if !only_repositories {
         parts.push("0 issues, 0 MRs updated".to_owned());
     }
     if repositories > 0 {
         let (commits, files) =
-            (counted(changed("commit"), "commit", "commits"), counted(changed("file"), "file", "files"));
-        let repositories = counted(repositories, "repository", "repositories");
+            (pluralize(changed("commit"), "commit", "commits"), pluralize(changed("file"), "file", "files"));
+        let repositories = pluralize(repositories, "repository", "repositories");
         parts.push(format!("{commits}, {files} indexed of {repositories}"));
     }
     let mut also = |count: u64, one: &str, many: &str, what: &str| {
         if count > 0 {
-            parts.push(format!("{} {what}", counted(count, one, many)));
+            parts.push(format!("{} {what}", pluralize(count, one, many)));
         }
     };
     also(told("gone"), "item", "items", "gone");

@@ -19,7 +19,7 @@ use crate::{
     client::Client,
     config::Config,
     failure::{Failure, Result},
-    output::{Progress, Step, Terminal, counted, plain, thousands},
+    output::{Progress, Step, Terminal, escape_terminal, pluralize, thousands},
 };
 
 /// Times between two looks at a task: short ones first, because most work is done soon.
@@ -29,8 +29,8 @@ const LOOKS: [Duration; 3] = [Duration::from_millis(20), Duration::from_millis(5
 pub(super) fn progress_line(task: &Task) -> String {
     let TaskProgress { phase, done, total, note } = &task.progress;
     let total = total.map(|total| format!("/{}", thousands(total))).unwrap_or_default();
-    let note = note.as_ref().map(|note| format!(" ({})", plain(note))).unwrap_or_default();
-    format!("{} {}{total}{note}", plain(phase), thousands(*done))
+    let note = note.as_ref().map(|note| format!(" ({})", escape_terminal(note))).unwrap_or_default();
+    format!("{} {}{total}{note}", escape_terminal(phase), thousands(*done))
 }
 
 /// Begins a task of a kind, `sync`, and follows it until it ends; what it did. Ctrl-C is heard before the task begins:
@@ -78,7 +78,7 @@ async fn until_ended(client: &Client, mut task: Task, progress: &mut Progress) -
 
 /// Stops a task of this process; a server goes on with its own.
 async fn interrupt_task(client: &Client, kind: TaskKind, id: u64) -> Failure {
-    if !client.is_there() {
+    if !client.uses_server() {
         // Others may still be answered for a moment. What cannot be stopped ends with the process.
         let _ = stop(client, id).await;
     }
@@ -95,7 +95,7 @@ pub(super) async fn stop(client: &Client, id: u64) -> Result<()> {
 
 fn interrupted(client: &Client, kind: TaskKind) -> Failure {
     let kind = kind.as_str();
-    Failure::interrupted(if client.is_there() {
+    Failure::interrupted(if client.uses_server() {
         format!("no longer following the {kind}; the server continues it")
     } else {
         format!("the {kind} was interrupted; what it has done so far is kept, and the next one continues from there")
@@ -104,7 +104,7 @@ fn interrupted(client: &Client, kind: TaskKind) -> Failure {
 
 /// The same, before the task was known to have begun.
 fn interrupted_early(client: &Client, kind: TaskKind) -> Failure {
-    if client.is_there() {
+    if client.uses_server() {
         Failure::interrupted(format!(
             "the server had not said yet that it begins the {}; 'backstory sync-status' shows what it does",
             kind.as_str()
@@ -148,9 +148,9 @@ pub(super) fn tell_waiting(session: &Session, client: &Client, coverage: &Covera
     let waiting = match coverage.waiting() {
         0 => return,
         1 => "1 document waits for its vectors".to_owned(),
-        many => format!("{} wait for their vectors", counted(many, "document", "documents")),
+        many => format!("{} wait for their vectors", pluralize(many, "document", "documents")),
     };
     let remedy =
-        if client.is_there() { "the server makes them in the background" } else { "'backstory embed' makes them" };
+        if client.uses_server() { "the server makes them in the background" } else { "'backstory embed' makes them" };
     session.terminal.note(format_args!("{waiting}; text search finds them already, {remedy}"));
 }

@@ -12,7 +12,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{minute, plain},
+    output::{escape_terminal, minute},
 };
 
 /// Longest time after which a token can be told to expire, in days.
@@ -113,11 +113,15 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             let (scopes, confidential) = Grant::parse_scopes(words).map_err(Failure::usage)?;
             let expires = expires.0.map(|lifetime| Timestamp::now() + lifetime);
             let (name, projects) = (name.clone(), projects.clone());
+            let is_first = !has_tokens(session, &client).await?;
             let made = client.answer(CreateToken { name, projects, confidential, scopes, expires }).await?;
             if *json {
                 return Ok(terminal.json(&made)?);
             }
             terminal.note("this is shown once; anyone who has it sees what the token shows");
+            if is_first {
+                terminal.note("from here on every request to the server needs a token, also from this machine");
+            }
             Ok(terminal.line(&made.secret)?)
         }
         What::List { json } => {
@@ -126,7 +130,15 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         }
         What::Revoke { token } => {
             let revoked = client.answer(RevokeToken { token: token.clone() }).await?;
-            Ok(terminal.line(format_args!("{} ({}) opens nothing any more", plain(&revoked.name), revoked.id))?)
+            terminal.line(format_args!(
+                "{} ({}) opens nothing any more",
+                escape_terminal(&revoked.name),
+                revoked.id
+            ))?;
+            if !has_tokens(session, &client).await? {
+                terminal.note("it was the last token: everyone on this machine is answered without one again");
+            }
+            Ok(())
         }
         What::Log { actor, operation, first, json } => {
             let limit = usize::from(*first).min(MAX_OPERATIONS);
@@ -135,6 +147,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             if *json { Ok(terminal.json(&operations)?) } else { log(session, &operations) }
         }
     }
+}
+
+/// Whether there is a token that is not revoked, so that every request must show one.
+async fn has_tokens(session: &Session, client: &Client) -> Result<bool> {
+    let is_configured = !session.config()?.server_tokens.is_empty();
+    Ok(is_configured || client.answer(ListTokens {}).await?.iter().any(|token| token.revoked_at.is_none()))
 }
 
 fn list(session: &Session, tokens: &[IssuedToken]) -> Result<()> {
@@ -153,7 +171,7 @@ fn list(session: &Session, tokens: &[IssuedToken]) -> Result<()> {
         };
         vec![
             token.id.clone(),
-            plain(&token.name),
+            escape_terminal(&token.name),
             patterns.join(" "),
             format!("{}{confidential}", token.grant.scopes),
             minute(token.created_at),
@@ -173,7 +191,7 @@ fn log(session: &Session, operations: &[Operation]) -> Result<()> {
     let row = |operation: &Operation| {
         vec![
             minute(operation.at),
-            plain(&operation.actor),
+            escape_terminal(&operation.actor),
             operation.name.clone(),
             operation.projects.join(" "),
             operation.outcome.clone(),

@@ -8,7 +8,8 @@ use std::{
 
 use backstory_engine::{
     error::ErrorKind,
-    model::{id::NodeId, role::Roles},
+    files::{FileRequest, FileSymbol},
+    model::{code::EntityKind, id::NodeId, role::Roles},
     repository::{CentralFilesRequest, ListRepositories, RepositoryStatus},
     show::{NodeDetails, ShowRequest},
     sources::git::naming::discover_repository,
@@ -23,11 +24,13 @@ use crate::{
     config::parse_address,
     data_dir::{Claim, ClaimIntent, DataDir, UP},
     failure::{Failure, Result},
-    output::{duration, plain},
+    output::{duration, escape_terminal},
 };
 
 /// Longest query that is proposed, in characters.
 const MAX_QUERY: usize = 60;
+/// Most files in which a definition is looked for.
+const MAX_LOOKED: usize = 5;
 
 /// Index the git repository around here and answer questions about it: the command to begin with
 ///
@@ -54,13 +57,13 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         Claim::Own => {
             let server = Server::open(session, UP, directory, address, Roles::default()).await?;
             server.share(session)?;
-            index(session, &Client::here(server.engine.clone()), &repository).await?;
+            index(session, &Client::local(server.engine.clone()), &repository).await?;
             session.share.end().await;
             server.run(session).await
         }
         Claim::Server(running) => {
             let url = running.url.clone();
-            let client = Client::there(Remote::new(running)?);
+            let client = Client::remote(Remote::new(running)?);
             index(session, &client, &repository).await?;
             Ok(session.terminal.line(format_args!("A server is running at {url} (query page at {url}/graphql)"))?)
         }
@@ -95,7 +98,8 @@ async fn index(session: &Session, client: &Client, path: &str) -> Result<()> {
     };
     let (repository, _) = add::index(client, &project).await?;
     session.terminal.line(format_args!("{} in {}", add::indexed(&repository), duration(begun.elapsed())))?;
-    let commands = commands(client, &repository).await?;
+    add::tell_shallow(session, &repository);
+    let commands = commands(session, client, &repository).await?;
     if !commands.is_empty() {
         session.terminal.line(format_args!("\nTry, from another terminal:\n{}\n", commands.join("\n")))?;
     }
@@ -103,20 +107,46 @@ async fn index(session: &Session, client: &Client, path: &str) -> Result<()> {
 }
 
 /// Commands that have an answer in this repository.
-async fn commands(client: &Client, repository: &RepositoryStatus) -> Result<Vec<String>> {
+async fn commands(session: &Session, client: &Client, repository: &RepositoryStatus) -> Result<Vec<String>> {
     let project = &repository.project;
-    let central = client.answer(CentralFilesRequest { project: project.clone(), limit: 1 }).await?;
+    let central = client.answer(CentralFilesRequest { project: project.clone(), limit: MAX_LOOKED }).await?;
     // Where there are several, a path alone means the one that the user stands in.
     let alone = client.answer(ListRepositories {}).await?.len() == 1;
-    let file = central.into_iter().next().map(|path| if alone { path } else { format!("{project}:{path}") });
+    let (path, line) = find_definition(client, project, &central).await.unzip();
+    let file = path.or_else(|| central.into_iter().next());
+    let file = file.map(|path| if alone { path } else { format!("{project}:{path}") });
     // A merge is called after a branch, which says little.
     let title = head_title(client, repository).await?.filter(|title| !title.starts_with("Merge "));
     let title = title.or_else(|| Some(file.as_ref()?.rsplit('/').next()?.split('.').next()?.to_owned()));
+    let places = session.places().map(|(option, path)| format!(" {option} {}", quoted(&path.display().to_string())));
+    let program = format!("  backstory{}", places.collect::<String>());
+    let line = line.unwrap_or(1);
     let mut commands = Vec::new();
-    commands.extend(file.iter().map(|file| format!("  backstory why {}", quoted(&format!("{file}:1")))));
-    commands.extend(title.map(|title| format!("  backstory search {}", quoted(&query(&title)))));
-    commands.extend(file.iter().map(|file| format!("  backstory history {}", quoted(file))));
+    commands.extend(file.iter().map(|file| format!("{program} why {}", quoted(&format!("{file}:{line}")))));
+    commands.extend(title.map(|title| format!("{program} search {}", quoted(&query(&title)))));
+    commands.extend(file.iter().map(|file| format!("{program} history {}", quoted(file))));
     Ok(commands)
+}
+
+/// The longest function of the most central file that has one, as path and first line: it was discussed and changed most.
+/// `None` if there is none, or a file cannot be read.
+async fn find_definition(client: &Client, project: &str, files: &[String]) -> Option<(String, u32)> {
+    let is_function = |symbol: &&FileSymbol| matches!(symbol.kind, EntityKind::Function | EntityKind::Method);
+    for path in files {
+        let request = FileRequest {
+            project: Some(project.to_owned()),
+            path: path.clone(),
+            lines: Some((1, 1)),
+            symbols: true,
+            ..FileRequest::default()
+        };
+        let Ok(text) = client.answer(request).await else { continue };
+        let longest = text.symbols.iter().filter(is_function).max_by_key(|symbol| symbol.lines.1 - symbol.lines.0);
+        if let Some(symbol) = longest {
+            return Some((path.clone(), symbol.lines.0));
+        }
+    }
+    None
 }
 
 /// Reads the title of the newest commit; `None` if the repository has no commits.
@@ -131,7 +161,7 @@ async fn head_title(client: &Client, repository: &RepositoryStatus) -> Result<Op
 
 /// The beginning of a title, up to the end of a word.
 fn query(title: &str) -> String {
-    let title = plain(title);
+    let title = escape_terminal(title);
     let mut query = String::new();
     for word in title.split_whitespace() {
         if !query.is_empty() && query.chars().count() + word.chars().count() > MAX_QUERY {
@@ -146,6 +176,6 @@ fn query(title: &str) -> String {
 /// One argument, as a shell reads it.
 fn quoted(text: &str) -> String {
     let harmless = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | '@' | ',');
-    let text = plain(text);
+    let text = escape_terminal(text);
     if text.chars().all(harmless) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

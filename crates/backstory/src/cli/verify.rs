@@ -16,7 +16,7 @@ use super::{Session, ask::repeated};
 use crate::{
     client::Client,
     failure::{Failure, Result, reason},
-    output::{BAD, GOOD, counted, plain},
+    output::{BAD, GOOD, escape_terminal, pluralize},
 };
 
 /// Largest file that is read, in bytes.
@@ -61,20 +61,22 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
                 Some(problem) => session.terminal.line(format_args!(
                     "{BAD}failed{BAD:#} [{}] {}: {}",
                     check.number,
-                    plain(&check.id),
-                    plain(problem)
+                    escape_terminal(&check.id),
+                    escape_terminal(problem)
                 ))?,
                 None => session.terminal.line(format_args!(
                     "{GOOD}ok{GOOD:#}     [{}] {}",
                     check.number,
-                    plain(&check.id)
+                    escape_terminal(&check.id)
                 ))?,
             }
         }
-        let all = counted(answer.citations.len() as u64, "citation", "citations");
+        let all = pluralize(answer.citations.len() as u64, "citation", "citations");
         match failed {
             0 => session.terminal.line(format_args!("{all} verified"))?,
-            some => session.terminal.line(format_args!("{all}; {} failed", counted(some as u64, "check", "checks")))?,
+            some => {
+                session.terminal.line(format_args!("{all}; {} failed", pluralize(some as u64, "check", "checks")))?
+            }
         }
     }
     if failed > 0 { Err(Failure::reported()) } else { Ok(()) }

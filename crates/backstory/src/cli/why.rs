@@ -17,7 +17,7 @@ use super::{
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, STRONG, day, indented, minute, plain},
+    output::{FAINT, STRONG, day, escape_terminal, indented, minute},
 };
 
 /// Origins that are listed before the rest is counted.
@@ -78,7 +78,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 
 fn request(args: &Args, place: &Place, rev: Option<String>) -> TraceRequest {
     let (project, target) = place.to_target();
-    TraceRequest { project, target, rev: args.rev.clone().or(rev), earlier: args.earlier as usize }
+    let asked = place::resolve_head(args.rev.as_deref(), args.project.as_deref());
+    TraceRequest { project, target, rev: asked.or(rev), earlier: args.earlier as usize }
 }
 
 fn print(session: &Session, trace: &Trace) -> Result<()> {
@@ -102,8 +103,8 @@ fn print(session: &Session, trace: &Trace) -> Result<()> {
             terminal.line(format_args!(
                 "  {lines}: {} {} {FAINT}{} · {}{}{FAINT:#}",
                 origin.commit.short(),
-                plain(&origin.title),
-                plain(&origin.author),
+                escape_terminal(&origin.title),
+                escape_terminal(&origin.author),
                 day(origin.date),
                 through(&origin.seen_through),
             ))?;
@@ -119,8 +120,8 @@ fn print(session: &Session, trace: &Trace) -> Result<()> {
             terminal.line(format_args!(
                 "  {} {} {FAINT}{} · {}{carried}{FAINT:#}\n{}",
                 version.commit.short(),
-                plain(&version.title),
-                plain(&version.author),
+                escape_terminal(&version.title),
+                escape_terminal(&version.author),
                 day(version.date),
                 indented(&plain_lines(&version.text), 6),
             ))?;
@@ -137,9 +138,9 @@ fn print(session: &Session, trace: &Trace) -> Result<()> {
 
 fn first_shipped(release: &Release) -> String {
     let name = release.name.as_ref().filter(|name| **name != release.tag);
-    let name = name.map(|name| format!(" {}", plain(name))).unwrap_or_default();
+    let name = name.map(|name| format!(" {}", escape_terminal(name))).unwrap_or_default();
     let at = release.at.map(|at| format!(" {FAINT}{}{FAINT:#}", day(at))).unwrap_or_default();
-    format!("\nFirst shipped in {STRONG}{}{STRONG:#}{name}{at}", plain(&release.tag))
+    format!("\nFirst shipped in {STRONG}{}{STRONG:#}{name}{at}", escape_terminal(&release.tag))
 }
 
 fn heading(trace: &Trace) -> String {
@@ -152,20 +153,24 @@ fn heading(trace: &Trace) -> String {
     };
     let at = trace.rev.map(|rev| format!(" at {}", rev.short())).unwrap_or_default();
     let fresh = trace.indexed.synced_at.map(|at| format!(", synced {}", minute(at))).unwrap_or_default();
-    format!("{STRONG}{}{STRONG:#} {FAINT}({}{at}{fresh}){FAINT:#}", plain(&place), plain(&trace.project))
+    format!(
+        "{STRONG}{}{STRONG:#} {FAINT}({}{at}{fresh}){FAINT:#}",
+        escape_terminal(&place),
+        escape_terminal(&trace.project)
+    )
 }
 
 fn print_step(session: &Session, trace: &Trace, step: &Step) -> Result<()> {
     let terminal = &session.terminal;
     let node = &step.node;
-    let title = plain(&node.title);
+    let title = escape_terminal(&node.title);
     let name = match &node.id {
         NodeId::Commit { sha, .. } => {
             let origin = trace.origins.iter().find(|origin| origin.commit.to_string() == *sha);
             let who = origin.map(|origin| {
                 format!(
                     " {FAINT}{} · {}{}{FAINT:#}",
-                    plain(&origin.author),
+                    escape_terminal(&origin.author),
                     day(origin.date),
                     through(&origin.seen_through)
                 )
@@ -189,7 +194,7 @@ fn print_step(session: &Session, trace: &Trace, step: &Step) -> Result<()> {
     };
     match step.confidence {
         Some(confidence) => {
-            let because: Vec<String> = step.evidence.reasons.iter().map(|reason| plain(reason)).collect();
+            let because: Vec<String> = step.evidence.reasons.iter().map(|reason| escape_terminal(reason)).collect();
             terminal.line(format_args!("{name} {FAINT}(inferred, {confidence:.2}){FAINT:#}"))?;
             terminal.line(format_args!("    {FAINT}{}{FAINT:#}", because.join("; ")))?;
         }
@@ -199,7 +204,7 @@ fn print_step(session: &Session, trace: &Trace, step: &Step) -> Result<()> {
         terminal.quote(text, 4)?;
     }
     if let Some(url) = step.evidence.url.as_ref().or(node.url.as_ref()) {
-        terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(url)))?;
+        terminal.line(format_args!("    {FAINT}{}{FAINT:#}", escape_terminal(url)))?;
     }
     Ok(())
 }
@@ -215,5 +220,5 @@ fn through(seen: &[SeenThrough]) -> String {
 
 /// Lines without control characters.
 fn plain_lines(text: &str) -> String {
-    text.lines().map(|line| plain(&line.replace('\t', "    "))).collect::<Vec<_>>().join("\n")
+    text.lines().map(|line| escape_terminal(&line.replace('\t', "    "))).collect::<Vec<_>>().join("\n")
 }

@@ -30,7 +30,7 @@ use self::keys::{
     EmbeddingToml, FileToml, ForgeToml, LinksToml, LlmToml, PeopleToml, RerankToml, RetentionToml, SearchToml,
     SyncToml, TrackerToml, WeightsToml,
 };
-use super::{parse_address, wrong::Source};
+use super::{error::Source, parse_address};
 use crate::failure::{Failure, Result};
 
 /// More requests per second than this are a slip of the finger; 0 means no limit.
@@ -145,11 +145,11 @@ impl File {
         let excluded_projects = source.globs("exclude", &excluded)?;
         let forges = file.forge.into_iter().map(|forge| source.forge(forge)).collect::<Result<Vec<_>>>()?;
         if let Some(empty) = file.data_dir.as_ref().filter(|path| path.get_ref().trim().is_empty()) {
-            return Err(source.wrong(empty.span(), "data_dir is empty; name a directory, or remove the key"));
+            return Err(source.error_at(empty.span(), "data_dir is empty; name a directory, or remove the key"));
         }
         source.no_project_twice(&forges)?;
         let listen = file.server.listen.map(|listen| {
-            parse_address(listen.get_ref()).map_err(|wrong| source.wrong(listen.span(), format!("listen: {wrong}")))
+            parse_address(listen.get_ref()).map_err(|wrong| source.error_at(listen.span(), format!("listen: {wrong}")))
         });
         Ok(Self {
             forges: forges.into_iter().map(|(forge, _)| forge).collect(),
@@ -201,7 +201,7 @@ impl Source<'_> {
             let is_group = group_of_pattern(&path).is_some_and(is_project_path);
             if !is_group && (!is_project_path(&path) || !path.contains('/')) {
                 let what = format!("projects: '{path}' is no path of a project; write group/project");
-                return Err(self.wrong(span, what));
+                return Err(self.error_at(span, what));
             }
             places.push((path, span));
         }
@@ -211,13 +211,13 @@ impl Source<'_> {
                     "requests_per_second is {}; it must be 0 (no limit) to {MAX_REQUESTS_PER_SECOND}",
                     limit.get_ref()
                 );
-                return Err(self.wrong(limit.span(), what));
+                return Err(self.error_at(limit.span(), what));
             }
             Some(limit) => limit.into_inner(),
             None => DEFAULT_REQUESTS_PER_SECOND,
         };
         if let Some(on) = forge.confidential.as_ref().filter(|on| *on.get_ref() && kind == ForgeKind::GitHub) {
-            return Err(self.wrong(on.span(), "confidential: GitHub has no confidential issues; remove the key"));
+            return Err(self.error_at(on.span(), "confidential: GitHub has no confidential issues; remove the key"));
         }
         let confidential = forge.confidential.is_some_and(Spanned::into_inner);
         let projects = places.iter().map(|(path, _)| path.clone()).collect();
@@ -232,7 +232,7 @@ impl Source<'_> {
             "github" => Ok(ForgeKind::GitHub),
             other => {
                 let what = format!("kind is '{other}', but only 'gitlab' and 'github' can be read");
-                Err(self.wrong(kind.span(), what))
+                Err(self.error_at(kind.span(), what))
             }
         }
     }
@@ -241,7 +241,7 @@ impl Source<'_> {
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         for (path, span) in forges.iter().flat_map(|(_, places)| places) {
             if seen.insert(path, span.start).is_some() {
-                return Err(self.wrong(span.clone(), format!("projects: {path} is named twice; keep one")));
+                return Err(self.error_at(span.clone(), format!("projects: {path} is named twice; keep one")));
             }
         }
         Ok(())
@@ -253,7 +253,7 @@ impl Source<'_> {
             Provider::Bundled | Provider::Ollama | Provider::None => "http://127.0.0.1:11434",
         };
         if let Some(model) = embedding.model.as_ref().filter(|model| model.get_ref().trim().is_empty()) {
-            return Err(self.wrong(model.span(), "model is empty; name one, or remove the key for the usual one"));
+            return Err(self.error_at(model.span(), "model is empty; name one, or remove the key for the usual one"));
         }
         let base_url = embedding.base_url.map(|url| self.address("base_url", &url, example)).transpose()?;
         Ok(Embedding {
@@ -268,7 +268,7 @@ impl Source<'_> {
 
     fn rerank(self, rerank: RerankToml) -> Result<Rerank> {
         if rerank.model.get_ref().trim().is_empty() {
-            return Err(self.wrong(rerank.model.span(), "model is empty; name a model of the provider"));
+            return Err(self.error_at(rerank.model.span(), "model is empty; name a model of the provider"));
         }
         Ok(Rerank {
             model: rerank.model.into_inner(),
@@ -283,19 +283,19 @@ impl Source<'_> {
             llm::Provider::Ollama => "http://127.0.0.1:11434",
         };
         if llm.model.get_ref().trim().is_empty() {
-            return Err(self.wrong(llm.model.span(), "model is empty; name a model of the provider"));
+            return Err(self.error_at(llm.model.span(), "model is empty; name a model of the provider"));
         }
         let seconds = match &llm.timeout_seconds {
             Some(seconds) if !(1..=MAX_ANSWER_TIME).contains(seconds.get_ref()) => {
                 let what = format!("timeout_seconds is {}; it must be 1 to {MAX_ANSWER_TIME}", seconds.get_ref());
-                return Err(self.wrong(seconds.span(), what));
+                return Err(self.error_at(seconds.span(), what));
             }
             other => other.as_ref().map(|seconds| *seconds.get_ref()),
         };
         let max_tokens = match &llm.max_tokens {
             Some(tokens) if !(1..=MAX_ANSWER_TOKENS).contains(tokens.get_ref()) => {
                 let what = format!("max_tokens is {}; it must be 1 to {MAX_ANSWER_TOKENS}", tokens.get_ref());
-                return Err(self.wrong(tokens.span(), what));
+                return Err(self.error_at(tokens.span(), what));
             }
             other => other.as_ref().map(|tokens| *tokens.get_ref()),
         };
@@ -315,7 +315,7 @@ impl Source<'_> {
         if (1..=max).contains(value.get_ref()) {
             return Ok(Some(value.into_inner()));
         }
-        Err(self.wrong(value.span(), format!("{key} is {}; it must be 1 to {max}", value.get_ref())))
+        Err(self.error_at(value.span(), format!("{key} is {}; it must be 1 to {max}", value.get_ref())))
     }
 
     /// Digests of texts that are no secrets. The texts themselves must not stand in a file.
@@ -327,7 +327,7 @@ impl Source<'_> {
         if let Some(wrong) = digests.iter().find(|digest| !is_digest(digest.get_ref())) {
             let what = "allow: this is no SHA-256 of a text, 64 hexadecimal digits in lower case; \
                         write what this prints: printf %s 'THE TEXT' | sha256sum";
-            return Err(self.wrong(wrong.span(), what));
+            return Err(self.error_at(wrong.span(), what));
         }
         Ok(digests.into_iter().map(Spanned::into_inner).collect())
     }
@@ -336,7 +336,7 @@ impl Source<'_> {
         let Some(confidence) = &links.confidence else { return Ok(LinkSettings::default()) };
         if !(0.0..=1.0).contains(confidence.get_ref()) {
             let what = format!("confidence is {}; it must be 0 to 1", confidence.get_ref());
-            return Err(self.wrong(confidence.span(), what));
+            return Err(self.error_at(confidence.span(), what));
         }
         Ok(LinkSettings { confidence: *confidence.get_ref() })
     }
@@ -366,7 +366,7 @@ impl Source<'_> {
     fn people(self, people: PeopleToml) -> Result<PeopleSettings> {
         let usual = PeopleSettings::default();
         let name = |me: Spanned<String>| match me.get_ref().trim().trim_start_matches('@') {
-            "" => Err(self.wrong(me.span(), "me is empty; write your user name at the forge, or remove the key")),
+            "" => Err(self.error_at(me.span(), "me is empty; write your user name at the forge, or remove the key")),
             name => Ok(name.to_owned()),
         };
         Ok(PeopleSettings { tracking: people.tracking.unwrap_or(usual.tracking), me: people.me.map(name).transpose()? })
@@ -378,7 +378,7 @@ impl Source<'_> {
         for TrackerToml { pattern, url } in trackers {
             let wrong = |error: InvalidTracker| {
                 let span = if matches!(error, InvalidTracker::Url(_)) { url.span() } else { pattern.span() };
-                self.wrong(span, error.to_string())
+                self.error_at(span, error.to_string())
             };
             if built.len() == MAX_TRACKERS {
                 return Err(wrong(InvalidTracker::TooMany));
@@ -394,7 +394,9 @@ impl Source<'_> {
         match *value.get_ref() {
             0 => Ok(None),
             count if count <= most => Ok(Some(count)),
-            count => Err(self.wrong(value.span(), format!("{key} is {count}; it must be 0 (all is kept) to {most}"))),
+            count => {
+                Err(self.error_at(value.span(), format!("{key} is {count}; it must be 0 (all is kept) to {most}")))
+            }
         }
     }
 
@@ -411,7 +413,7 @@ impl Source<'_> {
         match *value.get_ref() {
             0 => Ok(None),
             count if count <= max => Ok(Some(SignedDuration::from_secs((count * unit).cast_signed()))),
-            count => Err(self.wrong(value.span(), format!("{key} is {count}; it must be 0 (never) to {max}"))),
+            count => Err(self.error_at(value.span(), format!("{key} is {count}; it must be 0 (never) to {max}"))),
         }
     }
 
@@ -420,7 +422,7 @@ impl Source<'_> {
         let Some(given) = &search.weights else { return Ok(ranking) };
         if search.profile == Profile::Rrf {
             let what = "weights do not count with profile = \"rrf\"; remove one of the two";
-            return Err(self.wrong(given.span(), what));
+            return Err(self.error_at(given.span(), what));
         }
         let WeightsToml { semantic, lexical, recency, importance, relationship, author } = *given.get_ref();
         let weights = &mut ranking.weights;
@@ -436,13 +438,13 @@ impl Source<'_> {
         }
         let within = weights.named().iter().all(|(_, weight)| (0.0..=1.0).contains(weight));
         if !within || weights.semantic + weights.lexical == 0.0 {
-            return Err(self.wrong(given.span(), "weights must be 0 to 1, and semantic and lexical not both 0"));
+            return Err(self.error_at(given.span(), "weights must be 0 to 1, and semantic and lexical not both 0"));
         }
         Ok(ranking)
     }
 
     fn address(self, key: &str, text: &Spanned<String>, example: &str) -> Result<Url> {
-        let wrong = |what: &str| Err(self.wrong(text.span(), format!("{key} {what}; write it like {example}")));
+        let wrong = |what: &str| Err(self.error_at(text.span(), format!("{key} {what}; write it like {example}")));
         let Ok(url) = text.get_ref().trim().parse::<Url>() else { return wrong("is no address") };
         if !matches!(url.scheme(), "http" | "https") {
             return wrong("must begin with https:// or http://");
@@ -459,7 +461,7 @@ impl Source<'_> {
     /// The name of an environment variable. A text that may be a secret is not repeated.
     fn variable(self, key: &str, name: Option<Spanned<String>>) -> Result<Option<String>> {
         let Some(name) = name else { return Ok(None) };
-        let wrong = |what: String| -> Failure { self.wrong(name.span(), what) };
+        let wrong = |what: String| -> Failure { self.error_at(name.span(), what) };
         let text = name.get_ref();
         if looks_like_a_secret(text) {
             return Err(wrong(format!(

@@ -74,12 +74,12 @@ fn full(format: Format, entries: usize, text: &str, query: &str) -> ContextPack 
 #[test]
 fn with_room_nothing_is_left_out_and_nothing_cut() {
     for format in [Format::Json, Format::Markdown] {
-        let pack = fit(full(format, 5, "Some words. And more.", "why"), 100_000, &count);
+        let pack = fit_to_budget(full(format, 5, "Some words. And more.", "why"), 100_000, &count);
         assert!(pack.left_out.is_empty());
         assert_eq!(pack.manifest.counts.values().sum::<usize>(), 35);
         assert_eq!(pack.metadata.token_count, count(&(render(&pack) + "\n")));
         assert!(pack.timeline.is_sorted_by(|a, b| a.date <= b.date));
-        assert!(pack.retrieved.is_sorted_by(|a, b| in_order(a, b).is_le()));
+        assert!(pack.retrieved.is_sorted_by(|a, b| compare_chunks(a, b).is_le()));
         assert_eq!(pack.provenance.commits.len(), 5);
         assert_eq!(pack.manifest.chunks.len(), 5);
     }
@@ -89,7 +89,7 @@ fn with_room_nothing_is_left_out_and_nothing_cut() {
 fn more_room_is_served_in_order_and_what_is_left_out_is_counted() {
     let text = "A sentence of a few words that say why. ".repeat(20);
     for budget in [400, 1000, 2000, 4000, 8000] {
-        let pack = fit(full(Format::Markdown, 12, &text, "why"), budget, &count);
+        let pack = fit_to_budget(full(Format::Markdown, 12, &text, "why"), budget, &count);
         assert!(pack.metadata.token_count <= budget && pack.metadata.token_count > budget / 2, "{budget}");
         for section in Section::ALL {
             let shown = pack.manifest.counts.get(&section).copied().unwrap_or(0);
@@ -110,7 +110,7 @@ fn little_room_holds_the_best_item_trimmed() {
         item.url = Some(format!("https://git.example.com/acme/shop/-/issues/{number}"));
     }
     for budget in [230, 260, 300] {
-        let pack = fit(all.clone(), budget, &count);
+        let pack = fit_to_budget(all.clone(), budget, &count);
         assert!(pack.metadata.token_count <= budget, "{budget}");
         assert_eq!(
             pack.key_items.first().map(|item| item.reference.as_str()),
@@ -129,10 +129,10 @@ proptest! {
     ) {
         let format = if json { Format::Json } else { Format::Markdown };
         let all = full(format, entries, &text, &query);
-        let pack = fit(all.clone(), budget, &count);
+        let pack = fit_to_budget(all.clone(), budget, &count);
         let printed = render(&pack) + "\n";
         prop_assert!(count(&printed) <= budget, "{} of {budget}: {printed}", count(&printed));
         prop_assert_eq!(count(&printed), pack.metadata.token_count);
-        prop_assert_eq!(printed, render(&fit(all, budget, &count)) + "\n");
+        prop_assert_eq!(printed, render(&fit_to_budget(all, budget, &count)) + "\n");
     }
 }

@@ -13,8 +13,10 @@ use super::{
         loaders,
         node::{Links, linked},
         project::Project,
+        release::Release,
+        scalar::DateTime,
     },
-    Commit, record, some_url,
+    Commit, commit_record, record, some_url,
 };
 /// A branch that is indexed.
 pub(crate) struct Branch {
@@ -41,47 +43,48 @@ impl Branch {
 // The interface asks for what all nodes have.
 linked!(Branch, links);
 
-/// A branch that is indexed.
+/// A branch of a project's repository that is indexed.
 #[Object]
 impl Branch {
-    /// Its reference, `acme/shop@refs/heads/main`.
+    /// Id of the branch as a node, `acme/shop@refs/heads/main`.
     pub(crate) async fn id(&self) -> ID {
         self.links.id().to_string().into()
     }
 
-    /// The same as the id.
-    #[graphql(name = "ref")]
-    pub(crate) async fn reference(&self) -> String {
-        self.links.id().to_string()
-    }
-
-    /// Whether backstory has read it.
+    /// Whether backstory has read the branch.
     pub(crate) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         loaders::is_known(ctx, self.links.id().clone()).await
     }
 
-    /// Its name.
+    /// Name of the branch.
     async fn name(&self) -> &str {
         &self.name
     }
 
-    /// The newest of its commits that is indexed.
+    /// Newest commit of the branch that is indexed; null if the branch is not.
     async fn tip(&self, ctx: &Context<'_>) -> Result<Option<Commit>> {
         self.read(ctx, |branch| Commit::new(self.project.clone(), branch.branch.tip.to_string())).await
     }
 
-    /// Whether it is the default branch.
-    async fn default(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
+    /// When the newest indexed commit of the branch was made; null if the branch is not indexed.
+    async fn committed_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+        let tip = self.read(ctx, |branch| NodeId::commit(&self.project, &branch.branch.tip.to_string())).await?;
+        let Some(tip) = tip else { return Ok(None) };
+        commit_record(ctx, tip, |_, record| record.commit.committer.at.into()).await
+    }
+
+    /// Whether the branch is the default branch; null if it is not indexed.
+    async fn is_default(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
         self.read(ctx, |branch| branch.default).await
     }
 
-    /// Its page at the forge; null if there is none.
+    /// Page of the branch at the forge; null if there is none.
     pub(crate) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         let url = record(ctx, self.links.id().clone(), |of| Some(tree_url(of.context(), &self.name))).await?;
         Ok(url.and_then(some_url))
     }
 
-    /// The project it belongs to.
+    /// Project that the branch belongs to.
     async fn project(&self) -> Project {
         Project::new(self.project.clone())
     }
@@ -109,31 +112,40 @@ impl Tag {
 // The interface asks for what all nodes have.
 linked!(Tag, links);
 
-/// A tag.
+/// A tag of a project's repository.
 #[Object]
 impl Tag {
-    /// Its reference, `acme/shop@refs/tags/v1`.
+    /// Id of the tag as a node, `acme/shop@refs/tags/v1`.
     pub(crate) async fn id(&self) -> ID {
         self.links.id().to_string().into()
     }
 
-    /// The same as the id.
-    #[graphql(name = "ref")]
-    pub(crate) async fn reference(&self) -> String {
-        self.links.id().to_string()
-    }
-
-    /// Whether backstory has read it.
+    /// Whether backstory has read the tag.
     pub(crate) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         loaders::is_known(ctx, self.links.id().clone()).await
     }
 
-    /// Its name.
+    /// Name of the tag.
     async fn name(&self) -> &str {
         &self.name
     }
 
-    /// The commit that it points at; null if it points at something else.
+    /// When an annotated tag was made; null for others.
+    async fn tagged_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+        let made = |of: &RepositoryRecord| match &of.record {
+            Record::Tag(tag) => Some(tag.annotation.as_ref()?.tagger.as_ref()?.at.into()),
+            _ => None,
+        };
+        record(ctx, self.links.id().clone(), made).await
+    }
+
+    /// Release that is made of the tag, with what the forge says about it; null if the repository does not have the tag, and
+    /// the forge no release of it.
+    async fn release(&self, ctx: &Context<'_>) -> Result<Option<Release>> {
+        Release::find(ctx, &self.project, &self.name).await
+    }
+
+    /// Commit that the tag points at; null if it points at something else.
     async fn commit(&self, ctx: &Context<'_>) -> Result<Option<Commit>> {
         let commit = |of: &RepositoryRecord| match &of.record {
             Record::Tag(tag) if tag.kind == ObjectKind::Commit => {
@@ -144,13 +156,13 @@ impl Tag {
         record(ctx, self.links.id().clone(), commit).await
     }
 
-    /// Its page at the forge; null if there is none.
+    /// Page of the tag at the forge; null if there is none.
     pub(crate) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         let url = record(ctx, self.links.id().clone(), |of| Some(tree_url(of.context(), &self.name))).await?;
         Ok(url.and_then(some_url))
     }
 
-    /// The project it belongs to.
+    /// Project that the tag belongs to.
     async fn project(&self) -> Project {
         Project::new(self.project.clone())
     }

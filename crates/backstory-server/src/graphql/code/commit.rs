@@ -1,21 +1,26 @@
 //! GraphQL types of commits and what they change.
 
+use std::collections::BTreeSet;
+
 use async_graphql::{Context, ID, Object, Result, SimpleObject};
 use backstory_engine::{
+    graph::Direction,
     lists::NodeRow,
     model::{
         classify,
         commit::{self, Commit as CommitItem, FileChange as FileChangeItem, Sha, Signature},
         document::commit_url,
+        edge::Edge,
         entity::Item,
-        id::{NodeId, ThreadId},
+        id::{NodeId, ThreadId, ThreadKind},
         repository::{CommitRecord, RepositoryRecord, identity_key},
     },
 };
 
 use super::{
     super::{
-        edge::hundredths,
+        edge::{self, hundredths},
+        issue::Issue,
         loaders,
         merge_request::MergeRequest,
         names::{ChangeRule, ChangeStatus, ChangeType, DiffLineKind, HunksLeftOut},
@@ -42,7 +47,7 @@ pub(crate) struct FileChange {
 /// A file that a commit changes.
 #[Object]
 impl FileChange {
-    /// The file, under its path after the commit; of a deleted file, before it.
+    /// File under its path after the commit; of a deleted file, before it.
     async fn file(&self) -> File {
         File::new(self.project.clone(), self.change.path.as_str().to_owned())
     }
@@ -52,38 +57,39 @@ impl FileChange {
         self.change.path.as_str()
     }
 
-    /// Path before the commit if it is another: of a renamed or copied file.
+    /// Path before the commit, of a renamed or copied file; null for others.
     async fn old_path(&self) -> Option<&str> {
         self.change.old_path.as_ref().map(|path| path.as_str())
     }
 
-    /// The file under that path.
+    /// File under its path before the commit, of a renamed or copied file; null for others.
     async fn old_file(&self) -> Option<File> {
         let path = self.change.old_path.as_ref()?;
         Some(File::new(self.project.clone(), path.as_str().to_owned()))
     }
 
-    /// What happens to it.
+    /// What happens to the file.
     async fn status(&self) -> ChangeStatus {
         self.change.status.into()
     }
 
-    /// How much of a renamed or copied file stays, in percent.
-    async fn similarity(&self) -> Option<u8> {
-        self.change.similarity
+    /// Share of a renamed or copied file that stays, 0 to 1; null for others.
+    async fn similarity(&self) -> Option<f64> {
+        self.change.similarity.map(|percent| f64::from(percent) / 100.0)
     }
 
-    /// Lines added; null for a binary file.
+    /// How many lines are added; null for a binary file.
     async fn additions(&self) -> Option<u32> {
         self.change.lines.map(|lines| lines.insertions)
     }
 
-    /// Lines removed; null for a binary file.
+    /// How many lines are removed; null for a binary file.
     async fn deletions(&self) -> Option<u32> {
         self.change.lines.map(|lines| lines.deletions)
     }
 
-    /// What differs, from top to bottom, without secrets; at most 5,000 lines of a file and 20,000 of a commit.
+    /// What differs, from top to bottom, without secrets; at most 5,000 lines of a file and 20,000 of a commit. Null if the
+    /// commit changes too many files.
     async fn hunks(
         &self,
         ctx: &Context<'_>,
@@ -101,9 +107,9 @@ impl FileChange {
 /// What differs between two versions of a file.
 #[derive(SimpleObject)]
 pub(crate) struct FileHunks {
-    /// From top to bottom.
+    /// Hunks from top to bottom.
     hunks: Vec<DiffHunk>,
-    /// Why there are none, or not all.
+    /// Why there are no hunks, or not all; null if all are there.
     left_out: Option<HunksLeftOut>,
 }
 
@@ -112,22 +118,22 @@ pub(crate) struct FileHunks {
 pub(crate) struct DiffHunk {
     /// Number of the first line in the old version, from 1; the line before if there is none.
     old_start: u32,
-    /// Lines of the old version.
-    old_lines: u32,
+    /// How many lines of the old version the hunk has.
+    old_line_count: u32,
     /// Number of the first line in the new version, from 1; the line before if there is none.
     new_start: u32,
-    /// Lines of the new version.
-    new_lines: u32,
-    /// The lines in the order in which git shows them.
+    /// How many lines of the new version the hunk has.
+    new_line_count: u32,
+    /// Lines of the hunk in the order in which git shows them.
     lines: Vec<DiffLine>,
 }
 
 /// A line of a diff.
 #[derive(SimpleObject)]
 pub(crate) struct DiffLine {
-    /// Where it stands.
+    /// Version that has the line: old, new or both.
     kind: DiffLineKind,
-    /// The line.
+    /// Text of the line.
     text: String,
 }
 
@@ -136,9 +142,9 @@ impl From<&commit::Hunk> for DiffHunk {
         let line = |line: &commit::DiffLine| DiffLine { kind: line.kind.into(), text: line.text.clone() };
         Self {
             old_start: hunk.old_start,
-            old_lines: hunk.old_count,
+            old_line_count: hunk.old_count,
             new_start: hunk.new_start,
-            new_lines: hunk.new_count,
+            new_line_count: hunk.new_count,
             lines: hunk.lines.iter().map(line).collect(),
         }
     }
@@ -181,22 +187,16 @@ impl Commit {
 // The interface asks for what all nodes have.
 linked!(Commit, links);
 
-/// A commit.
+/// A commit of a project's repository.
 #[Object]
 impl Commit {
-    /// Its reference, `acme/shop@1a2b3c4`.
+    /// Id of the commit as a node, `acme/shop@1a2b3c4`.
     pub(crate) async fn id(&self) -> ID {
         self.links.id().to_string().into()
     }
 
-    /// The same as the id.
-    #[graphql(name = "ref")]
-    pub(crate) async fn reference(&self) -> String {
-        self.links.id().to_string()
-    }
-
-    /// Whether backstory has read it, or a merge request is known to have been merged as it. Of others only their mention
-    /// is known.
+    /// Whether backstory has read the commit, or a merge request is known to have been merged as it. Of others only their
+    /// mention is known.
     pub(crate) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         loaders::is_known(ctx, self.links.id().clone()).await
     }
@@ -206,37 +206,38 @@ impl Commit {
         &self.sha
     }
 
-    /// First line of its message.
+    /// First line of the commit's message.
     async fn title(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |commit| commit.title().to_owned()).await
     }
 
-    /// What a language model wrote about it, if `summarize` was ever asked for; null otherwise.
+    /// Summary by a language model, if `summarize` was ever asked for; null otherwise.
     async fn summary(&self, ctx: &Context<'_>) -> Result<Option<Summary>> {
         summary::of(ctx, self.links.id()).await
     }
 
-    /// Its whole message.
+    /// Whole message of the commit.
     async fn message(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |commit| commit.message.clone()).await
     }
 
-    /// Whether secrets were replaced in its message or found in the lines it changes: the author should revoke them.
+    /// Whether secrets were replaced in the message or found in the lines that the commit changes: the author should revoke
+    /// them.
     async fn security_warning(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |commit| !commit.secret_counts().is_empty()).await?.unwrap_or_default())
     }
 
-    /// Which secrets were replaced in its message or found in the lines it changes.
+    /// Secrets that were replaced in the message or found in the lines that the commit changes, by kind.
     async fn secrets(&self, ctx: &Context<'_>) -> Result<Vec<Secrets>> {
         Ok(secret::list(self.read(ctx, |commit| commit.secret_counts()).await?))
     }
 
-    /// Who wrote the change: their account at the forge if that is known, else who commits know by the address.
+    /// Person who wrote the change, by their account at the forge if that is known, else by their address.
     async fn author(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
         person_of(ctx, self.read(ctx, |commit| commit.author.clone()).await?).await
     }
 
-    /// Who made the commit, found in the same way as the author.
+    /// Person who made the commit, by their account at the forge if that is known, else by their address.
     async fn committer(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
         person_of(ctx, self.read(ctx, |commit| commit.committer.clone()).await?).await
     }
@@ -251,13 +252,13 @@ impl Commit {
         self.read(ctx, |commit| commit.committer.email.clone()).await
     }
 
-    /// All merge requests that introduced it, the nearest first: one may be merged into the branch of another.
+    /// All merge requests that introduced the commit, the nearest first: one may be merged into the branch of another.
     async fn introduced_by(&self, ctx: &Context<'_>) -> Result<Vec<MergeRequest>> {
         let found = loaders::introducing(ctx, self.links.id().clone()).await?;
         Ok(found.iter().cloned().map(MergeRequest::new).collect())
     }
 
-    /// The indexed branches that have it, by name; of the first 50 branches.
+    /// Indexed branches that have the commit, by name; of the first 50 branches.
     async fn on_branches(&self, ctx: &Context<'_>) -> Result<Vec<Branch>> {
         let names = loaders::engine(ctx)?.branches_with_commit(&self.project, &self.sha).await?;
         Ok(names.into_iter().map(|name| Branch::new(self.project.clone(), name)).collect())
@@ -283,51 +284,66 @@ impl Commit {
         self.read(ctx, |commit| DateTime::from(commit.committer.at)).await
     }
 
-    /// Its parents, the first one first.
+    /// Parents of the commit, the first one first.
     async fn parents(&self, ctx: &Context<'_>) -> Result<Option<Vec<Self>>> {
         let parent = |sha: &Sha| Self::new(self.project.clone(), sha.to_string());
         self.read(ctx, |commit| commit.parents.iter().map(parent).collect()).await
     }
 
-    /// What sort of change it is, told from its message, files and lines; null for a merge.
+    /// Sort of change that the commit is, told from its message, files and lines; null for a merge.
     async fn change_type(&self, ctx: &Context<'_>) -> Result<Option<ChangeType>> {
-        let found = self.read(ctx, |commit| classify::of_commit(commit).map(|found| found.main.kind.into())).await?;
+        let found =
+            self.read(ctx, |commit| classify::classify_commit(commit).map(|found| found.main.kind.into())).await?;
         Ok(found.flatten())
     }
 
-    /// How sure that is, 0 to 1.
+    /// How sure the sort of change is, 0 to 1; null for a merge.
     async fn change_type_confidence(&self, ctx: &Context<'_>) -> Result<Option<f64>> {
-        let main = |commit: &CommitItem| classify::of_commit(commit).map(|found| hundredths(found.main.confidence));
+        let main =
+            |commit: &CommitItem| classify::classify_commit(commit).map(|found| hundredths(found.main.confidence));
         Ok(self.read(ctx, main).await?.flatten())
     }
 
-    /// Which rule told it.
+    /// Rule that told the sort of change; null for a merge.
     async fn change_type_rule(&self, ctx: &Context<'_>) -> Result<Option<ChangeRule>> {
-        let rule = |commit: &CommitItem| classify::of_commit(commit).map(|found| found.main.rule.into());
+        let rule = |commit: &CommitItem| classify::classify_commit(commit).map(|found| found.main.rule.into());
         Ok(self.read(ctx, rule).await?.flatten())
     }
 
-    /// What sort of change a language model takes it for, if `enrich` was ever asked for; null otherwise.
+    /// Sort of change that a language model takes the commit for, if `enrich` was ever asked for; null otherwise.
     async fn model_classification(&self, ctx: &Context<'_>) -> Result<Option<ModelClassification>> {
         written::classification(ctx, self.links.id()).await
     }
 
-    /// Lines that it adds, against its first parent.
+    /// How many lines the commit adds, against its first parent.
     async fn additions(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
         self.read(ctx, |commit| commit.line_counts().0).await
     }
 
-    /// Lines that it removes, against its first parent.
+    /// How many lines the commit removes, against its first parent.
     async fn deletions(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
         self.read(ctx, |commit| commit.line_counts().1).await
     }
 
-    /// Whether no indexed branch reaches it any more, because history was rewritten.
+    /// Whether no indexed branch reaches the commit any more, because history was rewritten.
     async fn rewritten(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
         commit_record(ctx, self.links.id().clone(), |_, record| record.rewritten).await
     }
 
-    /// The merge request that introduced it; null if none did.
+    /// Issues that the commit's message says that it closes or fixes, by number.
+    async fn closes(&self, ctx: &Context<'_>) -> Result<Vec<Issue>> {
+        let mut issues = BTreeSet::new();
+        for edge in [Edge::Closes, Edge::Fixes] {
+            let ends = edge::ends(ctx, self.links.id(), Direction::Out, edge).await?;
+            issues.extend(ends.into_iter().filter_map(|end| match end {
+                NodeId::Thread(id) if id.kind == ThreadKind::Issue => Some(id),
+                _ => None,
+            }));
+        }
+        Ok(issues.into_iter().map(Issue::new).collect())
+    }
+
+    /// Merge request that introduced the commit; null if none did.
     async fn merge_request(&self, ctx: &Context<'_>) -> Result<Option<MergeRequest>> {
         let row = loaders::row(ctx, self.links.id().clone()).await?;
         Ok(match row.as_deref() {
@@ -338,17 +354,17 @@ impl Commit {
         })
     }
 
-    /// The release in which it first shipped: the earliest tag that has it; null if none has.
+    /// Release in which the commit first shipped: that of the earliest tag that has it; null if none has.
     async fn first_release(&self, ctx: &Context<'_>) -> Result<Option<Release>> {
         release::first_release(ctx, &self.project, &self.sha).await
     }
 
-    /// How many files it changes, against its first parent.
+    /// How many files the commit changes, against its first parent.
     async fn file_count(&self, ctx: &Context<'_>) -> Result<Option<usize>> {
         self.read(ctx, |commit| commit.changes.len()).await
     }
 
-    /// The first of the files that it changes against its first parent, in git's order.
+    /// First files that the commit changes against its first parent, in git's order.
     async fn changed_files(
         &self,
         ctx: &Context<'_>,
@@ -357,14 +373,14 @@ impl Commit {
         self.list_changes(ctx, page::size(first, DEFAULT_EDGES)?).await
     }
 
-    /// Its page at the forge; null if there is none.
+    /// Page of the commit at the forge; null if there is none.
     pub(crate) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         let url =
             |of: &RepositoryRecord, record: &CommitRecord| commit_url(of.context(), &record.commit.sha.to_string());
         Ok(commit_record(ctx, self.links.id().clone(), url).await?.and_then(some_url))
     }
 
-    /// The project it belongs to.
+    /// Project that the commit belongs to.
     async fn project(&self) -> Project {
         Project::new(self.project.clone())
     }

@@ -28,12 +28,12 @@ use super::{
 /// People, files or entities, unless the request says how many.
 const DEFAULT_KNOWN: usize = 20;
 
-/// Which lines of a file.
+/// A range of lines of a file, both ends included.
 #[derive(InputObject)]
 pub(crate) struct LineRangeInput {
-    /// First line, from 1.
+    /// Number of the first line, from 1.
     first: u32,
-    /// Last line.
+    /// Number of the last line.
     last: u32,
 }
 
@@ -47,9 +47,9 @@ impl LineRangeInput {
 /// How fresh an answer is.
 #[derive(SimpleObject)]
 pub(crate) struct Indexed {
-    /// The indexed commit at the head of the default branch.
+    /// Indexed commit at the head of the default branch; null if there is none.
     commit: Option<Commit>,
-    /// When the repository was last fetched and indexed.
+    /// When the repository was last fetched and indexed; null if it never was.
     synced_at: Option<DateTime>,
 }
 
@@ -65,25 +65,25 @@ impl Indexed {
 /// A directory at a revision.
 #[derive(SimpleObject)]
 pub(crate) struct Tree {
-    /// The project it belongs to.
+    /// Project that the directory belongs to.
     project: Project,
-    /// Its path from the repository's root; empty for the root.
+    /// Path of the directory from the repository's root; empty for the root.
     path: String,
-    /// The commit at which it is like this.
+    /// Commit at which the directory has the entries.
     commit: Commit,
     /// How fresh the index is.
     indexed: Indexed,
-    /// Directories first, then the rest, each by name; at most 5,000.
+    /// Entries of the directory: directories first, then the rest, each by name; at most 5,000.
     entries: Vec<TreeEntry>,
-    /// How many more entries it has.
-    left_out: usize,
+    /// How many entries are left out.
+    left_out_count: usize,
 }
 
 /// What an entry of a directory is.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "files::TreeEntryKind")]
 pub(crate) enum TreeEntryKind {
-    /// A directory.
+    /// A directory in the directory.
     Directory,
     /// An ordinary file.
     File,
@@ -98,21 +98,21 @@ pub(crate) enum TreeEntryKind {
 /// An entry of a directory.
 #[derive(SimpleObject)]
 pub(crate) struct TreeEntry {
-    /// Its name in the directory.
+    /// Name of the entry in the directory.
     name: String,
-    /// Its path from the repository's root.
+    /// Path of the entry from the repository's root.
     path: String,
-    /// What it is.
+    /// Kind of the entry.
     kind: TreeEntryKind,
-    /// Object name of its content; of a submodule, that of the commit.
+    /// Object name of the content; of a submodule, that of the commit.
     object: String,
-    /// Bytes of its content; null for what is no file.
+    /// How many bytes the content has; null for what is no file.
     bytes: Option<BigInt>,
-    /// Its programming language; null for what is no code.
+    /// Programming language of the content; null for what is no code.
     language: Option<String>,
-    /// The file; null for what is none.
+    /// Node of the file; null for what is none.
     file: Option<File>,
-    /// The commit that changed it last; null unless the directory is that of an indexed head.
+    /// Commit that changed the entry last; null unless the directory is that of an indexed head.
     last_commit: Option<Commit>,
 }
 
@@ -139,7 +139,7 @@ impl From<DirectoryTree> for Tree {
             project: Project::new(tree.project),
             path: tree.path,
             entries: tree.entries.into_iter().map(TreeEntry::from).collect(),
-            left_out: tree.left_out,
+            left_out_count: tree.left_out,
         }
     }
 }
@@ -147,29 +147,29 @@ impl From<DirectoryTree> for Tree {
 /// What a file says at a revision.
 #[derive(SimpleObject)]
 pub(crate) struct FileContent {
-    /// The commit at which it is like this.
+    /// Commit at which the file has the content.
     commit: Commit,
     /// How fresh the index is.
     indexed: Indexed,
-    /// What it is.
+    /// Kind of the file.
     kind: TreeEntryKind,
-    /// Object name of its content.
+    /// Object name of the content.
     blob: String,
-    /// Bytes of its content.
+    /// How many bytes the content has.
     bytes: BigInt,
-    /// Its programming language; null for what is no code.
+    /// Programming language of the content; null for what is no code.
     language: Option<String>,
-    /// How many lines it has; null if it is no text that can be shown.
+    /// How many lines the content has; null if it is no text that can be shown.
     line_count: Option<u32>,
-    /// First and last line of `text`; null without any.
+    /// First and last line of `text`; null without any lines.
     lines: Option<LineRange>,
-    /// Its lines, without the secrets in them; null if they are left out.
+    /// Lines that were asked for, without the secrets in them; null if they are left out.
     text: Option<String>,
-    /// SHA-256 of the whole text as it is shown, in hex.
+    /// SHA-256 of the whole text as it is shown, in hex; null if it is left out.
     text_hash: Option<String>,
-    /// Why its text is left out.
+    /// Why the text is left out; null if it is not.
     left_out: Option<TextLeftOut>,
-    /// Where the lines of `text` come from; null without any.
+    /// Where the lines of `text` come from; null without any lines.
     lineage: Option<FileLineage>,
 }
 
@@ -177,11 +177,11 @@ pub(crate) struct FileContent {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "files::TextLeftOut")]
 pub(crate) enum TextLeftOut {
-    /// It is not text.
+    /// The content is not text.
     Binary,
-    /// It has more than 4 MiB.
+    /// The content has more than 4 MiB.
     TooLarge,
-    /// It is a symbolic link.
+    /// The file is a symbolic link.
     SymbolicLink,
 }
 
@@ -209,28 +209,28 @@ impl From<files::FileText> for FileContent {
 pub(crate) struct FileLineage {
     /// Consecutive lines that come from consecutive lines of one version of one file, in order and without gaps.
     spans: Vec<LineSpan>,
-    /// What was not looked up, a sentence each.
+    /// What was not looked up, a sentence each; empty if everything was.
     left_out: Vec<String>,
 }
 
 /// Lines and where they come from.
 #[derive(SimpleObject)]
 pub(crate) struct LineSpan {
-    /// First and last line.
+    /// First and last line of the span.
     lines: LineRange,
-    /// The commit that wrote them.
+    /// Commit that wrote the lines.
     commit: Commit,
-    /// The file that they were written in, under the path that it had then.
+    /// File that the lines were written in, under the path that it had then.
     origin: File,
-    /// First and last line then.
+    /// First and last line of the span when they were written.
     origin_lines: LineRange,
-    /// What was seen through.
+    /// What was seen through on the way from the lines to their origin.
     seen_through: Vec<SeenThrough>,
-    /// The nearest merge request that introduced the commit.
+    /// Nearest merge request that introduced the commit; null if none did.
     merge_request: Option<MergeRequest>,
     /// Issues that the commit and the merge request close, or else those that they refer to.
     issues: Vec<Issue>,
-    /// How many discussions stand on these lines, wherever the lines were when they began.
+    /// How many discussions are about the lines, wherever the lines were when they began.
     discussion_count: usize,
 }
 
@@ -269,19 +269,19 @@ fn line_span(span: files::LineSpan) -> Option<LineSpan> {
 /// A discussion about lines of a file.
 #[derive(SimpleObject)]
 pub(crate) struct FileComment {
-    /// The discussion.
+    /// Discussion about the lines.
     discussion: Discussion,
-    /// The issue or merge request that it belongs to.
+    /// Issue or merge request that the discussion belongs to.
     thread: Thread,
-    /// First and last line at the revision; null if they are gone.
+    /// First and last line at the revision; null if the lines are gone.
     lines: Option<LineRange>,
-    /// How these were found.
+    /// How the lines at the revision were found.
     carried: Carried,
-    /// The file that it was written on, under the path that it had then.
+    /// File that the discussion began on, under the path that it had then.
     original_file: File,
-    /// First and last line then; null on removed lines.
+    /// First and last line when the discussion began; null on removed lines.
     original_lines: Option<LineRange>,
-    /// The commit that has these.
+    /// Commit that has the original lines; null if that is not known.
     original_commit: Option<Commit>,
 }
 
@@ -291,7 +291,8 @@ pub(crate) struct FileComment {
 pub(crate) enum Carried {
     /// The very lines were followed.
     Exact,
-    /// The commit it was written on is not in the clone; lines of its merge request near the position were taken.
+    /// The commit that the comment was written on is not in the clone; lines of its merge request near the position were
+    /// taken.
     Near,
     /// The lines are gone, or cannot be followed.
     Outdated,
@@ -300,33 +301,33 @@ pub(crate) enum Carried {
 /// A file or code entity that changes together with another.
 #[derive(SimpleObject)]
 pub(crate) struct CoChange {
-    /// It.
+    /// File or code entity that changes together with the other.
     node: Node,
-    /// Commits in which both changed; those that change very much do not count.
+    /// How many commits changed both; commits that change very much do not count.
     support: u32,
-    /// Support divided by the number of changes of the one that was asked about, 0 to 1.
+    /// Share of the changes of the one that was asked about in which both changed, 0 to 1.
     confidence: f64,
 }
 
 /// Somebody who knows a file or directory.
 #[derive(SimpleObject)]
 pub(crate) struct Contributor {
-    /// The person.
+    /// Person who knows the file or directory.
     person: Person,
-    /// Lines of the file that they wrote; null for a directory.
-    lines: Option<u32>,
-    /// Commits of theirs that changed it, without merges.
-    commits: usize,
-    /// Lines that these add, in all files.
+    /// How many lines of the file the person wrote; null for a directory.
+    line_count: Option<u32>,
+    /// How many commits of the person changed the file or directory, without merges.
+    commit_count: usize,
+    /// How many lines the person's commits add, in all files.
     additions: BigInt,
-    /// Lines that these remove, in all files.
+    /// How many lines the person's commits remove, in all files.
     deletions: BigInt,
-    /// When they wrote the first of these; null without commits.
+    /// When the person wrote their first commit that changed it; null without commits.
     first_at: Option<DateTime>,
-    /// When they wrote the last of these.
+    /// When the person wrote their last commit that changed it; null without commits.
     last_at: Option<DateTime>,
-    /// Merge requests with such commits that they reviewed or approved.
-    reviews: usize,
+    /// How many merge requests with commits that changed it the person reviewed or approved.
+    review_count: usize,
 }
 
 impl From<files::Contributor> for Contributor {
@@ -337,13 +338,13 @@ impl From<files::Contributor> for Contributor {
         };
         Self {
             person: Person::new(username),
-            lines: of.lines,
-            commits: of.commits,
+            line_count: of.lines,
+            commit_count: of.commits,
             additions: of.insertions.into(),
             deletions: of.deletions.into(),
             first_at: of.first_at.map(DateTime::from),
             last_at: of.last_at.map(DateTime::from),
-            reviews: of.reviews,
+            review_count: of.reviews,
         }
     }
 }

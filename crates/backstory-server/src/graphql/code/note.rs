@@ -77,33 +77,27 @@ linked!(DesignNote, links);
 /// A passage of a commit message, a comment or a document that says why.
 #[Object]
 impl DesignNote {
-    /// Its reference, `acme/shop:src/a.rs~12`.
+    /// Id of the design note as a node, `acme/shop:src/a.rs~12`.
     pub(crate) async fn id(&self) -> ID {
         self.links.id().to_string().into()
     }
 
-    /// The same as the id.
-    #[graphql(name = "ref")]
-    pub(crate) async fn reference(&self) -> String {
-        self.links.id().to_string()
-    }
-
-    /// Whether backstory has read it.
+    /// Whether backstory has read the design note.
     pub(crate) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         loaders::is_known(ctx, self.links.id().clone()).await
     }
 
-    /// Its first line in what it stands in, from 1.
+    /// Number of the note's first line in its source, from 1.
     async fn line(&self) -> u32 {
         self.line
     }
 
-    /// Its lines in what it stands in.
+    /// Lines of the note in its source; null if it is gone.
     async fn lines(&self, ctx: &Context<'_>) -> Result<Option<LineRange>> {
         Ok(self.read(ctx).await?.map(|(lines, _)| lines.into()))
     }
 
-    /// What it says.
+    /// Text of the note; null if it is gone.
     async fn text(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         Ok(match self.read(ctx).await? {
             Some((_, NoteText::Known(text))) => Some(text),
@@ -114,7 +108,7 @@ impl DesignNote {
         })
     }
 
-    /// What it stands in: a commit, whose message it is of, or a file.
+    /// Source of the note: the commit whose message it is in, or a file.
     async fn source(&self) -> Node {
         Node::from(match &self.source {
             NoteSource::Commit(sha) => NodeId::commit(&self.project, sha),
@@ -122,7 +116,7 @@ impl DesignNote {
         })
     }
 
-    /// Its page at the forge; null if there is none.
+    /// Page of the note's source at the forge; null if there is none.
     pub(crate) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         let url = match &self.source {
             NoteSource::Commit(sha) => {
@@ -137,7 +131,7 @@ impl DesignNote {
         Ok(url.and_then(some_url))
     }
 
-    /// The project it belongs to.
+    /// Project that the note belongs to.
     async fn project(&self) -> Project {
         Project::new(self.project.clone())
     }

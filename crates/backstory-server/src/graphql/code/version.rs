@@ -1,18 +1,15 @@
-//! GraphQL types of what search reads of files: versions of files, their chunks, the facts of their syntax trees; and of the
-//! documents that search has.
+//! GraphQL types of what search reads of files: versions of files, their chunks, the facts of their syntax trees.
 
-use async_graphql::SimpleObject;
+use async_graphql::{ID, SimpleObject};
 use backstory_engine::{
     files::{self, FileVersion as FileVersionItem},
     model::id::NodeId,
-    search::DocumentSummary,
 };
 
 use super::{
     super::{
         names::{DocumentKind, DocumentType},
         node::Node,
-        project::Project,
         scalar::{BigInt, DateTime},
     },
     Commit, File, LineRange,
@@ -21,31 +18,31 @@ use super::{
 /// A file at a revision.
 #[derive(SimpleObject)]
 pub(crate) struct FileVersion {
-    /// The file.
+    /// File that this is a version of.
     file: File,
-    /// The commit at which it is like this.
+    /// Commit at which the file is like this.
     commit: Commit,
-    /// Object name of its content.
+    /// Object name of the content.
     blob: String,
-    /// SHA-256 of its text without secrets; null if it is no text.
+    /// SHA-256 of the text without secrets, in hex; null if the content is no text.
     content_hash: Option<String>,
-    /// Bytes of its content.
+    /// How many bytes the content has.
     bytes: BigInt,
-    /// How many lines it has; null if it is no text.
+    /// How many lines the content has; null if it is no text.
     line_count: Option<u32>,
-    /// How many tokens it has, in the vocabulary `o200k_base`; null if it is no text.
+    /// How many tokens the content has, in the vocabulary `o200k_base`; null if it is no text.
     token_count: Option<usize>,
-    /// Its programming language; null for what is no code.
+    /// Programming language of the content; null for what is no code.
     language: Option<String>,
-    /// Its MIME type.
+    /// MIME type of the content.
     mime_type: String,
-    /// What it is for.
+    /// What the file is for.
     document_type: DocumentType,
-    /// Name and version of the grammar that reads it; null for what is no code.
+    /// Name and version of the grammar that reads the content; null for what is no code.
     grammar: Option<String>,
-    /// The commit that changed it last; null unless the revision is the head of the default branch.
+    /// Commit that changed the file last; null unless the revision is the head of the default branch.
     last_commit: Option<Commit>,
-    /// When that was; null unless the revision is the head of the default branch.
+    /// When the file was last changed; null unless the revision is the head of the default branch.
     changed_at: Option<DateTime>,
 }
 
@@ -74,33 +71,33 @@ impl From<FileVersionItem> for FileVersion {
 /// A chunk of a file: what search reads at once, and packs and hits name by its id.
 #[derive(SimpleObject)]
 pub(crate) struct FileChunk {
-    /// Its id, which follows from where it stands and what it says.
-    chunk_id: String,
-    /// The file, or the code entity of it, that it is a piece of; null for a section.
+    /// Id of the chunk, which follows from its place and its text.
+    chunk_id: ID,
+    /// File, or code entity of it, that the chunk is a piece of; null for a section.
     node: Option<Node>,
-    /// What that is.
+    /// Kind of what the chunk is a piece of.
     kind: DocumentKind,
     /// Name of the code entity, heading of the section, or path.
     title: String,
-    /// Its number among the pieces of what it is of, from 0.
+    /// Number of the chunk among the pieces of the file, entity or section, from 0.
     index: u32,
-    /// Its lines of the file.
+    /// Lines of the chunk in the file.
     lines: LineRange,
-    /// How many tokens it has, in the vocabulary `o200k_base`.
+    /// How many tokens the chunk has, in the vocabulary `o200k_base`.
     token_count: usize,
-    /// SHA-256 of what it says.
+    /// SHA-256 of the text, in hex.
     text_hash: String,
-    /// The model that embedded what it is of, with its version; null if none has.
+    /// Name and version of the model that embedded the chunk; null if none has.
     embedding_model: Option<String>,
-    /// What it says.
+    /// Text of the chunk.
     text: String,
 }
 
 impl From<files::FileChunk> for FileChunk {
     fn from(chunk: files::FileChunk) -> Self {
         Self {
-            node: node_of(chunk.document.parse().ok(), chunk.kind.into()),
-            chunk_id: chunk.chunk_id,
+            node: document_node(chunk.document.parse().ok(), chunk.kind.into()),
+            chunk_id: chunk.chunk_id.into(),
             kind: chunk.kind.into(),
             title: chunk.title,
             index: chunk.index,
@@ -116,15 +113,15 @@ impl From<files::FileChunk> for FileChunk {
 /// A node of a file's syntax tree.
 #[derive(SimpleObject)]
 pub(crate) struct SyntaxFact {
-    /// Its type in the grammar, `function_definition`.
+    /// Type of the syntax node in the grammar, `function_definition`.
     node_type: String,
-    /// What it says, at most 2,000 bytes.
+    /// Text of the syntax node, at most 2,000 bytes.
     text: String,
-    /// Whether that is not all.
+    /// Whether the text is longer than what is shown.
     shortened: bool,
-    /// Its lines.
+    /// Lines of the syntax node in the file.
     lines: LineRange,
-    /// The field of its parent that holds it, `name`.
+    /// Field of the parent that holds the syntax node, `name`; null if none does.
     field: Option<String>,
 }
 
@@ -135,67 +132,7 @@ impl From<files::Fact> for SyntaxFact {
     }
 }
 
-/// A document that search has.
-#[derive(SimpleObject)]
-pub(crate) struct IndexedDocument {
-    /// Its reference.
-    id: String,
-    /// The node that it tells of; null for a section of a document.
-    node: Option<Node>,
-    /// What it is.
-    kind: DocumentKind,
-    /// What it is for.
-    document_type: DocumentType,
-    /// The project it belongs to.
-    project: Project,
-    /// Its title.
-    title: String,
-    /// Its address for people; null if there is none.
-    url: Option<String>,
-    /// Path of its file, of what is in one.
-    path: Option<String>,
-    /// Its lines of the file, of what is in one.
-    lines: Option<LineRange>,
-    /// When it was opened or begun.
-    created_at: DateTime,
-    /// When it last changed: which revision of it this is.
-    updated_at: DateTime,
-    /// Bytes of its text.
-    bytes: BigInt,
-    /// How many tokens its text has, in the vocabulary `o200k_base`.
-    token_count: usize,
-    /// SHA-256 of its text.
-    content_hash: String,
-    /// The model that embedded it, with its version; null if none has.
-    embedding_model: Option<String>,
-    /// Whether only some may see it.
-    confidential: bool,
-}
-
-impl From<DocumentSummary> for IndexedDocument {
-    fn from(document: DocumentSummary) -> Self {
-        Self {
-            node: node_of(Some(document.id.clone()), document.kind.into()),
-            id: document.id.to_string(),
-            kind: document.kind.into(),
-            document_type: document.document_type.into(),
-            project: Project::new(document.project),
-            title: document.title,
-            url: Some(document.url).filter(|url| !url.is_empty()),
-            path: document.path,
-            lines: document.lines.map(LineRange::from),
-            created_at: document.created_at.into(),
-            updated_at: document.updated_at.into(),
-            bytes: (document.bytes as u64).into(),
-            token_count: document.tokens,
-            content_hash: document.content_hash,
-            embedding_model: document.embedding_model,
-            confidential: document.confidential,
-        }
-    }
-}
-
 /// The node of a document; sections are none.
-fn node_of(id: Option<NodeId>, kind: DocumentKind) -> Option<Node> {
+pub(crate) fn document_node(id: Option<NodeId>, kind: DocumentKind) -> Option<Node> {
     id.filter(|_| kind != DocumentKind::Section).map(Node::from)
 }

@@ -13,73 +13,73 @@ use super::{
 /// What a pack is made from.
 #[derive(SimpleObject)]
 pub(crate) struct PackSources {
-    /// Commits.
+    /// Commits that the pack is made from.
     commits: Vec<Node>,
-    /// Paths of files.
+    /// Paths of files that the pack is made from.
     files: Vec<String>,
-    /// Who wrote it.
+    /// Names of the people who wrote the sources.
     authors: Vec<String>,
-    /// Issues, merge requests and discussions.
+    /// Issues, merge requests and discussions that the pack is made from.
     items: Vec<Node>,
 }
 
-/// How many entries of a section.
+/// How many entries a section of a pack has, or lacks.
 #[derive(SimpleObject)]
 pub(crate) struct PackCount {
-    /// The section.
+    /// Section of the pack.
     section: PackSection,
-    /// How many.
+    /// How many entries there are.
     count: u32,
 }
 
 /// A name and what it stands for.
 #[derive(SimpleObject)]
 pub(crate) struct PackParameter {
-    /// Its name.
+    /// Name of the parameter.
     name: String,
-    /// What it is.
+    /// Value of the parameter.
     value: String,
 }
 
-/// An item or chunk by its id and what it says by its hash.
+/// An item or chunk with the hash of its text.
 #[derive(SimpleObject)]
 pub(crate) struct PackHash {
-    /// Reference of the item, or id of the chunk.
-    id: ID,
-    /// SHA-256 of its text.
+    /// Id of the item as a node, or of the chunk.
+    reference: ID,
+    /// SHA-256 of the text, in hex.
     content_hash: String,
 }
 
-/// What makes the same pack again, and shows what was read.
+/// What makes a pack again, and shows what was read.
 #[derive(SimpleObject)]
 pub(crate) struct PackManifest {
-    /// It follows from everything below.
+    /// Id of the manifest, which follows from everything else in it.
     id: ID,
     /// What was asked.
     query: String,
-    /// How it was asked.
+    /// How it was asked, as parameters by name.
     parameters: Vec<PackParameter>,
-    /// Id of the state of the index.
+    /// Id of the state of the index that the pack was made from.
     snapshot: ID,
-    /// When that state was reached; null while it is on no record.
+    /// When the state of the index was reached; null while it is on no record.
     timestamp: Option<DateTime>,
-    /// The indexed commit of each repository, by project.
+    /// Name of the indexed commit of each repository, by project.
     commits: Vec<PackParameter>,
     /// Name of the embedding model.
     embedding_model: String,
-    /// Documents of the index.
-    documents: u64,
-    /// Documents that have vectors.
-    embedded: u64,
-    /// Who counted the tokens.
+    /// How many documents the index has.
+    document_count: u64,
+    /// How many documents have vectors.
+    embedded_count: u64,
+    /// Name of the tokenizer that counted the tokens.
     tokenizer: String,
-    /// What each part of the score weighs.
+    /// What each part of a score weighs, 0 to 1.
     weights: Vec<PackParameter>,
-    /// The items that were read.
+    /// Items that were read.
     items: Vec<PackHash>,
-    /// The chunks that are in the pack; the hash is that of their text.
+    /// Chunks that are in the pack.
     chunks: Vec<PackHash>,
-    /// Entries of each section.
+    /// How many entries each section has.
     counts: Vec<PackCount>,
 }
 
@@ -93,7 +93,7 @@ fn named<V: ToString>(of: BTreeMap<String, V>) -> Vec<PackParameter> {
 }
 
 fn hashes(of: Vec<pack::HashedEntry>) -> Vec<PackHash> {
-    of.into_iter().map(|of| PackHash { id: of.id.into(), content_hash: of.content_hash }).collect()
+    of.into_iter().map(|of| PackHash { reference: of.id.into(), content_hash: of.content_hash }).collect()
 }
 
 impl From<pack::Manifest> for PackManifest {
@@ -106,8 +106,8 @@ impl From<pack::Manifest> for PackManifest {
             timestamp: of.timestamp.map(DateTime::from),
             commits: named(of.commits),
             embedding_model: of.embedding_model,
-            documents: of.documents,
-            embedded: of.embedded,
+            document_count: of.documents,
+            embedded_count: of.embedded,
             tokenizer: of.tokenizer,
             weights: named(of.weights),
             items: hashes(of.items),

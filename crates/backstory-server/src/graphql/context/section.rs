@@ -17,139 +17,139 @@ use super::{
 /// An item that matters.
 #[derive(SimpleObject)]
 pub(crate) struct PackItem {
-    /// It; null if it has no reference.
+    /// Node of the item; null if it is none.
     node: Option<Node>,
-    /// Its title.
+    /// Title of the item.
     title: String,
-    /// Where it stands, of what has a state.
+    /// State of the item; null for what has none.
     state: Option<String>,
-    /// The day it was begun.
+    /// Day on which the item was begun, `2024-03-15`.
     date: String,
-    /// Who began it.
+    /// Name of who began the item; null if that is not known.
     author: Option<String>,
-    /// Type of change, of a commit.
+    /// Type of the change of a commit; null for others.
     classification: Option<String>,
-    /// How well it answers, 0 to 1.
+    /// How well the item answers, 0 to 1.
     relevance: f64,
-    /// What it has to do with other items.
+    /// What the item has to do with others, a phrase each.
     links: Vec<String>,
-    /// The words of it that matter most.
+    /// Words of the item that matter most.
     excerpt: String,
-    /// Its page.
+    /// Page of the item; null if there is none.
     url: Option<String>,
-    /// Whether only some may see it.
+    /// Whether only some may see the item.
     confidential: bool,
 }
 
 /// Something that happened.
 #[derive(SimpleObject)]
 pub(crate) struct PackEvent {
-    /// The day.
+    /// Day on which it happened, `2024-03-15`.
     date: String,
-    /// What happened.
+    /// What happened, in a sentence.
     summary: String,
-    /// The items it is told by.
+    /// Items that the event is known from.
     items: Vec<Node>,
-    /// The commits it is told by.
+    /// Commits that the event is known from.
     commits: Vec<Commit>,
 }
 
 /// A reason that was given.
 #[derive(SimpleObject)]
 pub(crate) struct PackNote {
-    /// Where it stands.
+    /// Node that the reason is from.
     source: Option<Node>,
-    /// Who wrote it.
+    /// Name of who gave the reason; null if that is not known.
     author: Option<String>,
-    /// The language model that wrote it from what stands there; null if these are a person's own words.
+    /// Language model that worded the reason; null if the words are a person's own.
     written_by: Option<String>,
-    /// Whether only some may see it.
+    /// Whether only some may see the reason.
     confidential: bool,
-    /// Its words.
+    /// Words of the reason.
     note: String,
-    /// Why it is told.
+    /// Why the reason is in the pack.
     relevance: String,
 }
 
-/// Code.
+/// Code that a pack shows.
 #[derive(SimpleObject)]
 pub(crate) struct PackCode {
-    /// The file.
+    /// File that has the code.
     file: File,
-    /// Name of the function or type.
+    /// Name of the function or type; null for other lines.
     entity: Option<String>,
-    /// Lines of the snippet.
+    /// Lines of the snippet in the file.
     lines: LineRange,
-    /// The project.
+    /// Project that the file belongs to.
     project: Project,
-    /// The commit at which it stands so.
+    /// Commit at which the file has the code.
     commit: Commit,
-    /// The code.
+    /// Text of the code.
     snippet: String,
-    /// Which commit and merge request wrote it, and why.
+    /// Which commit and merge request wrote the code, and why.
     explanation: String,
 }
 
 /// A change of code.
 #[derive(SimpleObject)]
 pub(crate) struct PackDiff {
-    /// The project.
+    /// Project that the commit belongs to.
     project: Project,
-    /// The commit.
+    /// Commit that made the change.
     commit: Commit,
-    /// The file after it.
+    /// File under its path after the change.
     file: File,
-    /// The hunks that matter, as `git diff` prints them.
+    /// Hunks that matter, as `git diff` prints them.
     diff: String,
-    /// Which commit it is and why it matters.
+    /// Which commit made the change and why it matters.
     explanation: String,
-    /// Hunks of the file that are left out.
-    hunks_left_out: u32,
+    /// How many hunks of the file are left out.
+    left_out_hunk_count: u32,
 }
 
-/// A test.
+/// A test that a pack names.
 #[derive(SimpleObject)]
 pub(crate) struct PackTest {
-    /// Path of the file.
+    /// Path of the file that has the test.
     path: String,
-    /// Name of the test, if it is one of several in the file.
+    /// Name of the test; null unless it is one of several in the file.
     name: Option<String>,
-    /// What it tests.
+    /// What the test tests.
     description: String,
 }
 
 /// A passage that can be proved.
 #[derive(SimpleObject)]
 pub(crate) struct PackChunk {
-    /// Its id, which follows from where it stands and what it says.
+    /// Id of the chunk, which follows from its place and its text.
     chunk_id: ID,
-    /// What it is for.
+    /// What the document is for.
     document_type: DocumentType,
-    /// The document it is a piece of.
+    /// Node of the document that the chunk is a piece of; null for a section of a file.
     node: Option<Node>,
     /// Title of the document.
     title: String,
-    /// The project.
+    /// Project that the document belongs to.
     project: Project,
-    /// The commit at which it stands so; null for what is not in the repository.
+    /// Commit at which the repository has the text; null for what is not in the repository.
     commit: Option<Commit>,
     /// Path of the file; null for what is in none.
     path: Option<String>,
-    /// Its page.
+    /// Page of the document; null if there is none.
     url: Option<String>,
-    /// Its lines in the file, else in the document's text.
+    /// Lines of the chunk in the file, else in the document's text.
     lines: LineRange,
-    /// Its number among the pieces of the document.
+    /// Number of the chunk among the pieces of the document, from 0.
     index: u32,
-    /// How well it answers, 0 to 1.
+    /// How well the chunk answers, 0 to 1.
     score: f64,
-    /// The model whose vectors took part in finding it; null if only its words did.
+    /// Model whose vectors took part in finding the chunk; null if only words did.
     embedding_model: Option<String>,
-    /// Whether only some may see it.
+    /// Whether only some may see the chunk.
     confidential: bool,
-    /// SHA-256 of what it says.
+    /// SHA-256 of the text, in hex.
     text_hash: String,
-    /// What it says.
+    /// Text of the chunk.
     text: String,
 }
 
@@ -219,7 +219,7 @@ impl From<pack::ImportantDiff> for PackDiff {
             project: Project::new(of.repository),
             diff: of.diff,
             explanation: of.explanation,
-            hunks_left_out: of.hunks_left_out,
+            left_out_hunk_count: of.hunks_left_out,
         }
     }
 }

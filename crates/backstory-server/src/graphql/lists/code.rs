@@ -1,33 +1,35 @@
 //! Lists of files and of code entities at the indexed heads.
 
-use async_graphql::{Context, Enum, InputObject, Result, connection::Connection};
-use backstory_engine::lists::{self, EntityQuery, FileQuery};
+use async_graphql::{Context, Enum, InputObject, Object, Result, connection::Connection};
+use backstory_engine::lists::{self, EntityGroup, EntityQuery, FileGroup, FileQuery};
 
 use super::{
     super::{
         code::{CodeEntity, File},
         names::{DocumentType, EntityKind},
     },
-    DateRange, OrderDirection, Paging, Totals, connection, direction, known, range, restrict,
+    DateRange, OrderDirection, Paging, Totals, connection, direction,
+    groups::{self, Grouped, Groups},
+    known, range, restrict,
 };
 
 /// A page of files.
-pub(crate) type FileConnection = Connection<String, File, Totals>;
+pub(crate) type FileConnection = Connection<String, File, FileTotals>;
 /// A page of code entities.
-pub(crate) type CodeEntityConnection = Connection<String, CodeEntity, Totals>;
+pub(crate) type CodeEntityConnection = Connection<String, CodeEntity, CodeEntityTotals>;
 
-/// Which files: those that meet all conditions.
+/// Which files a list has: those that meet all conditions.
 #[derive(Default, InputObject)]
 pub(crate) struct FileFilter {
-    /// Full paths of projects: they are of one of them.
+    /// Full paths of projects: the files are of one of them. All if absent or empty.
     projects: Option<Vec<String>>,
-    /// Their paths, or those of directories that they are in.
+    /// Paths of files, or of directories that they are in. All if absent or empty.
     paths: Option<Vec<String>>,
-    /// Names of programming languages, in any case.
+    /// Names of programming languages, in any case. All if absent or empty.
     languages: Option<Vec<String>>,
-    /// What they are for.
+    /// What the files are for. All if absent or empty.
     document_types: Option<Vec<DocumentType>>,
-    /// When they last changed.
+    /// When the files last changed.
     changed: Option<DateRange>,
 }
 
@@ -35,11 +37,11 @@ pub(crate) struct FileFilter {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "lists::FileOrder")]
 pub(crate) enum FileOrderField {
-    /// Their paths.
+    /// Paths of the files.
     Path,
     /// How central they are.
     Importance,
-    /// Their sizes.
+    /// Sizes of the files in bytes.
     Bytes,
     /// When they last changed.
     Changed,
@@ -48,24 +50,24 @@ pub(crate) enum FileOrderField {
 /// An order of files.
 #[derive(Clone, Copy, InputObject)]
 pub(crate) struct FileOrder {
-    /// What orders them.
+    /// What orders files.
     field: FileOrderField,
-    /// In which direction; if absent, paths ascend and all else descends.
+    /// Direction of the order; if absent, paths ascend and all else descends.
     direction: Option<OrderDirection>,
 }
 
-/// Which code entities: those that meet all conditions.
+/// Which code entities a list has: those that meet all conditions.
 #[derive(Default, InputObject)]
 pub(crate) struct CodeEntityFilter {
-    /// Full paths of projects: they are of one of them.
+    /// Full paths of projects: the entities are of one of them. All if absent or empty.
     projects: Option<Vec<String>>,
-    /// Names, with or without what they stand in, in any case.
+    /// Names, with or without what the entities stand in, in any case. All if absent or empty.
     names: Option<Vec<String>>,
-    /// Kinds.
+    /// Kinds of entities. All if absent or empty.
     kinds: Option<Vec<EntityKind>>,
-    /// Paths of files or directories that define them.
+    /// Paths of files or directories that define the entities. All if absent or empty.
     paths: Option<Vec<String>>,
-    /// Whether they are tests.
+    /// Whether the entities are tests; both if absent.
     test: Option<bool>,
 }
 
@@ -82,9 +84,9 @@ pub(crate) enum CodeEntityOrderField {
 /// An order of code entities.
 #[derive(Clone, Copy, InputObject)]
 pub(crate) struct CodeEntityOrder {
-    /// What orders them.
+    /// What orders code entities.
     field: CodeEntityOrderField,
-    /// In which direction; if absent, names ascend and importance descends.
+    /// Direction of the order; if absent, names ascend and importance descends.
     direction: Option<OrderDirection>,
 }
 
@@ -130,7 +132,7 @@ pub(super) async fn files(
         None => query = known(ctx, query).await?,
     }
     let list = format!("files {:?}", query.order);
-    let totals = Totals::of(query.clone());
+    let totals = FileTotals { totals: Totals::of(query.clone()), query: query.clone() };
     connection(ctx, &list, query, &paging, totals, |row| File::new(row.project, row.path)).await
 }
 
@@ -146,6 +148,83 @@ pub(super) async fn entities(
         None => query = known(ctx, query).await?,
     }
     let list = format!("entities {:?}", query.order);
-    let totals = Totals::of(query.clone());
+    let totals = CodeEntityTotals { totals: Totals::of(query.clone()), query: query.clone() };
     connection(ctx, &list, query, &paging, totals, |row| CodeEntity::new(row.project, row.path, row.name)).await
+}
+
+/// What files can be grouped by.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+pub(crate) enum FileGroupField {
+    /// The programming languages of their content; files that are no code are in no group.
+    Language,
+    /// What the files are for.
+    DocumentType,
+    /// Their projects.
+    Project,
+}
+
+/// How long a list of files is, and how they are distributed.
+pub(crate) struct FileTotals {
+    totals: Totals,
+    query: FileQuery,
+}
+
+#[Object]
+impl FileTotals {
+    #[graphql(flatten)]
+    async fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// How many files of the list have each value, the most frequent first.
+    async fn group_by(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What to group the files by.")] field: FileGroupField,
+        #[graphql(desc = "Most groups, 0 to 100; 20 if absent.")] first: Option<i32>,
+    ) -> Result<Groups> {
+        let (by, node) = match field {
+            FileGroupField::Language => (FileGroup::Language, Grouped::Value),
+            FileGroupField::DocumentType => (FileGroup::DocumentType, Grouped::Value),
+            FileGroupField::Project => (FileGroup::Project, Grouped::Projects),
+        };
+        groups::files(ctx, self.query.clone(), by, node, first).await
+    }
+}
+
+/// What code entities can be grouped by.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+pub(crate) enum CodeEntityGroupField {
+    /// Kinds of the entities.
+    Kind,
+    /// Their projects.
+    Project,
+}
+
+/// How long a list of code entities is, and how they are distributed.
+pub(crate) struct CodeEntityTotals {
+    totals: Totals,
+    query: EntityQuery,
+}
+
+#[Object]
+impl CodeEntityTotals {
+    #[graphql(flatten)]
+    async fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// How many code entities of the list have each value, the most frequent first.
+    async fn group_by(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What to group the code entities by.")] field: CodeEntityGroupField,
+        #[graphql(desc = "Most groups, 0 to 100; 20 if absent.")] first: Option<i32>,
+    ) -> Result<Groups> {
+        let (by, node) = match field {
+            CodeEntityGroupField::Kind => (EntityGroup::Kind, Grouped::Value),
+            CodeEntityGroupField::Project => (EntityGroup::Project, Grouped::Projects),
+        };
+        groups::entities(ctx, self.query.clone(), by, node, first).await
+    }
 }

@@ -8,7 +8,7 @@ use backstory_engine::{
 
 use super::{
     super::{code::Commit, names::ChangeType, page},
-    DateRange, OrderDirection, Paging, Totals, connection,
+    DateRange, OrderDirection, Paging, Totals, connection, direction,
     groups::{self, Grouped, Groups, ListActivity, Period},
     range, restrict, user_names,
 };
@@ -20,32 +20,32 @@ pub(crate) type CommitConnection = Connection<String, Commit, CommitTotals>;
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "lists::CommitKind")]
 pub(crate) enum CommitKind {
-    /// It has one parent or none.
+    /// The commit has one parent or none.
     Commit,
-    /// It has several parents.
+    /// The commit has several parents.
     Merge,
-    /// No indexed branch reaches it any more.
+    /// No indexed branch reaches the commit any more.
     Unreachable,
 }
 
-/// Which commits: those that meet all conditions.
+/// Which commits a list has: those that meet all conditions.
 #[derive(Default, InputObject)]
 pub(crate) struct CommitFilter {
-    /// Full paths of projects: they are of one of them.
+    /// Full paths of projects: the commits are of one of them. All if absent or empty.
     projects: Option<Vec<String>>,
-    /// Kinds; commits and merges that an indexed branch reaches if absent.
+    /// Kinds of commits. Commits and merges that an indexed branch reaches if absent or empty.
     kinds: Option<Vec<CommitKind>>,
-    /// User names or addresses: one of these people wrote them.
+    /// User names or addresses: one of these people wrote the commits. All if absent or empty.
     authors: Option<Vec<String>>,
-    /// Paths of files or directories: they change one of them.
+    /// Paths of files or directories: the commits change one of them. All if absent or empty.
     paths: Option<Vec<String>>,
-    /// What sort of change they are.
+    /// What sort of change the commits are. All if absent or empty.
     change_types: Option<Vec<ChangeType>>,
-    /// Whether a merge request introduced them.
+    /// Whether a merge request introduced the commits; both if absent.
     introduced: Option<bool>,
-    /// When they were made, corrected so that none comes before its parents.
+    /// When the commits were made, corrected so that none comes before its parents.
     committed: Option<DateRange>,
-    /// When they were written.
+    /// When the commits were written.
     authored: Option<DateRange>,
 }
 
@@ -62,11 +62,10 @@ pub(crate) enum CommitOrderField {
 /// An order of commits.
 #[derive(Clone, Copy, InputObject)]
 pub(crate) struct CommitOrder {
-    /// What orders them.
+    /// What orders commits.
     field: CommitOrderField,
-    /// In which direction.
-    #[graphql(default_with = "OrderDirection::Descending")]
-    direction: OrderDirection,
+    /// Direction of the order; the newest first if absent.
+    direction: Option<OrderDirection>,
 }
 
 /// Requests commits, unless otherwise ordered the newest first.
@@ -83,7 +82,7 @@ pub(super) fn commit_query(filter: Option<CommitFilter>, order: Option<CommitOrd
         committed: range(filter.committed),
         authored: range(filter.authored),
         order: order.map(|order| order.field.into()).unwrap_or_default(),
-        direction: order.map(|order| order.direction.into()).unwrap_or_default(),
+        direction: direction(order.and_then(|order| order.direction), false),
     }
 }
 
@@ -119,6 +118,8 @@ pub(crate) enum CommitGroupField {
     Author,
     /// What sort of change they are.
     ChangeType,
+    /// Their projects.
+    Project,
 }
 
 /// How long a list of commits is, and how they are distributed.
@@ -138,17 +139,19 @@ impl CommitTotals {
     async fn group_by(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What to group by.")] field: CommitGroupField,
+        #[graphql(desc = "What to group the commits by.")] field: CommitGroupField,
         #[graphql(desc = "Most groups, 0 to 100; 20 if absent.")] first: Option<i32>,
     ) -> Result<Groups> {
         let (by, node) = match field {
             CommitGroupField::Author => (CommitGroup::Author, Grouped::People),
             CommitGroupField::ChangeType => (CommitGroup::ChangeType, Grouped::Value),
+            CommitGroupField::Project => (CommitGroup::Project, Grouped::Projects),
         };
         groups::commits(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many commits of the list were made in each day, week or month, oldest first. Periods without any are left out.
+    /// How many commits of the list were made in each day, week, month or year, oldest first. Periods without any are left
+    /// out.
     async fn activity(
         &self,
         ctx: &Context<'_>,
@@ -171,7 +174,7 @@ impl MergeRequestLists {
 
 list_fields! {
     impl MergeRequestLists as own, ctx {
-        /// Commits that it introduced to the default branch, unless otherwise ordered the newest first.
+        /// Commits that the merge request introduced to the default branch, unless otherwise ordered the newest first.
         commits(filter: CommitFilter, order: CommitOrder, paging) -> CommitConnection {
             commits(ctx, of_merge_request(commit_query(filter, order), &own.id)?, paging).await
         }

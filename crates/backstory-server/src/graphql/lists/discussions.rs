@@ -8,34 +8,34 @@ use backstory_engine::{
 
 use super::{
     super::{conversation::Discussion, page, scalar::DateTime},
-    DateRange, OrderDirection, Paging, Totals, connection,
-    groups::{self, Groups, ListActivity, Period},
+    DateRange, OrderDirection, Paging, Totals, connection, direction,
+    groups::{self, Grouped, Groups, ListActivity, Period},
     range, restrict, user_names,
 };
 
 /// A page of discussions.
 pub(crate) type DiscussionConnection = Connection<String, Discussion, DiscussionTotals>;
 
-/// Which discussions: those that meet all conditions.
+/// Which discussions a list has: those that meet all conditions.
 #[derive(Default, InputObject)]
 pub(crate) struct DiscussionFilter {
-    /// Full paths of projects: they are of one of them.
+    /// Full paths of projects: the discussions are of one of them. All if absent or empty.
     projects: Option<Vec<String>>,
-    /// User names: one of them started them.
+    /// User names: one of these people started the discussions. All if absent or empty.
     authors: Option<Vec<String>>,
-    /// User names: one of them wrote a note of them.
+    /// User names: one of these people wrote a note in the discussions. All if absent or empty.
     participants: Option<Vec<String>>,
-    /// User names: their notes mention one of them.
+    /// User names: notes in the discussions mention one of these people. All if absent or empty.
     mentions: Option<Vec<String>>,
-    /// Paths of files or directories: their first note is on one of them.
+    /// Paths of files or directories: the first note of the discussions is on one of them. All if absent or empty.
     paths: Option<Vec<String>>,
-    /// Whether they are resolved; those that cannot be resolved are neither.
+    /// Whether the discussions are resolved; those that cannot be resolved are neither. All if absent.
     resolved: Option<bool>,
-    /// When they were started.
+    /// When the discussions were started.
     created: Option<DateRange>,
-    /// When their last note was written.
+    /// When the last note of the discussions was written.
     last_note: Option<DateRange>,
-    /// Nobody has written a note since then.
+    /// Time since which nobody has written a note in the discussions.
     stale_since: Option<DateTime>,
 }
 
@@ -52,11 +52,10 @@ pub(crate) enum DiscussionOrderField {
 /// An order of discussions.
 #[derive(Clone, Copy, InputObject)]
 pub(crate) struct DiscussionOrder {
-    /// What orders them.
+    /// What orders discussions.
     field: DiscussionOrderField,
-    /// In which direction.
-    #[graphql(default_with = "OrderDirection::Descending")]
-    direction: OrderDirection,
+    /// Direction of the order; the newest first if absent.
+    direction: Option<OrderDirection>,
 }
 
 /// Requests discussions, unless otherwise ordered those with the newest notes first.
@@ -75,7 +74,7 @@ pub(super) fn discussion_query(filter: Option<DiscussionFilter>, order: Option<D
         created: range(filter.created),
         last_note: TimeRange { to, ..last_note },
         order: order.map(|order| order.field.into()).unwrap_or_default(),
-        direction: order.map(|order| order.direction.into()).unwrap_or_default(),
+        direction: direction(order.and_then(|order| order.direction), false),
     }
 }
 
@@ -100,8 +99,10 @@ pub(in super::super) async fn discussions(
     order: Option<DiscussionOrder>,
     paging: Paging,
 ) -> Result<DiscussionConnection> {
-    let order =
-        order.unwrap_or(DiscussionOrder { field: DiscussionOrderField::Created, direction: OrderDirection::Ascending });
+    let order = order.unwrap_or(DiscussionOrder {
+        field: DiscussionOrderField::Created,
+        direction: Some(OrderDirection::Ascending),
+    });
     let mut query = discussion_query(filter, Some(order));
     if query.projects.iter().any(|project| *project != thread.project) {
         return Err(page::invalid(format!(
@@ -116,8 +117,10 @@ pub(in super::super) async fn discussions(
 /// What discussions can be grouped by.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 pub(crate) enum DiscussionGroupField {
-    /// Who started them.
+    /// The people who started them.
     Author,
+    /// Their projects.
+    Project,
 }
 
 /// How long a list of discussions is, and how they are distributed.
@@ -137,17 +140,18 @@ impl DiscussionTotals {
     async fn group_by(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What to group by.")] field: DiscussionGroupField,
+        #[graphql(desc = "What to group the discussions by.")] field: DiscussionGroupField,
         #[graphql(desc = "Most groups, 0 to 100; 20 if absent.")] first: Option<i32>,
     ) -> Result<Groups> {
-        let by = match field {
-            DiscussionGroupField::Author => DiscussionGroup::Author,
+        let (by, node) = match field {
+            DiscussionGroupField::Author => (DiscussionGroup::Author, Grouped::People),
+            DiscussionGroupField::Project => (DiscussionGroup::Project, Grouped::Projects),
         };
-        groups::discussions(ctx, self.query.clone(), by, first).await
+        groups::discussions(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many discussions of the list were started in each day, week or month, oldest first. Periods without any are left
-    /// out.
+    /// How many discussions of the list were started in each day, week, month or year, oldest first. Periods without any
+    /// are left out.
     async fn activity(
         &self,
         ctx: &Context<'_>,

@@ -52,13 +52,13 @@ impl FileLists {
 
 #[Object]
 impl FileLists {
-    /// Merge requests that change it, under all its names, the last changed first; at most 500. Those that were merged are
-    /// known by their commits, those that are open or were closed by what they would change.
+    /// Merge requests that change the file, under all its names, the last changed first; at most 500. Those that were merged
+    /// are known by their commits, those that are open or were closed by what they would change.
     #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
     async fn merge_requests(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Only those in one of these states.")] states: Option<Vec<State>>,
+        #[graphql(desc = "States of merge requests. All if absent or empty.")] states: Option<Vec<State>>,
         #[graphql(
             desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
         )]
@@ -78,7 +78,8 @@ impl FileLists {
         Ok(page)
     }
 
-    /// What it is at a revision: hashes, size, language, MIME type, grammar, and when it last changed.
+    /// What the file is at a revision: hashes, size, language, MIME type, grammar, and when it last changed. Null, with an
+    /// error, if there is no such revision or the file is not there.
     async fn version(
         &self,
         ctx: &Context<'_>,
@@ -89,8 +90,8 @@ impl FileLists {
         Ok(Some(found.into()))
     }
 
-    /// What search reads of it at a revision, those of each of its parts in the order of the text; at most 5,000. None of a
-    /// file that search does not read.
+    /// What search reads of the file at a revision, the chunks of each of its parts in the order of the text; at most
+    /// 5,000. There are none of a file that search does not read.
     #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
     async fn chunks(
         &self,
@@ -110,14 +111,15 @@ impl FileLists {
         whole(all, OrderDirection::Ascending, &paging, |(at, _)| at.to_string(), |(_, of)| of.clone().into())
     }
 
-    /// Nodes of its syntax tree at a revision, in the order of the text, what contains others before them; at most 5,000.
+    /// Nodes of the file's syntax tree at a revision, in the order of the text, what contains others before them; at most
+    /// 5,000.
     #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
     async fn facts(
         &self,
         ctx: &Context<'_>,
         #[graphql(
             desc = "Types of nodes as the grammar names them, at most 50; definitions, bindings, imports and comments if \
-                    absent."
+                    absent or empty."
         )]
         node_types: Option<Vec<String>>,
         #[graphql(desc = "Branch, tag or commit; the indexed head if absent.")] rev: Option<String>,

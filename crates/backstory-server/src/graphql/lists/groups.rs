@@ -2,7 +2,10 @@
 
 use async_graphql::{Context, Enum, Result, SimpleObject};
 use backstory_engine::{
-    lists::{self, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, ThreadGroup, ThreadQuery, TimeRange},
+    lists::{
+        self, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery, FileGroup,
+        FileQuery, ThreadGroup, ThreadQuery, TimeRange,
+    },
     model::id::NodeId,
 };
 use jiff::{civil::Date, tz::TimeZone};
@@ -21,71 +24,72 @@ use super::{
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "lists::Period")]
 pub(crate) enum Period {
-    /// A day.
+    /// A day from midnight on, in UTC.
     Day,
     /// A week from Monday on.
     Week,
-    /// A month.
+    /// A month of the calendar.
     Month,
-    /// A year.
+    /// A year of the calendar.
     Year,
 }
 
 /// The values that the items of a list have.
 #[derive(SimpleObject)]
 pub(crate) struct Groups {
-    /// The values, the most frequent first.
+    /// The values, the most frequent first; at most as many as were asked for.
     groups: Vec<Group>,
-    /// Whether all items were counted and all values are there.
+    /// Whether all items of the list were counted and all values are in `groups`.
     complete: bool,
 }
 
 /// A value and how many items of a list have it.
 #[derive(SimpleObject)]
 pub(crate) struct Group {
-    /// The value as text: a state, a user name, a label, the number of a milestone.
+    /// The value as text: a state, a user name, a label, the number of a milestone, the full path of a project, a language.
     value: String,
-    /// How many items have it.
+    /// How many items of the list have the value.
     count: u64,
-    /// The person, label or milestone; a label only if the list is of one project.
+    /// The person, label, milestone or project that the value names; null if it names none, and for a label unless the
+    /// list is of one project.
     node: Option<Node>,
 }
 
-/// When the items of a list were.
+/// How the items of a list are distributed over time.
 #[derive(SimpleObject)]
 pub(crate) struct ListActivity {
-    /// The periods with items, oldest first.
+    /// The periods with items, oldest first; the newest 1,000.
     periods: Vec<PeriodCount>,
-    /// Whether all items were counted and all periods are there.
+    /// Whether all items of the list were counted and all periods are in `periods`.
     complete: bool,
 }
 
 /// How many items of a list were in a period.
 #[derive(SimpleObject)]
 pub(crate) struct PeriodCount {
-    /// Its beginning.
+    /// Beginning of the period.
     start: DateTime,
-    /// How many there were.
+    /// How many items were in the period.
     count: u64,
 }
 
 /// What happened in a period.
 #[derive(SimpleObject)]
 pub(crate) struct Activity {
-    /// Its beginning.
+    /// Beginning of the period.
     start: DateTime,
-    /// Issues that were opened.
+    /// How many issues were opened.
     issues_opened: u64,
-    /// Issues that were closed.
+    /// How many issues were closed.
     issues_closed: u64,
-    /// Merge requests that were opened.
+    /// How many merge requests were opened.
     merge_requests_opened: u64,
-    /// Merge requests that were merged.
+    /// How many merge requests were merged.
     merge_requests_merged: u64,
-    /// Discussions that were started.
-    discussions: u64,
-    /// Commits that were made, without merges.
-    commits: u64,
+    /// How many discussions were started.
+    discussions_started: u64,
+    /// How many commits were made, without merges.
+    commits_made: u64,
 }
 
 impl From<lists::Activity> for Activity {
@@ -96,8 +100,8 @@ impl From<lists::Activity> for Activity {
             issues_closed: of.issues_closed,
             merge_requests_opened: of.merge_requests_opened,
             merge_requests_merged: of.merge_requests_merged,
-            discussions: of.discussions,
-            commits: of.commits,
+            discussions_started: of.discussions,
+            commits_made: of.commits,
         }
     }
 }
@@ -112,6 +116,8 @@ pub(super) enum Grouped {
     Labels(String),
     /// Numbers of milestones of a project.
     Milestones(String),
+    /// Full paths of projects.
+    Projects,
 }
 
 impl Grouped {
@@ -133,6 +139,7 @@ impl Grouped {
         Some(Node::from(match self {
             Self::Value => return None,
             Self::People => NodeId::person(value),
+            Self::Projects => NodeId::Project(value.to_owned()),
             Self::Labels(project) => NodeId::Label { project: project.clone(), name: value.to_owned() },
             Self::Milestones(project) => NodeId::Milestone { project: project.clone(), iid: value.parse().ok()? },
         }))
@@ -146,13 +153,14 @@ fn start_of(day: Date) -> DateTime {
 fn groups(found: lists::Groups, node: &Grouped, first: Option<i32>) -> Result<Groups> {
     let most = page::size(first, DEFAULT_PAGE)?;
     let complete = found.is_complete && found.groups.len() <= most;
-    let group = |group: lists::Group| Group { node: node.node(&group.value), value: group.value, count: group.count };
+    let group =
+        |group: lists::GroupCount| Group { node: node.node(&group.value), value: group.value, count: group.count };
     Ok(Groups { groups: found.groups.into_iter().take(most).map(group).collect(), complete })
 }
 
 fn periods(found: lists::Groups) -> ListActivity {
     let count =
-        |group: lists::Group| Some(PeriodCount { start: start_of(group.value.parse().ok()?), count: group.count });
+        |group: lists::GroupCount| Some(PeriodCount { start: start_of(group.value.parse().ok()?), count: group.count });
     ListActivity { periods: found.groups.into_iter().filter_map(count).collect(), complete: found.is_complete }
 }
 
@@ -174,9 +182,10 @@ pub(super) async fn discussions(
     ctx: &Context<'_>,
     query: DiscussionQuery,
     by: DiscussionGroup,
+    node: Grouped,
     first: Option<i32>,
 ) -> Result<Groups> {
-    groups(loaders::engine(ctx)?.group_discussions(query, by).await?, &Grouped::People, first)
+    groups(loaders::engine(ctx)?.group_discussions(query, by).await?, &node, first)
 }
 
 pub(super) async fn discussion_activity(
@@ -199,6 +208,26 @@ pub(super) async fn commits(
 
 pub(super) async fn commit_activity(ctx: &Context<'_>, query: CommitQuery, by: CommitGroup) -> Result<ListActivity> {
     Ok(periods(loaders::engine(ctx)?.group_commits(query, by).await?))
+}
+
+pub(super) async fn files(
+    ctx: &Context<'_>,
+    query: FileQuery,
+    by: FileGroup,
+    node: Grouped,
+    first: Option<i32>,
+) -> Result<Groups> {
+    groups(loaders::engine(ctx)?.group_files(query, by).await?, &node, first)
+}
+
+pub(super) async fn entities(
+    ctx: &Context<'_>,
+    query: EntityQuery,
+    by: EntityGroup,
+    node: Grouped,
+    first: Option<i32>,
+) -> Result<Groups> {
+    groups(loaders::engine(ctx)?.group_entities(query, by).await?, &node, first)
 }
 
 /// What happened in projects, or in all, in each period of a time.

@@ -5,18 +5,25 @@ use backstory_engine::lists::{self, PersonQuery, PersonRow};
 
 use super::{
     super::{loaders, person::Person},
-    OrderDirection, Paging, Totals, connection, direction, known, restrict,
+    OrderDirection, Paging, Totals, connection_with_edges, direction, known, restrict,
 };
 
 /// A page of people.
-pub(crate) type PersonConnection = Connection<String, Person, Totals>;
+pub(crate) type PersonConnection = Connection<String, Person, Totals, PersonFigures>;
 
-/// Which people: those who meet all conditions.
+/// What a list of people has of each of them.
+#[derive(SimpleObject)]
+pub(crate) struct PersonFigures {
+    /// How much the person did in the projects of the list, under all their names. It is what the list is ordered by.
+    contributions: Contributions,
+}
+
+/// Which people a list has: those who meet all conditions.
 #[derive(Default, InputObject)]
 pub(crate) struct PersonFilter {
-    /// Full paths of projects: one of them knows them.
+    /// Full paths of projects: one of them knows them. All if absent or empty.
     projects: Option<Vec<String>>,
-    /// Part of a user name, address or name, in any case.
+    /// Part of a user name, address or name, in any case; everybody if absent.
     text: Option<String>,
 }
 
@@ -41,35 +48,35 @@ pub(crate) enum PersonOrderField {
 /// An order of people.
 #[derive(Clone, Copy, InputObject)]
 pub(crate) struct PersonOrder {
-    /// What orders them.
+    /// What orders people.
     field: PersonOrderField,
-    /// In which direction; if absent, names ascend and counts descend.
+    /// Direction of the order; if absent, names ascend and counts descend.
     direction: Option<OrderDirection>,
 }
 
-/// How much somebody did.
+/// How much a person did.
 #[derive(Clone, Copy, SimpleObject)]
 pub(crate) struct Contributions {
-    /// Issues that they opened.
-    issues: u64,
-    /// Merge requests that they opened.
-    merge_requests: u64,
-    /// Merge requests that they reviewed or were asked to review.
-    reviews: u64,
-    /// Discussions that they started.
-    discussions: u64,
-    /// Commits that they wrote, without merges.
-    commits: u64,
+    /// How many issues they opened.
+    issue_count: u64,
+    /// How many merge requests they opened.
+    merge_request_count: u64,
+    /// How many merge requests they reviewed or were asked to review.
+    review_count: u64,
+    /// How many discussions they started.
+    discussion_count: u64,
+    /// How many commits they wrote, without merges.
+    commit_count: u64,
 }
 
 impl From<&PersonRow> for Contributions {
     fn from(row: &PersonRow) -> Self {
         Self {
-            issues: row.issues,
-            merge_requests: row.merge_requests,
-            reviews: row.reviews,
-            discussions: row.discussions,
-            commits: row.commits,
+            issue_count: row.issues,
+            merge_request_count: row.merge_requests,
+            review_count: row.reviews,
+            discussion_count: row.discussions,
+            commit_count: row.commits,
         }
     }
 }
@@ -96,11 +103,15 @@ pub(super) async fn people(
     }
     let list = format!("people {:?}", query.order);
     let totals = Totals::of(query.clone());
-    connection(ctx, &list, query, &paging, totals, Person::listed).await
+    let edge = |row: PersonRow| {
+        let figures = PersonFigures { contributions: Contributions::from(&row) };
+        (Person::new(row.person), figures)
+    };
+    connection_with_edges(ctx, &list, query, &paging, totals, edge).await
 }
 
-/// Who somebody is and what they did, by user name or address, in all visible projects.
-pub(in super::super) async fn contributions(ctx: &Context<'_>, name: &str) -> Result<PersonRow> {
-    let found = loaders::engine(ctx)?.find_contributor(name.to_owned()).await?;
+/// Who somebody is and what they did, by user name or address, in projects, or in all that are visible.
+pub(in super::super) async fn contributions(ctx: &Context<'_>, name: &str, projects: Vec<String>) -> Result<PersonRow> {
+    let found = loaders::engine(ctx)?.find_contributor(name.to_owned(), projects).await?;
     Ok(found.unwrap_or_else(|| PersonRow { person: name.to_owned(), ..PersonRow::default() }))
 }

@@ -36,41 +36,43 @@ impl PersonLists {
 
 list_fields! {
     impl PersonLists as own, ctx {
-        /// Issues that they opened, unless otherwise ordered the one that changed last first.
+        /// Issues that the person opened, unless otherwise ordered the one that changed last first.
         issues(filter: IssueFilter, order: IssueOrder, paging) -> IssueConnection {
             let query = own.theirs(ctx, issue_query(filter, order), "authors", |query| &mut query.filter.authors).await?;
             threads::issues(ctx, query, paging).await
         }
 
-        /// Merge requests that they opened, unless otherwise ordered the one that changed last first.
+        /// Merge requests that the person opened, unless otherwise ordered the one that changed last first.
         merge_requests(filter: MergeRequestFilter, order: MergeRequestOrder, paging) -> MergeRequestConnection {
             let query = merge_request_query(filter, order);
             let query = own.theirs(ctx, query, "authors", |query| &mut query.filter.authors).await?;
             threads::merge_requests(ctx, query, paging).await
         }
 
-        /// Issues that are assigned to them.
+        /// Issues that are assigned to the person, unless otherwise ordered the one that changed last first.
         assigned_issues(filter: IssueFilter, order: IssueOrder, paging) -> IssueConnection {
             let query = issue_query(filter, order);
             let query = own.theirs(ctx, query, "assignees", |query| &mut query.filter.assignees).await?;
             threads::issues(ctx, query, paging).await
         }
 
-        /// Merge requests that are assigned to them.
+        /// Merge requests that are assigned to the person, unless otherwise ordered the one that changed last first.
         assigned_merge_requests(filter: MergeRequestFilter, order: MergeRequestOrder, paging) -> MergeRequestConnection {
             let query = merge_request_query(filter, order);
             let query = own.theirs(ctx, query, "assignees", |query| &mut query.filter.assignees).await?;
             threads::merge_requests(ctx, query, paging).await
         }
 
-        /// Merge requests that they reviewed or were asked to review.
+        /// Merge requests that the person reviewed or was asked to review, unless otherwise ordered the one that changed last
+        /// first.
         reviews(filter: MergeRequestFilter, order: MergeRequestOrder, paging) -> MergeRequestConnection {
             let query = merge_request_query(filter, order);
             let query = own.theirs(ctx, query, "reviewers", |query| &mut query.filter.reviewers).await?;
             threads::merge_requests(ctx, query, paging).await
         }
 
-        /// Open merge requests that they are asked to review and did not approve.
+        /// Open merge requests that the person is asked to review and did not approve, unless otherwise ordered the one that
+        /// changed last first.
         review_requests(filter: MergeRequestFilter, order: MergeRequestOrder, paging) -> MergeRequestConnection {
             let query = merge_request_query(filter, order);
             let mut query = own.theirs(ctx, query, "reviewers", |query| &mut query.filter.reviewers).await?;
@@ -79,14 +81,14 @@ list_fields! {
             threads::merge_requests(ctx, query, paging).await
         }
 
-        /// Issues whose text or notes mention them.
+        /// Issues whose text or notes mention the person, unless otherwise ordered the one that changed last first.
         mentioned_in_issues(filter: IssueFilter, order: IssueOrder, paging) -> IssueConnection {
             let query = issue_query(filter, order);
             let query = own.theirs(ctx, query, "mentions", |query| &mut query.filter.mentioned).await?;
             threads::issues(ctx, query, paging).await
         }
 
-        /// Merge requests whose text or notes mention them.
+        /// Merge requests whose text or notes mention the person, unless otherwise ordered the one that changed last first.
         mentioned_in_merge_requests(filter: MergeRequestFilter, order: MergeRequestOrder, paging)
             -> MergeRequestConnection
         {
@@ -95,14 +97,14 @@ list_fields! {
             threads::merge_requests(ctx, query, paging).await
         }
 
-        /// Discussions that they started, unless otherwise ordered the one with the newest note first.
+        /// Discussions that the person started, unless otherwise ordered the one with the newest note first.
         discussions(filter: DiscussionFilter, order: DiscussionOrder, paging) -> DiscussionConnection {
             let mut query = known(ctx, discussions::discussion_query(filter, order)).await?;
             restrict(&mut query.authors, "authors", &own.username)?;
             discussions::page_of(ctx, query, paging).await
         }
 
-        /// Commits that they wrote, under any of their addresses, unless otherwise ordered the newest first.
+        /// Commits that the person wrote, under any of their addresses, unless otherwise ordered the newest first.
         commits(filter: CommitFilter, order: CommitOrder, paging) -> CommitConnection {
             let mut query = known(ctx, commits::commit_query(filter, order)).await?;
             restrict(&mut query.authors, "authors", &own.username)?;

@@ -6,7 +6,6 @@ use backstory_engine::lists::{self, LabelQuery, MilestoneQuery};
 use super::{
     super::{
         names::State,
-        page,
         planning::{Label, Milestone},
     },
     IssueConnection, MergeRequestConnection, OrderDirection, Paging, TextFilter, Totals, connection, direction, part,
@@ -24,7 +23,7 @@ pub(crate) type MilestoneConnection = Connection<String, Milestone, Totals>;
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "lists::LabelOrder")]
 pub(crate) enum LabelOrderField {
-    /// Their names.
+    /// Names of the labels.
     Name,
     /// How many issues of their project have them.
     Issues,
@@ -35,19 +34,18 @@ pub(crate) enum LabelOrderField {
 /// An order of labels.
 #[derive(Clone, Copy, InputObject)]
 pub(crate) struct LabelOrder {
-    /// What orders them.
-    #[graphql(default_with = "LabelOrderField::Name")]
+    /// What orders labels.
     field: LabelOrderField,
-    /// In which direction; if absent, names ascend and counts descend.
+    /// Direction of the order; if absent, names ascend and counts descend.
     direction: Option<OrderDirection>,
 }
 
-/// Which milestones: those that meet all conditions.
+/// Which milestones a list has: those that meet all conditions.
 #[derive(Default, InputObject)]
 pub(crate) struct MilestoneFilter {
-    /// Part of a title, in any case.
+    /// Part of a title, in any case; all if absent.
     text: Option<String>,
-    /// They are in one of these states: opened or closed.
+    /// States of which they are in one: opened or closed. All if absent or empty.
     states: Option<Vec<State>>,
 }
 
@@ -55,23 +53,22 @@ pub(crate) struct MilestoneFilter {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "lists::MilestoneOrder")]
 pub(crate) enum MilestoneOrderField {
-    /// Their numbers.
+    /// Numbers of the milestones.
     Number,
-    /// Their titles.
+    /// Titles of the milestones.
     Title,
-    /// How many issues are in them.
+    /// How many issues the milestones have.
     Issues,
-    /// How many merge requests are in them.
+    /// How many merge requests the milestones have.
     MergeRequests,
 }
 
 /// An order of milestones.
 #[derive(Clone, Copy, InputObject)]
 pub(crate) struct MilestoneOrder {
-    /// What orders them.
-    #[graphql(default_with = "MilestoneOrderField::Number")]
+    /// What orders milestones.
     field: MilestoneOrderField,
-    /// In which direction; if absent, numbers and titles ascend and counts descend.
+    /// Direction of the order; if absent, numbers and titles ascend and counts descend.
     direction: Option<OrderDirection>,
 }
 
@@ -97,20 +94,11 @@ pub(super) async fn labels(
 /// A page of the labels of an issue or merge request, which are few, by name.
 ///
 /// # Errors
-/// They are asked for in another order.
-pub(in super::super) fn labels_of(
-    project: &str,
-    mut names: Vec<String>,
-    order: Option<LabelOrder>,
-    paging: &Paging,
-) -> Result<LabelConnection> {
+/// The page is asked for in a wrong way.
+pub(in super::super) fn labels_of(project: &str, mut names: Vec<String>, paging: &Paging) -> Result<LabelConnection> {
     names.sort();
     names.dedup();
-    if order.is_some_and(|order| order.field != LabelOrderField::Name) {
-        return Err(page::invalid("labels of an issue or merge request are ordered by NAME").into());
-    }
-    let direction = order.and_then(|order| order.direction).unwrap_or(OrderDirection::Ascending);
-    whole(names, direction, paging, String::clone, |name| Label::new(project.to_owned(), name.clone()))
+    whole(names, OrderDirection::Ascending, paging, String::clone, |name| Label::new(project.to_owned(), name.clone()))
 }
 
 /// A page of the milestones of a project.
@@ -149,13 +137,13 @@ impl LabelLists {
 
 list_fields! {
     impl LabelLists as own, ctx {
-        /// Issues that have it, unless otherwise ordered the one that changed last first.
+        /// Issues that have the label, unless otherwise ordered the one that changed last first.
         issues(filter: IssueFilter, order: IssueOrder, paging) -> IssueConnection {
             let query = threads::with_label(threads::issue_query(filter, order), &own.project, &own.name)?;
             threads::issues(ctx, query, paging).await
         }
 
-        /// Merge requests that have it, unless otherwise ordered the one that changed last first.
+        /// Merge requests that have the label, unless otherwise ordered the one that changed last first.
         merge_requests(filter: MergeRequestFilter, order: MergeRequestOrder, paging) -> MergeRequestConnection {
             let query = threads::with_label(threads::merge_request_query(filter, order), &own.project, &own.name)?;
             threads::merge_requests(ctx, query, paging).await
@@ -177,13 +165,13 @@ impl MilestoneLists {
 
 list_fields! {
     impl MilestoneLists as own, ctx {
-        /// Issues in it, unless otherwise ordered the one that changed last first.
+        /// Issues in the milestone, unless otherwise ordered the one that changed last first.
         issues(filter: IssueFilter, order: IssueOrder, paging) -> IssueConnection {
             let query = threads::within_milestone(threads::issue_query(filter, order), &own.project, own.iid)?;
             threads::issues(ctx, query, paging).await
         }
 
-        /// Merge requests in it, unless otherwise ordered the one that changed last first.
+        /// Merge requests in the milestone, unless otherwise ordered the one that changed last first.
         merge_requests(filter: MergeRequestFilter, order: MergeRequestOrder, paging) -> MergeRequestConnection {
             let query = threads::within_milestone(threads::merge_request_query(filter, order), &own.project, own.iid)?;
             threads::merge_requests(ctx, query, paging).await

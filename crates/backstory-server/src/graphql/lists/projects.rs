@@ -13,6 +13,7 @@ pub(crate) type ProjectConnection = Connection<String, Project, Totals>;
 #[graphql(remote = "lists::ProjectOrder")]
 pub(crate) enum ProjectOrderField {
     /// Their full paths.
+    #[graphql(name = "FULL_PATH")]
     Path,
     /// When they were created; those of which that is not known come as if before all others.
     Created,
@@ -29,10 +30,9 @@ pub(crate) enum ProjectOrderField {
 /// An order of projects.
 #[derive(Clone, Copy, InputObject)]
 pub(crate) struct ProjectOrder {
-    /// What orders them.
-    #[graphql(default_with = "ProjectOrderField::Path")]
+    /// What orders projects.
     field: ProjectOrderField,
-    /// In which direction; if absent, paths ascend and all else descends.
+    /// Direction of the order; if absent, paths ascend and all else descends.
     direction: Option<OrderDirection>,
 }
 

@@ -17,19 +17,18 @@ pub(crate) type TagConnection = Connection<String, Tag, Totals>;
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "lists::RefOrder")]
 pub(crate) enum RefOrderField {
-    /// Their names.
+    /// Names of the branches or tags.
     Name,
-    /// When an annotated tag was made; otherwise when the commit was that they point at.
+    /// When an annotated tag was made; for others when the commit was made that they point at.
     Date,
 }
 
 /// An order of branches and tags.
 #[derive(Clone, Copy, InputObject)]
 pub(crate) struct RefOrder {
-    /// What orders them.
-    #[graphql(default_with = "RefOrderField::Name")]
+    /// What orders branches or tags.
     field: RefOrderField,
-    /// In which direction; if absent, names ascend and dates descend.
+    /// Direction of the order; if absent, names ascend and dates descend.
     direction: Option<OrderDirection>,
 }
 

@@ -22,63 +22,78 @@ pub(crate) struct RootLists;
 
 list_fields! {
     impl RootLists as _own, ctx {
-        /// All projects, unless otherwise ordered by path.
-        projects(filter: TextFilter, order: ProjectOrder, paging) -> ProjectConnection {
-            projects::projects(ctx, filter, order, paging).await
+        /// All projects that the caller sees, unless otherwise ordered by path. Null, with an error, if the cursor or size of
+        /// the page is wrong.
+        projects(filter: TextFilter, order: ProjectOrder, paging) -> Option<ProjectConnection> {
+            projects::projects(ctx, filter, order, paging).await.map(Some)
         }
 
-        /// Issues, unless otherwise ordered the one that changed last first.
-        issues(filter: IssueFilter, order: IssueOrder, paging) -> IssueConnection {
-            threads::issues(ctx, known(ctx, threads::issue_query(filter, order)).await?, paging).await
+        /// Issues, unless otherwise ordered the one that changed last first. Null, with an error, if the filter names a
+        /// project that is not known, or the cursor or size of the page is wrong.
+        issues(filter: IssueFilter, order: IssueOrder, paging) -> Option<IssueConnection> {
+            threads::issues(ctx, known(ctx, threads::issue_query(filter, order)).await?, paging).await.map(Some)
         }
 
-        /// Merge requests, unless otherwise ordered the one that changed last first.
-        merge_requests(filter: MergeRequestFilter, order: MergeRequestOrder, paging) -> MergeRequestConnection {
-            threads::merge_requests(ctx, known(ctx, threads::merge_request_query(filter, order)).await?, paging).await
+        /// Merge requests, unless otherwise ordered the one that changed last first. Null, with an error, if the filter names
+        /// a project that is not known, or the cursor or size of the page is wrong.
+        merge_requests(filter: MergeRequestFilter, order: MergeRequestOrder, paging) -> Option<MergeRequestConnection> {
+            let query = known(ctx, threads::merge_request_query(filter, order)).await?;
+            threads::merge_requests(ctx, query, paging).await.map(Some)
         }
 
-        /// Discussions with notes of people, unless otherwise ordered the one with the newest note first.
-        discussions(filter: DiscussionFilter, order: DiscussionOrder, paging) -> DiscussionConnection {
-            discussions::page_of(ctx, known(ctx, discussions::discussion_query(filter, order)).await?, paging).await
+        /// Discussions with notes of people, unless otherwise ordered the one with the newest note first. Null, with an error,
+        /// if the filter names a project that is not known, or the cursor or size of the page is wrong.
+        discussions(filter: DiscussionFilter, order: DiscussionOrder, paging) -> Option<DiscussionConnection> {
+            let query = known(ctx, discussions::discussion_query(filter, order)).await?;
+            discussions::page_of(ctx, query, paging).await.map(Some)
         }
 
-        /// Commits, unless otherwise ordered the newest first.
-        commits(filter: CommitFilter, order: CommitOrder, paging) -> CommitConnection {
-            commits::commits(ctx, known(ctx, commits::commit_query(filter, order)).await?, paging).await
+        /// Commits, unless otherwise ordered the newest first. Null, with an error, if the filter names a project that is not
+        /// known, or the cursor or size of the page is wrong.
+        commits(filter: CommitFilter, order: CommitOrder, paging) -> Option<CommitConnection> {
+            commits::commits(ctx, known(ctx, commits::commit_query(filter, order)).await?, paging).await.map(Some)
         }
 
-        /// Files at the indexed heads, unless otherwise ordered the most central first.
-        files(filter: FileFilter, order: FileOrder, paging) -> FileConnection {
-            code::files(ctx, code::file_query(filter, order), None, paging).await
+        /// Files at the indexed heads, unless otherwise ordered the most central first. Null, with an error, if the filter
+        /// names a project that is not known, or the cursor or size of the page is wrong.
+        files(filter: FileFilter, order: FileOrder, paging) -> Option<FileConnection> {
+            code::files(ctx, code::file_query(filter, order), None, paging).await.map(Some)
         }
 
-        /// Code entities at the indexed heads, unless otherwise ordered the most central first.
-        entities(filter: CodeEntityFilter, order: CodeEntityOrder, paging) -> CodeEntityConnection {
-            code::entities(ctx, code::entity_query(filter, order), None, paging).await
+        /// Code entities at the indexed heads, unless otherwise ordered the most central first. Null, with an error, if the
+        /// filter names a project that is not known, or the cursor or size of the page is wrong.
+        entities(filter: CodeEntityFilter, order: CodeEntityOrder, paging) -> Option<CodeEntityConnection> {
+            code::entities(ctx, code::entity_query(filter, order), None, paging).await.map(Some)
         }
 
-        /// People: users of forges and authors of commits, each once, unless otherwise ordered by name.
-        people(filter: PersonFilter, order: PersonOrder, paging) -> PersonConnection {
-            people::people(ctx, filter, order, None, paging).await
+        /// People: users of forges and authors of commits, each once, unless otherwise ordered by name. The edges tell what
+        /// they did in the projects of the filter. Null, with an error, if the filter names a project that is not known, or
+        /// the cursor or size of the page is wrong.
+        people(filter: PersonFilter, order: PersonOrder, paging) -> Option<PersonConnection> {
+            people::people(ctx, filter, order, None, paging).await.map(Some)
         }
     }
     also {
-        /// The caller, and what they see.
-        async fn viewer(&self) -> Viewer {
-            Viewer
+        /// The caller, and what they see; null, with an error, if that cannot be read.
+        async fn viewer(&self) -> Option<Viewer> {
+            Some(Viewer)
         }
 
-        /// What happened in each day, week or month, oldest first; the newest 1,000 periods in which anything did.
+        /// What happened in each day, week, month or year, oldest first; the newest 1,000 periods in which anything did. Null,
+        /// with an error, if a project is not known.
         async fn activity(
             &self,
             ctx: &Context<'_>,
             #[graphql(desc = "How long a period is.")] by: Period,
-            #[graphql(desc = "Full paths of projects; all if absent.")] projects: Option<Vec<String>>,
-            #[graphql(desc = "Only what happened then, in whole days.")] time: Option<DateRange>,
-        ) -> Result<Vec<Activity>> {
+            #[graphql(desc = "Full paths of projects. All if absent or empty.")] projects: Option<Vec<String>>,
+            #[graphql(
+                desc = "Only what happened on days that lie in this range at least in part, in UTC; all days if absent."
+            )]
+            time: Option<DateRange>,
+        ) -> Result<Option<Vec<Activity>>> {
             let projects = projects.unwrap_or_default();
             loaders::engine(ctx)?.check_projects(&projects).await?;
-            groups::activity(ctx, projects, by, time).await
+            groups::activity(ctx, projects, by, time).await.map(Some)
         }
     }
 }

@@ -8,7 +8,7 @@ use backstory_engine::{
 
 use super::{
     super::{issue::Issue, merge_request::MergeRequest, names::State, page, scalar::DateTime},
-    DateRange, OrderDirection, Paging, Totals, connection,
+    DateRange, OrderDirection, Paging, Totals, connection, direction,
     groups::{self, Grouped, Groups, ListActivity, Period},
     range, restrict, user_names,
 };
@@ -21,71 +21,71 @@ pub(crate) type MergeRequestConnection = Connection<String, MergeRequest, Thread
 /// Labels that issues or merge requests have or do not have; names in any case.
 #[derive(InputObject)]
 pub(crate) struct LabelFilter {
-    /// One of these.
+    /// Names of labels of which they have at least one. All if absent or empty.
     any: Option<Vec<String>>,
-    /// Each of these.
+    /// Names of labels that they have all of. All if absent or empty.
     all: Option<Vec<String>>,
-    /// None of these.
+    /// Names of labels of which they have none. All if absent or empty.
     none: Option<Vec<String>>,
 }
 
 /// What issues and merge requests can be filtered by.
 #[derive(Default, InputObject)]
 pub(crate) struct ThreadConditions {
-    /// Full paths of projects: they are of one of them.
+    /// Full paths of projects: the items are of one of them. All if absent or empty.
     projects: Option<Vec<String>>,
-    /// They are in one of these states.
+    /// States of which the items are in one. All if absent or empty.
     states: Option<Vec<State>>,
-    /// User names: one of them opened them.
+    /// User names: one of these people opened the items. All if absent or empty.
     authors: Option<Vec<String>>,
-    /// User names: they are assigned to one of them.
+    /// User names: the items are assigned to one of these people. All if absent or empty.
     assignees: Option<Vec<String>>,
-    /// Whether they are assigned to anybody.
+    /// Whether the items are assigned to anybody; both if absent.
     assigned: Option<bool>,
-    /// User names: one of them opened them or wrote a note.
+    /// User names: one of these people opened the items or wrote a note. All if absent or empty.
     participants: Option<Vec<String>>,
-    /// User names: their text or their notes mention one of them.
+    /// User names: the text or the notes of the items mention one of these people. All if absent or empty.
     mentions: Option<Vec<String>>,
-    /// Labels.
+    /// Labels that the items have or do not have.
     labels: Option<LabelFilter>,
-    /// Numbers of milestones within their projects: they are in one of them.
+    /// Numbers of milestones within their projects: the items are in one of them. All if absent or empty.
     milestones: Option<Vec<u64>>,
-    /// When they were opened.
+    /// When the items were opened.
     created: Option<DateRange>,
-    /// When they last changed.
+    /// When the items last changed.
     updated: Option<DateRange>,
-    /// When they were closed.
+    /// When the items were closed.
     closed: Option<DateRange>,
-    /// They have not changed since then.
+    /// Time since which the items have not changed.
     stale_since: Option<DateTime>,
-    /// Whether they have discussions that can be resolved and are not.
+    /// Whether the items have discussions that can be resolved and are not; both if absent.
     unresolved: Option<bool>,
     /// Whether an issue is closed by a merge request or commit of its project, or a merge request closes an issue of its
-    /// project.
+    /// project; both if absent.
     linked: Option<bool>,
 }
 
-/// Which issues: those that meet all conditions.
+/// Which issues a list has: those that meet all conditions.
 #[derive(Default, InputObject)]
 pub(crate) struct IssueFilter {
     #[graphql(flatten)]
     conditions: ThreadConditions,
 }
 
-/// Which merge requests: those that meet all conditions.
+/// Which merge requests a list has: those that meet all conditions.
 #[derive(Default, InputObject)]
 pub(crate) struct MergeRequestFilter {
     #[graphql(flatten)]
     conditions: ThreadConditions,
-    /// User names: one of them was asked for a review or gave one.
+    /// User names: one of these people was asked for a review or gave one. All if absent or empty.
     reviewers: Option<Vec<String>>,
-    /// User names: one of them approved them.
+    /// User names: one of these people approved the merge requests. All if absent or empty.
     approved_by: Option<Vec<String>>,
-    /// User names: none of them approved them.
+    /// User names: none of these people approved the merge requests. All if absent or empty.
     not_approved_by: Option<Vec<String>>,
-    /// When they were merged.
+    /// When the merge requests were merged.
     merged: Option<DateRange>,
-    /// Whether they are drafts.
+    /// Whether the merge requests are drafts; both if absent.
     draft: Option<bool>,
 }
 
@@ -139,7 +139,7 @@ pub(crate) enum IssueOrderField {
     Created,
     /// When they were closed.
     Closed,
-    /// Their numbers.
+    /// Their numbers within the project.
     Number,
     /// How many notes they have.
     Notes,
@@ -148,11 +148,10 @@ pub(crate) enum IssueOrderField {
 /// An order of issues.
 #[derive(Clone, Copy, InputObject)]
 pub(crate) struct IssueOrder {
-    /// What orders them.
+    /// What orders issues.
     field: IssueOrderField,
-    /// In which direction.
-    #[graphql(default_with = "OrderDirection::Descending")]
-    direction: OrderDirection,
+    /// Direction of the order; the newest, or largest, first if absent.
+    direction: Option<OrderDirection>,
 }
 
 /// What orders merge requests. Those that are not merged, or not closed, are in no list ordered by when they were.
@@ -166,7 +165,7 @@ pub(crate) enum MergeRequestOrderField {
     Merged,
     /// When they were closed without a merge.
     Closed,
-    /// Their numbers.
+    /// Their numbers within the project.
     Number,
     /// How many notes they have.
     Notes,
@@ -175,11 +174,10 @@ pub(crate) enum MergeRequestOrderField {
 /// An order of merge requests.
 #[derive(Clone, Copy, InputObject)]
 pub(crate) struct MergeRequestOrder {
-    /// What orders them.
+    /// What orders merge requests.
     field: MergeRequestOrderField,
-    /// In which direction.
-    #[graphql(default_with = "OrderDirection::Descending")]
-    direction: OrderDirection,
+    /// Direction of the order; the newest, or largest, first if absent.
+    direction: Option<OrderDirection>,
 }
 
 impl From<IssueOrderField> for lists::ThreadOrder {
@@ -213,7 +211,7 @@ pub(super) fn issue_query(filter: Option<IssueFilter>, order: Option<IssueOrder>
         kind: ThreadKind::Issue,
         filter: filter.unwrap_or_default().conditions.into(),
         order: order.map(|order| order.field.into()).unwrap_or_default(),
-        direction: order.map(|order| order.direction.into()).unwrap_or_default(),
+        direction: direction(order.and_then(|order| order.direction), false),
     }
 }
 
@@ -223,7 +221,7 @@ pub(super) fn merge_request_query(filter: Option<MergeRequestFilter>, order: Opt
         kind: ThreadKind::MergeRequest,
         filter: filter.unwrap_or_default().into(),
         order: order.map(|order| order.field.into()).unwrap_or_default(),
-        direction: order.map(|order| order.direction.into()).unwrap_or_default(),
+        direction: direction(order.and_then(|order| order.direction), false),
     }
 }
 
@@ -274,18 +272,20 @@ pub(super) async fn merge_requests(
 /// What issues and merge requests can be grouped by.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 pub(crate) enum ThreadGroupField {
-    /// Their states.
+    /// The states they are in.
     State,
-    /// Who opened them.
+    /// The people who opened them.
     Author,
-    /// Who they are assigned to; one can be in several groups.
+    /// The people they are assigned to; one can be in several groups.
     Assignee,
-    /// Who was asked for a review or gave one; one can be in several groups.
+    /// The people who were asked for a review or gave one; one can be in several groups.
     Reviewer,
     /// Their labels; one can be in several groups.
     Label,
-    /// Their milestones.
+    /// Their milestones; only of a list of one project.
     Milestone,
+    /// Their projects.
+    Project,
 }
 
 /// A time of an issue or merge request.
@@ -326,7 +326,7 @@ impl ThreadTotals {
     async fn group_by(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What to group by.")] field: ThreadGroupField,
+        #[graphql(desc = "What to group the items by.")] field: ThreadGroupField,
         #[graphql(desc = "Most groups, 0 to 100; 20 if absent.")] first: Option<i32>,
     ) -> Result<Groups> {
         let project = self.project();
@@ -337,16 +337,18 @@ impl ThreadTotals {
             ThreadGroupField::Reviewer => (ThreadGroup::Reviewer, Grouped::People),
             ThreadGroupField::Label => (ThreadGroup::Label, Grouped::labels(project)),
             ThreadGroupField::Milestone => (ThreadGroup::Milestone, Grouped::milestones(project)?),
+            ThreadGroupField::Project => (ThreadGroup::Project, Grouped::Projects),
         };
         groups::threads(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many items of the list there were in each day, week or month, oldest first. Periods without any are left out.
+    /// How many items of the list there were in each day, week, month or year, oldest first. Periods without any are left
+    /// out.
     async fn activity(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "How long a period is.")] by: Period,
-        #[graphql(desc = "Which time counts.", default_with = "ThreadTime::Created")] of: ThreadTime,
+        #[graphql(desc = "Which time of an item counts.", default_with = "ThreadTime::Created")] of: ThreadTime,
     ) -> Result<ListActivity> {
         let by = by.into();
         let by = match of {

@@ -14,18 +14,18 @@ pub(crate) struct Viewer;
 list_fields! {
     /// The caller, and what they see.
     impl Viewer as _own, ctx {
-        /// The projects that they see, unless otherwise ordered by path.
+        /// Projects that the caller sees, unless otherwise ordered by path.
         projects(filter: TextFilter, order: ProjectOrder, paging) -> ProjectConnection {
             projects(ctx, filter, order, paging).await
         }
     }
     also {
-        /// Whether they see all projects.
+        /// Whether the caller sees all projects.
         async fn sees_all_projects(&self, ctx: &Context<'_>) -> Result<bool> {
             Ok(loaders::engine(ctx)?.visibility().allows_all_projects())
         }
 
-        /// Whether they see what is confidential in the projects that they see.
+        /// Whether the caller sees what is confidential in the projects that they see.
         async fn sees_confidential(&self, ctx: &Context<'_>) -> Result<bool> {
             Ok(loaders::engine(ctx)?.visibility().shows_confidential())
         }

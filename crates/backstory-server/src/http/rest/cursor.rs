@@ -1,7 +1,7 @@
 //! Pages of lists. A cursor says where a page ends; clients hand it back and need not understand it.
 
 use axum::http::StatusCode;
-use backstory_engine::{error::ErrorKind, model::text::echo};
+use backstory_engine::{error::ErrorKind, model::text::truncate_echo};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -70,7 +70,8 @@ pub(super) fn decode<C: DeserializeOwned>(cursor: Option<&str>) -> Result<Option
         .and_then(|cursor| BASE64_URL_SAFE_NO_PAD.decode(cursor).ok())
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let wrong = || {
-        let message = format!("'{}' is no cursor of this list; take 'next' of its previous page", echo(cursor));
+        let message =
+            format!("'{}' is no cursor of this list; take 'next' of its previous page", truncate_echo(cursor));
         Refusal::new(StatusCode::BAD_REQUEST, error_table::code(ErrorKind::Invalid), message)
     };
     position.map(Some).ok_or_else(wrong)

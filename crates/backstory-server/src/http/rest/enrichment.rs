@@ -4,7 +4,7 @@ use axum::http::{Method, StatusCode};
 use backstory_engine::{
     error::{Error, ErrorKind},
     ledger::{JobKind, JobStatus},
-    model::{access::Scope, document_kind::DocumentKind, filter::Filter, text::echo},
+    model::{access::Scope, document_kind::DocumentKind, filter::Filter, text::truncate_echo},
     repository::{ListRepositories, RepositoryStatus},
     search::{HitSummary, SearchRequest},
     worker::QueueJob,
@@ -121,7 +121,7 @@ fn check_branch(repository: &RepositoryStatus, branch: Option<&str>) -> Result<(
     if is_default || is_head || repository.indexed.iter().any(|tip| tip.branch == name) {
         return Ok(());
     }
-    let message = format!("'{}' is no indexed branch of {}", echo(name), repository.project);
+    let message = format!("'{}' is no indexed branch of {}", truncate_echo(name), repository.project);
     Err(Error::new(ErrorKind::NotFound, message).with_hint("add the repository again with that branch").into())
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
-use backstory_engine::{error::ErrorKind, model::text::echo};
+use backstory_engine::{error::ErrorKind, model::text::truncate_echo};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -80,7 +80,7 @@ impl Parameters {
             if !self.kinds.contains_key(name) {
                 let known: Vec<&str> = self.kinds.keys().map(String::as_str).collect();
                 let known = if known.is_empty() { "there is none".to_owned() } else { known.join(", ") };
-                return Err(invalid(format!("'{}' is no parameter; known: {known}", echo(name))));
+                return Err(invalid(format!("'{}' is no parameter; known: {known}", truncate_echo(name))));
             }
             given.entry(name).or_default().push(value.clone());
         }
@@ -143,7 +143,8 @@ fn value(name: &str, kind: Kind, mut values: Vec<String>) -> Result<Value, Refus
         (Some(text), true) => text,
         _ => return Err(invalid(format!("the parameter '{name}' is there twice"))),
     };
-    let wrong = |what: &str| invalid(format!("the parameter '{name}' is '{}', which is no {what}", echo(&text)));
+    let wrong =
+        |what: &str| invalid(format!("the parameter '{name}' is '{}', which is no {what}", truncate_echo(&text)));
     match kind {
         Kind::Text | Kind::List => Ok(text.into()),
         Kind::Flag => text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false")),

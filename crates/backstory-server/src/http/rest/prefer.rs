@@ -1,18 +1,27 @@
 //! `Prefer: wait` (RFC 7240): a client that would rather wait for the end of a job than ask again.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use backstory_engine::ledger::{Job, JobStatus};
 use serde_json::{Value, json};
 
 use super::route::Asked;
-use crate::http::Refusal;
+use crate::http::{Refusal, quota::Quota};
 
 /// What a client would like.
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 /// Longest that an answer is put off.
 const MAX_WAIT: Duration = Duration::from_secs(60);
+/// Most requests at a time whose answers are put off; the others are answered at once.
+const MAX_WAITERS: usize = 64;
+/// Most of them of one token.
+const MAX_WAITERS_OF_TOKEN: usize = 8;
+
+/// The requests whose answers may be put off.
+pub(in crate::http) fn waiters() -> Quota {
+    Quota::new(MAX_WAITERS, MAX_WAITERS_OF_TOKEN)
+}
 
 /// How the header stands among the parameters of an operation.
 pub(super) fn describe() -> Value {
@@ -37,11 +46,15 @@ pub(super) fn wait(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// A job that was just asked for: once it has ended, if the client waits for that and it ends in time; and how long the
-/// client was ready to wait.
+/// client was ready to wait. If too many wait already, or the job is not due in that time, the client does not.
 pub(super) async fn wait_for(asked: &Asked, job: Job) -> Result<(Job, Option<Duration>), Refusal> {
     let Some(time) = wait(&asked.headers) else { return Ok((job, None)) };
+    let Some(_waiter) = asked.app.waiters.take(&asked.caller.who) else { return Ok((job, None)) };
+    let begun = Instant::now();
     let job = asked.app.engine.with_caller(&asked.caller).wait_for_job(job.id, time).await?;
-    Ok((job, Some(time)))
+    // One that is not due in time is not waited for.
+    let has_waited = status_of(&job) == StatusCode::OK || begun.elapsed() >= time;
+    Ok((job, has_waited.then_some(time)))
 }
 
 /// What a request for a job is answered: that it was accepted, or that it is done.

@@ -23,7 +23,7 @@ use backstory_engine::{
         filter::Filter,
         id::{NodeId, ThreadKind},
         pack::{Format, Mode as PackMode},
-        text::echo,
+        text::truncate_echo,
         time::parse_instant,
     },
     person::{DEFAULT_LISTED, DEFAULT_STALE_DAYS, PersonDetails, PersonRequest},
@@ -355,7 +355,7 @@ async fn node(asked: Asked, parameters: NodeParameter) -> Result<Node, Refusal> 
         }
         id @ NodeId::Entity { .. } => {
             let found = asked.answer(EntityRequest { name: id.to_string(), project: None, limit: 1 }).await?;
-            let missing = || Error::new(ErrorKind::NotFound, format!("there is no {}", echo(&parameters.id)));
+            let missing = || Error::new(ErrorKind::NotFound, format!("there is no {}", truncate_echo(&parameters.id)));
             Ok(Node::Entity(Box::new(found.into_iter().next().ok_or_else(missing)?)))
         }
         NodeId::Person(name) => Ok(Node::Person(Box::new(find_person(&asked, name).await?))),

@@ -12,7 +12,7 @@ use backstory_engine::{
         access::Scope,
         answer::{Answer, Citation},
         digest::project_uuid,
-        text::echo,
+        text::truncate_echo,
     },
     repository::{AddRequest, ListRepositories, RepositoryState, RepositoryStatus},
     worker::QueueJob,
@@ -139,7 +139,7 @@ impl From<RepositoryStatus> for Repo {
 pub(super) async fn repository_of(asked: &Asked, id: &str) -> Result<RepositoryStatus, Refusal> {
     let known = asked.answer(ListRepositories {}).await?;
     let found = known.into_iter().find(|known| known.project == id || project_uuid(&known.project) == id);
-    let missing = || Error::new(ErrorKind::NotFound, format!("there is no repository '{}'", echo(id)));
+    let missing = || Error::new(ErrorKind::NotFound, format!("there is no repository '{}'", truncate_echo(id)));
     Ok(found.ok_or_else(missing)?)
 }
 

@@ -205,7 +205,7 @@ where
             async move {
                 let parameters: P = reader.read(&owned(path)?, query.as_deref().unwrap_or_default())?;
                 let body = app.bodies.read(body).await?;
-                let _working = connection.working();
+                let _working = connection.hold_open();
                 let read: B = if has_body { read_body(&headers, &body.bytes, &shape)? } else { read_nothing()? };
                 drop(body);
                 let reply = act(Asked { app, caller, headers }, parameters, read).await?;

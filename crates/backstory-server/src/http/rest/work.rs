@@ -324,7 +324,6 @@ pub(super) async fn tell(
     if engine.find_chat(request.chat).await?.is_none() {
         return Err(no_conversation(request.chat));
     }
-    engine.record_question(SendMessage::NAME, &request.text);
     let turn = asked.app.api.queue().turn(SendMessage::WEIGHT).await?;
     let (telling, told) = mpsc::channel::<(Statement, Vec<Citation>)>(STATEMENTS);
     // In a task of its own: what was asked is answered and kept, also if the client goes away.

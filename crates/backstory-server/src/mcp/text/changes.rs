@@ -2,10 +2,10 @@
 
 use backstory_engine::{
     changes::{Changes, RecentChange},
-    model::{id::NodeId, time::day},
+    model::{id::NodeId, time::utc_date},
 };
 
-use super::{Entry, Page, title};
+use super::{Entry, Page, name, title};
 
 /// Adds changes to a page, and what is related.
 pub(in crate::mcp) fn print_changes(page: &mut Page, changes: &Changes) {
@@ -29,14 +29,14 @@ fn print_change(change: &RecentChange) -> Entry {
     let earlier = earlier_name.as_ref().map(|id| format!(" · as {}", name_in_project(id))).unwrap_or_default();
     Entry::plain(format!(
         "{} {} {} · {} · +{insertions} -{deletions}{kind}{request}{earlier}",
-        day(commit.date),
+        utc_date(commit.date),
         commit.sha.short(),
         title(&commit.title),
-        commit.author,
+        name(&commit.author),
     ))
 }
 
 fn name_in_project(id: &NodeId) -> String {
     let id = id.to_string();
-    id.split_once(':').map_or(id.as_str(), |(_, name)| name).to_owned()
+    name(id.split_once(':').map_or(id.as_str(), |(_, rest)| rest))
 }

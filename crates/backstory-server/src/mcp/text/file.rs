@@ -7,11 +7,11 @@ use backstory_engine::{
     model::commit::{Hunk, LineKind},
 };
 
-use super::{Entry, Page};
+use super::{Entry, Page, name};
 
 /// Adds lines of a file to a page.
 pub(in crate::mcp) fn print_file(page: &mut Page, file: &FileText) {
-    let place = format!("{}:{}", file.project, file.path);
+    let place = name(&format!("{}:{}", file.project, file.path));
     let Some(text) = &file.text else {
         let why = match file.left_out {
             Some(TextLeftOut::Binary) => "it is not text",
@@ -28,8 +28,8 @@ pub(in crate::mcp) fn print_file(page: &mut Page, file: &FileText) {
         file.line_count.unwrap_or_default(),
         file.rev.short(),
     );
-    let name = file.path.rsplit('/').next().unwrap_or_default();
-    let language = name.rsplit_once('.').map_or("text", |(_, extension)| extension);
+    let file_name = file.path.rsplit('/').next().unwrap_or_default();
+    let language = file_name.rsplit_once('.').map_or("text", |(_, extension)| extension);
     page.push(Entry::showing(head, language, text));
 }
 
@@ -44,7 +44,7 @@ pub(in crate::mcp) fn print_diff(page: &mut Page, diff: &CommitDiff) {
 }
 
 fn print_hunks(file: &FileHunks) -> Entry {
-    let old = file.old_path.as_ref().map(|path| format!(" (was {path})")).unwrap_or_default();
+    let old = file.old_path.as_ref().map(|path| format!(" (was {})", name(path))).unwrap_or_default();
     let note = match file.left_out {
         None => "",
         Some(HunksLeftOut::Binary) => " (not text)",
@@ -66,5 +66,5 @@ fn print_hunks(file: &FileHunks) -> Entry {
             let _ = writeln!(text, "{sign}{}", line.text);
         }
     }
-    Entry::showing(format!("{}{old}{note}", file.path), "diff", &text)
+    Entry::showing(format!("{}{old}{note}", name(&file.path)), "diff", &text)
 }

@@ -1,14 +1,14 @@
 //! Prints an issue, merge request, discussion or commit with what people wrote about it.
 
 use backstory_engine::{
-    model::{digest::sha256_hex, id::ThreadKind, time::day},
+    model::{digest::sha256_hex, id::ThreadKind, time::utc_date},
     show::{
         CommitDetails, DiffPosition, DiscussionDetails, DiscussionWithParent, EdgeDetails, NodeDetails, NoteDetails,
         ThreadDetails,
     },
 };
 
-use super::{Entry, Page, mention, title};
+use super::{Entry, Page, mention, name, title};
 
 /// Digits of a hash that are shown.
 const SHORT_HASH: usize = 12;
@@ -28,22 +28,22 @@ fn print_thread(page: &mut Page, thread: &ThreadDetails) {
     let summary = &thread.summary;
     let kind = if thread.kind == ThreadKind::Issue { "Issue" } else { "Merge request" };
     let mut facts = vec![summary.state.as_str().to_owned(), format!("by {}", mention(summary.author.as_deref()))];
-    facts.push(day(summary.created_at).to_string());
+    facts.push(utc_date(summary.created_at).to_string());
     if thread.confidential {
         facts.push("confidential".to_owned());
     }
     if let Some(request) = &thread.merge_request {
         if let Some(at) = request.merged_at {
-            facts.push(format!("merged {} by {}", day(at), mention(request.merged_by.as_deref())));
+            facts.push(format!("merged {} by {}", utc_date(at), mention(request.merged_by.as_deref())));
         }
         if !request.approved_by.is_empty() {
-            facts.push(format!("approved by {}", request.approved_by.join(", ")));
+            facts.push(format!("approved by {}", name(&request.approved_by.join(", "))));
         }
     } else if let Some(at) = thread.closed_at {
-        facts.push(format!("closed {}", day(at)));
+        facts.push(format!("closed {}", utc_date(at)));
     }
     if !summary.labels.is_empty() {
-        facts.push(format!("labels {}", summary.labels.join(", ")));
+        facts.push(format!("labels {}", name(&summary.labels.join(", "))));
     }
     let hash = short_hash(&thread.description);
     let mut head = format!(
@@ -51,10 +51,18 @@ fn print_thread(page: &mut Page, thread: &ThreadDetails) {
         summary.id,
         title(&summary.title),
         facts.join(" · "),
-        summary.url
+        name(&summary.url)
     );
-    let outgoing = thread.edges.out.iter().map(|edge| format!("{} {}", spoken(edge), edge.id) + &certainty(edge));
-    let incoming = thread.edges.into.iter().map(|edge| format!("{} {} it", edge.id, spoken(edge)) + &certainty(edge));
+    let outgoing = thread
+        .edges
+        .out
+        .iter()
+        .map(|edge| format!("{} {}", spoken(edge), name(&edge.id.to_string())) + &certainty(edge));
+    let incoming = thread
+        .edges
+        .into
+        .iter()
+        .map(|edge| format!("{} {} it", name(&edge.id.to_string()), spoken(edge)) + &certainty(edge));
     let mut edges: Vec<String> = Vec::new();
     for edge in outgoing.chain(incoming) {
         if edges.len() < MAX_EDGES && !edges.contains(&edge) {
@@ -64,7 +72,7 @@ fn print_thread(page: &mut Page, thread: &ThreadDetails) {
     if !edges.is_empty() {
         head.push_str(&format!("\n  {}", edges.join(" · ")));
     }
-    let who = format!("{}, {}", mention(summary.author.as_deref()), day(summary.created_at));
+    let who = format!("{}, {}", mention(summary.author.as_deref()), utc_date(summary.created_at));
     page.push(Entry::quoting(head, &who, &thread.description));
     for discussion in &thread.discussions {
         print_notes(page, discussion);
@@ -101,39 +109,39 @@ fn print_notes(page: &mut Page, discussion: &DiscussionDetails) {
         if place == 0 && discussion.confidential {
             head.push_str(" · confidential");
         }
-        head.push_str(&format!(" · {}", note.url));
+        head.push_str(&format!(" · {}", name(&note.url)));
         page.push(Entry::quoting(head, &author(note), &note.body));
     }
 }
 
 fn author(note: &NoteDetails) -> String {
-    format!("{}, {}", mention(note.author.as_deref()), day(note.created_at))
+    format!("{}, {}", mention(note.author.as_deref()), utc_date(note.created_at))
 }
 
 fn print_position(position: &DiffPosition) -> String {
     let new = position.new_line_start.zip(position.new_line_end);
     let old = position.old_line_start.zip(position.old_line_end);
     match (new, old) {
-        (Some((first, last)), _) => format!("{}:{first}-{last}", position.new_path),
-        (None, Some((first, last))) => format!("{}:{first}-{last} (before)", position.old_path),
-        (None, None) => position.new_path.clone(),
+        (Some((first, last)), _) => format!("{}:{first}-{last}", name(&position.new_path)),
+        (None, Some((first, last))) => format!("{}:{first}-{last} (before)", name(&position.old_path)),
+        (None, None) => name(&position.new_path),
     }
 }
 
 fn print_commit(page: &mut Page, commit: &CommitDetails) {
     let kind = commit.change_type.map(|kind| format!(" · {}", kind.as_str())).unwrap_or_default();
-    let url = commit.url.as_ref().map(|url| format!("\n  {url}")).unwrap_or_default();
+    let url = commit.url.as_ref().map(|url| format!("\n  {}", name(url))).unwrap_or_default();
     let head = format!(
         "Commit {} · {} · {} · {} files +{} -{}{kind} · sha256 {}{url}",
         commit.id,
-        commit.author_name,
-        day(commit.authored_at),
+        name(&commit.author_name),
+        utc_date(commit.authored_at),
         commit.file_count,
         commit.insertions,
         commit.deletions,
         short_hash(&commit.message),
     );
-    let who = format!("{}, {}", commit.author_name, day(commit.authored_at));
+    let who = format!("{}, {}", name(&commit.author_name), utc_date(commit.authored_at));
     page.push(Entry::quoting(head, &who, &commit.message));
 }
 

@@ -1,11 +1,11 @@
 //! Prints what a search found: a hit each.
 
 use backstory_engine::{
-    model::time::day,
+    model::time::utc_date,
     search::{HitSummary, SearchResponse},
 };
 
-use super::{Entry, Page, mention, title};
+use super::{Entry, Page, mention, name, title};
 
 /// Reasons of a hit's place that are told.
 const MAX_REASONS: usize = 2;
@@ -32,16 +32,17 @@ fn print_hit(rank: usize, hit: &HitSummary) -> Entry {
     let confidential = if hit.confidential { " · confidential" } else { "" };
     let mut head = format!(
         "{rank}. {}{lines} · {}{state} · {}{author}{confidential} · {}",
-        hit.id,
+        name(&hit.id.to_string()),
         hit.kind.as_str().replace('_', " "),
-        day(hit.created_at),
+        utc_date(hit.created_at),
         title(&hit.title)
     );
     let why: Vec<&str> = hit.why.iter().take(MAX_REASONS).map(String::as_str).collect();
     if !why.is_empty() {
-        head.push_str(&format!("\n   {}", why.join("; ")));
+        head.push_str(&format!("\n   {}", name(&why.join("; "))));
     }
-    let members: Vec<String> = hit.members.iter().take(MAX_MEMBERS).map(|member| member.id.to_string()).collect();
+    let members: Vec<String> =
+        hit.members.iter().take(MAX_MEMBERS).map(|member| name(&member.id.to_string())).collect();
     if !members.is_empty() {
         head.push_str(&format!("\n   with {}", members.join(", ")));
     }

@@ -3,7 +3,7 @@
 use backstory_engine::{index::Coverage, repository::RepositoryStatus, status::SyncStatus, task::Task};
 use jiff::Timestamp;
 
-use super::{Entry, Page, age};
+use super::{Entry, Page, age, name, title};
 
 /// Projects that the first line of an answer names.
 const MAX_NAMED: usize = 3;
@@ -69,7 +69,7 @@ pub(in crate::mcp) fn print_status(
         let mut line = fresh.project.clone();
         if let Some(repository) = repository {
             let head = repository.head.map_or_else(|| "no commit".to_owned(), |head| head.short());
-            let branch = repository.default_branch.as_deref().unwrap_or("no branch");
+            let branch = repository.default_branch.as_deref().map_or_else(|| "no branch".to_owned(), name);
             line.push_str(&format!(
                 " · {branch} at {head} · {} commits, {} files · {}",
                 repository.commits,
@@ -83,7 +83,7 @@ pub(in crate::mcp) fn print_status(
             line.push_str(&format!(" · synced {}", age(at, Timestamp::now())));
         }
         for error in repository.and_then(|of| of.last_error.as_ref()).into_iter().chain(&fresh.last_error) {
-            line.push_str(&format!("\n  failed: {error}"));
+            line.push_str(&format!("\n  failed: {}", title(error)));
         }
         page.push(Entry::plain(line));
     }

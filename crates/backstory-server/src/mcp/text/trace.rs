@@ -4,12 +4,12 @@ use backstory_engine::{
     model::{
         edge::Edge,
         id::{NodeId, ThreadKind},
-        time::day,
+        time::utc_date,
     },
     trace::{LineOrigin, Step, Trace},
 };
 
-use super::{Entry, Page, title};
+use super::{Entry, Page, name, title};
 
 /// Spans that are listed before the rest is counted.
 const MAX_SPANS: usize = 8;
@@ -19,7 +19,7 @@ const MAX_SHOWN: usize = 12;
 /// Adds a trace to a page.
 pub(in crate::mcp) fn print_trace(page: &mut Page, trace: &Trace) {
     page.head.push(heading(trace));
-    page.head.extend(trace.missing.iter().map(|missing| format!("missing: {missing}")));
+    page.head.extend(trace.missing.iter().map(|missing| format!("missing: {}", name(missing))));
     page.nothing = "Nothing is known of why it is so.".to_owned();
     if let Some(text) = trace.text.as_deref().filter(|text| !text.trim().is_empty()) {
         let shown: Vec<&str> = text.lines().take(MAX_SHOWN).collect();
@@ -37,14 +37,14 @@ pub(in crate::mcp) fn print_trace(page: &mut Page, trace: &Trace) {
             "Earlier: {} {} · {} · {}{through}",
             version.commit.short(),
             title(&version.title),
-            version.author,
-            day(version.date)
+            name(&version.author),
+            utc_date(version.date)
         );
         page.push(Entry::showing(head, "code", &version.text));
     }
     for notes in &trace.model_notes {
         for note in &notes.notes {
-            let head = format!("Written by a language model, not by people ({})", notes.model.name);
+            let head = format!("Written by a language model, not by people ({})", name(&notes.model.name));
             page.push(Entry::quoting(head, "generated text", &note.text));
         }
     }
@@ -59,12 +59,12 @@ fn heading(trace: &Trace) -> String {
         (Some(path), ..) => path.clone(),
         (None, ..) => trace.chain.first().map_or_else(|| trace.project.clone(), |step| step.node.id.to_string()),
     };
-    format!("why {place}")
+    format!("why {}", name(&place))
 }
 
 fn print_step(trace: &Trace, step: &Step) -> Entry {
     let node = &step.node;
-    let (name, who) = match &node.id {
+    let (mut head, who) = match &node.id {
         NodeId::Commit { sha, .. } => {
             let short = sha.get(..8).unwrap_or(sha);
             let label = if step.edge == Edge::MergedBy { "Merged by" } else { "Commit" };
@@ -80,19 +80,21 @@ fn print_step(trace: &Trace, step: &Step) -> Entry {
             (format!("Issue {issue} {}{how}", title(&node.title)), None)
         }
         NodeId::Discussion { .. } if step.edge == Edge::CommentsOn => {
-            (format!("Discussion on these lines, {}: {}", node.id, title(&node.title)), None)
+            (format!("Discussion on these lines, {}: {}", name(&node.id.to_string()), title(&node.title)), None)
         }
-        other => (format!("{} {other} {}", node.kind.as_str().replace('_', " "), title(&node.title)), None),
+        other => {
+            let (kind, id) = (node.kind.as_str().replace('_', " "), name(&other.to_string()));
+            (format!("{kind} {id} {}", title(&node.title)), None)
+        }
     };
-    let mut head = name;
     if let Some(who) = who {
         head.push_str(&format!(" · {who}"));
     }
     if let Some(confidence) = step.confidence {
-        head.push_str(&format!(" · inferred, confidence {confidence:.2}: {}", step.evidence.reasons.join("; ")));
+        head.push_str(&format!(" · inferred, confidence {confidence:.2}: {}", name(&step.evidence.reasons.join("; "))));
     }
     if let Some(url) = step.evidence.url.as_ref().or(node.url.as_ref()) {
-        head.push_str(&format!("\n  {url}"));
+        head.push_str(&format!("\n  {}", name(url)));
     }
     match step.evidence.text.as_deref() {
         Some(words) => Entry::quoting(head, &node.id.to_string(), words),
@@ -103,7 +105,7 @@ fn print_step(trace: &Trace, step: &Step) -> Entry {
 fn print_author(origin: &LineOrigin) -> String {
     let through: Vec<&str> = origin.seen_through.iter().map(|seen| seen.as_str()).collect();
     let through = if through.is_empty() { String::new() } else { format!(" · seen through: {}", through.join(", ")) };
-    format!("{} · {}{through}", origin.author, day(origin.date))
+    format!("{} · {}{through}", name(&origin.author), utc_date(origin.date))
 }
 
 fn print_origins(trace: &Trace) -> Entry {

@@ -2,13 +2,13 @@
 
 use backstory_model::code::EntityKind;
 
-use super::{Binding, Role, Row, define};
+use super::{Binding, NodeRole, NodeRule, define};
 
-pub(super) const ROWS: &[Row] = &[
-    ("comment", Role::Comment),
+pub(super) const ROWS: &[NodeRule] = &[
+    ("comment", NodeRole::Comment),
     ("function_definition", define(EntityKind::Function)),
-    ("variable_assignment", Role::Bind(Binding::Field(EntityKind::Variable, "name"))),
-    ("command", Role::Call("name")),
-    ("raw_string", Role::Opaque),
-    ("heredoc_body", Role::Opaque),
+    ("variable_assignment", NodeRole::Bind(Binding::Field(EntityKind::Variable, "name"))),
+    ("command", NodeRole::Call("name")),
+    ("raw_string", NodeRole::Opaque),
+    ("heredoc_body", NodeRole::Opaque),
 ];

@@ -2,11 +2,11 @@
 
 use backstory_model::code::{EntityKind, SupertypeKind};
 
-use super::{Binding, Name, Role, Row, define, named};
+use super::{Binding, Name, NodeRole, NodeRule, define, named};
 
-pub(super) const ROWS: &[Row] = &[
-    ("comment", Role::Comment),
-    ("attribute_list", Role::Opaque),
+pub(super) const ROWS: &[NodeRule] = &[
+    ("comment", NodeRole::Comment),
+    ("attribute_list", NodeRole::Opaque),
     ("namespace_declaration", define(EntityKind::Namespace)),
     ("class_declaration", define(EntityKind::Class)),
     ("record_declaration", define(EntityKind::Class)),
@@ -22,14 +22,14 @@ pub(super) const ROWS: &[Row] = &[
     ("local_function_statement", define(EntityKind::Function)),
     ("property_declaration", define(EntityKind::Variable)),
     ("event_declaration", define(EntityKind::Variable)),
-    ("field_declaration", Role::Bind(Binding::Descendant(EntityKind::Variable, "variable_declarator"))),
-    ("event_field_declaration", Role::Bind(Binding::Descendant(EntityKind::Variable, "variable_declarator"))),
-    ("base_list", Role::Base(SupertypeKind::Extends)),
-    ("using_directive", Role::Import),
-    ("invocation_expression", Role::Call("function")),
-    ("object_creation_expression", Role::Call("type")),
-    ("string_literal", Role::Opaque),
-    ("verbatim_string_literal", Role::Opaque),
-    ("raw_string_literal", Role::Opaque),
-    ("parameter_list", Role::Opaque),
+    ("field_declaration", NodeRole::Bind(Binding::Descendant(EntityKind::Variable, "variable_declarator"))),
+    ("event_field_declaration", NodeRole::Bind(Binding::Descendant(EntityKind::Variable, "variable_declarator"))),
+    ("base_list", NodeRole::Base(SupertypeKind::Extends)),
+    ("using_directive", NodeRole::Import),
+    ("invocation_expression", NodeRole::Call("function")),
+    ("object_creation_expression", NodeRole::Call("type")),
+    ("string_literal", NodeRole::Opaque),
+    ("verbatim_string_literal", NodeRole::Opaque),
+    ("raw_string_literal", NodeRole::Opaque),
+    ("parameter_list", NodeRole::Opaque),
 ];

@@ -2,13 +2,13 @@
 
 use backstory_model::code::{EntityKind, SupertypeKind};
 
-use super::{Binding, Role, Row, define};
+use super::{Binding, NodeRole, NodeRule, define};
 
-pub(super) const ROWS: &[Row] = &[
-    ("line_comment", Role::Comment),
-    ("block_comment", Role::Comment),
-    ("annotation", Role::Opaque),
-    ("marker_annotation", Role::Opaque),
+pub(super) const ROWS: &[NodeRule] = &[
+    ("line_comment", NodeRole::Comment),
+    ("block_comment", NodeRole::Comment),
+    ("annotation", NodeRole::Opaque),
+    ("marker_annotation", NodeRole::Opaque),
     ("class_declaration", define(EntityKind::Class)),
     ("record_declaration", define(EntityKind::Class)),
     ("enum_declaration", define(EntityKind::Enum)),
@@ -18,14 +18,14 @@ pub(super) const ROWS: &[Row] = &[
     ("annotation_type_element_declaration", define(EntityKind::Method)),
     ("constructor_declaration", define(EntityKind::Method)),
     ("compact_constructor_declaration", define(EntityKind::Method)),
-    ("field_declaration", Role::Bind(Binding::Descendant(EntityKind::Variable, "variable_declarator"))),
-    ("constant_declaration", Role::Bind(Binding::Descendant(EntityKind::Constant, "variable_declarator"))),
-    ("import_declaration", Role::Import),
-    ("superclass", Role::Base(SupertypeKind::Extends)),
-    ("extends_interfaces", Role::Base(SupertypeKind::Extends)),
-    ("super_interfaces", Role::Base(SupertypeKind::Implements)),
-    ("method_invocation", Role::CallOn("object", "name")),
-    ("object_creation_expression", Role::Call("type")),
-    ("string_literal", Role::Opaque),
-    ("formal_parameters", Role::Opaque),
+    ("field_declaration", NodeRole::Bind(Binding::Descendant(EntityKind::Variable, "variable_declarator"))),
+    ("constant_declaration", NodeRole::Bind(Binding::Descendant(EntityKind::Constant, "variable_declarator"))),
+    ("import_declaration", NodeRole::Import),
+    ("superclass", NodeRole::Base(SupertypeKind::Extends)),
+    ("extends_interfaces", NodeRole::Base(SupertypeKind::Extends)),
+    ("super_interfaces", NodeRole::Base(SupertypeKind::Implements)),
+    ("method_invocation", NodeRole::CallOn("object", "name")),
+    ("object_creation_expression", NodeRole::Call("type")),
+    ("string_literal", NodeRole::Opaque),
+    ("formal_parameters", NodeRole::Opaque),
 ];

@@ -2,17 +2,17 @@
 
 use backstory_model::code::{EntityKind, SupertypeKind};
 
-use super::{Binding, Role, Row, define};
+use super::{Binding, NodeRole, NodeRule, define};
 
-pub(super) const ROWS: &[Row] = &[
-    ("comment", Role::Comment),
+pub(super) const ROWS: &[NodeRule] = &[
+    ("comment", NodeRole::Comment),
     ("class", define(EntityKind::Class)),
     ("module", define(EntityKind::Module)),
     ("method", define(EntityKind::Function)),
     ("singleton_method", define(EntityKind::Function)),
-    ("assignment", Role::Bind(Binding::Assignment)),
-    ("superclass", Role::Base(SupertypeKind::Extends)),
-    ("call", Role::CallOn("receiver", "method")),
-    ("heredoc_body", Role::Opaque),
-    ("regex", Role::Opaque),
+    ("assignment", NodeRole::Bind(Binding::Assignment)),
+    ("superclass", NodeRole::Base(SupertypeKind::Extends)),
+    ("call", NodeRole::CallOn("receiver", "method")),
+    ("heredoc_body", NodeRole::Opaque),
+    ("regex", NodeRole::Opaque),
 ];

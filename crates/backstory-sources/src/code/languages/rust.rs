@@ -2,13 +2,13 @@
 
 use backstory_model::code::EntityKind;
 
-use super::{Refine, Role, Row, define, refined};
+use super::{NodeRole, NodeRule, Refine, define, refined};
 
-pub(super) const ROWS: &[Row] = &[
-    ("line_comment", Role::Comment),
-    ("block_comment", Role::Comment),
-    ("attribute_item", Role::Attribute),
-    ("inner_attribute_item", Role::Opaque),
+pub(super) const ROWS: &[NodeRule] = &[
+    ("line_comment", NodeRole::Comment),
+    ("block_comment", NodeRole::Comment),
+    ("attribute_item", NodeRole::Attribute),
+    ("inner_attribute_item", NodeRole::Opaque),
     ("function_item", define(EntityKind::Function)),
     ("function_signature_item", define(EntityKind::Function)),
     ("struct_item", define(EntityKind::Struct)),
@@ -22,14 +22,14 @@ pub(super) const ROWS: &[Row] = &[
     ("macro_definition", define(EntityKind::Macro)),
     ("const_item", define(EntityKind::Constant)),
     ("static_item", define(EntityKind::Variable)),
-    ("impl_item", Role::Implement),
-    ("trait_bounds", Role::Opaque),
-    ("use_declaration", Role::Import),
-    ("call_expression", Role::Call("function")),
-    ("macro_invocation", Role::Call("macro")),
-    ("token_tree", Role::Tokens),
-    ("string_literal", Role::Opaque),
-    ("raw_string_literal", Role::Opaque),
-    ("char_literal", Role::Opaque),
-    ("macro_rule", Role::Opaque),
+    ("impl_item", NodeRole::Implement),
+    ("trait_bounds", NodeRole::Opaque),
+    ("use_declaration", NodeRole::Import),
+    ("call_expression", NodeRole::Call("function")),
+    ("macro_invocation", NodeRole::Call("macro")),
+    ("token_tree", NodeRole::Tokens),
+    ("string_literal", NodeRole::Opaque),
+    ("raw_string_literal", NodeRole::Opaque),
+    ("char_literal", NodeRole::Opaque),
+    ("macro_rule", NodeRole::Opaque),
 ];

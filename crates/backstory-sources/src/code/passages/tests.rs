@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::code::{analyze, analyze_as};
 
-fn limits(lines: u32, overlap: u32) -> Limits {
-    let size = Size { lines, characters: 0, overlap };
-    Limits { code: Size { overlap: 0, ..size }, documentation: size, text: size, passages: 10_000 }
+fn limits(lines: u32, overlap: u32) -> PassageLimits {
+    let size = PassageSize { lines, characters: 0, overlap };
+    PassageLimits { code: PassageSize { overlap: 0, ..size }, documentation: size, text: size, passages: 10_000 }
 }
 
 fn cut(path: &str, source: &str, lines: u32) -> Vec<(u32, u32, String)> {
@@ -52,8 +52,8 @@ fn sections_are_cut_by_their_characters_with_overlap() {
     let section: String = (0..12).map(|number| format!("Line {number} {}\n", "words ".repeat(10))).collect();
     let source = format!("# Short\n\nOne line.\n\n# Long\n{section}");
     let analysis = analyze("README.md", source.as_bytes());
-    let size = Size { lines: 60, characters: 300, overlap: 1 };
-    let found = passages(&analysis, &source, Limits { documentation: size, ..Limits::default() });
+    let size = PassageSize { lines: 60, characters: 300, overlap: 1 };
+    let found = passages(&analysis, &source, PassageLimits { documentation: size, ..PassageLimits::default() });
     let lines: Vec<(u32, u32, Option<u32>)> =
         found.iter().map(|one| (one.lines.first, one.lines.last, one.section)).collect();
     assert_eq!(lines[0], (1, 4, Some(0)));
@@ -69,7 +69,7 @@ fn sections_are_cut_by_their_characters_with_overlap() {
     // One line is taken however long it is.
     let long = format!("# T\n{}\n{}\n", "x".repeat(900), "y".repeat(900));
     let analysis = analyze("README.md", long.as_bytes());
-    let found = passages(&analysis, &long, Limits { documentation: size, ..Limits::default() });
+    let found = passages(&analysis, &long, PassageLimits { documentation: size, ..PassageLimits::default() });
     assert_eq!(found.iter().map(|one| one.lines.last).collect::<Vec<_>>(), [1, 2, 3]);
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use backstory_model::code::{CodeAnalysis, FileAnalysis, Language};
 
-use super::{End, MAX_FILES, MAX_NAMESAKES, confidence};
+use super::{LinkEnd, MAX_FILES, MAX_NAMESAKES, confidence};
 
 /// A file of the tree.
 pub(super) struct File<'a> {
@@ -21,7 +21,7 @@ pub(super) struct Tree<'a> {
     by_name: HashMap<&'a str, Vec<u32>>,
     by_directory: HashMap<&'a str, Vec<u32>>,
     /// Definitions by their name, in order of their files.
-    definitions: HashMap<&'a str, Vec<End>>,
+    definitions: HashMap<&'a str, Vec<LinkEnd>>,
 }
 
 fn directory_of(path: &str) -> &str {
@@ -45,7 +45,7 @@ impl<'a> Tree<'a> {
             tree.by_directory.entry(directory).or_default().push(number);
             for (entity, at) in code.map(|code| code.entities.as_slice()).unwrap_or_default().iter().zip(0u32..) {
                 if entity.kind.is_callable() || entity.kind.is_type() {
-                    tree.definitions.entry(&entity.name).or_default().push(End { file: number, entity: Some(at) });
+                    tree.definitions.entry(&entity.name).or_default().push(LinkEnd { file: number, entity: Some(at) });
                 }
             }
             tree.files.push(File { number, path, directory, code });
@@ -53,11 +53,11 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    pub(super) fn definitions_of(&self, name: &str) -> &[End] {
+    pub(super) fn definitions_of(&self, name: &str) -> &[LinkEnd] {
         self.definitions.get(name).map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn entity(&self, end: End) -> Option<&'a backstory_model::code::Entity> {
+    pub(super) fn entity(&self, end: LinkEnd) -> Option<&'a backstory_model::code::Entity> {
         self.files.get(end.file as usize)?.code?.entities.get(end.entity? as usize)
     }
 

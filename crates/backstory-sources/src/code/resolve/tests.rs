@@ -8,7 +8,7 @@ fn links(files: &[(&str, &str)]) -> Vec<String> {
     let analyses: Vec<_> = files.iter().map(|(path, source)| (*path, analyze(path, source.as_bytes()))).collect();
     let tree: BTreeMap<&str, &FileAnalysis> = analyses.iter().map(|(path, analysis)| (*path, analysis)).collect();
     let resolved = resolve(&tree);
-    let name = |end: End| {
+    let name = |end: LinkEnd| {
         let path = &resolved.paths[end.file as usize];
         let code = tree[path.as_str()].code();
         let entity = end.entity.and_then(|entity| code.and_then(|code| code.entities.get(entity as usize)));

@@ -38,6 +38,9 @@ class TestStore(Base, Generic[T], metaclass=Meta):
 def f(a: int): ...
 @overload
 def f(a: str): ...
+def f(a):
+    def inner(): pass
+    return inner
 
 if sys.platform == "win32":
     def g(): pass
@@ -51,9 +54,11 @@ if sys.platform == "win32":
             19-21 Method TestStore.count in TestStore | def count(self) -> int
             23-27 Method TestStore.test_open in TestStore Test | async def test_open(self)
             26-27 Function TestStore.test_open.inner in TestStore.test_open | def inner()
-            30-30 Function f | def f(a: int)
-            32-32 Function f~2 | def f(a: str)
-            35-35 Function g | def g()
+            30-30 Function f~2 | def f(a: int)
+            32-32 Function f~3 | def f(a: str)
+            33-35 Function f | def f(a)
+            34-34 Function f.inner in f | def inner()
+            38-38 Function g | def g()
             21: TestStore.count calls len
             25: TestStore.test_open calls self count
             27: TestStore.test_open.inner calls … run
@@ -116,8 +121,8 @@ describe("store", () => {
             19-19 Function Inner.deep in Inner | export function deep()
             20-20 Constant LIMIT | export const LIMIT = 3
             22-22 Function make | export const make = async (n: number) | Kept apart, so that tests can replace it.
-            23-23 Function overloaded | function overloaded(a: string): void
-            24-24 Function overloaded~2 | function overloaded(a: any)
+            23-23 Function overloaded~2 | function overloaded(a: string): void
+            24-24 Function overloaded | function overloaded(a: any)
             26-28 TestSuite store Container | describe("store",
             27-27 TestCase store.opens in store Test | it("opens",
             12: Store.constructor calls super

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::{address, payload};
 use crate::forge::{
-    Account, ForgeError, GroupProject, Listed, Payload, RequestMetrics, Settings,
+    Account, ForgeError, ForgeSettings, GroupProject, ParsedList, Payload, RequestMetrics,
     http::{ApiConventions, ExpectedJson, ForgeResponse, Http},
-    paging::{all, malformed, optional},
+    paging::{empty_if_unavailable, malformed, read_all_pages},
 };
 
 pub(crate) const CONVENTIONS: ApiConventions = ApiConventions {
@@ -37,8 +37,8 @@ impl Client {
     ///
     /// # Errors
     /// [`ForgeError::Config`] if the address or the token cannot be used.
-    pub fn new(settings: &Settings) -> Result<Self, ForgeError> {
-        let settings = Settings { base_url: address::api(&settings.base_url), ..settings.clone() };
+    pub fn new(settings: &ForgeSettings) -> Result<Self, ForgeError> {
+        let settings = ForgeSettings { base_url: address::api(&settings.base_url), ..settings.clone() };
         Ok(Self { http: Http::new(&settings, &CONVENTIONS)? })
     }
 
@@ -64,28 +64,28 @@ impl Client {
     /// The repositories of an organization, or of a user.
     pub(crate) async fn group_projects(&self, group: &str) -> Result<Vec<GroupProject>, ForgeError> {
         let query = [("sort", "created"), ("direction", "asc")];
-        let projects = match all(&self.http, &["orgs", group, "repos"], &query).await {
-            Err(ForgeError::NotFound { .. }) => all(&self.http, &["users", group, "repos"], &query).await?,
+        let projects = match read_all_pages(&self.http, &["orgs", group, "repos"], &query).await {
+            Err(ForgeError::NotFound { .. }) => read_all_pages(&self.http, &["users", group, "repos"], &query).await?,
             projects => projects?,
         };
         Ok(projects.iter().filter_map(|project| GroupProject::read(project, "full_name")).collect())
     }
 
-    pub(crate) async fn labels(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub(crate) async fn fetch_labels_with_groups(&self, project: &str) -> Result<ParsedList, ForgeError> {
         let labels = self.list(project, &["labels"], &[]).await?;
-        Ok(Listed::of(labels.iter().map(payload::label)))
+        Ok(ParsedList::of(labels.iter().map(payload::label)))
     }
 
-    pub(crate) async fn milestones(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub(crate) async fn fetch_own_milestones(&self, project: &str) -> Result<ParsedList, ForgeError> {
         let milestones = self.list(project, &["milestones"], &[("state", "all")]).await?;
-        Ok(Listed::of(milestones.iter().map(payload::milestone)))
+        Ok(ParsedList::of(milestones.iter().map(payload::milestone)))
     }
 
     /// The releases of the repository without drafts, which only some may see.
-    pub(crate) async fn releases(&self, project: &str) -> Result<Listed, ForgeError> {
-        let releases = optional(self.list(project, &["releases"], &[]).await)?;
+    pub(crate) async fn releases(&self, project: &str) -> Result<ParsedList, ForgeError> {
+        let releases = empty_if_unavailable(self.list(project, &["releases"], &[]).await)?;
         let published = releases.iter().filter(|release| release["draft"] != true);
-        Ok(Listed::of(published.map(payload::release)))
+        Ok(ParsedList::of(published.map(payload::release)))
     }
 
     /// The same client, whose answers may together take about so many bytes of memory.
@@ -111,7 +111,7 @@ impl Client {
         path: &[&str],
         query: &[(&str, &str)],
     ) -> Result<Vec<Value>, ForgeError> {
-        all(&self.http, &below(project, path)?, query).await
+        read_all_pages(&self.http, &below(project, path)?, query).await
     }
 }
 

@@ -10,9 +10,9 @@ use super::{
     payload, timeline,
 };
 use crate::forge::{
-    Details, ForgeError, ItemKind, MAX_PROPOSED_PAGES, Payload, ThreadKind, ThreadListing, Unreadable,
+    ForgeError, ItemKind, MAX_PROPOSED_PAGES, Payload, ThreadDetails, ThreadKind, ThreadListing, UnreadableItem,
     paging::{first_pages, limited_to_item, sorted_files},
-    people::{People, only},
+    people::{PersonPayloads, select_keys},
 };
 
 /// Begin the ids of discussions, as they do those of places on GitHub's pages.
@@ -25,7 +25,7 @@ pub(super) const TIMELINE: &str = "timeline";
 impl Client {
     /// Reads the timeline, which has comments and reviews too, and of a pull request what its issue form has not and the
     /// comments on its diff.
-    pub(crate) async fn details(&self, project: &str, listing: &ThreadListing) -> Result<Details, ForgeError> {
+    pub(crate) async fn details(&self, project: &str, listing: &ThreadListing) -> Result<ThreadDetails, ForgeError> {
         let number = listing.iid.to_string();
         let timeline_path = ["issues", number.as_str(), "timeline"];
         let timeline = self.list(project, &timeline_path, &[]);
@@ -72,13 +72,13 @@ fn proposed_file(file: &Value) -> Option<ProposedFile> {
 
 /// Whether a stored issue or pull request has what the list says about it.
 pub(crate) fn has_listed(stored: &Value, listing: &ThreadListing) -> bool {
-    let (mut json, _, _) = payload::thread(&listing.payload, &mut People::default());
+    let (mut json, _, _) = payload::thread(&listing.payload, &mut PersonPayloads::default());
     json.sort_all_objects();
     stored.get("issue") == Some(&json)
 }
 
-fn gather(listing: &ThreadListing, pull: Option<&Value>, timeline: &[Value], on_diff: &[Value]) -> Details {
-    let mut people = People::default();
+fn gather(listing: &ThreadListing, pull: Option<&Value>, timeline: &[Value], on_diff: &[Value]) -> ThreadDetails {
+    let mut people = PersonPayloads::default();
     let (issue, labels, milestones) = payload::thread(&listing.payload, &mut people);
     let mut json = json!({ "issue": issue });
     if let Some(pull) = pull {
@@ -96,14 +96,22 @@ fn gather(listing: &ThreadListing, pull: Option<&Value>, timeline: &[Value], on_
     let (discussions, unreadable) = discussions(&key, timeline, on_diff, &mut people);
     let thread =
         Payload { kind: listing.kind.into(), key, updated_at: Some(listing.updated_at), confidential: false, json };
-    Details { thread, discussions, unreadable, people: people.into_payloads(), labels, milestones, internal_notes: 0 }
+    ThreadDetails {
+        thread,
+        discussions,
+        unreadable,
+        people: people.into_payloads(),
+        labels,
+        milestones,
+        internal_notes: 0,
+    }
 }
 
 /// Who reviewed, with which outcome, in order. Those that are not submitted yet are their author's alone.
-fn reviews(timeline: &[Value], people: &mut People) -> Value {
+fn reviews(timeline: &[Value], people: &mut PersonPayloads) -> Value {
     let reviews = timeline.iter().filter(|event| event["event"] == "reviewed" && event["state"] != "pending");
     let review = |event: &Value| {
-        let mut review = only(event, &["id", "state", "submitted_at", "user"]);
+        let mut review = select_keys(event, &["id", "state", "submitted_at", "user"]);
         payload::replace_people(&mut review, people);
         review
     };
@@ -116,16 +124,16 @@ fn discussions(
     thread: &str,
     timeline: &[Value],
     on_diff: &[Value],
-    people: &mut People,
-) -> (Vec<Payload>, Vec<Unreadable>) {
+    people: &mut PersonPayloads,
+) -> (Vec<Payload>, Vec<UnreadableItem>) {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let mut events = Vec::new();
     let mut unreadable = Vec::new();
     let mut nameless = |kind: &str| {
         let before = format!("{thread}~{kind}");
-        let is_known = unreadable.iter().any(|known: &Unreadable| known.key.starts_with(&before));
+        let is_known = unreadable.iter().any(|known: &UnreadableItem| known.key.starts_with(&before));
         if !is_known {
-            unreadable.push(Unreadable::new(ItemKind::Discussion, &before, None, "id", "is not a whole number"));
+            unreadable.push(UnreadableItem::new(ItemKind::Discussion, &before, None, "id", "is not a whole number"));
         }
     };
     for entry in timeline {

@@ -5,10 +5,11 @@ use serde_json::Value;
 
 use super::client::{Client, below};
 use crate::forge::{
-    Continuation, ForgeError, PageStart, ThreadKind, ThreadListing, ThreadsPage, Unreadable,
+    Continuation, ForgeError, PageStart, ThreadKind, ThreadListing, ThreadsPage, UnreadableItem,
     http::{ExpectedJson, ForgeResponse},
     paging::{
-        NumberedPage, PER_PAGE_TEXT, Resume, UpdatedList, Window, listings, next_page, page_of, take_items, window,
+        NumberedPage, PER_PAGE_TEXT, Resume, UpdateWindow, UpdatedList, listings, next_page, page_of, take_items,
+        window,
     },
 };
 
@@ -18,7 +19,7 @@ impl Client {
         let list = List { client: self, project };
         match from {
             PageStart::Since { since, etag } => {
-                let mut page = window(&list, Window::at(*since), etag.as_deref()).await?;
+                let mut page = window(&list, UpdateWindow::at(*since), etag.as_deref()).await?;
                 page.total = match page.next {
                     Some(_) => list.count(*since).await,
                     None => Some((page.threads.len() + page.unreadable.len()) as u64),
@@ -90,13 +91,13 @@ impl UpdatedList for List<'_> {
     }
 }
 
-pub(super) fn listing(payload: Value) -> Result<ThreadListing, Unreadable> {
+pub(super) fn listing(payload: Value) -> Result<ThreadListing, UnreadableItem> {
     let number = payload["number"].as_u64();
     let pull = &payload["pull_request"];
     let kind = if pull.is_object() { ThreadKind::MergeRequest } else { ThreadKind::Issue };
     let wrong = |field: &str, reason: &str| {
         let number = number.map(|number| number.to_string());
-        Unreadable::new(kind.into(), &kind.sigil().to_string(), number.as_deref(), field, reason)
+        UnreadableItem::new(kind.into(), &kind.sigil().to_string(), number.as_deref(), field, reason)
     };
     if !(pull.is_null() || pull.is_object()) {
         // Which of the two it is cannot be told.

@@ -9,7 +9,7 @@ use backstory_model::{
     },
     id::{ThreadId, is_sha},
     message::closed_by_description,
-    reference::{Context, Forge},
+    reference::{Forge, ReferenceContext},
 };
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{details::TIMELINE, payload::PERSON_KEY, position::PositionJson, timeline::EventJson};
 use crate::forge::{
     Origin,
-    fields::{Reason, discussion_of_key, or_default, read_as},
+    fields::{ParseFailure, discussion_of_key, or_default, parse_part},
 };
 
 /// Whether the key of a person is one of GitHub's.
@@ -35,25 +35,25 @@ pub(crate) fn origin_of_project(json: &Value) -> Option<Origin> {
 }
 
 /// The model value of a stored payload.
-pub(crate) fn read(kind: ItemKind, origin: &Origin, key: &str, json: &Value) -> Result<Item, Reason> {
+pub(crate) fn read(kind: ItemKind, origin: &Origin, key: &str, json: &Value) -> Result<Item, ParseFailure> {
     Ok(match kind {
-        ItemKind::Project => Item::Project(read_as::<ProjectJson>(json, "")?.into()),
-        ItemKind::Person => Item::Person(read_as::<PersonJson>(json, "")?.into()),
-        ItemKind::Label => Item::Label(read_as::<LabelJson>(json, "")?.into_label(origin)),
-        ItemKind::Milestone => Item::Milestone(read_as::<MilestoneJson>(json, "")?.into_milestone(origin)),
-        ItemKind::Release => Item::Release(read_as::<ReleaseJson>(json, "")?.into_release(origin)),
+        ItemKind::Project => Item::Project(parse_part::<ProjectJson>(json, "")?.into()),
+        ItemKind::Person => Item::Person(parse_part::<PersonJson>(json, "")?.into()),
+        ItemKind::Label => Item::Label(parse_part::<LabelJson>(json, "")?.into_label(origin)),
+        ItemKind::Milestone => Item::Milestone(parse_part::<MilestoneJson>(json, "")?.into_milestone(origin)),
+        ItemKind::Release => Item::Release(parse_part::<ReleaseJson>(json, "")?.into_release(origin)),
         ItemKind::Issue => {
-            let IssueJson { issue } = read_as(json, "")?;
+            let IssueJson { issue } = parse_part(json, "")?;
             let id = ThreadId::issue(origin.project.as_str(), issue.number);
             let thread = issue.into_thread(0)?;
             Item::Issue(Issue { id, thread, related: vec![], closed_by_requests: vec![], links: vec![] })
         }
-        ItemKind::MergeRequest => Item::MergeRequest(read_as::<BundleJson>(json, "")?.into_merge_request(origin)?),
+        ItemKind::MergeRequest => Item::MergeRequest(parse_part::<BundleJson>(json, "")?.into_merge_request(origin)?),
         ItemKind::Discussion => {
             let (thread, id) = discussion_of_key(key, origin)?;
             Item::Discussion(DiscussionJson::read(json)?.into_discussion(thread, id, origin))
         }
-        kind => return Err(Reason::of_no_forge(kind)),
+        kind => return Err(ParseFailure::of_no_forge(kind)),
     })
 }
 
@@ -221,13 +221,13 @@ struct MergedJson {
 }
 
 impl ThreadJson {
-    fn into_thread(self, more_notes: u64) -> Result<Thread, Reason> {
+    fn into_thread(self, more_notes: u64) -> Result<Thread, ParseFailure> {
         let is_merged = self.pull_request.is_some_and(|pull| pull.merged_at.is_some());
         let state = match self.state.as_str() {
             "open" => State::Opened,
             "closed" if is_merged => State::Merged,
             "closed" => State::Closed,
-            _ => return Err(Reason::at("issue.state", "is unknown")),
+            _ => return Err(ParseFailure::at("issue.state", "is unknown")),
         };
         // What is merged is not closed besides.
         let is_closed = state == State::Closed;
@@ -289,10 +289,10 @@ struct ReviewJson {
 }
 
 impl BundleJson {
-    fn into_merge_request(self, origin: &Origin) -> Result<MergeRequest, Reason> {
+    fn into_merge_request(self, origin: &Origin) -> Result<MergeRequest, ParseFailure> {
         let Self { issue, pull, reviews, files } = self;
         let sha = |sha: Option<String>| sha.filter(|sha| is_sha(sha));
-        let context = Context { forge: Forge::GitHub, project: &origin.project, forge_url: &origin.forge_url };
+        let context = ReferenceContext { forge: Forge::GitHub, project: &origin.project, forge_url: &origin.forge_url };
         let author = issue.user.as_ref().map(|user| user.login.clone());
         Ok(MergeRequest {
             id: ThreadId::merge_request(origin.project.as_str(), issue.number),
@@ -363,18 +363,18 @@ struct CommentJson {
 impl DiscussionJson {
     // A comment and its position are one object. They are read one by one, not flattened: then the field that is wrong
     // can be named.
-    fn read(json: &Value) -> Result<Self, Reason> {
+    fn read(json: &Value) -> Result<Self, ParseFailure> {
         let comments = match json.get("comments") {
             None => &[],
             Some(Value::Array(comments)) => comments.as_slice(),
-            Some(_) => return Err(Reason::at("comments", "is not a list")),
+            Some(_) => return Err(ParseFailure::at("comments", "is not a list")),
         };
         let comment = |(number, comment): (usize, &Value)| {
             let at = format!("comments[{number}]");
-            Ok((read_as(comment, &at)?, read_as(comment, &at)?))
+            Ok((parse_part(comment, &at)?, parse_part(comment, &at)?))
         };
-        let comments = comments.iter().enumerate().map(comment).collect::<Result<_, Reason>>()?;
-        Ok(Self { comments, events: read_as::<EventsJson>(json, "")?.events })
+        let comments = comments.iter().enumerate().map(comment).collect::<Result<_, ParseFailure>>()?;
+        Ok(Self { comments, events: parse_part::<EventsJson>(json, "")?.events })
     }
 
     fn into_discussion(self, thread: ThreadId, id: &str, origin: &Origin) -> Discussion {

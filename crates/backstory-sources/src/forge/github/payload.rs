@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::forge::{
-    Payload, Unreadable,
-    people::{People, only},
+    Payload, UnreadableItem,
+    people::{PersonPayloads, select_keys},
 };
 
 /// What the key of a person begins with: the numbers of people are those of their forge.
@@ -90,31 +90,31 @@ const COMMENT: [&str; 20] = [
 ];
 
 pub(super) fn project(json: &Value) -> Payload {
-    payload(ItemKind::Project, "project", only(json, &PROJECT))
+    payload(ItemKind::Project, "project", select_keys(json, &PROJECT))
 }
 
-pub(super) fn label(json: &Value) -> Result<Payload, Unreadable> {
+pub(super) fn label(json: &Value) -> Result<Payload, UnreadableItem> {
     match json["name"].as_str() {
-        Some(name) => Ok(payload(ItemKind::Label, name, only(json, &LABEL))),
-        None => Err(Unreadable::new(ItemKind::Label, "", None, "name", "is not a string")),
+        Some(name) => Ok(payload(ItemKind::Label, name, select_keys(json, &LABEL))),
+        None => Err(UnreadableItem::new(ItemKind::Label, "", None, "name", "is not a string")),
     }
 }
 
-pub(super) fn milestone(json: &Value) -> Result<Payload, Unreadable> {
+pub(super) fn milestone(json: &Value) -> Result<Payload, UnreadableItem> {
     match json["number"].as_u64() {
-        Some(number) => Ok(payload(ItemKind::Milestone, &number.to_string(), only(json, &MILESTONE))),
-        None => Err(Unreadable::new(ItemKind::Milestone, "", None, "number", "is not a whole number")),
+        Some(number) => Ok(payload(ItemKind::Milestone, &number.to_string(), select_keys(json, &MILESTONE))),
+        None => Err(UnreadableItem::new(ItemKind::Milestone, "", None, "number", "is not a whole number")),
     }
 }
 
 /// A release, with who made it.
-pub(super) fn release(json: &Value) -> Result<Payload, Unreadable> {
+pub(super) fn release(json: &Value) -> Result<Payload, UnreadableItem> {
     let Some(tag) = json["tag_name"].as_str() else {
-        return Err(Unreadable::new(ItemKind::Release, "", None, "tag_name", "is not a string"));
+        return Err(UnreadableItem::new(ItemKind::Release, "", None, "tag_name", "is not a string"));
     };
-    let mut release = only(json, &RELEASE);
+    let mut release = select_keys(json, &RELEASE);
     if json["author"].is_object() {
-        release["author"] = only(&json["author"], &["id", "login"]);
+        release["author"] = select_keys(&json["author"], &["id", "login"]);
     }
     Ok(payload(ItemKind::Release, tag, release))
 }
@@ -129,8 +129,8 @@ pub(super) fn instant(json: &Value) -> Option<Timestamp> {
 
 /// An issue, or a pull request in its issue form, with the names of its labels and a reference to its milestone, so that
 /// a new color does not change it; and its labels and milestone.
-pub(super) fn thread(json: &Value, people: &mut People) -> (Value, Vec<Payload>, Vec<Payload>) {
-    let mut thread = only(json, &THREAD);
+pub(super) fn thread(json: &Value, people: &mut PersonPayloads) -> (Value, Vec<Payload>, Vec<Payload>) {
+    let mut thread = select_keys(json, &THREAD);
     let labels = json["labels"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut names: Vec<&str> =
         labels.iter().filter_map(|label| label.as_str().or_else(|| label["name"].as_str())).collect();
@@ -138,7 +138,7 @@ pub(super) fn thread(json: &Value, people: &mut People) -> (Value, Vec<Payload>,
     thread["labels"] = json!(names);
     thread["milestone"] = json["milestone"].get("number").cloned().unwrap_or(Value::Null);
     if json["pull_request"].is_object() {
-        thread["pull_request"] = only(&json["pull_request"], &["merged_at"]);
+        thread["pull_request"] = select_keys(&json["pull_request"], &["merged_at"]);
     }
     if let Some(Value::Array(assignees)) = thread.get_mut("assignees") {
         assignees.sort_by_key(|user| user["id"].as_u64());
@@ -150,11 +150,11 @@ pub(super) fn thread(json: &Value, people: &mut People) -> (Value, Vec<Payload>,
 }
 
 /// A pull request without what its issue form has.
-pub(super) fn pull(json: &Value, people: &mut People) -> Value {
-    let mut pull = only(json, &PULL);
-    pull["head"] = only(&json["head"], &["ref", "sha"]);
+pub(super) fn pull(json: &Value, people: &mut PersonPayloads) -> Value {
+    let mut pull = select_keys(json, &PULL);
+    pull["head"] = select_keys(&json["head"], &["ref", "sha"]);
     // The tip of the target branch moves without the request.
-    pull["base"] = only(&json["base"], &["ref"]);
+    pull["base"] = select_keys(&json["base"], &["ref"]);
     if json["merged_at"].is_string() {
         // Before the merge it is that of an attempt.
         pull["merge_commit_sha"] = json["merge_commit_sha"].clone();
@@ -167,18 +167,18 @@ pub(super) fn pull(json: &Value, people: &mut People) -> Value {
 }
 
 /// A comment, a comment on the diff or a review.
-pub(super) fn comment(json: &Value, people: &mut People) -> Value {
-    let mut comment = only(json, &COMMENT);
+pub(super) fn comment(json: &Value, people: &mut PersonPayloads) -> Value {
+    let mut comment = select_keys(json, &COMMENT);
     replace_people(&mut comment, people);
     comment
 }
 
 /// Leaves references in the places of people, so that a new display name does not change what they wrote.
-pub(super) fn replace_people(json: &mut Value, people: &mut People) {
+pub(super) fn replace_people(json: &mut Value, people: &mut PersonPayloads) {
     match json {
         Value::Object(map) if is_person(map) => {
-            people.add(format!("{PERSON_KEY}{}", map["id"]), only(json, &PERSON));
-            *json = only(json, &["id", "login"]);
+            people.add(format!("{PERSON_KEY}{}", map["id"]), select_keys(json, &PERSON));
+            *json = select_keys(json, &["id", "login"]);
         }
         Value::Object(map) => map.values_mut().for_each(|value| replace_people(value, people)),
         Value::Array(items) => items.iter_mut().for_each(|item| replace_people(item, people)),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::payload::replace_people;
-use crate::forge::people::{People, only};
+use crate::forge::people::{PersonPayloads, select_keys};
 
 /// What stands elsewhere, or tells only who gets mail.
 const LEFT_OUT: [&str; 8] = [
@@ -35,12 +35,12 @@ const EVENT: [&str; 10] = [
 ];
 
 /// An entry of a timeline as it is kept; `None` if it is not.
-pub(super) fn event(json: &Value, people: &mut People) -> Option<Value> {
+pub(super) fn event(json: &Value, people: &mut PersonPayloads) -> Option<Value> {
     let name = json["event"].as_str()?;
     if LEFT_OUT.contains(&name) {
         return None;
     }
-    let mut event = only(json, &EVENT);
+    let mut event = select_keys(json, &EVENT);
     if let Some(label) = json["label"].get("name") {
         event["label"] = label.clone();
     }

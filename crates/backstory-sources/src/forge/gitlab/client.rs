@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use super::payload;
 use crate::forge::{
-    Account, ForgeError, GroupProject, Listed, Payload, RequestMetrics, Settings,
+    Account, ForgeError, ForgeSettings, GroupProject, ParsedList, Payload, RequestMetrics,
     http::{ApiConventions, ExpectedJson, ForgeResponse, Http},
-    paging::{all, first_pages, malformed, optional},
+    paging::{empty_if_unavailable, first_pages, malformed, read_all_pages},
 };
 
 pub(crate) const CONVENTIONS: ApiConventions = ApiConventions {
@@ -45,7 +45,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ForgeError::Config`] if the address or the token cannot be used.
-    pub fn new(settings: &Settings) -> Result<Self, ForgeError> {
+    pub fn new(settings: &ForgeSettings) -> Result<Self, ForgeError> {
         let http = Http::new(settings, &CONVENTIONS)?;
         let (keyset_offered, confidential) = (Arc::new(AtomicBool::new(true)), settings.confidential);
         Ok(Self { http, keyset_offered, confidential })
@@ -85,7 +85,7 @@ impl Client {
     pub async fn group_projects(&self, group: &str) -> Result<Vec<GroupProject>, ForgeError> {
         let path = below_api(&["groups", group, "projects"]);
         let query = [("include_subgroups", "true"), ("with_shared", "false"), ("order_by", "id"), ("sort", "asc")];
-        let projects = all(&self.http, &path, &query).await?;
+        let projects = read_all_pages(&self.http, &path, &query).await?;
         Ok(projects.iter().filter_map(|project| GroupProject::read(project, "path_with_namespace")).collect())
     }
 
@@ -93,27 +93,27 @@ impl Client {
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn labels(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub async fn fetch_labels_with_groups(&self, project: &str) -> Result<ParsedList, ForgeError> {
         let labels = self.list(&["projects", project, "labels"]).await?;
-        Ok(Listed::of(labels.iter().map(payload::label)))
+        Ok(ParsedList::of(labels.iter().map(payload::label)))
     }
 
     /// The milestones of the project, without those of its groups.
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn milestones(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub async fn fetch_own_milestones(&self, project: &str) -> Result<ParsedList, ForgeError> {
         let milestones = self.list(&["projects", project, "milestones"]).await?;
-        Ok(Listed::of(milestones.iter().filter_map(|milestone| payload::milestone(milestone).transpose())))
+        Ok(ParsedList::of(milestones.iter().filter_map(|milestone| payload::milestone(milestone).transpose())))
     }
 
     /// The releases of the project; none where the instance does not offer them or the token may not read them.
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn releases(&self, project: &str) -> Result<Listed, ForgeError> {
+    pub async fn releases(&self, project: &str) -> Result<ParsedList, ForgeError> {
         let releases = self.optional_list(&["projects", project, "releases"]).await?;
-        Ok(Listed::of(releases.iter().map(payload::release)))
+        Ok(ParsedList::of(releases.iter().map(payload::release)))
     }
 
     /// The same client, whose answers may together take about so many bytes of memory.
@@ -141,7 +141,7 @@ impl Client {
 
     /// All items of a list, page by page.
     pub(super) async fn list(&self, path: &[&str]) -> Result<Vec<Value>, ForgeError> {
-        all(&self.http, &below_api(path), &[]).await
+        read_all_pages(&self.http, &below_api(path), &[]).await
     }
 
     /// The items on the first pages of a list.
@@ -151,11 +151,11 @@ impl Client {
 
     /// Like [`Self::list`], but nothing where the instance does not offer the list or the token may not read it.
     pub(super) async fn optional_list(&self, path: &[&str]) -> Result<Vec<Value>, ForgeError> {
-        optional(self.list(path).await)
+        empty_if_unavailable(self.list(path).await)
     }
 
     pub(super) async fn optional_object(&self, path: &[&str]) -> Result<Value, ForgeError> {
-        optional(self.get(path, &[], ExpectedJson::Object).await.map(|answer| answer.json))
+        empty_if_unavailable(self.get(path, &[], ExpectedJson::Object).await.map(|answer| answer.json))
     }
 
     /// Whether confidential issues and internal notes are read.

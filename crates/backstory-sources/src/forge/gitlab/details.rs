@@ -10,14 +10,14 @@ use super::{
     payload::{self, Discussions},
 };
 use crate::forge::{
-    Details, ForgeError, Listed, MAX_PROPOSED_PAGES, Payload, ThreadKind, ThreadListing,
+    ForgeError, MAX_PROPOSED_PAGES, ParsedList, Payload, ThreadDetails, ThreadKind, ThreadListing,
     paging::{limited_to_item, sorted_files},
-    people::People,
+    people::PersonPayloads,
 };
 
 impl Client {
     /// Reads the discussions of an issue or merge request, what it closes or is closed by, and who approved it.
-    pub(crate) async fn details(&self, project: &str, listing: &ThreadListing) -> Result<Details, ForgeError> {
+    pub(crate) async fn details(&self, project: &str, listing: &ThreadListing) -> Result<ThreadDetails, ForgeError> {
         let iid = listing.iid.to_string();
         match listing.kind {
             ThreadKind::Issue => self.issue(&["projects", project, "issues", &iid], listing).await,
@@ -27,7 +27,7 @@ impl Client {
         }
     }
 
-    async fn issue(&self, path: &[&str], listing: &ThreadListing) -> Result<Details, ForgeError> {
+    async fn issue(&self, path: &[&str], listing: &ThreadListing) -> Result<ThreadDetails, ForgeError> {
         let of = |list| [path, &[list]].concat();
         let has_requests = listing.payload["merge_requests_count"].as_u64() != Some(0);
         let about_requests = async |list| match has_requests {
@@ -50,10 +50,10 @@ impl Client {
                 "links": issue_links(&links, hidden),
             })
         };
-        Ok(gather(listing, discussions, People::default(), self.reads_confidential(), bundle))
+        Ok(gather(listing, discussions, PersonPayloads::default(), self.reads_confidential(), bundle))
     }
 
-    async fn merge_request(&self, path: &[&str], listing: &ThreadListing) -> Result<Details, ForgeError> {
+    async fn merge_request(&self, path: &[&str], listing: &ThreadListing) -> Result<ThreadDetails, ForgeError> {
         let of = |list| [path, &[list]].concat();
         let (discussions, approvals, closes) = (of("discussions"), of("approvals"), of("closes_issues"));
         let (discussions, mut approvals, closes, files) = tokio::try_join!(
@@ -62,7 +62,7 @@ impl Client {
             self.optional_list(&closes),
             self.proposed_files(path, listing),
         )?;
-        let mut people = People::default();
+        let mut people = PersonPayloads::default();
         let approved_by = approvers(&mut approvals, &mut people);
         let bundle = |merge_request: Value| {
             let mut bundle = json!({
@@ -105,16 +105,16 @@ fn proposed_file(diff: &Value) -> Option<ProposedFile> {
 fn gather(
     listing: &ThreadListing,
     discussions: Vec<Value>,
-    mut people: People,
+    mut people: PersonPayloads,
     keeps_internal: bool,
     bundle: impl FnOnce(Value) -> Value,
-) -> Details {
+) -> ThreadDetails {
     let Trimmed { json: thread, labels, milestones } = trim(listing, &mut people);
     let short = format!("{}{}", listing.kind.sigil(), listing.iid);
     let mut read =
-        Discussions { thread: &short, keeps_internal, internal_notes: 0, people, insiders: People::default() };
+        Discussions { thread: &short, keeps_internal, internal_notes: 0, people, insiders: PersonPayloads::default() };
     let read_all = discussions.into_iter().filter_map(|discussion| read.payload(discussion).transpose());
-    let Listed { payloads: mut discussions, mut unreadable } = Listed::of(read_all);
+    let ParsedList { payloads: mut discussions, mut unreadable } = ParsedList::of(read_all);
     let mut seen = BTreeSet::new();
     discussions.retain(|discussion| seen.insert(discussion.key.clone()));
     let Discussions { internal_notes, mut people, insiders, .. } = read;
@@ -133,7 +133,7 @@ fn gather(
     json.sort_all_objects();
     let (kind, updated_at) = (listing.kind.into(), Some(listing.updated_at));
     let thread = Payload { kind, key: short, updated_at, confidential, json };
-    Details { thread, discussions, unreadable, people, labels, milestones, internal_notes }
+    ThreadDetails { thread, discussions, unreadable, people, labels, milestones, internal_notes }
 }
 
 /// Whether a stored issue or merge request has what the list says about it.
@@ -142,7 +142,7 @@ pub(crate) fn has_listed(stored: &Value, listing: &ThreadListing) -> bool {
         ThreadKind::Issue => "issue",
         ThreadKind::MergeRequest => "merge_request",
     };
-    let mut json = trim(listing, &mut People::default()).json;
+    let mut json = trim(listing, &mut PersonPayloads::default()).json;
     json.sort_all_objects();
     stored.get(field) == Some(&json)
 }
@@ -153,7 +153,7 @@ struct Trimmed {
     milestones: Vec<Payload>,
 }
 
-fn trim(listing: &ThreadListing, people: &mut People) -> Trimmed {
+fn trim(listing: &ThreadListing, people: &mut PersonPayloads) -> Trimmed {
     let mut json = listing.payload.clone();
     let labels = payload::take_labels(&mut json);
     let milestones = payload::take_milestone(&mut json);
@@ -177,7 +177,7 @@ fn issue_links(links: &[Value], hidden: bool) -> Vec<Value> {
     links.into_iter().map(|(reference, kind)| json!({"link_type": kind, "ref": reference})).collect()
 }
 
-fn approvers(approvals: &mut Value, people: &mut People) -> BTreeSet<String> {
+fn approvers(approvals: &mut Value, people: &mut PersonPayloads) -> BTreeSet<String> {
     let Some(Value::Array(approved_by)) = approvals.get_mut("approved_by").map(Value::take) else {
         return BTreeSet::new();
     };

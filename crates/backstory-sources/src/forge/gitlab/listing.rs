@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use super::client::Client;
 use crate::forge::{
-    Continuation, ForgeError, MAX_PAGES, PageStart, ThreadKind, ThreadListing, ThreadsPage, Unreadable,
+    Continuation, ForgeError, MAX_PAGES, PageStart, ThreadKind, ThreadListing, ThreadsPage, UnreadableItem,
     http::{ExpectedJson, ForgeResponse},
     paging::{
-        NumberedPage, PER_PAGE_TEXT, Resume, Seen, UpdatedList, Window, listings, malformed, next_page, page_of,
-        take_items, too_many_pages, window,
+        NumberedPage, PER_PAGE_TEXT, PageCycleGuard, Resume, UpdateWindow, UpdatedList, listings, malformed, next_page,
+        page_of, take_items, too_many_pages, window,
     },
 };
 
@@ -59,15 +59,15 @@ impl List<'_> {
     async fn page(self, from: &PageStart) -> Result<ThreadsPage, ForgeError> {
         match from {
             PageStart::Since { since, .. } if self.kind == ThreadKind::Issue && self.client.keyset_offered() => {
-                match self.keyset(*since, None, 0, Seen::default()).await {
+                match self.keyset(*since, None, 0, PageCycleGuard::default()).await {
                     Err(ForgeError::Server { status: 400 | 405, .. }) => {
                         self.client.keyset_is_not_offered();
-                        window(&self, Window::at(*since), None).await
+                        window(&self, UpdateWindow::at(*since), None).await
                     }
                     other => other,
                 }
             }
-            PageStart::Since { since, .. } => window(&self, Window::at(*since), None).await,
+            PageStart::Since { since, .. } => window(&self, UpdateWindow::at(*since), None).await,
             PageStart::Next(Continuation(Resume::Keyset { since, cursor, pages, seen })) => {
                 self.keyset(*since, Some(cursor), *pages, seen.clone()).await
             }
@@ -80,7 +80,7 @@ impl List<'_> {
         since: Option<Timestamp>,
         cursor: Option<&str>,
         pages: u32,
-        mut seen: Seen,
+        mut seen: PageCycleGuard,
     ) -> Result<ThreadsPage, ForgeError> {
         let mut paging = vec![("pagination", "keyset")];
         paging.extend(cursor.map(|cursor| ("cursor", cursor)));
@@ -100,7 +100,7 @@ impl List<'_> {
             // It was not understood, and this is the first page of a numbered list.
             None if cursor.is_none() && numbered.is_some() => {
                 self.client.keyset_is_not_offered();
-                Some(Resume::Window(Window::at(since).after(&items)))
+                Some(Resume::Window(UpdateWindow::at(since).after(&items)))
             }
             None => None,
         };
@@ -163,13 +163,13 @@ impl UpdatedList for List<'_> {
     }
 }
 
-fn listing(kind: ThreadKind, payload: Value) -> Result<ThreadListing, Unreadable> {
+fn listing(kind: ThreadKind, payload: Value) -> Result<ThreadListing, UnreadableItem> {
     let iid = payload["iid"].as_u64();
     let confidential = &payload["confidential"];
     let wrong = |field: &str, reason: &str| {
         let iid = iid.map(|iid| iid.to_string());
-        let wrong = Unreadable::new(kind.into(), &kind.sigil().to_string(), iid.as_deref(), field, reason);
-        Unreadable { confidential: *confidential == Value::Bool(true), ..wrong }
+        let wrong = UnreadableItem::new(kind.into(), &kind.sigil().to_string(), iid.as_deref(), field, reason);
+        UnreadableItem { confidential: *confidential == Value::Bool(true), ..wrong }
     };
     if !(confidential.is_null() || confidential.is_boolean()) {
         // Who may see it cannot be told.

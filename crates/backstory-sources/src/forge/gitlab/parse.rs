@@ -15,24 +15,24 @@ use serde_json::Value;
 use super::{position::PositionJson, system_note};
 use crate::forge::{
     Origin,
-    fields::{Reason, discussion_of_key, or_default, read_as},
+    fields::{ParseFailure, discussion_of_key, or_default, parse_part},
 };
 
 /// The model value of a stored payload.
-pub(crate) fn read(kind: ItemKind, origin: &Origin, key: &str, json: &Value) -> Result<Item, Reason> {
+pub(crate) fn read(kind: ItemKind, origin: &Origin, key: &str, json: &Value) -> Result<Item, ParseFailure> {
     Ok(match kind {
-        ItemKind::Project => Item::Project(read_as::<ProjectJson>(json, "")?.into()),
-        ItemKind::Person => Item::Person(read_as::<PersonJson>(json, "")?.into()),
-        ItemKind::Label => Item::Label(read_as::<LabelJson>(json, "")?.into_label(origin)),
-        ItemKind::Milestone => Item::Milestone(read_as::<MilestoneJson>(json, "")?.into_milestone(origin)),
-        ItemKind::Release => Item::Release(read_as::<ReleaseJson>(json, "")?.into_release(origin)),
-        ItemKind::Issue => Item::Issue(read_as::<IssueJson>(json, "")?.into_issue(origin)?),
+        ItemKind::Project => Item::Project(parse_part::<ProjectJson>(json, "")?.into()),
+        ItemKind::Person => Item::Person(parse_part::<PersonJson>(json, "")?.into()),
+        ItemKind::Label => Item::Label(parse_part::<LabelJson>(json, "")?.into_label(origin)),
+        ItemKind::Milestone => Item::Milestone(parse_part::<MilestoneJson>(json, "")?.into_milestone(origin)),
+        ItemKind::Release => Item::Release(parse_part::<ReleaseJson>(json, "")?.into_release(origin)),
+        ItemKind::Issue => Item::Issue(parse_part::<IssueJson>(json, "")?.into_issue(origin)?),
         ItemKind::MergeRequest => Item::MergeRequest(merge_request(json, origin)?),
         ItemKind::Discussion => {
             let (thread, _) = discussion_of_key(key, origin)?;
-            Item::Discussion(read_as::<DiscussionJson>(json, "")?.into_discussion(thread, origin))
+            Item::Discussion(parse_part::<DiscussionJson>(json, "")?.into_discussion(thread, origin))
         }
-        kind => return Err(Reason::of_no_forge(kind)),
+        kind => return Err(ParseFailure::of_no_forge(kind)),
     })
 }
 
@@ -208,9 +208,9 @@ struct ThreadJson {
 
 impl ThreadJson {
     /// `at` is where it stands in the payload.
-    fn into_thread(self, at: &str, internal_notes: u64) -> Result<Thread, Reason> {
+    fn into_thread(self, at: &str, internal_notes: u64) -> Result<Thread, ParseFailure> {
         let state = State::from_name(&self.state);
-        let state = state.ok_or_else(|| Reason::at(&format!("{at}.state"), "is unknown"))?;
+        let state = state.ok_or_else(|| ParseFailure::at(&format!("{at}.state"), "is unknown"))?;
         let name = |label| match label {
             LabelReference::Name(name) | LabelReference::Details { name } => name,
         };
@@ -271,7 +271,7 @@ fn thread_ids(references: &[String]) -> Vec<ThreadId> {
 }
 
 impl IssueJson {
-    fn into_issue(self, origin: &Origin) -> Result<Issue, Reason> {
+    fn into_issue(self, origin: &Origin) -> Result<Issue, ParseFailure> {
         let link = |link: &LinkJson| {
             let kind = match link.link_type.as_str() {
                 "relates_to" => LinkKind::RelatesTo,
@@ -326,11 +326,11 @@ struct ChangeJson {
 }
 
 // What it shares with an issue is read by itself, not flattened into it: then the field that is wrong can be named.
-fn merge_request(json: &Value, origin: &Origin) -> Result<MergeRequest, Reason> {
+fn merge_request(json: &Value, origin: &Origin) -> Result<MergeRequest, ParseFailure> {
     const AT: &str = "merge_request";
     let own = &json[AT];
-    let (thread, change): (ThreadJson, ChangeJson) = (read_as(own, AT)?, read_as(own, AT)?);
-    let beside: MergeRequestJson = read_as(json, "")?;
+    let (thread, change): (ThreadJson, ChangeJson) = (parse_part(own, AT)?, parse_part(own, AT)?);
+    let beside: MergeRequestJson = parse_part(json, "")?;
     let sha = |sha: Option<String>| sha.filter(|sha| is_sha(sha));
     Ok(MergeRequest {
         id: ThreadId::merge_request(origin.project.as_str(), thread.iid),

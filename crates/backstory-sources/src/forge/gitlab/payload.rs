@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::forge::{
-    Payload, Unreadable,
-    people::{People, only},
+    Payload, UnreadableItem,
+    people::{PersonPayloads, select_keys},
 };
 
 /// Keys dropped wherever they stand in an issue, a merge request or a note.
@@ -66,38 +66,38 @@ const MILESTONE_REFERENCE: [&str; 4] = ["group_id", "id", "iid", "project_id"];
 const PERSON: [&str; 4] = ["id", "name", "username", "web_url"];
 
 pub(super) fn project(json: &Value) -> Payload {
-    payload(ItemKind::Project, "project", only(json, &PROJECT))
+    payload(ItemKind::Project, "project", select_keys(json, &PROJECT))
 }
 
-pub(super) fn label(json: &Value) -> Result<Payload, Unreadable> {
+pub(super) fn label(json: &Value) -> Result<Payload, UnreadableItem> {
     match json["name"].as_str() {
-        Some(name) => Ok(payload(ItemKind::Label, name, only(json, &LABEL))),
-        None => Err(Unreadable::new(ItemKind::Label, "", None, "name", "is not a string")),
+        Some(name) => Ok(payload(ItemKind::Label, name, select_keys(json, &LABEL))),
+        None => Err(UnreadableItem::new(ItemKind::Label, "", None, "name", "is not a string")),
     }
 }
 
 /// A milestone of a project; nothing of one of a group: those have numbers of their own that would collide.
-pub(super) fn milestone(json: &Value) -> Result<Option<Payload>, Unreadable> {
+pub(super) fn milestone(json: &Value) -> Result<Option<Payload>, UnreadableItem> {
     let wrong = |key: Option<&str>, field| {
-        Unreadable::new(ItemKind::Milestone, "", key, field, "is not a whole number that is not negative")
+        UnreadableItem::new(ItemKind::Milestone, "", key, field, "is not a whole number that is not negative")
     };
     let key = json["iid"].as_u64().map(|iid| iid.to_string());
     match (&json["project_id"], key) {
         (Value::Null, _) => Ok(None),
         (project, key) if !project.is_u64() => Err(wrong(key.as_deref(), "project_id")),
-        (_, Some(key)) => Ok(Some(payload(ItemKind::Milestone, &key, only(json, &MILESTONE)))),
+        (_, Some(key)) => Ok(Some(payload(ItemKind::Milestone, &key, select_keys(json, &MILESTONE)))),
         (_, None) => Err(wrong(None, "iid")),
     }
 }
 
 /// A release, with who made it and its address.
-pub(super) fn release(json: &Value) -> Result<Payload, Unreadable> {
+pub(super) fn release(json: &Value) -> Result<Payload, UnreadableItem> {
     let Some(tag) = json["tag_name"].as_str() else {
-        return Err(Unreadable::new(ItemKind::Release, "", None, "tag_name", "is not a string"));
+        return Err(UnreadableItem::new(ItemKind::Release, "", None, "tag_name", "is not a string"));
     };
-    let mut release = only(json, &RELEASE);
+    let mut release = select_keys(json, &RELEASE);
     if json["author"].is_object() {
-        release["author"] = only(&json["author"], &["id", "username"]);
+        release["author"] = select_keys(&json["author"], &["id", "username"]);
     }
     release["web_url"] = json["_links"]["self"].clone();
     Ok(payload(ItemKind::Release, tag, release))
@@ -131,12 +131,12 @@ pub(super) fn take_milestone(thread: &mut Value) -> Vec<Payload> {
         return Vec::new();
     };
     let payloads = milestone(slot).ok().flatten().into_iter().collect();
-    *slot = only(slot, &MILESTONE_REFERENCE);
+    *slot = select_keys(slot, &MILESTONE_REFERENCE);
     payloads
 }
 
 /// Drops what is volatile from an issue or merge request and replaces its people by references.
-pub(super) fn trim_thread(thread: &mut Value, people: &mut People) {
+pub(super) fn trim_thread(thread: &mut Value, people: &mut PersonPayloads) {
     trim(thread, people);
     // GitLab gives them in no particular order.
     for key in ["assignees", "reviewers"] {
@@ -155,9 +155,9 @@ pub(super) struct Discussions<'a> {
     /// How many of these there are.
     pub(super) internal_notes: u64,
     /// The people in those that everybody may see,
-    pub(super) people: People,
+    pub(super) people: PersonPayloads,
     /// and in the others.
-    pub(super) insiders: People,
+    pub(super) insiders: PersonPayloads,
 }
 
 impl Discussions<'_> {
@@ -166,10 +166,10 @@ impl Discussions<'_> {
     ///
     /// # Errors
     /// It has no id, no list of notes, or a note that does not say who may see it.
-    pub(super) fn payload(&mut self, mut json: Value) -> Result<Option<Payload>, Unreadable> {
+    pub(super) fn payload(&mut self, mut json: Value) -> Result<Option<Payload>, UnreadableItem> {
         let id = json["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
         let wrong = |field: &str, reason: &str| {
-            Unreadable::new(ItemKind::Discussion, &format!("{}~", self.thread), id.as_deref(), field, reason)
+            UnreadableItem::new(ItemKind::Discussion, &format!("{}~", self.thread), id.as_deref(), field, reason)
         };
         let Some(notes) = json.get_mut("notes").and_then(Value::as_array_mut) else {
             return Err(wrong("notes", "is not a list"));
@@ -191,7 +191,7 @@ impl Discussions<'_> {
                 self.internal_notes += internal;
                 return Ok(None);
             }
-            return Err(Unreadable { confidential, ..wrong("id", "is not a string") });
+            return Err(UnreadableItem { confidential, ..wrong("id", "is not a string") });
         };
         let key = format!("{}~{id}", self.thread);
         self.internal_notes += internal;
@@ -211,7 +211,7 @@ const INTERNAL: [&str; 2] = ["internal", "confidential"];
 fn is_internal(note: &Value) -> bool {
     INTERNAL.iter().any(|flag| note[flag] == Value::Bool(true))
 }
-fn trim(json: &mut Value, people: &mut People) {
+fn trim(json: &mut Value, people: &mut PersonPayloads) {
     match json {
         Value::Object(map) if is_person(map) => replace_person(json, people),
         Value::Object(map) => {
@@ -228,8 +228,8 @@ fn is_person(map: &Map<String, Value>) -> bool {
 }
 
 /// Leaves a reference in place of a person, so that a new display name does not change what they wrote.
-pub(super) fn replace_person(json: &mut Value, people: &mut People) {
+pub(super) fn replace_person(json: &mut Value, people: &mut PersonPayloads) {
     let Some(id) = json["id"].as_u64() else { return };
-    people.add(id.to_string(), only(json, &PERSON));
+    people.add(id.to_string(), select_keys(json, &PERSON));
     *json = json!({"id": id, "username": json["username"]});
 }

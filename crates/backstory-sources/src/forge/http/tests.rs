@@ -27,13 +27,13 @@ const QUICK_RETRIES: RetryPolicy = RetryPolicy {
 };
 
 fn client(base: &Url, timeouts: Timeouts) -> Http {
-    let settings = Settings {
+    let settings = ForgeSettings {
         base_url: base.clone(),
         token: Some(TOKEN.into()),
         requests_per_second: 0,
         retries: 3,
         confidential: false,
-        network: Network::Any,
+        network: AllowedNetwork::Any,
     };
     Http::with_limits(&settings, &CONVENTIONS, timeouts, QUICK_RETRIES, network::system()).unwrap()
 }
@@ -147,7 +147,7 @@ async fn the_token_is_sent_and_never_shown() {
     let stub = Stub::serve(|_| Reply::json(&json!([])));
     get(&stub).await.unwrap();
     assert_eq!(stub.asked()[0].headers["private-token"], TOKEN);
-    let settings = Settings::new(stub.url.clone(), Some(TOKEN.into()));
+    let settings = ForgeSettings::new(stub.url.clone(), Some(TOKEN.into()));
     let client = crate::forge::gitlab::Client::new(&settings).unwrap();
     assert!(!format!("{settings:?} {client:?}").contains(TOKEN));
 }
@@ -165,7 +165,7 @@ async fn answers_that_are_too_large_are_refused() {
 #[test]
 fn base_urls_and_tokens_that_cannot_work_are_refused_with_a_hint() {
     let refused = |url: &str, token: &str| {
-        let settings = Settings::new(url.parse().unwrap(), Some(token.into()));
+        let settings = ForgeSettings::new(url.parse().unwrap(), Some(token.into()));
         let error = Http::new(&settings, &CONVENTIONS).err().unwrap();
         assert!(!error.to_string().contains("hunter"), "{error}");
         error.to_string()
@@ -276,8 +276,10 @@ async fn an_added_forge_is_reached_at_the_address_that_was_checked_or_not_at_all
     let url = format!("http://forge.example:{port}/").parse().unwrap();
     let lookup: Lookup = Arc::new(|_: &str| Ok(vec![std::net::Ipv4Addr::LOCALHOST.into()]));
     let ask = async |allowed: &[&str], lookup: &Lookup| {
-        let settings =
-            Settings { network: Network::Public(AllowedHosts::new(allowed)), ..Settings::new(Url::clone(&url), None) };
+        let settings = ForgeSettings {
+            network: AllowedNetwork::Public(AllowedHosts::new(allowed)),
+            ..ForgeSettings::new(Url::clone(&url), None)
+        };
         let http = Http::with_limits(&settings, &CONVENTIONS, TIMEOUTS, QUICK_RETRIES, lookup.clone()).unwrap();
         http.get(&["x"], &[], ExpectedJson::List).await
     };
@@ -289,8 +291,10 @@ async fn an_added_forge_is_reached_at_the_address_that_was_checked_or_not_at_all
     ask(&["forge.example"], &lookup).await.unwrap();
     assert_eq!(stub.asked().len(), 1);
 
-    let literal =
-        Settings { network: Network::Public(AllowedHosts::default()), ..Settings::new(stub.url.clone(), None) };
+    let literal = ForgeSettings {
+        network: AllowedNetwork::Public(AllowedHosts::default()),
+        ..ForgeSettings::new(stub.url.clone(), None)
+    };
     assert!(Http::new(&literal, &CONVENTIONS).is_err());
     assert_eq!(stub.asked().len(), 1);
 }

@@ -168,12 +168,12 @@ proptest! {
 fn a_remote_is_at_the_same_scheme_host_and_port() {
     let remote = remote_of("https://example.com/a/b.git");
     for same in ["https://example.com", "https://EXAMPLE.com:443/", "https://example.com/gitlab"] {
-        assert!(remote.is_at(same), "{same}");
+        assert!(remote.has_origin(same), "{same}");
     }
     for other in ["http://example.com", "https://example.com:8443", "https://example.com.evil.example", "no URL", ""] {
-        assert!(!remote.is_at(other), "{other}");
+        assert!(!remote.has_origin(other), "{other}");
     }
-    assert!(remote_of("https://example.com:8443/a").is_at("https://example.com:8443"));
-    assert!(!remote_of("http://example.com/a").is_at("https://example.com"));
-    assert!(!remote_of("ssh://git@example.com/a").is_at("https://example.com"));
+    assert!(remote_of("https://example.com:8443/a").has_origin("https://example.com:8443"));
+    assert!(!remote_of("http://example.com/a").has_origin("https://example.com"));
+    assert!(!remote_of("ssh://git@example.com/a").has_origin("https://example.com"));
 }

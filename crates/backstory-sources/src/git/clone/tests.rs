@@ -32,12 +32,12 @@ fn listing(path: &Path) -> Vec<(PathBuf, u64, std::time::SystemTime)> {
 fn a_clone_follows_its_origin_and_leaves_it_alone() {
     let mut origin = Fixture::new();
     origin.write("a", "1\n");
-    origin.commit("one");
+    origin.commit_all("one");
     origin.git(["tag", "v1"]);
     origin.git(["update-ref", "refs/merge-requests/7/head", "HEAD"]);
     origin.switch("feature/x");
     origin.write("b", "1\n");
-    let feature = origin.commit("two");
+    let feature = origin.commit_all("two");
     origin.switch("main");
     let before = listing(origin.path());
     let home = tempfile::tempdir().unwrap();
@@ -57,7 +57,7 @@ fn a_clone_follows_its_origin_and_leaves_it_alone() {
     origin.git(["branch", "-D", "feature/x"]);
     origin.git(["branch", "feature", &feature.to_string()]);
     origin.write("a", "2\n");
-    origin.commit("three");
+    origin.commit_all("three");
     origin.git(["tag", "--force", "v1"]);
     origin.git(["branch", "-m", "main", "trunk"]);
     let state = fetch(&git(), request, &Cancel::default()).unwrap();
@@ -75,9 +75,9 @@ fn empty_and_shallow_repositories_say_so() {
     let state = clone(&git(), request(&address, &directory), &Cancel::default()).unwrap();
     assert!(state.empty && state.default_branch.is_none());
     origin.write("a", "1\n");
-    origin.commit("one");
+    origin.commit_all("one");
     origin.write("a", "2\n");
-    origin.commit("two");
+    origin.commit_all("two");
     let state = fetch(&git(), request(&address, &directory), &Cancel::default()).unwrap();
     assert!(!state.empty && state.default_branch.as_deref() == Some("main"));
 
@@ -93,7 +93,7 @@ fn empty_and_shallow_repositories_say_so() {
 fn a_repository_of_somebody_else_is_cloned() {
     let mut origin = Fixture::new();
     origin.write("a", "1\n");
-    origin.commit("one");
+    origin.commit_all("one");
     let mut all = vec![origin.path().to_owned(), origin.git_dir()];
     for_each_file(&origin.git_dir(), |file, _| all.push(file.to_owned()));
     if all.iter().any(|path| std::os::unix::fs::chown(path, Some(54_321), Some(54_321)).is_err()) {
@@ -118,12 +118,12 @@ fn what_is_no_repository_or_damaged_is_told_and_leaves_nothing() {
 
     let mut origin = Fixture::new();
     origin.write("a", "1\n");
-    origin.commit("one");
+    origin.commit_all("one");
     let address = Address::local(origin.path()).unwrap();
     clone(&git(), request(&address, &target), &Cancel::default()).unwrap();
     let before = refs_of(&target);
     origin.write("a", "2\n");
-    origin.commit("two");
+    origin.commit_all("two");
     let blob = origin.sha("HEAD:a");
     origin.corrupt(blob);
     let error = fetch(&git(), request(&address, &target), &Cancel::default()).unwrap_err();
@@ -162,7 +162,7 @@ fn objects_that_fsck_forbids_do_not_get_in() {
 fn limits_patterns_locks_and_leftovers() {
     let mut origin = Fixture::new();
     origin.write("a", "1\n");
-    origin.commit("one");
+    origin.commit_all("one");
     let home = tempfile::tempdir().unwrap();
     let target = home.path().join("x.git");
     let address = Address::local(origin.path()).unwrap();
@@ -184,7 +184,7 @@ fn limits_patterns_locks_and_leftovers() {
     fs::write(target.join("refs/heads/main.lock"), "").unwrap();
     fs::write(target.join("objects/pack/tmp_pack_1"), "").unwrap();
     origin.write("a", "2\n");
-    origin.commit("two");
+    origin.commit_all("two");
     fetch(&git(), request(&address, &target), &Cancel::default()).unwrap();
     assert!(refs_of(&target).contains(&origin.sha("HEAD").to_string()));
     assert!(!target.join("objects/pack/tmp_pack_1").exists());

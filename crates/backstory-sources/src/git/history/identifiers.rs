@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashMap};
 
 use backstory_model::{
     commit::TouchedIdentifier,
-    redaction::{Counts, markers},
+    redaction::{SecretCounts, markers},
 };
 
 use crate::redact::redact;
@@ -23,7 +23,7 @@ pub(super) struct Identifiers {
     counts: HashMap<Box<str>, u32>,
     file: Vec<u8>,
     skipped: bool,
-    secrets: Counts,
+    secrets: SecretCounts,
 }
 
 impl Identifiers {
@@ -62,7 +62,7 @@ impl Identifiers {
     }
 
     /// The secrets that stood in the text since this was last asked.
-    pub(super) fn take_secrets(&mut self) -> Counts {
+    pub(super) fn take_secrets(&mut self) -> SecretCounts {
         std::mem::take(&mut self.secrets)
     }
 

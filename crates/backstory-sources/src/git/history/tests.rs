@@ -15,13 +15,17 @@ fn options() -> HistoryOptions {
     HistoryOptions { quiet: Duration::from_secs(60), ..HistoryOptions::default() }
 }
 
-fn read_with(origin: &Fixture, wanted: Wanted<'_>, options: HistoryOptions) -> Result<Vec<Commit>, HistoryError> {
+fn read_with(
+    origin: &Fixture,
+    wanted: CommitSelection<'_>,
+    options: HistoryOptions,
+) -> Result<Vec<Commit>, HistoryError> {
     history(&git(), &origin.git_dir(), wanted, options, &Cancel::default())?.collect()
 }
 
 fn read(origin: &Fixture) -> Vec<Commit> {
     let tips = refs::read(&origin.git_dir()).unwrap().tips();
-    read_with(origin, Wanted { tips: &tips, except: &[], known: None }, options()).unwrap()
+    read_with(origin, CommitSelection { tips: &tips, except: &[], known: None }, options()).unwrap()
 }
 
 /// `R086 old -> new +1 -2` for every change.
@@ -58,19 +62,19 @@ fn every_kind_of_change_is_told_as_git_tells_it() {
         .write("b.bin", b"\0\x01")
         .write("crlf", "one\r\ntwo\r\n")
         .write("script", "#!/bin/sh\n");
-    origin.commit("root");
+    origin.commit_all("root");
     std::fs::rename(origin.path().join("a.txt"), origin.path().join("moved.txt")).unwrap();
     origin.write("moved.txt", text.replace("number 7\n", "number seven\n"));
     origin.write("b.bin", b"\0\x02").write("crlf", "one\ntwo\r\n");
     origin.git(["update-index", "--chmod=+x", "script"]);
-    origin.commit("rename with an edit");
+    origin.commit_all("rename with an edit");
     origin.git(["update-index", "--chmod=+x", "script"]);
     origin.commit_index("mode alone", &[]);
     origin.git(["reset", "--quiet", "--hard"]);
     origin.remove("crlf");
     std::os::unix::fs::symlink("script", origin.path().join("crlf")).unwrap();
     origin.remove("script");
-    origin.commit("file becomes link, file is deleted");
+    origin.commit_all("file becomes link, file is deleted");
     let module = Sha::from_bytes([9; 20]);
     origin.index("160000", module, "vendor");
     origin.commit_index("submodule", &[]);
@@ -103,12 +107,12 @@ fn copies_of_what_the_same_commit_changes_are_found() {
     let mut origin = Fixture::new();
     let text: String = (0..40).map(|n| format!("line number {n}\n")).collect();
     origin.write("a", &text);
-    origin.commit("root");
+    origin.commit_all("root");
     origin.write("b", &text).write("a", text.replace("number 3\n", "x\n"));
-    origin.commit("copy");
+    origin.commit_all("copy");
     // A copy of what stays as it was is a new file: finding it would take a look at the whole tree.
     origin.write("c", &text);
-    origin.commit("copy of what stays");
+    origin.commit_all("copy of what stays");
     let commits = read(&origin);
     assert_eq!(summary(&commits[1]), ["M a +1 -1", "C a -> b +0 -0"]);
     assert_eq!(commits[1].changes[1].similarity, Some(100));
@@ -131,11 +135,11 @@ fn odd_paths_survive() {
     for path in paths {
         origin.write(path, "x\n");
     }
-    origin.commit("paths");
+    origin.commit_all("paths");
     for path in paths {
         origin.git_with([&b"mv"[..], b"--", path, &[path, b" moved"].concat()].map(as_os), b"");
     }
-    origin.commit("moved");
+    origin.commit_all("moved");
     let commits = read(&origin);
     let found: BTreeSet<Vec<u8>> =
         commits[0].changes.iter().map(|change| change.path.to_bytes().into_owned()).collect();
@@ -157,15 +161,15 @@ fn as_os(bytes: &[u8]) -> std::ffi::OsString {
 fn merges_empty_commits_and_second_roots() {
     let mut origin = Fixture::new();
     origin.write("a", "1\n");
-    let root = origin.commit("root");
+    let root = origin.commit_all("root");
     let mut sides = Vec::new();
     for side in ["one", "two", "three"] {
         origin.git(["checkout", "--quiet", "-b", side, &root.to_string()]);
         origin.write(side, "x\n");
-        sides.push(origin.commit(side));
+        sides.push(origin.commit_all(side));
     }
     origin.git(["checkout", "--quiet", "main"]);
-    let empty = origin.commit("");
+    let empty = origin.commit_all("");
     for side in ["one", "two", "three"] {
         origin.write(side, "x\n");
     }
@@ -174,7 +178,7 @@ fn merges_empty_commits_and_second_roots() {
     origin.git(["checkout", "--quiet", "--orphan", "other"]);
     origin.git(["rm", "-r", "-f", "--quiet", "."]);
     origin.write("z", "z\n");
-    let other = origin.commit("another root");
+    let other = origin.commit_all("another root");
     let commits = read(&origin);
     let by = |sha| commits.iter().find(|commit| commit.sha == sha).unwrap();
     assert_eq!(by(octopus).parents, [empty, sides[0], sides[1], sides[2]]);
@@ -193,7 +197,7 @@ fn merges_empty_commits_and_second_roots() {
 fn messages_and_names_in_any_encoding() {
     let mut origin = Fixture::new();
     origin.author("J\u{fc}rgen", "j@x");
-    origin.commit("gr\u{fc}\u{df}e\n\n\nbody  \n\n");
+    origin.commit_all("gr\u{fc}\u{df}e\n\n\nbody  \n\n");
     let tree = origin.sha("HEAD^{tree}");
     let header = format!("tree {tree}\nparent {}\n", origin.sha("HEAD"));
     let people = b"author J\xfcrgen <j@x> 1700000000 +0100\ncommitter X <x@x> 1700000000 -0000\n";
@@ -211,23 +215,23 @@ fn messages_and_names_in_any_encoding() {
 #[test]
 fn known_commits_and_what_they_come_from_are_left_out() {
     let mut origin = Fixture::new();
-    let all: Vec<Sha> = (0..200).map(|n| origin.commit(format!("{n}"))).collect();
+    let all: Vec<Sha> = (0..200).map(|n| origin.commit_all(format!("{n}"))).collect();
     let tips = [all[199]];
     let names = |commits: Vec<Commit>| commits.into_iter().map(|commit| commit.sha).collect::<Vec<_>>();
     let gone = Sha::from_bytes([7; 20]);
-    let wanted = Wanted { tips: &tips, except: &[all[149], gone], known: None };
+    let wanted = CommitSelection { tips: &tips, except: &[all[149], gone], known: None };
     assert_eq!(names(read_with(&origin, wanted, options()).unwrap()), all[150..]);
     let skip = all[10];
-    let wanted = Wanted { tips: &tips, except: &[], known: Some(Box::new(move |sha| sha == skip)) };
+    let wanted = CommitSelection { tips: &tips, except: &[], known: Some(Box::new(move |sha| sha == skip)) };
     let found = names(read_with(&origin, wanted, options()).unwrap());
     assert!(found.len() == 199 && !found.contains(&skip));
     for jobs in [1, 3] {
         let options = HistoryOptions { jobs: NonZeroUsize::new(jobs).unwrap(), ..options() };
-        let wanted = Wanted { tips: &tips, except: &[], known: None };
+        let wanted = CommitSelection { tips: &tips, except: &[], known: None };
         assert_eq!(names(read_with(&origin, wanted, options).unwrap()), all);
     }
-    assert!(read_with(&origin, Wanted { tips: &[], except: &[], known: None }, options()).unwrap().is_empty());
-    let error = read_with(&origin, Wanted { tips: &[gone], except: &[], known: None }, options()).unwrap_err();
+    assert!(read_with(&origin, CommitSelection { tips: &[], except: &[], known: None }, options()).unwrap().is_empty());
+    let error = read_with(&origin, CommitSelection { tips: &[gone], except: &[], known: None }, options()).unwrap_err();
     assert!(error.to_string().contains(&gone.to_string()), "{error}");
 }
 
@@ -235,11 +239,11 @@ fn known_commits_and_what_they_come_from_are_left_out() {
 fn a_history_can_be_left_and_cancelled() {
     let mut origin = Fixture::new();
     for n in 0..120 {
-        origin.commit(format!("{n}"));
+        origin.commit_all(format!("{n}"));
     }
     let tips = [origin.sha("HEAD")];
     let cancel = Cancel::default();
-    let wanted = || Wanted { tips: &tips, except: &[], known: None };
+    let wanted = || CommitSelection { tips: &tips, except: &[], known: None };
     let mut left = history(&git(), &origin.git_dir(), wanted(), options(), &cancel).unwrap();
     assert_eq!(left.next().unwrap().unwrap().message, "0");
     drop(left);
@@ -254,7 +258,7 @@ fn a_damaged_blob_costs_its_own_commits_only_and_a_damaged_commit_is_named() {
     let mut origin = Fixture::new();
     for n in 0..100 {
         origin.write("a", format!("{n}\n"));
-        origin.commit(format!("{n}"));
+        origin.commit_all(format!("{n}"));
     }
     let tip = origin.sha("HEAD");
     origin.corrupt(origin.sha("HEAD~50:a"));
@@ -272,7 +276,7 @@ fn a_damaged_blob_costs_its_own_commits_only_and_a_damaged_commit_is_named() {
     assert_eq!(commits.iter().filter(|commit| commit.incomplete.is_some()).count(), 4);
     let damaged = origin.sha("HEAD~10");
     origin.corrupt(damaged);
-    let error = read_with(&origin, Wanted { tips: &[tip], except: &[], known: None }, options()).unwrap_err();
+    let error = read_with(&origin, CommitSelection { tips: &[tip], except: &[], known: None }, options()).unwrap_err();
     assert!(error.to_string().contains(&damaged.to_string()), "{error}");
 }
 
@@ -303,16 +307,16 @@ fn large_files_shallow_clones_and_mailmaps() {
     let mut origin = Fixture::new();
     let text: String = (0..50_000).map(|n| format!("line {n}\n")).collect();
     origin.write("large", &text).write("one-line", "word ".repeat(200_000));
-    origin.commit("large");
+    origin.commit_all("large");
     origin.write("large", text.replace("line 4999\n", "line four\n"));
-    origin.author("ada", "ada@old").commit("edit");
+    origin.author("ada", "ada@old").commit_all("edit");
     let commits = read(&origin);
     assert_eq!(summary(&commits[0]), ["A large +50000 -0", "A one-line +1 -0"]);
     assert!(commits[0].identifiers.is_empty());
     assert_eq!(summary(&commits[1]), ["M large +1 -1"]);
     let mailmap = Mailmap::parse("Ada Lovelace <ada@new> <ada@old>\n");
     let tips = [origin.sha("HEAD")];
-    let wanted = Wanted { tips: &tips, except: &[], known: None };
+    let wanted = CommitSelection { tips: &tips, except: &[], known: None };
     let mapped = read_with(&origin, wanted, HistoryOptions { mailmap: Some(mailmap), ..options() }).unwrap();
     assert_eq!((mapped[1].author.name.as_str(), mapped[1].author.email.as_str()), ("Ada Lovelace", "ada@new"));
 
@@ -333,15 +337,15 @@ fn a_commit_that_git_works_on_for_too_long_comes_without_lines() {
     let mut origin = Fixture::new();
     let mut random = fastrand::Rng::with_seed(1);
     origin.write("a", "1\n").write("slow", digits(&mut random, 900_000));
-    origin.commit("0");
+    origin.commit_all("0");
     origin.write("a", "2\n");
-    origin.commit("1");
+    origin.commit_all("1");
     origin.write("a", "3\n").write("slow", digits(&mut random, 900_000));
-    origin.commit("2");
+    origin.commit_all("2");
     origin.write("a", "4\n");
-    origin.commit("3");
+    origin.commit_all("3");
     let tips = [origin.sha("HEAD")];
-    let wanted = Wanted { tips: &tips, except: &[], known: None };
+    let wanted = CommitSelection { tips: &tips, except: &[], known: None };
     let options = HistoryOptions { commit_time: Duration::from_secs(1), ..options() };
     let commits = read_with(&origin, wanted, options).unwrap();
     let reasons: Vec<_> = commits.iter().map(|commit| commit.incomplete.clone()).collect();
@@ -359,10 +363,10 @@ fn slow_commits_of_one_batch_are_not_taken_for_silence() {
     let versions = [digits(&mut random, 900_000), digits(&mut random, 900_000)];
     for commit in 0..7 {
         origin.write("slow", &versions[commit % 2]);
-        origin.commit(format!("{commit}"));
+        origin.commit_all(format!("{commit}"));
     }
     let tips = [origin.sha("HEAD")];
-    let wanted = Wanted { tips: &tips, except: &[], known: None };
+    let wanted = CommitSelection { tips: &tips, except: &[], known: None };
     let (quiet, commit_time) = (Duration::from_secs(3), Duration::from_secs(1));
     let options = HistoryOptions { quiet, commit_time, jobs: NonZeroUsize::MIN, ..options() };
     let begun = Instant::now();
@@ -380,11 +384,11 @@ fn a_commit_with_too_many_lines_comes_without_them() {
     for round in 0..2 {
         origin.write("a", format!("{round}\n").repeat(600_000)).write("b", format!("{round}\n").repeat(600_000));
         origin.write("large", format!("{round}\n").repeat(2_200_000));
-        origin.commit(format!("{round}"));
+        origin.commit_all(format!("{round}"));
     }
     origin.git(["mv", "a", "c"]);
     origin.write("large", "small\n");
-    origin.commit("2");
+    origin.commit_all("2");
     let commits = read(&origin);
     assert_eq!(summary(&commits[1]), ["M a binary", "M b binary", "M large binary"]);
     let reason = commits[1].incomplete.as_ref().unwrap();

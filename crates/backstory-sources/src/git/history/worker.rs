@@ -11,7 +11,7 @@ use git2::{Odb, Oid, Repository};
 
 use super::{
     Batch, HistoryError, Shared, Watched,
-    asked::{Asked, How, shown},
+    diff_request::{DiffDetail, DiffRequest, shown},
     identifiers::Identifiers,
     stream::{Changes, DiffStream, MAX_CHANGES, StreamError},
     weight,
@@ -19,7 +19,7 @@ use super::{
 use crate::git::{
     command::{GitError, NetworkAccess},
     commit_object,
-    load::MAX_FILE,
+    diff_cost::MAX_FILE,
     trees::{MAX_DEPTH, Trees},
 };
 
@@ -63,7 +63,7 @@ struct Worker<'a> {
     trees: Trees,
     git: Option<DiffTree>,
     /// Batches that git has been given.
-    given: VecDeque<(u64, Vec<Asked>)>,
+    given: VecDeque<(u64, Vec<DiffRequest>)>,
 }
 
 /// What a commit changes, and why that may be less than all.
@@ -82,7 +82,7 @@ impl Worker<'_> {
             while self.given.len() < AHEAD {
                 let Some((number, batch)) = self.take() else { break };
                 let ask = |commit| {
-                    let asked = Asked::of(self.repository, &self.odb, &mut self.trees, commit);
+                    let asked = DiffRequest::of(self.repository, &self.odb, &mut self.trees, commit);
                     self.shared.advance();
                     asked
                 };
@@ -115,15 +115,15 @@ impl Worker<'_> {
     }
 
     /// Reads the commits of the first batch that git was given.
-    fn read(&mut self, number: u64, batch: &[Asked]) -> Result<Vec<Commit>, HistoryError> {
+    fn read(&mut self, number: u64, batch: &[DiffRequest]) -> Result<Vec<Commit>, HistoryError> {
         let limit = self.shared.identifiers;
         let mut commits = Vec::with_capacity(batch.len());
         let mut words = (limit > 0).then(Identifiers::default);
         for (index, asked) in batch.iter().enumerate() {
             let (mut changes, reason) = match &asked.how {
-                How::Whole => self.whole(&batch[index..], asked, &mut words)?,
-                How::WithoutLines(reason) => self.alone(asked, &[&FILES, &NAMES], reason)?,
-                How::NotAtAll(reason) => (Changes { kept: Vec::new(), left_out: 0 }, Some(reason.clone())),
+                DiffDetail::Whole => self.whole(&batch[index..], asked, &mut words)?,
+                DiffDetail::WithoutLines(reason) => self.alone(asked, &[&FILES, &NAMES], reason)?,
+                DiffDetail::NotAtAll(reason) => (Changes { kept: Vec::new(), left_out: 0 }, Some(reason.clone())),
             };
             let identifiers = words.as_mut().map_or_else(Vec::new, |words| words.finish(limit));
             let secrets = words.as_mut().map(Identifiers::take_secrets).unwrap_or_default();
@@ -146,7 +146,7 @@ impl Worker<'_> {
     }
 
     /// The running git; a new one is given the rest of the first batch and the batches after it.
-    fn git(&mut self, rest: &[Asked]) -> Result<&mut DiffTree, HistoryError> {
+    fn git(&mut self, rest: &[DiffRequest]) -> Result<&mut DiffTree, HistoryError> {
         if self.git.is_none() {
             let mut git = DiffTree::start(self.shared, &WHOLE)?;
             for (index, (number, batch)) in self.given.iter().enumerate() {
@@ -158,7 +158,12 @@ impl Worker<'_> {
     }
 
     /// What the first of these commits changes, as git was asked; if that fails, without looking into files.
-    fn whole(&mut self, rest: &[Asked], asked: &Asked, words: &mut Option<Identifiers>) -> Result<Read, HistoryError> {
+    fn whole(
+        &mut self,
+        rest: &[DiffRequest],
+        asked: &DiffRequest,
+        words: &mut Option<Identifiers>,
+    ) -> Result<Read, HistoryError> {
         let error = match self.git(rest)?.commit(asked.sha, words) {
             Ok(changes) => return Ok((changes, None)),
             Err(error) => error,
@@ -170,14 +175,14 @@ impl Worker<'_> {
     }
 
     /// What a commit changes, by a git of its own, in the first of these ways that succeeds; with the reason.
-    fn alone(&self, asked: &Asked, ways: &[&[&str]], reason: &str) -> Result<Read, HistoryError> {
+    fn alone(&self, asked: &DiffRequest, ways: &[&[&str]], reason: &str) -> Result<Read, HistoryError> {
         let mut said = String::new();
         for how in ways {
             if self.shared.processes.is_over() {
                 return Err(HistoryError::Cancelled);
             }
             let mut git = DiffTree::start(self.shared, how)?;
-            git.give(&[Asked { how: How::Whole, ..asked.clone() }], 0);
+            git.give(&[DiffRequest { how: DiffDetail::Whole, ..asked.clone() }], 0);
             git.stdin = None;
             match git.commit(asked.sha, &mut None) {
                 Ok(changes) => return Ok((changes, Some(reason.to_owned()))),
@@ -218,9 +223,9 @@ impl DiffTree {
     }
 
     /// Asks for commits. All that is ever asked ahead fits into the pipe, so this does not wait.
-    fn give(&mut self, batch: &[Asked], number: u64) {
+    fn give(&mut self, batch: &[DiffRequest], number: u64) {
         let mut text = Vec::with_capacity(batch.len() * 88 + 24);
-        for asked in batch.iter().filter(|asked| asked.how == How::Whole) {
+        for asked in batch.iter().filter(|asked| asked.how == DiffDetail::Whole) {
             text.extend_from_slice(asked.sha.to_string().as_bytes());
             if let Some(parent) = asked.parent {
                 text.push(b' ');

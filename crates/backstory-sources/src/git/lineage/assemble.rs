@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use backstory_model::{
     commit::{self, Sha},
-    lineage::{Lineage, Origin, Replaced, ReplacedHunks, Source, Span, Spans},
+    lineage::{BlameOrigin, BlameSpan, BlameSpans, FileRevision, Lineage, ReplacedHunk, ReplacedHunks},
 };
 use git2::Oid;
 
@@ -21,8 +21,8 @@ const MAX_PLACES: usize = 5000;
 
 /// What is known of a file at a commit.
 #[derive(Clone, Debug)]
-pub(super) enum Leaf {
-    Traced(Arc<Spans>),
+pub(super) enum BlameEntry {
+    Traced(Arc<BlameSpans>),
     Untraced(Untraced),
     /// There is no regular file.
     Gone,
@@ -30,14 +30,14 @@ pub(super) enum Leaf {
 
 /// Paths and sources by number.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct Interner {
     path_ids: HashMap<RepoPath, u32>,
     paths: Vec<(RepoPath, Arc<str>)>,
     source_ids: HashMap<(Oid, u32), u32>,
     sources: Vec<(Oid, u32)>,
 }
 
-impl Names {
+impl Interner {
     pub(super) fn path(&mut self, path: &RepoPath) -> u32 {
         if let Some(id) = self.path_ids.get(path) {
             return *id;
@@ -72,24 +72,24 @@ impl Names {
         self.sources.len() as u32 - 1
     }
 
-    fn named(&self, source: u32) -> Source {
+    fn named(&self, source: u32) -> FileRevision {
         let (commit, path) = self.sources[source as usize];
-        Source { commit: hash(commit), path: Arc::clone(self.text(path)) }
+        FileRevision { commit: hash(commit), path: Arc::clone(self.text(path)) }
     }
 
-    pub(super) fn to_public(&self, leaf: &Leaf) -> Option<FileOutcome> {
+    pub(super) fn to_public(&self, leaf: &BlameEntry) -> Option<FileOutcome> {
         match leaf {
-            Leaf::Traced(spans) => {
+            BlameEntry::Traced(spans) => {
                 Some(FileOutcome::Traced(Arc::new(Lineage::new(spans, |source| self.named(source)))))
             }
-            Leaf::Untraced(why) => Some(FileOutcome::Untraced(*why)),
-            Leaf::Gone => None,
+            BlameEntry::Untraced(why) => Some(FileOutcome::Untraced(*why)),
+            BlameEntry::Gone => None,
         }
     }
 
-    pub(super) fn take_entry(&mut self, file: &FileOutcome) -> Leaf {
+    pub(super) fn take_entry(&mut self, file: &FileOutcome) -> BlameEntry {
         match file {
-            FileOutcome::Untraced(why) => Leaf::Untraced(*why),
+            FileOutcome::Untraced(why) => BlameEntry::Untraced(*why),
             FileOutcome::Traced(lineage) => {
                 let ids: Vec<u32> = lineage
                     .sources()
@@ -99,7 +99,7 @@ impl Names {
                         self.source(oid(source.commit), path)
                     })
                     .collect();
-                Leaf::Traced(Arc::new(lineage.spans().with_sources(|id| ids[id as usize])))
+                BlameEntry::Traced(Arc::new(lineage.spans().with_sources(|id| ids[id as usize])))
             }
         }
     }
@@ -107,7 +107,7 @@ impl Names {
 
 /// The path that was printed so.
 pub(super) fn bytes_of(printed: &str) -> RepoPath {
-    commit::RepoPath::from_printed(printed).to_bytes().into_owned().into()
+    commit::RepoPath::from_escaped(printed).to_bytes().into_owned().into()
 }
 
 pub(super) fn hash(id: Oid) -> Sha {
@@ -118,54 +118,54 @@ pub(super) fn hash(id: Oid) -> Sha {
 
 /// The spans of a file from its plan; `parent_file` gives what a parent, by its place, has at a path.
 pub(super) fn spans(
-    names: &mut Names,
+    names: &mut Interner,
     (commit, path): (Oid, u32),
     plan: &Plan,
-    mut parent_file: impl FnMut(&mut Names, usize, &RepoPath) -> Result<Leaf, Error>,
-) -> Result<Spans, Error> {
+    mut parent_file: impl FnMut(&mut Interner, usize, &RepoPath) -> Result<BlameEntry, Error>,
+) -> Result<BlameSpans, Error> {
     let own = names.source(commit, path);
-    let mut spans = Spans::default();
-    let mut last: Option<(usize, &RepoPath, Leaf)> = None;
+    let mut spans = BlameSpans::default();
+    let mut last: Option<(usize, &RepoPath, BlameEntry)> = None;
     for piece in &plan.pieces {
         if let Some(from) = &piece.from {
             let known = last.as_ref().is_some_and(|(parent, path, _)| (*parent, *path) == (from.parent, &from.path));
             if !known {
                 last = Some((from.parent, &from.path, parent_file(names, from.parent, &from.path)?));
             }
-            if let Some((_, _, Leaf::Traced(parent))) = &last {
+            if let Some((_, _, BlameEntry::Traced(parent))) = &last {
                 spans.push_slice(parent, from.line + 1, piece.lines, from.seen);
                 continue;
             }
         }
-        spans.push(piece.lines, own, piece.start + 1, backstory_model::lineage::Seen::NOTHING);
+        spans.push(piece.lines, own, piece.start + 1, backstory_model::lineage::OriginFlags::NONE);
     }
     Ok(spans)
 }
 
 /// What a commit replaced in a file whose old version had these spans; `resolved` says where they truly come from.
 pub(super) fn replaced(
-    names: &mut Names,
+    names: &mut Interner,
     path: u32,
     compared: &Compared,
-    old: &Spans,
-    mut resolved: impl FnMut(&mut Names, Span) -> Result<Vec<Span>, Error>,
+    old: &BlameSpans,
+    mut resolved: impl FnMut(&mut Interner, BlameSpan) -> Result<Vec<BlameSpan>, Error>,
 ) -> Result<ReplacedHunks, Error> {
     let mut places = Vec::new();
     for hunk in compared.hunks.iter().take(MAX_PLACES) {
-        let mut told = Spans::default();
+        let mut told = BlameSpans::default();
         for span in old.slice(hunk.old_start + 1, hunk.old_lines) {
             for part in resolved(names, span)? {
                 told.push(part.lines, part.source, part.line, part.seen);
             }
         }
-        let origin = |span: &Span| Origin {
+        let origin = |span: &BlameSpan| BlameOrigin {
             start: span.start + hunk.old_start,
             lines: span.lines,
             source: names.named(span.source),
             line: span.line,
             seen: span.seen,
         };
-        places.push(Replaced {
+        places.push(ReplacedHunk {
             start: hunk.new_start + 1,
             lines: hunk.new_lines,
             old: told.as_slice().iter().take(MAX_ORIGINS).map(origin).collect(),

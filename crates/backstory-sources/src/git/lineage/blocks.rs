@@ -10,10 +10,11 @@ use std::{
 
 use super::{hunks::Hunk, objects::RepoPath};
 
-/// Least score of a block that stood elsewhere in the same file.
-pub(super) const MIN_SCORE_SAME_FILE: u64 = 20;
-/// Least score of a block that stood in another file.
-const MIN_SCORE_OTHER_FILE: u64 = 40;
+/// Least score of a block of several lines that was moved within the same file.
+pub(super) const MIN_SCORE: u64 = 20;
+/// Least score of a block that stood in another file, that stayed where it was, or that is a single line: idioms like
+/// `if (status != OK) {` stand in many places, and whoever writes one again does not copy it.
+const MIN_SCORE_UNLIKELY: u64 = 40;
 /// Most files, and most of their bytes, that blocks are looked for in for one commit.
 const MAX_FILES: usize = 1000;
 const MAX_BYTES: usize = 16 << 20;
@@ -145,7 +146,7 @@ impl Blocks {
     }
 
     #[must_use]
-    pub(super) fn ready(mut self) -> Self {
+    pub(super) fn finish(mut self) -> Self {
         self.places.sort_unstable();
         self
     }
@@ -158,7 +159,7 @@ impl Blocks {
     pub(super) fn find(&self, wanted: &Wanted<'_>, runs: &[(u32, u32)]) -> Vec<Block> {
         let mut heap = BinaryHeap::new();
         for run in runs {
-            if score(wanted.lines, *run) >= MIN_SCORE_SAME_FILE {
+            if score(wanted.lines, *run) >= MIN_SCORE {
                 self.weigh(wanted, *run, &mut heap);
             }
         }
@@ -226,10 +227,12 @@ impl Blocks {
         let same_file = wanted.same_file == Some(&source.path);
         let kinship = shared_parts(wanted.path, &source.path);
         let score = score(wanted.lines, (new_start, lines));
-        let least = if same_file { MIN_SCORE_SAME_FILE } else { MIN_SCORE_OTHER_FILE };
         let removed_before = |line: u32| source.removed_before.get(line as usize).copied().unwrap_or_default();
         let removed = removed_before(old_start + lines).saturating_sub(removed_before(old_start));
         let moved = u64::from(removed) * 2 > u64::from(lines);
+        let block = &wanted.lines[new_start as usize..(new_start + lines) as usize];
+        let is_single = block.iter().filter(|line| line.score > 0).nth(1).is_none();
+        let least = if same_file && moved && !is_single { MIN_SCORE } else { MIN_SCORE_UNLIKELY };
         (score >= least).then_some(Block { file, old_start, new_start, lines, moved, score, same_file, kinship })
     }
 }

@@ -20,7 +20,7 @@ const MAX_PAIRS: usize = 40_000;
 const MIN_LIKENESS: u32 = 300;
 
 /// The commits that the trees of these commits list.
-pub(super) fn listed(objects: &mut Objects, tips: &[Oid]) -> Result<BTreeSet<Oid>, Error> {
+pub(super) fn ignored_revisions(objects: &mut Objects, tips: &[Oid]) -> Result<BTreeSet<Oid>, Error> {
     let mut found = BTreeSet::new();
     for tip in tips {
         let tree = objects.commit(*tip)?.tree;

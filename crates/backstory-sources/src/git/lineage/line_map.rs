@@ -8,7 +8,10 @@ use super::{
 /// Which lines of an old version the lines of a new one are. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineMap {
+    /// In order.
     hunks: Vec<Hunk>,
+    /// By how much the lines after each hunk are further down in the new version.
+    shifts: Vec<i64>,
     /// Lines of the new version.
     lines: u32,
 }
@@ -19,7 +22,13 @@ impl LineMap {
     /// # Errors
     /// The versions cannot be compared.
     pub fn between(old: &[u8], new: &[u8]) -> Result<Self, Error> {
-        Ok(Self { hunks: hunks::hunks(old, new)?, lines: hunks::line_count(new) })
+        let hunks = hunks::hunks(old, new)?;
+        let (mut shifts, mut shift) = (Vec::with_capacity(hunks.len()), 0);
+        for hunk in &hunks {
+            shift += i64::from(hunk.new_lines) - i64::from(hunk.old_lines);
+            shifts.push(shift);
+        }
+        Ok(Self { hunks, shifts, lines: hunks::line_count(new) })
     }
 
     /// How many lines the new version has.
@@ -30,33 +39,25 @@ impl LineMap {
     /// The old line that a new one is; `None` for a line that only the new version has.
     pub fn old_line(&self, new: u32) -> Option<u32> {
         let at = new.checked_sub(1).filter(|at| *at < self.lines)?;
-        let mut shift = 0i64;
-        for hunk in &self.hunks {
-            if hunk.new_start > at {
-                break;
-            }
-            if at < hunk.new_start + hunk.new_lines {
-                return None;
-            }
-            shift += i64::from(hunk.old_lines) - i64::from(hunk.new_lines);
+        let begun = self.hunks.partition_point(|hunk| hunk.new_start <= at);
+        let Some(last) = begun.checked_sub(1) else { return Some(new) };
+        let hunk = &self.hunks[last];
+        if at < hunk.new_start + hunk.new_lines {
+            return None;
         }
-        u32::try_from(i64::from(at) + shift + 1).ok()
+        u32::try_from(i64::from(new) - self.shifts[last]).ok()
     }
 
     /// The new line that an old one became; `None` for a line that only the old version has.
     pub fn new_line(&self, old: u32) -> Option<u32> {
         let at = old.checked_sub(1)?;
-        let mut shift = 0i64;
-        for hunk in &self.hunks {
-            if hunk.old_start > at {
-                break;
-            }
-            if at < hunk.old_start + hunk.old_lines {
-                return None;
-            }
-            shift += i64::from(hunk.new_lines) - i64::from(hunk.old_lines);
-        }
-        u32::try_from(i64::from(at) + shift + 1).ok().filter(|line| *line <= self.lines)
+        let begun = self.hunks.partition_point(|hunk| hunk.old_start <= at);
+        let shift = match begun.checked_sub(1) {
+            Some(last) if at < self.hunks[last].old_start + self.hunks[last].old_lines => return None,
+            Some(last) => self.shifts[last],
+            None => 0,
+        };
+        u32::try_from(i64::from(old) + shift).ok().filter(|line| *line <= self.lines)
     }
 }
 

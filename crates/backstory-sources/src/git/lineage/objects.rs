@@ -6,11 +6,11 @@ use std::{collections::HashSet, path::Path, sync::Arc};
 use backstory_model::commit::Sha;
 use git2::{ObjectType, Oid, Repository};
 
-pub(super) use super::super::trees::{Difference, Differences, Entry, Kind, Recent, TreePath as RepoPath};
+pub(super) use super::super::trees::{Difference, Differences, Entry, Kind, TreePath as RepoPath, TwoGenerationCache};
 use super::{
     super::{
         commit_object::parse_links,
-        load::{self, Load},
+        diff_cost::{self, DiffCost},
         refs::boundary,
         trees::{Trees, compare},
     },
@@ -48,7 +48,7 @@ pub(super) struct Objects {
     /// Commits whose parents are not there.
     cut_off: HashSet<Oid>,
     trees: Trees,
-    texts: Recent<Oid, Text>,
+    texts: TwoGenerationCache<Oid, Text>,
 }
 
 impl Objects {
@@ -56,7 +56,7 @@ impl Objects {
         let repository =
             crate::git::open_clone(path).map_err(|source| Error::Open { path: path.to_owned(), source })?;
         let cut_off = boundary(repository.path()).into_iter().map(oid).collect();
-        let texts = Recent::new(TEXT_CACHE);
+        let texts = TwoGenerationCache::new(TEXT_CACHE);
         Ok(Self { repository, max_file_bytes, cut_off, trees: Trees::default(), texts })
     }
 
@@ -119,8 +119,8 @@ impl Objects {
     }
 
     /// What comparing the files takes.
-    pub(super) fn load(&self, differences: &Differences) -> Result<Load, git2::Error> {
-        load::of(&self.repository.odb()?, differences)
+    pub(super) fn load(&self, differences: &Differences) -> Result<DiffCost, git2::Error> {
+        diff_cost::estimate(&self.repository.odb()?, differences)
     }
 
     /// What differs between the trees.

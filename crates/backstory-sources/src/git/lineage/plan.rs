@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use backstory_model::lineage::Seen;
+use backstory_model::lineage::OriginFlags;
 use git2::Oid;
 
 use super::{
@@ -17,7 +17,7 @@ use super::{
     blocks::{self, Blocks, Line, Wanted},
     hunks::{Hunk, hunks, line_count},
     ignored,
-    objects::{CommitInfo, Differences, Kind, Objects, Recent, RepoPath, Text},
+    objects::{CommitInfo, Differences, Kind, Objects, RepoPath, Text, TwoGenerationCache},
     renames::Renames,
 };
 
@@ -31,11 +31,11 @@ const LINE_CACHE: usize = 300_000;
 
 /// How the file at a path of a commit came about.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum FilePlan {
     /// It is, byte for byte, that file of that parent.
     Same { parent: usize, path: RepoPath },
     /// Its lines come from here and there.
-    Written(Plan),
+    Lines(Plan),
     /// It is no file whose lines are traced.
     Untraced(Untraced),
 }
@@ -43,14 +43,14 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Plan {
     /// All lines in order.
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<PlannedLines>,
     /// What the first parent that has the file had in place of lines that are new.
     pub(super) compared: Option<Compared>,
 }
 
 /// Consecutive lines of the file.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
+pub(super) struct PlannedLines {
     /// First line, from 0.
     pub(super) start: u32,
     pub(super) lines: u32,
@@ -65,7 +65,7 @@ pub(super) struct ParentLines {
     pub(super) path: RepoPath,
     /// First line there, from 0.
     pub(super) line: u32,
-    pub(super) seen: Seen,
+    pub(super) seen: OriginFlags,
 }
 
 #[derive(Debug)]
@@ -98,7 +98,7 @@ struct Ancestor {
 pub(super) struct Planner {
     pub(super) objects: Objects,
     renames: Renames,
-    lines: Recent<Oid, Arc<[Line]>>,
+    lines: TwoGenerationCache<Oid, Arc<[Line]>>,
     mode: Mode,
     ignored: Arc<HashSet<Oid>>,
 }
@@ -111,7 +111,7 @@ impl Planner {
         max_file_bytes: usize,
     ) -> Result<Self, Error> {
         let objects = Objects::open(repository, max_file_bytes)?;
-        Ok(Self { objects, renames: Renames::default(), lines: Recent::new(LINE_CACHE), mode, ignored })
+        Ok(Self { objects, renames: Renames::default(), lines: TwoGenerationCache::new(LINE_CACHE), mode, ignored })
     }
 
     pub(super) fn context(&mut self, id: Oid) -> Result<CommitContext, Error> {
@@ -135,13 +135,18 @@ impl Planner {
     }
 
     /// How the file came about that the commit has at the path, with that content.
-    pub(super) fn step(&mut self, commit: &mut CommitContext, path: &RepoPath, content: Oid) -> Result<Step, Error> {
+    pub(super) fn step(
+        &mut self,
+        commit: &mut CommitContext,
+        path: &RepoPath,
+        content: Oid,
+    ) -> Result<FilePlan, Error> {
         let text = match self.objects.text(content)? {
             Text::Lines(text) => text,
-            Text::Untraced(why) => return Ok(Step::Untraced(why)),
+            Text::Untraced(why) => return Ok(FilePlan::Untraced(why)),
         };
         let files = match self.ancestor_files(commit, path, content)? {
-            Ancestors::Same { parent, path } => return Ok(Step::Same { parent, path }),
+            Ancestors::Same { parent, path } => return Ok(FilePlan::Same { parent, path }),
             Ancestors::Files(files) => files,
         };
         let mut ancestors = Vec::with_capacity(files.len());
@@ -149,8 +154,10 @@ impl Planner {
         for (parent, path, old) in files {
             let Text::Lines(old_text) = self.objects.text(old)? else { continue };
             let hunks = self.hunks(commit, (old, &old_text), (content, &text))?;
-            cover
-                .take_unchanged(&hunks, &ParentLines { parent, path: Arc::clone(&path), line: 0, seen: Seen::NOTHING });
+            cover.take_unchanged(
+                &hunks,
+                &ParentLines { parent, path: Arc::clone(&path), line: 0, seen: OriginFlags::NONE },
+            );
             ancestors.push(Ancestor { parent, path, text: old_text, hunks });
         }
         let compared = ancestors.first().map(|first| Compared {
@@ -165,7 +172,7 @@ impl Planner {
                     parent: ancestor.parent,
                     path: Arc::clone(&ancestor.path),
                     line: 0,
-                    seen: Seen::IGNORED,
+                    seen: OriginFlags::IGNORED,
                 };
                 for (line, old_line) in ignored::same_lines(&ancestor.text, &text, &ancestor.hunks) {
                     cover.take(line, 1, ParentLines { line: old_line, ..taken.clone() });
@@ -178,7 +185,7 @@ impl Planner {
             let same_file = same_file.map(|first| Arc::clone(&first.path));
             self.take_blocks(commit, (path, content, &text), same_file.as_ref(), &mut cover)?;
         }
-        Ok(Step::Written(Plan { pieces: cover.into_pieces(), compared }))
+        Ok(FilePlan::Lines(Plan { pieces: cover.into_pieces(), compared }))
     }
 
     /// The files of the parents that the file is compared with, in the order in which lines are given to them.
@@ -248,8 +255,8 @@ impl Planner {
         let differences = self.differences(commit, 0)?;
         let load =
             self.objects.load(&differences).map_err(|source| Error::read("files of commit", commit.id, source))?;
-        commit.is_too_much = Some(load.is_too_much());
-        Ok(load.is_too_much())
+        commit.is_too_much = Some(load.exceeds_limits());
+        Ok(load.exceeds_limits())
     }
 }
 
@@ -260,7 +267,7 @@ enum Ancestors {
 
 /// Which lines of a file have been given to somebody, and which are free yet. Lines count from 0.
 pub(super) struct LineCoverage {
-    pieces: Vec<Piece>,
+    pieces: Vec<PlannedLines>,
     /// Start and length of what is free, in order, without neighbors that touch.
     pub(super) free: Vec<(u32, u32)>,
 }
@@ -290,7 +297,7 @@ impl LineCoverage {
                 if until > line {
                     let old = u32::try_from(i64::from(line) + ahead).unwrap_or(0);
                     let from = Some(ParentLines { line: old, ..from.clone() });
-                    self.pieces.push(Piece { start: line, lines: until - line, from });
+                    self.pieces.push(PlannedLines { start: line, lines: until - line, from });
                 }
                 let after = next.map_or(end, |hunk| (hunk.new_start + hunk.new_lines).clamp(until, end));
                 if after > until {
@@ -312,7 +319,7 @@ impl LineCoverage {
         let before = (free, start - free);
         let after = (start + lines, free + length - start - lines);
         self.free.splice(at..=at, [before, after].into_iter().filter(|(_, length)| *length > 0));
-        self.pieces.push(Piece { start, lines, from: Some(from) });
+        self.pieces.push(PlannedLines { start, lines, from: Some(from) });
     }
 
     /// The hunks cut down to the new lines that are free.
@@ -329,8 +336,12 @@ impl LineCoverage {
         found
     }
 
-    fn into_pieces(mut self) -> Vec<Piece> {
-        self.pieces.extend(self.free.iter().map(|(start, lines)| Piece { start: *start, lines: *lines, from: None }));
+    fn into_pieces(mut self) -> Vec<PlannedLines> {
+        self.pieces.extend(self.free.iter().map(|(start, lines)| PlannedLines {
+            start: *start,
+            lines: *lines,
+            from: None,
+        }));
         self.pieces.sort_unstable_by_key(|piece| piece.start);
         self.pieces
     }
@@ -346,14 +357,14 @@ impl Planner {
         cover: &mut LineCoverage,
     ) -> Result<(), Error> {
         let lines = self.lines(content, text);
-        if cover.free.iter().all(|run| blocks::score(&lines, *run) < blocks::MIN_SCORE_SAME_FILE) {
+        if cover.free.iter().all(|run| blocks::score(&lines, *run) < blocks::MIN_SCORE) {
             return Ok(());
         }
         let index = self.blocks(commit)?;
         let found = index.find(&Wanted { lines: &lines, path, same_file }, &cover.free);
         for block in found {
             let path = Arc::clone(index.path(block.file));
-            let seen = if block.moved { Seen::MOVED } else { Seen::COPIED };
+            let seen = if block.moved { OriginFlags::MOVED } else { OriginFlags::COPIED };
             cover.take(block.new_start, block.lines, ParentLines { parent: 0, path, line: block.old_start, seen });
         }
         Ok(())
@@ -391,7 +402,7 @@ impl Planner {
             let lines = self.lines(old, &old_text);
             index.add(Arc::clone(&difference.path), old_text.len(), lines, hunks.as_deref());
         }
-        let index = Arc::new(index.ready());
+        let index = Arc::new(index.finish());
         commit.blocks = Some(Arc::clone(&index));
         Ok(index)
     }

@@ -9,17 +9,17 @@ use std::{
     thread,
 };
 
-use backstory_model::lineage::{ReplacedHunks, Spans};
+use backstory_model::lineage::{BlameSpans, ReplacedHunks};
 use git2::Oid;
 use rpds::HashTrieMapSync;
 
 use super::{
     CommitReplaced, Error, FileOutcome, OnReplaced, TipBlame, Untraced,
-    assemble::{self, Leaf, Names, hash},
+    assemble::{self, BlameEntry, Interner, hash},
     commits::new_commits,
     objects::{Kind, RepoPath},
-    plan::{Planner, Step},
-    walk::{ComputeAll, Walk},
+    plan::{FilePlan, Planner},
+    walk::{BackwardWalk, ComputeAll},
 };
 
 /// How many commits are planned before they are joined: this bounds what is kept of plans.
@@ -31,7 +31,7 @@ const MIN_COMMITS_FOR_THREADS: usize = 4;
 #[derive(Clone)]
 struct CommitFiles {
     base: Base,
-    files: HashTrieMapSync<u32, Leaf>,
+    files: HashTrieMapSync<u32, BlameEntry>,
     /// Directories of which nothing is known but what `files` has.
     left_out: Arc<[RepoPath]>,
 }
@@ -42,7 +42,7 @@ impl CommitFiles {
     }
 
     /// Forgets what is in directories.
-    fn leave_out(&mut self, directories: &[RepoPath], names: &Names) {
+    fn leave_out(&mut self, directories: &[RepoPath], names: &Interner) {
         let is_in = |path: &[u8]| directories.iter().any(|directory| path.starts_with(directory));
         let gone: Vec<u32> = self.files.keys().copied().filter(|path| is_in(names.bytes(*path))).collect();
         for path in gone {
@@ -63,26 +63,26 @@ enum Base {
 struct CommitPlan {
     parents: Vec<Oid>,
     /// Paths that differ from the first parent; none where there is no regular file any more.
-    changes: Vec<(RepoPath, Option<Step>)>,
+    changes: Vec<(RepoPath, Option<FilePlan>)>,
     /// Directories that were not looked into.
     left_out: Vec<RepoPath>,
 }
 
 pub(super) struct HistoryPass<'a> {
-    names: Names,
-    walk: Walk<'a>,
+    names: Interner,
+    walk: BackwardWalk<'a>,
     maps: HashMap<Oid, CommitFiles>,
     /// How many commits to come, or wanted tips, need the map of a commit.
     uses: HashMap<Oid, usize>,
-    made: HashMap<*const Spans, (Arc<Spans>, FileOutcome)>,
+    made: HashMap<*const BlameSpans, (Arc<BlameSpans>, FileOutcome)>,
     /// Whether there are commits that were not looked into whole.
     is_partial: bool,
 }
 
 impl<'a> HistoryPass<'a> {
-    pub(super) fn new(walk: Walk<'a>) -> Self {
+    pub(super) fn new(walk: BackwardWalk<'a>) -> Self {
         let (maps, uses, made) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { names: Names::default(), walk, maps, uses, made, is_partial: false }
+        Self { names: Interner::default(), walk, maps, uses, made, is_partial: false }
     }
 
     /// Passes over the commits that the tips have and the old tips have not.
@@ -116,7 +116,7 @@ impl<'a> HistoryPass<'a> {
     }
 
     /// What a commit has at a path.
-    fn file(&mut self, commit: Oid, path: &RepoPath) -> Result<Leaf, Error> {
+    fn file(&mut self, commit: Oid, path: &RepoPath) -> Result<BlameEntry, Error> {
         file(&self.maps, &mut self.walk, &mut self.names, commit, path)
     }
 
@@ -137,16 +137,16 @@ impl<'a> HistoryPass<'a> {
                     files.files.remove_mut(&id);
                     continue;
                 }
-                None => Leaf::Gone,
-                Some(Step::Untraced(why)) => Leaf::Untraced(*why),
-                Some(Step::Same { parent, path }) => self.file(plan.parents[*parent], path)?,
-                Some(Step::Written(written)) => {
+                None => BlameEntry::Gone,
+                Some(FilePlan::Untraced(why)) => BlameEntry::Untraced(*why),
+                Some(FilePlan::Same { parent, path }) => self.file(plan.parents[*parent], path)?,
+                Some(FilePlan::Lines(written)) => {
                     let (maps, walk) = (&self.maps, &mut self.walk);
                     let spans = assemble::spans(&mut self.names, (commit, id), written, |names, parent, path| {
                         file(maps, walk, names, plan.parents[parent], path)
                     })?;
                     told.extend(self.replaced(plan, id, written)?);
-                    Leaf::Traced(Arc::new(spans))
+                    BlameEntry::Traced(Arc::new(spans))
                 }
             };
             files.files.insert_mut(id, leaf);
@@ -177,8 +177,10 @@ impl<'a> HistoryPass<'a> {
         let Some(compared) = written.compared.as_ref().filter(|compared| !compared.hunks.is_empty()) else {
             return Ok(None);
         };
-        let Leaf::Traced(old) = self.file(plan.parents[compared.parent], &compared.path)? else { return Ok(None) };
-        let resolved = |names: &mut Names, span| self.walk.resolved_span(names, span);
+        let BlameEntry::Traced(old) = self.file(plan.parents[compared.parent], &compared.path)? else {
+            return Ok(None);
+        };
+        let resolved = |names: &mut Interner, span| self.walk.resolved_span(names, span);
         assemble::replaced(&mut self.names, path, compared, &old, resolved).map(Some)
     }
 
@@ -207,7 +209,7 @@ impl<'a> HistoryPass<'a> {
             if matches!(entry.new, Some((Kind::File, _))) {
                 let leaf = match self.file(tip, &entry.path)? {
                     // It is there, so it came with a commit that was not looked into.
-                    Leaf::Gone => Leaf::Untraced(Untraced::TooLarge),
+                    BlameEntry::Gone => BlameEntry::Untraced(Untraced::TooLarge),
                     leaf => leaf,
                 };
                 let id = self.names.path(&entry.path);
@@ -219,8 +221,8 @@ impl<'a> HistoryPass<'a> {
     }
 
     /// The file by name; what several tips share is made once.
-    fn public(&mut self, leaf: &Leaf) -> Result<Option<FileOutcome>, Error> {
-        let Leaf::Traced(spans) = leaf else { return Ok(self.names.to_public(leaf)) };
+    fn public(&mut self, leaf: &BlameEntry) -> Result<Option<FileOutcome>, Error> {
+        let BlameEntry::Traced(spans) = leaf else { return Ok(self.names.to_public(leaf)) };
         if let Some((_, file)) = self.made.get(&Arc::as_ptr(spans)) {
             return Ok(Some(file.clone()));
         }
@@ -236,19 +238,19 @@ impl<'a> HistoryPass<'a> {
 
 fn file(
     maps: &HashMap<Oid, CommitFiles>,
-    walk: &mut Walk<'_>,
-    names: &mut Names,
+    walk: &mut BackwardWalk<'_>,
+    names: &mut Interner,
     commit: Oid,
     path: &RepoPath,
-) -> Result<Leaf, Error> {
+) -> Result<BlameEntry, Error> {
     let Some(map) = maps.get(&commit) else { return walk.file(names, commit, path) };
     let id = names.path(path);
     match (map.files.get(&id), map.base) {
         (Some(leaf), _) => Ok(leaf.clone()),
         (None, _) if map.left_out.iter().any(|directory| path.starts_with(directory)) => {
-            Ok(Leaf::Untraced(Untraced::TooLarge))
+            Ok(BlameEntry::Untraced(Untraced::TooLarge))
         }
-        (None, Base::Nothing) => Ok(Leaf::Gone),
+        (None, Base::Nothing) => Ok(BlameEntry::Gone),
         (None, Base::Old(base)) => walk.file(names, base, path),
     }
 }

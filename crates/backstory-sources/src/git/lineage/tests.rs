@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, process::Command, sync::Arc};
 
 use backstory_model::{
     commit::Sha,
-    lineage::{Lineage, Seen},
+    lineage::{Lineage, OriginFlags},
 };
 use fastrand::Rng;
 use git2::{FileMode, Oid, Repository, Signature, Time, build::TreeUpdateBuilder};
@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{
-    BlameResult, CommitReplaced, FileOutcome, Mode, Options, Previous, TipBlame, Untraced, assemble::hash, at, fresh,
-    update,
+    BlameResult, CommitReplaced, FileOutcome, Mode, Options, Previous, TipBlame, Untraced, assemble::hash,
+    blame_file_at, compute_all, update_incrementally,
 };
 
 type Tree = BTreeMap<String, Vec<u8>>;
@@ -60,7 +60,7 @@ impl History {
     fn fresh(&self, tips: &[usize], options: &Options) -> (BlameResult, Vec<CommitReplaced>) {
         let tips: Vec<_> = tips.iter().map(|at| self.hash(*at)).collect();
         let mut told = Vec::new();
-        let found = fresh(self.directory.path(), &tips, options, &mut |replaced| told.push(replaced)).unwrap();
+        let found = compute_all(self.directory.path(), &tips, options, &mut |replaced| told.push(replaced)).unwrap();
         (found, told)
     }
 
@@ -256,7 +256,7 @@ proptest! {
         let wanted: Vec<_> = new_tips.iter().map(|at| history.hash(*at)).collect();
         let mut told = Vec::new();
         let updated =
-            update(history.directory.path(), &mut previous, &wanted, &options, &mut |it| told.push(it)).unwrap();
+            update_incrementally(history.directory.path(), &mut previous, &wanted, &options, &mut |it| told.push(it)).unwrap();
         let (whole, all_told) = history.fresh(&new_tips, &options);
         for (updated, whole) in updated.tips.iter().zip(&whole.tips) {
             prop_assert_eq!(apply(updated, &known), whole.files.clone());
@@ -273,7 +273,7 @@ proptest! {
         for tip in [23, 12] {
             let found = history.fresh(&[tip], &options).0;
             for (path, file) in &found.tips[0].files {
-                let alone = at(history.directory.path(), history.hash(tip), path, &found.ignored, &options).unwrap();
+                let alone = blame_file_at(history.directory.path(), history.hash(tip), path, &found.ignored, &options).unwrap();
                 prop_assert_eq!(&alone, file);
             }
         }
@@ -291,7 +291,7 @@ fn a_moved_block_is_from_where_it_was() {
     assert_eq!(history.lineage(1, "b.rs", Mode::Plain).origin(6).unwrap().source.commit, history.hash(1));
     let origin = history.lineage(1, "b.rs", Mode::SeeThrough).origin(6).unwrap();
     assert_eq!((origin.source.commit, &*origin.source.path, origin.line), (history.hash(0), "a.rs", 1));
-    assert_eq!((origin.lines, origin.seen), (1, Seen::MOVED));
+    assert_eq!((origin.lines, origin.seen), (1, OriginFlags::MOVED));
 }
 
 #[test]
@@ -303,8 +303,33 @@ fn a_copied_block_says_so_and_a_short_one_is_new() {
     history.commit(&[0], tree(&[("a.rs", &copied)]));
     let lineage = history.lineage(1, "a.rs", Mode::SeeThrough);
     let origin = lineage.origin(8).unwrap();
-    assert_eq!((origin.source.commit, origin.line, origin.seen), (history.hash(0), 2, Seen::COPIED));
+    assert_eq!((origin.source.commit, origin.line, origin.seen), (history.hash(0), 2, OriginFlags::COPIED));
     assert_eq!(lineage.origin(10).unwrap().source.commit, history.hash(1));
+}
+
+#[test]
+fn an_idiom_that_stands_elsewhere_too_is_new_where_it_is_written_again() {
+    let old: &[&str] = &[
+        "int connect_to(Context *c) {",
+        "    if (!(c->flags & SESSION_CONNECTED)) {",
+        "        return SESSION_ERROR;",
+        "    }",
+        "    begin_the_first_handshake(c);",
+        "}",
+    ];
+    let new: &[&str] = &["int read_from(Context *c) {", old[1], old[2], old[3], "    fill_buffer(c);", old[2], "}"];
+    let mut history = History::new();
+    history.commit(&[], tree(&[("net.c", old)]));
+    history.commit(&[0], tree(&[("net.c", &[old, &[""], new].concat())]));
+    let lineage = history.lineage(1, "net.c", Mode::SeeThrough);
+    for line in [9, 10, 13] {
+        assert_eq!(lineage.origin(line).unwrap().source.commit, history.hash(1), "line {line}");
+    }
+    // A single short line is not taken for one that went away elsewhere either.
+    let moved = [old[0], old[2], old[3], old[4], old[5], "", new[0], "    wait_for_it(c);", old[1]];
+    history.commit(&[0], tree(&[("net.c", &moved)]));
+    let origin = history.lineage(2, "net.c", Mode::SeeThrough).origin(9).unwrap();
+    assert_eq!((origin.source.commit, origin.seen), (history.hash(2), OriginFlags::NONE));
 }
 
 #[test]
@@ -319,7 +344,7 @@ fn an_ignored_commit_passes_its_lines_on() {
     history.commit(&[1], listed);
     let lineage = history.lineage(2, "a.js", Mode::SeeThrough);
     let origin = lineage.origin(4).unwrap();
-    assert_eq!((origin.source.commit, origin.line, origin.seen), (history.hash(0), 3, Seen::IGNORED));
+    assert_eq!((origin.source.commit, origin.line, origin.seen), (history.hash(0), 3, OriginFlags::IGNORED));
     assert_eq!(lineage.origin(3).unwrap().source.commit, history.hash(1), "an added line stays with its commit");
     assert_eq!(history.lineage(2, "a.js", Mode::Plain).origin(1).unwrap().source.commit, history.hash(1));
 }
@@ -357,6 +382,6 @@ fn what_is_not_text_is_named_but_not_traced() {
 #[test]
 fn a_clone_that_is_not_there_is_an_error() {
     let directory = TempDir::new().unwrap();
-    let nothing = fresh(directory.path(), &[], &Options::default(), &mut |_| {});
+    let nothing = compute_all(directory.path(), &[], &Options::default(), &mut |_| {});
     assert!(nothing.unwrap_err().to_string().contains("clone the repository again"));
 }

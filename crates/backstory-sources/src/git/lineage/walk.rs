@@ -10,11 +10,11 @@ use git2::Oid;
 
 use super::{
     Error, FileOutcome, Previous, TipBlame,
-    assemble::{self, Leaf, Names, hash},
+    assemble::{self, BlameEntry, Interner, hash},
     commits,
     objects::{Kind, RepoPath, oid},
     paths::Paths,
-    plan::{Plan, Planner, Step},
+    plan::{FilePlan, Plan, Planner},
 };
 
 /// Most commits that are looked at to see what stayed as it was between a known tip and one of its ancestors.
@@ -29,11 +29,11 @@ use deferred::{Boundary, Deferred};
 type Key = (Oid, u32);
 
 /// Finds lineage at commits that no map is kept of.
-pub(super) struct Walk<'a> {
+pub(super) struct BackwardWalk<'a> {
     pub(super) planner: Planner,
     previous: Option<&'a mut Previous<'a>>,
     tips: HashSet<Oid>,
-    found: HashMap<Key, Leaf>,
+    found: HashMap<Key, BlameEntry>,
     /// For each commit and tip the paths that stayed as they were from the commit to the tip.
     unchanged: HashMap<(Oid, Oid), Paths>,
     /// For each commit and tip the commits that the tip has and the commit has not; none if it does not descend.
@@ -73,7 +73,7 @@ impl Place {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> BackwardWalk<'a> {
     pub(super) fn new(planner: Planner, previous: Option<&'a mut Previous<'a>>) -> Self {
         let tips = previous.iter().flat_map(|previous| previous.tips.iter().map(|tip| oid(*tip))).collect();
         Self {
@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What the commit has at the path.
-    pub(super) fn file(&mut self, names: &mut Names, commit: Oid, path: &RepoPath) -> Result<Leaf, Error> {
+    pub(super) fn file(&mut self, names: &mut Interner, commit: Oid, path: &RepoPath) -> Result<BlameEntry, Error> {
         let key = (commit, names.path(path));
         if let Some(leaf) = self.found.get(&key) {
             return Ok(leaf.clone());
@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What a known tip has there.
-    fn at_tip(&mut self, names: &mut Names, tip: Oid, path: &RepoPath) -> Option<Leaf> {
+    fn at_tip(&mut self, names: &mut Interner, tip: Oid, path: &RepoPath) -> Option<BlameEntry> {
         let previous = self.previous.as_mut().filter(|_| self.tips.contains(&tip))?;
         let id = names.path(path);
         let file = (previous.file)(hash(tip), &Arc::clone(names.text(id)))?;
@@ -125,7 +125,12 @@ impl<'a> Walk<'a> {
     }
 
     /// What a known tip has there, if the file stayed as it was from the commit to that tip.
-    fn lift_from_known_tip(&mut self, names: &mut Names, commit: Oid, path: &RepoPath) -> Result<Option<Leaf>, Error> {
+    fn lift_from_known_tip(
+        &mut self,
+        names: &mut Interner,
+        commit: Oid,
+        path: &RepoPath,
+    ) -> Result<Option<BlameEntry>, Error> {
         if self.tips.contains(&commit) {
             return Ok(self.at_tip(names, commit, path));
         }
@@ -183,7 +188,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Follows the file back while a parent has the very same one at the same path.
-    fn place(&mut self, names: &mut Names, commit: Oid, path: &RepoPath) -> Result<Place, Error> {
+    fn place(&mut self, names: &mut Interner, commit: Oid, path: &RepoPath) -> Result<Place, Error> {
         let id = names.path(path);
         let mut at = commit;
         loop {
@@ -199,7 +204,7 @@ impl<'a> Walk<'a> {
             }
             let info = self.planner.objects.commit(at)?;
             let Some((Kind::File, content)) = self.planner.objects.entry(info.tree, path)? else {
-                self.found.insert(key, Leaf::Gone);
+                self.found.insert(key, BlameEntry::Gone);
                 return Ok(Place::Known(key));
             };
             if let Some(leaf) = self.at_boundary(at, path, content)? {
@@ -221,7 +226,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn walked(&mut self, names: &mut Names, commit: Oid, path: &RepoPath) -> Result<Leaf, Error> {
+    fn walked(&mut self, names: &mut Interner, commit: Oid, path: &RepoPath) -> Result<BlameEntry, Error> {
         let start = self.place(names, commit, path)?;
         let wanted = start.key();
         let mut nodes: HashMap<Key, Node> = HashMap::new();
@@ -247,7 +252,7 @@ impl<'a> Walk<'a> {
             }
             nodes.insert(key, node);
         }
-        let mut leaves: HashMap<Key, Leaf> = HashMap::new();
+        let mut leaves: HashMap<Key, BlameEntry> = HashMap::new();
         for key in order {
             let Some(node) = nodes.remove(&key) else { continue };
             let leaf = self.join(names, key, &node, &leaves)?;
@@ -265,7 +270,7 @@ impl<'a> Walk<'a> {
             }
             leaves.insert(key, leaf);
         }
-        let leaf = leaves.remove(&wanted).or_else(|| self.found.get(&wanted).cloned()).unwrap_or(Leaf::Gone);
+        let leaf = leaves.remove(&wanted).or_else(|| self.found.get(&wanted).cloned()).unwrap_or(BlameEntry::Gone);
         self.found.insert(wanted, leaf.clone());
         Ok(leaf)
     }
@@ -273,21 +278,21 @@ impl<'a> Walk<'a> {
     /// The plan of a version of a file and the versions that it needs; none if it is not traced.
     fn node(
         &mut self,
-        names: &mut Names,
+        names: &mut Interner,
         key: Key,
         (commit, path, content): (Oid, &RepoPath, Oid),
     ) -> Result<Option<(Node, Vec<Place>)>, Error> {
         let mut context = self.planner.context(commit)?;
         match self.planner.step(&mut context, path, content)? {
-            Step::Untraced(why) => {
-                self.found.insert(key, Leaf::Untraced(why));
+            FilePlan::Untraced(why) => {
+                self.found.insert(key, BlameEntry::Untraced(why));
                 Ok(None)
             }
-            Step::Same { parent, path } => {
+            FilePlan::Same { parent, path } => {
                 let place = self.place(names, context.info.parents[parent], &path)?;
                 Ok(Some((Node::Renamed(place.key()), vec![place])))
             }
-            Step::Written(plan) => {
+            FilePlan::Lines(plan) => {
                 let mut needs: Vec<(usize, RepoPath, Key)> = Vec::new();
                 let mut places = Vec::new();
                 for from in plan.pieces.iter().filter_map(|piece| piece.from.as_ref()) {
@@ -302,16 +307,22 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn join(&mut self, names: &mut Names, key: Key, node: &Node, leaves: &HashMap<Key, Leaf>) -> Result<Leaf, Error> {
-        let leaf = |key: &Key| leaves.get(key).or_else(|| self.found.get(key)).cloned().unwrap_or(Leaf::Gone);
+    fn join(
+        &mut self,
+        names: &mut Interner,
+        key: Key,
+        node: &Node,
+        leaves: &HashMap<Key, BlameEntry>,
+    ) -> Result<BlameEntry, Error> {
+        let leaf = |key: &Key| leaves.get(key).or_else(|| self.found.get(key)).cloned().unwrap_or(BlameEntry::Gone);
         match node {
             Node::Renamed(from) => Ok(leaf(from)),
             Node::Written { plan, needs, .. } => {
                 let spans = assemble::spans(names, key, plan, |_, parent, path| {
                     let need = needs.iter().find(|need| (need.0, &need.1) == (parent, path));
-                    Ok(need.map_or(Leaf::Gone, |need| leaf(&need.2)))
+                    Ok(need.map_or(BlameEntry::Gone, |need| leaf(&need.2)))
                 })?;
-                Ok(Leaf::Traced(Arc::new(spans)))
+                Ok(BlameEntry::Traced(Arc::new(spans)))
             }
         }
     }

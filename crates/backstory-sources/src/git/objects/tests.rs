@@ -4,7 +4,7 @@ use super::*;
 use crate::git::fixture::Fixture;
 
 fn path(text: &str) -> RepoPath {
-    RepoPath::from_printed(text)
+    RepoPath::from_escaped(text)
 }
 
 #[test]
@@ -61,17 +61,17 @@ fn lines_are_counted_from_one() {
         #[allow(clippy::reversed_empty_ranges)]
         (3..1, "", 3, 0),
     ] {
-        let lines = objects.lines(blob, wanted.clone(), 100).unwrap();
+        let lines = objects.read_lines(blob, wanted.clone(), 100).unwrap();
         assert_eq!(lines, Lines { text: text.to_owned(), first, count, total: 3 }, "{wanted:?}");
     }
-    assert_eq!(objects.lines(empty, 1..9, 100).unwrap().total, 0);
+    assert_eq!(objects.read_lines(empty, 1..9, 100).unwrap().total, 0);
 }
 
 #[test]
 fn objects_have_kinds() {
     let mut origin = Fixture::new();
     origin.write("a", "1\n");
-    let one = origin.commit("one");
+    let one = origin.commit_all("one");
     origin.git(["tag", "--annotate", "v1", "-m", "note"]);
     let objects = Objects::open(&origin.git_dir()).unwrap();
     for (id, kind) in [
@@ -100,7 +100,7 @@ fn many_threads_read_and_see_what_is_new() {
         }
     });
     origin.write("a", "late\n");
-    let late = origin.commit("late");
+    let late = origin.commit_all("late");
     origin.git(["repack", "-a", "-d", "-q"]);
     assert_eq!(objects.file(late, &path("a"), 100).unwrap(), b"late\n");
     let damaged = origin.raw_object("blob", "soon damaged");

@@ -5,24 +5,24 @@ use backstory_model::{
     code::{Content, DocAnalysis, Entity, FileAnalysis, TestRole},
     commit::{ChangeStatus, Commit, FileChange, Sha, Tag},
     edge::Edge,
-    id::{NS, NodeId, NoteSource},
-    message::{self, ClosingVerb, CorrectionKind, Earlier},
+    id::{NAMESPACE, NodeId, NoteSource},
+    message::{self, ClosingVerb, CorrectionKind, RelatedChange},
     repository::{
-        CoChanges, CodeLinkKind, CommitRecord, EntityChange, EntityChangeKind, FileLinks, HeadFile, Importance,
+        CoChanges, CodeLinkKind, CodeRanks, CommitRecord, EntityChange, EntityChangeKind, FileReferences, HeadFile,
         IndexedBranch, Merge, Record, RepositoryRecord, Shipment, code_node_id, identity_key,
     },
 };
 use oxigraph::model::{Literal, NamedNode, NamedOrBlankNode, Quad, vocab::xsd};
 
-use super::{DCTERMS, Facts};
+use super::{DCTERMS, QuadBuilder};
 
-impl Facts<'_> {
+impl QuadBuilder<'_> {
     pub(super) fn repository(&mut self, of: &RepositoryRecord) {
         let project = &of.project;
         match &of.record {
             Record::Repository(repository) => {
                 let id = NodeId::Project(project.clone());
-                self.class(&id, &format!("{NS}Project"));
+                self.class(&id, &format!("{NAMESPACE}Project"));
                 self.own(&id, "path", project);
                 self.own(&id, "repository", &repository.address);
                 self.flag(&id, "shallow", repository.shallow);
@@ -47,7 +47,7 @@ impl Facts<'_> {
         let oxigraph::model::GraphName::NamedNode(graph) = &self.graph else { return };
         self.quads.push(Quad::new(
             NamedOrBlankNode::from(graph.clone()),
-            NamedNode::new_unchecked(format!("{NS}method")),
+            NamedNode::new_unchecked(format!("{NAMESPACE}method")),
             Literal::new_simple_literal(method),
             self.graph.clone(),
         ));
@@ -55,14 +55,14 @@ impl Facts<'_> {
 
     pub(super) fn file_node(&mut self, project: &str, path: &str) -> NodeId {
         let id = NodeId::file(project, path);
-        self.class(&id, &format!("{NS}File"));
+        self.class(&id, &format!("{NAMESPACE}File"));
         self.own(&id, "path", path);
         id
     }
 
     fn decimal(&mut self, subject: &NodeId, name: &str, millionths: u64) {
         let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
-        self.add(subject, format!("{NS}{name}"), Literal::new_typed_literal(text, xsd::DECIMAL));
+        self.add(subject, format!("{NAMESPACE}{name}"), Literal::new_typed_literal(text, xsd::DECIMAL));
     }
 
     fn commit_record(&mut self, of: &RepositoryRecord, record: &CommitRecord) {
@@ -71,9 +71,9 @@ impl Facts<'_> {
         self.commit(&id, &commit.sha.to_string());
         self.text(&id, format!("{DCTERMS}title"), commit.title());
         self.instant(&id, format!("{DCTERMS}created"), commit.author.at);
-        self.instant(&id, format!("{NS}committedAt"), commit.committer.at);
+        self.instant(&id, format!("{NAMESPACE}committedAt"), commit.committer.at);
         if let Some(at) = record.corrected_at {
-            self.instant(&id, format!("{NS}correctedAt"), at);
+            self.instant(&id, format!("{NAMESPACE}correctedAt"), at);
         }
         self.edge(&id, Edge::PartOf, &NodeId::Project(project.clone()));
         let author = NodeId::person(identity_key(&commit.author.name, &commit.author.email));
@@ -89,7 +89,7 @@ impl Facts<'_> {
             self.flag(&id, "rewritten", true);
         }
         self.secrets(&id, &commit.secret_counts());
-        self.said(of, record, &id);
+        self.add_message_facts(of, record, &id);
         // What a merge changes against its first parent are the commits that it brought.
         if commit.is_merge() {
             return;
@@ -104,7 +104,7 @@ impl Facts<'_> {
     }
 
     fn change_type(&mut self, id: &NodeId, commit: &Commit) {
-        let Some(found) = classify::of_commit(commit) else { return };
+        let Some(found) = classify::classify_commit(commit) else { return };
         self.own(id, "changeType", found.main.kind.as_str());
         self.decimal(id, "changeTypeConfidence", millionths(found.main.confidence));
         let (insertions, deletions) = commit.line_counts();
@@ -113,17 +113,17 @@ impl Facts<'_> {
     }
 
     /// What the message says.
-    fn said(&mut self, of: &RepositoryRecord, record: &CommitRecord, id: &NodeId) {
+    fn add_message_facts(&mut self, of: &RepositoryRecord, record: &CommitRecord, id: &NodeId) {
         let project = &of.project;
-        let findings = message::read(&record.commit.message, of.context());
+        let findings = message::parse_facts(&record.commit.message, of.context());
         let whole = |project: &str, sha: &str| {
             let known = record.named.get(sha).filter(|_| project == of.project).map(Sha::to_string);
             NodeId::commit(project, &known.unwrap_or_else(|| sha.to_owned()))
         };
-        let earlier = |earlier: &Earlier| match earlier {
-            Earlier::Commit { project, sha } => Some(whole(project, sha)),
-            Earlier::Request(request) => Some(request.clone().into()),
-            Earlier::Subject(_) => None,
+        let earlier = |earlier: &RelatedChange| match earlier {
+            RelatedChange::Commit { project, sha } => Some(whole(project, sha)),
+            RelatedChange::Request(request) => Some(request.clone().into()),
+            RelatedChange::Subject(_) => None,
         };
         for closing in &findings.closes {
             let edge = match closing.kind {
@@ -165,7 +165,7 @@ impl Facts<'_> {
 
     fn design_note(&mut self, id: &NodeId, last_line: u32, kind: &str) {
         let NodeId::DesignNote { line, .. } = id else { return };
-        self.class(id, &format!("{NS}DesignNote"));
+        self.class(id, &format!("{NAMESPACE}DesignNote"));
         self.own(id, "noteKind", kind);
         self.number(id, "lineStart", u64::from(*line));
         self.number(id, "lineEnd", u64::from(last_line));
@@ -212,7 +212,7 @@ impl Facts<'_> {
     }
 
     fn entity_class(&mut self, id: &NodeId, kind: backstory_model::code::EntityKind) {
-        self.class(id, &format!("{NS}CodeEntity"));
+        self.class(id, &format!("{NAMESPACE}CodeEntity"));
         self.own(id, "entityKind", kind.as_str());
     }
 
@@ -225,7 +225,7 @@ impl Facts<'_> {
 
     fn branch(&mut self, project: &str, branch: &IndexedBranch) {
         let id = NodeId::Branch { project: project.to_owned(), name: branch.branch.name.as_str().to_owned() };
-        self.class(&id, &format!("{NS}Branch"));
+        self.class(&id, &format!("{NAMESPACE}Branch"));
         self.text(&id, format!("{DCTERMS}title"), branch.branch.name.as_str());
         self.flag(&id, "default", branch.default);
         self.edge(&id, Edge::PartOf, &NodeId::Project(project.to_owned()));
@@ -234,7 +234,7 @@ impl Facts<'_> {
 
     fn tag(&mut self, project: &str, tag: &Tag) {
         let id = NodeId::Tag { project: project.to_owned(), name: tag.name.as_str().to_owned() };
-        self.class(&id, &format!("{NS}Tag"));
+        self.class(&id, &format!("{NAMESPACE}Tag"));
         self.text(&id, format!("{DCTERMS}title"), tag.name.as_str());
         self.edge(&id, Edge::PartOf, &NodeId::Project(project.to_owned()));
         if tag.kind == backstory_model::commit::ObjectKind::Commit {
@@ -302,7 +302,7 @@ impl Facts<'_> {
     fn head_entity(&mut self, id: &NodeId, entity: &Entity) {
         self.entity_class(id, entity.kind);
         if entity.test == TestRole::Test {
-            self.class(id, &format!("{NS}TestCase"));
+            self.class(id, &format!("{NAMESPACE}TestCase"));
         }
         self.flag(id, "current", true);
         self.text(id, format!("{DCTERMS}title"), &entity.qualified_name);
@@ -311,7 +311,7 @@ impl Facts<'_> {
         self.number(id, "lineEnd", u64::from(entity.lines.last));
     }
 
-    fn file_links(&mut self, project: &str, path: &str, found: &FileLinks) {
+    fn file_links(&mut self, project: &str, path: &str, found: &FileReferences) {
         self.method("names of definitions, imports and test files");
         let node = |path: &str, name: Option<&String>| match name {
             Some(name) => NodeId::entity(project, path, name),
@@ -342,7 +342,7 @@ impl Facts<'_> {
         }
     }
 
-    fn importance(&mut self, project: &str, importance: &Importance) {
+    fn importance(&mut self, project: &str, importance: &CodeRanks) {
         self.method("PageRank over calls, imports and base types");
         for (code, rank) in &importance.ranks {
             self.decimal(&code_node_id(project, code), "importance", *rank);

@@ -92,6 +92,24 @@ impl VisibleDataset {
         Ok(Self { is_restricted: graph.hides_anything()?, graph: graph.clone(), meter })
     }
 
+    /// Whether a visible quad is the first of its triple: of several graphs that state it, one shows it in the default graph.
+    fn is_first_visible(&self, quad: &Quad) -> Result<bool, GraphError> {
+        let (subject, object) = (quad.subject.as_ref(), quad.object.as_ref());
+        for other in
+            self.graph.store.quads_for_pattern(Some(subject), Some(quad.predicate.as_ref()), Some(object), None)
+        {
+            self.meter.read_quad();
+            let other = other?;
+            if other.graph_name == quad.graph_name {
+                return Ok(true);
+            }
+            if shows_quad(&self.graph, &other, self.is_restricted)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn internal_quad(&self, quad: Quad, is_default: bool) -> InternalQuad<MeteredTerm> {
         let term = |term: Term| MeteredTerm::new(term, &self.meter);
         let graph_name = match quad.graph_name {
@@ -168,7 +186,9 @@ impl QueryableDataset<'static> for VisibleDataset {
             let object = object.map(|term| TermRef::from(&term.0.term));
             self.graph.store.quads_for_pattern(subject.flatten(), predicate.flatten(), object, name.flatten())
         });
-        // Graphs come last in the order of every index that is read without a graph, so equal triples follow one another.
+        // Graphs come last in the order of the indexes that are read for a term, so equal triples follow one another. What
+        // is read for no term comes graph by graph.
+        let is_by_graph = subject.is_none() && predicate.is_none() && asked_object.is_none();
         let mut last: Option<Quad> = None;
         iter::from_fn(move || {
             loop {
@@ -182,7 +202,13 @@ impl QueryableDataset<'static> for VisibleDataset {
                     Ok(false) => continue,
                     Err(error) => return Some(Err(error)),
                 }
-                if is_default {
+                if is_default && is_by_graph {
+                    match own.is_first_visible(&quad) {
+                        Ok(true) => {}
+                        Ok(false) => continue,
+                        Err(error) => return Some(Err(error)),
+                    }
+                } else if is_default {
                     let is_same = |last: &Quad| {
                         last.subject == quad.subject && last.predicate == quad.predicate && last.object == quad.object
                     };

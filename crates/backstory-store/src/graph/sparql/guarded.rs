@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use backstory_model::id::NS;
+use backstory_model::id::NAMESPACE;
 use oxigraph::{
     model::{Literal, NamedNode, Term},
     sparql::Variable,
@@ -65,7 +65,7 @@ pub(super) fn with_functions(evaluator: QueryEvaluator, meter: &Arc<Meter>) -> Q
 }
 
 fn function(name: &str) -> NamedNode {
-    NamedNode::new_unchecked(format!("{NS}{name}"))
+    NamedNode::new_unchecked(format!("{NAMESPACE}{name}"))
 }
 
 fn length(term: &Term) -> usize {

@@ -3,28 +3,33 @@
 
 use backstory_engine::{
     settings::{Forge, ForgeKind},
-    sources::forge::{Client as ForgeClient, List, PageStart},
+    sources::forge::{Client as ForgeClient, PageStart, ThreadList},
     status::{Freshness, SyncStatus, SyncStatusRequest},
 };
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Report, connection, repos};
-use crate::{cli::status::quarantine_lines, client::Client, config::Config, output::counted};
+use crate::{
+    cli::status::{group_failures, quarantine_lines},
+    client::Client,
+    config::Config,
+    output::pluralize,
+};
 
 /// How many times as long as its schedule says a project may not have been read.
 const LATE: i32 = 3;
 
 /// How many of what a list has are known.
-fn known(of: &Freshness, list: List) -> u64 {
+fn known(of: &Freshness, list: ThreadList) -> u64 {
     match list {
-        List::Issues => of.issues,
-        List::MergeRequests => of.merge_requests,
-        List::Both => of.issues + of.merge_requests,
+        ThreadList::Issues => of.issues,
+        ThreadList::MergeRequests => of.merge_requests,
+        ThreadList::Both => of.issues + of.merge_requests,
     }
 }
 
 pub(super) async fn check(client: &Client, config: &Config, report: &mut Report) {
-    let SyncStatus { freshness, quarantine, .. } = match client.answer(SyncStatusRequest { runs: 0 }).await {
+    let SyncStatus { freshness, groups, quarantine, .. } = match client.answer(SyncStatusRequest { runs: 0 }).await {
         Ok(status) => status,
         Err(failure) => return report.fail("freshness", failure),
     };
@@ -32,7 +37,8 @@ pub(super) async fn check(client: &Client, config: &Config, report: &mut Report)
         report.warn("quarantine", count);
         lines.iter().for_each(|line| report.warn("quarantine", line));
     }
-    let every = config.settings.schedule.sync.filter(|_| client.is_there());
+    group_failures(&groups).for_each(|failure| report.warn("groups", failure));
+    let every = config.settings.schedule.sync.filter(|_| client.uses_server());
     for of in freshness {
         let forge = config.settings.forges.iter().find(|forge| forge.projects.contains(&of.project));
         let mut differs = Vec::new();
@@ -72,8 +78,8 @@ fn confidential(forge: &Forge, of: &Freshness) -> String {
     if !forge.reads_confidential() {
         return format!("confidential issues and internal notes of {project} are left out");
     }
-    let issues = counted(of.confidential_issues, "confidential issue", "confidential issues");
-    let internal = counted(of.internal_discussions, "internal discussion", "internal discussions");
+    let issues = pluralize(of.confidential_issues, "confidential issue", "confidential issues");
+    let internal = pluralize(of.internal_discussions, "internal discussion", "internal discussions");
     format!("{issues} and {internal} of {project} are kept")
 }
 
@@ -81,7 +87,7 @@ fn confidential(forge: &Forge, of: &Freshness) -> String {
 async fn differences(forge: &Forge, of: &Freshness) -> Vec<String> {
     let Ok(client) = ForgeClient::new(forge.kind, &connection(forge)) else { return Vec::new() };
     let mut found = Vec::new();
-    for list in List::of(forge.kind) {
+    for list in ThreadList::of(forge.kind) {
         let first = PageStart::Since { since: None, etag: None };
         let Ok(page) = client.threads_page(&of.project, *list, &first).await else { continue };
         let known = known(of, *list);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use backstory_engine::{
     error::ErrorKind,
     eval::{Evaluated, Evaluation, EvaluationRequest},
-    model::eval::{Answered, IndexState, Question, Retriever},
+    model::eval::{AnsweredQuestion, IndexState, Question, Retriever},
 };
 
 use crate::{
@@ -22,7 +22,7 @@ pub(super) struct Found {
     pub(super) project: String,
     pub(super) index: IndexState,
     pub(super) warnings: BTreeSet<String>,
-    pub(super) answered: Vec<Answered>,
+    pub(super) answered: Vec<AnsweredQuestion>,
 }
 
 /// Asks all questions.
@@ -68,7 +68,7 @@ pub(super) async fn ask(
     found.ok_or_else(|| Failure::new(ErrorKind::Invalid, "there are no questions to ask"))
 }
 
-fn answered(question: &Question, evaluated: Evaluated) -> Answered {
+fn answered(question: &Question, evaluated: Evaluated) -> AnsweredQuestion {
     let Question { id, question, kind, gold, .. } = question.clone();
-    Answered { id, question, kind, gold, refused: Some(evaluated.refused), legs: evaluated.legs }
+    AnsweredQuestion { id, question, kind, gold, refused: Some(evaluated.refused), legs: evaluated.legs }
 }

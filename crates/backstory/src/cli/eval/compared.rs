@@ -37,12 +37,12 @@ pub(super) fn compare(directory: &Path, args: &Args, found: &Found, report: &Rep
     let stem = args.file.as_deref().and_then(Path::file_stem).unwrap_or_default().to_string_lossy();
     let path = directory.join(format!("{stem}.json"));
     let new = Snapshot::of(found.index.clone(), &found.answered, report);
-    let drift = read(&path)?.map(|old| new.since(&old, args.tolerance));
+    let drift = read(&path)?.map(|old| new.drift_since(&old, args.tolerance));
     let written = drift.is_none() || args.update;
     if written {
         write(&path, &new)?;
     }
-    let fell = !args.update && drift.as_ref().is_some_and(Drift::fell);
+    let fell = !args.update && drift.as_ref().is_some_and(Drift::has_regression);
     Ok(SnapshotComparison { path, drift, written, fell })
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use backstory_engine::model::eval::{Drift, Measure, Refusal, Report, Retriever, RetrieverScore};
+use backstory_engine::model::eval::{Drift, Metric, Refusal, Report, Retriever, RetrieverScore};
 
 use super::{asked::Found, compared::SnapshotComparison};
 use crate::{
     cli::Session,
     failure::Result,
-    output::{FAINT, STRONG, counted, plain},
+    output::{FAINT, STRONG, escape_terminal, pluralize},
 };
 
 /// Prints how well each retriever does, each kind of question, and what was missed.
@@ -18,7 +18,7 @@ pub(super) fn tell(session: &Session, found: &Found, report: &Report, missed: Re
     terminal.line(format_args!(
         "{} about {}, {} without an answer; means with 95 % intervals {FAINT}({} documents, {} with vectors of {}, \
          ranking {}){FAINT:#}",
-        counted(report.questions as u64, "question", "questions"),
+        pluralize(report.questions as u64, "question", "questions"),
         found.project,
         unanswerable,
         found.index.documents,
@@ -32,7 +32,7 @@ pub(super) fn tell(session: &Session, found: &Found, report: &Report, missed: Re
     if report.kinds.len() > 1 {
         terminal.line("")?;
         let of_kind = |(kind, legs): (&String, &BTreeMap<Retriever, RetrieverScore>)| {
-            legs.get(&missed).map(|scored| (plain(kind), Some(scored.questions), scored.clone()))
+            legs.get(&missed).map(|scored| (escape_terminal(kind), Some(scored.questions), scored.clone()))
         };
         let rows: Vec<_> = report.kinds.iter().filter_map(of_kind).collect();
         let heading = format!("{} by kind", missed.as_str());
@@ -59,7 +59,7 @@ fn table<'a>(
             counted = true;
             line.push(questions.to_string());
         }
-        line.extend(Measure::ALL.into_iter().map(|measure| measured(scored, measure)));
+        line.extend(Metric::ALL.into_iter().map(|measure| measured(scored, measure)));
         if questions.is_none() {
             line.push(format!("{:.0}/{:.0} ms", scored.latency_ms.p50, scored.latency_ms.p95));
         }
@@ -69,7 +69,7 @@ fn table<'a>(
     if counted {
         headings.push("questions");
     }
-    headings.extend(Measure::ALL.map(Measure::as_str));
+    headings.extend(Metric::ALL.map(Metric::as_str));
     if !counted {
         headings.push("p50/p95");
     }
@@ -78,7 +78,7 @@ fn table<'a>(
 }
 
 /// `0.673 (.54-.80)`
-fn measured(scored: &RetrieverScore, measure: Measure) -> String {
+fn measured(scored: &RetrieverScore, measure: Metric) -> String {
     scored.measures.get(&measure).map_or_else(String::new, |estimate| {
         let end = |value: f64| format!("{value:.2}").trim_start_matches('0').to_owned();
         format!("{:.3} ({}-{})", estimate.mean, end(estimate.low), end(estimate.high))
@@ -103,12 +103,16 @@ fn tell_misses(session: &Session, report: &Report, missed: Retriever) -> Result<
         let rank = miss.rank.map_or("-".to_owned(), |rank| rank.to_string());
         terminal.line(format_args!(
             "{rank:>3}  {} {FAINT}{} wants {}{FAINT:#}",
-            plain(&miss.question),
-            plain(&miss.id),
-            plain(&miss.gold.join(", ")),
+            escape_terminal(&miss.question),
+            escape_terminal(&miss.id),
+            escape_terminal(&miss.gold.join(", ")),
         ))?;
         if let Some(first) = &miss.first {
-            terminal.line(format_args!("     {FAINT}first: {} {}{FAINT:#}", plain(&first.id), plain(&first.title)))?;
+            terminal.line(format_args!(
+                "     {FAINT}first: {} {}{FAINT:#}",
+                escape_terminal(&first.id),
+                escape_terminal(&first.title)
+            ))?;
         }
     }
     Ok(())
@@ -142,7 +146,7 @@ fn tell_changes(session: &Session, drift: &Drift) -> Result<()> {
     }
     for (what, questions) in [("new", &drift.added), ("gone", &drift.removed)] {
         if !questions.is_empty() {
-            terminal.line(format_args!("  {what}: {}", plain(&questions.join(", "))))?;
+            terminal.line(format_args!("  {what}: {}", escape_terminal(&questions.join(", "))))?;
         }
     }
     for change in &drift.measures {
@@ -152,7 +156,7 @@ fn tell_changes(session: &Session, drift: &Drift) -> Result<()> {
     }
     let rank = |rank: Option<u32>| rank.map_or("-".to_owned(), |rank| rank.to_string());
     for moved in &drift.moved {
-        let (question, leg) = (plain(&moved.question), moved.leg.as_str());
+        let (question, leg) = (escape_terminal(&moved.question), moved.leg.as_str());
         terminal.line(format_args!("  {question} in {leg}: rank {} → {}", rank(moved.old), rank(moved.new)))?;
     }
     Ok(())

@@ -43,7 +43,7 @@ pub(super) enum Change {
 
 /// What to do with an entry that exists and differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Existing {
+pub(super) enum ConflictPolicy {
     /// It was written by this command.
     Replace,
     /// Somebody else wrote it.
@@ -59,14 +59,14 @@ pub(super) fn add_json_entry(
     key: &str,
     shape: EntryShape,
     command: &ServerCommand,
-    existing: Existing,
+    existing: ConflictPolicy,
 ) -> Result<Change> {
     let root = parse_json(text)?;
     let servers = object_of(&root_object(&root)?, key)?;
     let entry = json_entry(shape, command);
     match servers.get(NAME) {
         Some(known) if is_same(known.value(), &entry) => return Ok(Change::Nothing),
-        Some(_) if existing == Existing::Keep => return Ok(Change::KeepsOther),
+        Some(_) if existing == ConflictPolicy::Keep => return Ok(Change::KeepsOther),
         Some(known) => known.set_value(entry),
         None => drop(servers.append(NAME, entry)),
     }
@@ -135,7 +135,12 @@ pub(super) fn remove_hook(text: &str, command: &str) -> Result<Option<String>> {
 ///
 /// # Errors
 /// The text is no TOML, or has something else there.
-pub(super) fn add_toml_entry(text: &str, key: &str, command: &ServerCommand, existing: Existing) -> Result<Change> {
+pub(super) fn add_toml_entry(
+    text: &str,
+    key: &str,
+    command: &ServerCommand,
+    existing: ConflictPolicy,
+) -> Result<Change> {
     let mut document = parse_toml(text)?;
     let mut implicit = Table::new();
     implicit.set_implicit(true);
@@ -154,7 +159,7 @@ pub(super) fn add_toml_entry(text: &str, key: &str, command: &ServerCommand, exi
         if is_same {
             return Ok(Change::Nothing);
         }
-        if existing == Existing::Keep {
+        if existing == ConflictPolicy::Keep {
             return Ok(Change::KeepsOther);
         }
     }

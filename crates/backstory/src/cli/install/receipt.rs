@@ -5,7 +5,7 @@ use std::{
     fs,
     io::{self, Write as _},
     os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use backstory_engine::{error::ErrorKind, model::digest::sha256_hex};
@@ -37,7 +37,7 @@ pub(super) struct Edit {
     /// The file.
     pub(super) path: PathBuf,
     /// What was written into it.
-    pub(super) what: What,
+    pub(super) what: EditKind,
     /// Directories that were created for it, the outermost first; none if the file was there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     directories: Vec<PathBuf>,
@@ -56,7 +56,7 @@ pub(super) struct Edit {
 /// What is written into a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum What {
+pub(super) enum EditKind {
     /// The entry of a server, below a key.
     Entry { key: String },
     /// A block of instructions.
@@ -108,7 +108,7 @@ impl Receipt {
     }
 
     /// Whether a file has something of a kind that was written by this command.
-    pub(super) fn has(&self, path: &Path, what: &What) -> bool {
+    pub(super) fn has(&self, path: &Path, what: &EditKind) -> bool {
         self.edits.iter().any(|edit| edit.path == path && edit.what == *what)
     }
 
@@ -116,8 +116,8 @@ impl Receipt {
     pub(super) fn other_hooks<'a>(&'a self, path: &'a Path, command: &'a str) -> impl Iterator<Item = &'a str> {
         let of_file = self.edits.iter().filter(move |edit| edit.path == path);
         of_file.filter_map(move |edit| match &edit.what {
-            What::Hook { command: other } if other != command => Some(other.as_str()),
-            What::Hook { .. } | What::Entry { .. } | What::Block | What::Skill => None,
+            EditKind::Hook { command: other } if other != command => Some(other.as_str()),
+            EditKind::Hook { .. } | EditKind::Entry { .. } | EditKind::Block | EditKind::Skill => None,
         })
     }
 
@@ -130,10 +130,16 @@ impl Receipt {
     ///
     /// # Errors
     /// It cannot be written.
-    pub(super) fn apply(&mut self, path: &Path, what: What, old: Option<&str>, new: &str) -> Result<()> {
-        let edit = Edit::between(path, what, old, new);
+    pub(super) fn write_file(
+        &mut self,
+        path: &Path,
+        edit_kind: EditKind,
+        old_text: Option<&str>,
+        new_text: &str,
+    ) -> Result<()> {
+        let edit = Edit::between(path, edit_kind, old_text, new_text);
         let directories = create_directories(&follow_links(path))?;
-        write_text(path, new)?;
+        write_text(path, new_text)?;
         self.edits.push(Edit { directories, ..edit });
         Ok(())
     }
@@ -157,7 +163,7 @@ impl Receipt {
 
 impl Edit {
     /// What differs between a file before and after.
-    pub(super) fn between(path: &Path, what: What, old: Option<&str>, new: &str) -> Self {
+    pub(super) fn between(path: &Path, what: EditKind, old: Option<&str>, new: &str) -> Self {
         let before = old.unwrap_or_default();
         let mut start = before.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
         while !(before.is_char_boundary(start) && new.is_char_boundary(start)) {
@@ -238,6 +244,27 @@ fn follow_links(path: &Path) -> PathBuf {
         target = target.with_file_name("").join(next);
     }
     target
+}
+
+/// Refuses a file that a path leads to outside of a directory, through links in it.
+///
+/// # Errors
+/// It is outside, or its place cannot be found.
+pub(super) fn require_below(root: &Path, path: &Path) -> Result<()> {
+    let target = follow_links(path);
+    let is_below = || -> Option<bool> {
+        let parent = target.ancestors().skip(1).find(|directory| directory.exists())?;
+        // What is not there yet is created, and must not lead up again.
+        let mut missing = target.strip_prefix(parent).ok()?.components();
+        let leads_down = missing.all(|part| matches!(part, Component::Normal(_)));
+        Some(leads_down && parent.canonicalize().ok()?.starts_with(root.canonicalize().ok()?))
+    };
+    if is_below() == Some(true) {
+        return Ok(());
+    }
+    let message = format!("{} leads out of {}", path.display(), root.display());
+    let hint = "put a file in place of the link, or use --scope user".to_owned();
+    Err(Failure { hint: Some(hint), ..Failure::configuration(message) })
 }
 
 /// Replaces a file in one step, with the permissions and the owner that it has. A link is followed: what it leads to is

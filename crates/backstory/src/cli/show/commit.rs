@@ -4,25 +4,25 @@ use backstory_engine::{generated::CommitClassification, model::classify::Rule, s
 
 use crate::{
     failure::Result,
-    output::{FAINT, STRONG, Terminal, counted, indented, minute, plain},
+    output::{FAINT, STRONG, Terminal, escape_terminal, indented, minute, pluralize},
 };
 
 pub(super) fn print(terminal: &Terminal, commit: &CommitDetails) -> Result<()> {
     let message = commit.message.trim();
     let (title, body) = message.split_once('\n').unwrap_or((message, ""));
     terminal.line(format_args!("{FAINT}Commit {}{FAINT:#}", commit.id))?;
-    terminal.line(format_args!("{STRONG}{}{STRONG:#}\n", plain(title)))?;
+    terminal.line(format_args!("{STRONG}{}{STRONG:#}\n", escape_terminal(title)))?;
     for (name, value) in facts(commit) {
-        terminal.line(format_args!("{:<15}{}", format!("{name}:"), plain(&value)))?;
+        terminal.line(format_args!("{:<15}{}", format!("{name}:"), escape_terminal(&value)))?;
     }
     if !body.trim().is_empty() {
-        terminal.line(format_args!("\n{}", plain(body.trim())))?;
+        terminal.line(format_args!("\n{}", escape_terminal(body.trim())))?;
     }
     let count = commit.file_count;
-    terminal.line(format_args!("\n{STRONG}{}{STRONG:#}", counted(count as u64, "file", "files")))?;
+    terminal.line(format_args!("\n{STRONG}{}{STRONG:#}", pluralize(count as u64, "file", "files")))?;
     for file in &commit.files {
         let lines = file.insertions.zip(file.deletions).map(|(added, removed)| format!(" +{added} -{removed}"));
-        let line = format!("{} {}{}", file.status.as_str(), plain(&file.path), lines.unwrap_or_default());
+        let line = format!("{} {}{}", file.status.as_str(), escape_terminal(&file.path), lines.unwrap_or_default());
         terminal.line(indented(&line, 2))?;
     }
     if count > commit.files.len() {

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::super::model_notes;
 use crate::{
     failure::Result,
-    output::{FAINT, STRONG, Terminal, counted, indented, minute, plain},
+    output::{FAINT, STRONG, Terminal, escape_terminal, indented, minute, pluralize},
 };
 
 /// What edges are called, by where they start: what tells most comes first.
@@ -42,19 +42,19 @@ pub(super) fn print_thread(terminal: &Terminal, thread: &ThreadDetails) -> Resul
     let draft = if thread.merge_request.as_ref().is_some_and(|mr| mr.draft) { ", draft" } else { "" };
     let secret = if thread.confidential { ", confidential" } else { "" };
     terminal.line(format_args!("{FAINT}{kind} {id} ({state}{draft}{secret}){FAINT:#}"))?;
-    terminal.line(format_args!("{STRONG}{}{STRONG:#}\n", plain(title)))?;
+    terminal.line(format_args!("{STRONG}{}{STRONG:#}\n", escape_terminal(title)))?;
     for (name, value) in facts(thread).into_iter().chain(links(thread)) {
-        terminal.line(format_args!("{:<15}{}", format!("{name}:"), plain(&value)))?;
+        terminal.line(format_args!("{:<15}{}", format!("{name}:"), escape_terminal(&value)))?;
     }
     let description = thread.description.trim();
     if !description.is_empty() {
-        terminal.line(format_args!("\n{}", plain(description)))?;
+        terminal.line(format_args!("\n{}", escape_terminal(description)))?;
     }
     if let Some(notes) = &thread.model_notes {
         model_notes::print(terminal, notes)?;
     }
     if !thread.discussions.is_empty() {
-        let count = counted(thread.discussions.len() as u64, "discussion", "discussions");
+        let count = pluralize(thread.discussions.len() as u64, "discussion", "discussions");
         terminal.line(format_args!("\n{STRONG}{count}{STRONG:#}"))?;
     }
     for discussion in &thread.discussions {
@@ -62,13 +62,13 @@ pub(super) fn print_thread(terminal: &Terminal, thread: &ThreadDetails) -> Resul
         print_discussion(terminal, discussion)?;
     }
     if thread.omitted_notes > 0 {
-        terminal.note(format_args!("{} are not shown", counted(thread.omitted_notes as u64, "note", "notes")));
+        terminal.note(format_args!("{} are not shown", pluralize(thread.omitted_notes as u64, "note", "notes")));
     }
     Ok(())
 }
 
 pub(super) fn print_single_discussion(terminal: &Terminal, single: &DiscussionWithParent) -> Result<()> {
-    let title = plain(single.parent_title.as_deref().unwrap_or("(no title)"));
+    let title = escape_terminal(single.parent_title.as_deref().unwrap_or("(no title)"));
     terminal.line(format_args!("Discussion on {} - {title}\n", single.parent))?;
     print_discussion(terminal, &single.discussion)
 }
@@ -84,9 +84,9 @@ fn print_discussion(terminal: &Terminal, discussion: &DiscussionDetails) -> Resu
         } else {
             terminal.line("")?;
         }
-        let head = format!("{FAINT}{}{FAINT:#}", plain(&head.join(" · ")));
+        let head = format!("{FAINT}{}{FAINT:#}", escape_terminal(&head.join(" · ")));
         terminal.line(indented(&head, margin))?;
-        terminal.line(indented(&plain(note.body.trim()), margin + 2))?;
+        terminal.line(indented(&escape_terminal(note.body.trim()), margin + 2))?;
     }
     Ok(())
 }

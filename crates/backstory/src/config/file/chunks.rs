@@ -4,7 +4,7 @@ use backstory_engine::sources::code::{PassageLimits, PassageSize};
 use toml::Spanned;
 
 use super::{
-    super::wrong::Source,
+    super::error::Source,
     keys::{ChunkSizeToml, ChunksToml},
 };
 use crate::failure::Result;
@@ -35,17 +35,17 @@ impl Source<'_> {
         };
         if let Some(given) = size.lines.as_ref().filter(|given| !(1..=MAX_LINES).contains(given.get_ref())) {
             let what = format!("lines is {}; it must be 1 to {MAX_LINES}", given.get_ref());
-            return Err(self.wrong(given.span(), what));
+            return Err(self.error_at(given.span(), what));
         }
         let is_wrong = |given: &&Spanned<u32>| *given.get_ref() != 0 && !CHARACTERS.contains(given.get_ref());
         if let Some(given) = size.characters.as_ref().filter(is_wrong) {
             let (least, most) = (CHARACTERS.start(), CHARACTERS.end());
             let what = format!("characters is {}; it must be {least} to {most}, or 0 for no limit", given.get_ref());
-            return Err(self.wrong(given.span(), what));
+            return Err(self.error_at(given.span(), what));
         }
         if let Some(given) = size.overlap.as_ref().filter(|given| *given.get_ref() >= found.lines) {
             let what = format!("overlap is {}; it must be less than lines, {}", given.get_ref(), found.lines);
-            return Err(self.wrong(given.span(), what));
+            return Err(self.error_at(given.span(), what));
         }
         Ok(found)
     }

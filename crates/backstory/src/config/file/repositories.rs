@@ -10,7 +10,7 @@ use globset::{GlobBuilder, GlobSetBuilder};
 use toml::Spanned;
 
 use super::{
-    super::wrong::Source,
+    super::error::Source,
     keys::{RepositoriesToml, RepositoryToml},
 };
 use crate::failure::Result;
@@ -22,11 +22,11 @@ impl Source<'_> {
         for RepositoryToml { path, include, exclude, max_file_bytes } in repositories.project {
             if !is_project_path(path.get_ref()) {
                 let what = format!("path: '{}' is no path of a project; write group/project", path.get_ref());
-                return Err(self.wrong(path.span(), what));
+                return Err(self.error_at(path.span(), what));
             }
             let rules = self.file_rules(&include, &exclude, max_file_bytes)?;
             if of_projects.insert(path.get_ref().clone(), rules).is_some() {
-                return Err(self.wrong(path.span(), format!("path: {} is named twice; keep one", path.get_ref())));
+                return Err(self.error_at(path.span(), format!("path: {} is named twice; keep one", path.get_ref())));
             }
         }
         let output_directories = match repositories.output_directories {
@@ -50,7 +50,7 @@ impl Source<'_> {
     ) -> Result<FileRules> {
         if let Some(wrong) = max_bytes.as_ref().filter(|bytes| !(1..=MAX_FILE_BYTES).contains(bytes.get_ref())) {
             let what = format!("max_file_bytes is {}; it must be 1 to {MAX_FILE_BYTES}", wrong.get_ref());
-            return Err(self.wrong(wrong.span(), what));
+            return Err(self.error_at(wrong.span(), what));
         }
         Ok(FileRules {
             include: self.globs("include", include)?,
@@ -62,7 +62,7 @@ impl Source<'_> {
     fn directory_name(self, name: Spanned<String>) -> Result<String> {
         if name.get_ref().is_empty() || name.get_ref().contains('/') {
             let what = format!("output_directories: '{}' is no name of a directory, like dist", name.get_ref());
-            return Err(self.wrong(name.span(), what));
+            return Err(self.error_at(name.span(), what));
         }
         Ok(name.into_inner())
     }
@@ -80,14 +80,14 @@ impl Source<'_> {
             "allowed_hosts: '{text}' is no host; write its name or address alone, like git.example.com, without a \
              scheme, a port or a path"
         );
-        Err(self.wrong(host.span(), what))
+        Err(self.error_at(host.span(), what))
     }
 
     pub(super) fn globs(self, key: &str, globs: &[Spanned<String>]) -> Result<Globs> {
         let mut set = GlobSetBuilder::new();
         for glob in globs {
             let built = GlobBuilder::new(glob.get_ref()).literal_separator(true).build();
-            set.add(built.map_err(|error| self.wrong(glob.span(), format!("{key}: {}", error.kind())))?);
+            set.add(built.map_err(|error| self.error_at(glob.span(), format!("{key}: {}", error.kind())))?);
         }
         let set = set.build().map_err(|error| self.file_error(format!("{key}: {}", error.kind())))?;
         Ok(Globs::new(set, globs.iter().map(|glob| glob.get_ref().clone()).collect()))

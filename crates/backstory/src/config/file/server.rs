@@ -6,14 +6,14 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use toml::Spanned;
 
 use super::{ServerToken, keys::TokenToml};
-use crate::{config::wrong::Source, failure::Result};
+use crate::{config::error::Source, failure::Result};
 
 impl Source<'_> {
     /// The origins whose pages may use the server.
     pub(super) fn allowed_origins(self, origins: Vec<Spanned<String>>) -> Result<Vec<Origin>> {
         let parse = |origin: Spanned<String>| {
             Origin::parse(origin.get_ref())
-                .map_err(|wrong| self.wrong(origin.span(), format!("allowed_origins: {}", wrong.message)))
+                .map_err(|wrong| self.error_at(origin.span(), format!("allowed_origins: {}", wrong.message)))
         };
         origins.into_iter().map(parse).collect()
     }
@@ -22,12 +22,12 @@ impl Source<'_> {
     pub(super) fn proxy(self, public_url: Option<Spanned<String>>, proxies: Vec<Spanned<String>>) -> Result<Proxy> {
         let public = public_url.map(|url| {
             Origin::parse(url.get_ref())
-                .map_err(|wrong| self.wrong(url.span(), format!("public_url: {}", wrong.message)))
+                .map_err(|wrong| self.error_at(url.span(), format!("public_url: {}", wrong.message)))
         });
         let network = |text: Spanned<String>| {
             text.get_ref()
                 .parse::<Network>()
-                .map_err(|wrong| self.wrong(text.span(), format!("trusted_proxies: {}", wrong.message)))
+                .map_err(|wrong| self.error_at(text.span(), format!("trusted_proxies: {}", wrong.message)))
         };
         Ok(Proxy { public: public.transpose()?, trusted: proxies.into_iter().map(network).collect::<Result<_>>()? })
     }
@@ -48,7 +48,7 @@ impl Source<'_> {
             let Some(variable) = self.variable("env", Some(token.env.clone()))? else { continue };
             if tokens.iter().any(|known| known.variable == variable) {
                 return Err(
-                    self.wrong(span, format!("env: {variable} is named twice; give each token its own variable"))
+                    self.error_at(span, format!("env: {variable} is named twice; give each token its own variable"))
                 );
             }
             let name = token.name.clone().unwrap_or_else(|| variable.clone());
@@ -63,13 +63,13 @@ impl Source<'_> {
         let Some(patterns) = token.projects else {
             let what = "projects is missing: name those that the token shows, as group/project, group/* or group/**, or all \
                         with **";
-            return Err(self.wrong(span, what));
+            return Err(self.error_at(span, what));
         };
         if patterns.len() > MAX_PATTERNS {
-            return Err(self.wrong(span, format!("projects: a token has at most {MAX_PATTERNS} patterns")));
+            return Err(self.error_at(span, format!("projects: a token has at most {MAX_PATTERNS} patterns")));
         }
         let parse = |pattern: &Spanned<String>| -> Result<ProjectPattern> {
-            pattern.get_ref().parse().map_err(|wrong| self.wrong(pattern.span(), format!("projects: {wrong}")))
+            pattern.get_ref().parse().map_err(|wrong| self.error_at(pattern.span(), format!("projects: {wrong}")))
         };
         let projects = patterns.iter().map(parse).collect::<Result<_>>()?;
         let (scopes, confidential) = self.scopes(&token.scopes)?;
@@ -80,7 +80,7 @@ impl Source<'_> {
     fn scopes(self, words: &[Spanned<String>]) -> Result<(Scopes, bool)> {
         for word in words {
             Grant::parse_scopes([word.get_ref().as_str()])
-                .map_err(|wrong| self.wrong(word.span(), format!("scopes: {wrong}")))?;
+                .map_err(|wrong| self.error_at(word.span(), format!("scopes: {wrong}")))?;
         }
         let words = words.iter().map(|word| word.get_ref().as_str());
         Grant::parse_scopes(words).map_err(|wrong| self.file_error(format!("scopes: {wrong}")))
@@ -93,6 +93,6 @@ impl Source<'_> {
             Some(date.tomorrow().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp())
         };
         let time = text.get_ref().parse::<Timestamp>().ok().or_else(|| day(text.get_ref()));
-        time.ok_or_else(|| self.wrong(text.span(), "expires is no day; write it like 2027-01-31"))
+        time.ok_or_else(|| self.error_at(text.span(), "expires is no day; write it like 2027-01-31"))
     }
 }

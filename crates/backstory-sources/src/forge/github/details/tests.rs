@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{super::listing::listing, *};
 use crate::forge::{
-    Settings,
+    ForgeSettings,
     stub::{Reply, Stub},
 };
 
@@ -94,8 +94,8 @@ fn serve() -> Stub {
     })
 }
 
-async fn details(stub: &Stub, json: Value) -> Details {
-    let settings = Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) };
+async fn details(stub: &Stub, json: Value) -> ThreadDetails {
+    let settings = ForgeSettings { requests_per_second: 0, retries: 0, ..ForgeSettings::new(stub.url.clone(), None) };
     Client::new(&settings).unwrap().details("acme/shop", &listing(json).unwrap()).await.unwrap()
 }
 
@@ -154,7 +154,7 @@ async fn equal_objects_are_kept_as_equal_bytes() {
 #[tokio::test]
 async fn what_was_deleted_meanwhile_is_absent() {
     let stub = Stub::serve(|_| Reply::status(410, r#"{"message": "This issue was deleted"}"#));
-    let settings = Settings { retries: 0, ..Settings::new(stub.url.clone(), None) };
+    let settings = ForgeSettings { retries: 0, ..ForgeSettings::new(stub.url.clone(), None) };
     let client = Client::new(&settings).unwrap();
     let error = client.details("acme/shop", &listing(issue(12)).unwrap()).await.unwrap_err();
     assert!(matches!(error, ForgeError::NotFound { .. }), "{error}");

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::forge::{
-    Settings,
+    ForgeSettings,
     stub::{Asked, Reply, Stub},
 };
 
@@ -48,7 +48,8 @@ fn page(asked: &Asked, count: u64) -> Reply {
 }
 
 fn client(stub: &Stub) -> Client {
-    Client::new(&Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) }).unwrap()
+    Client::new(&ForgeSettings { requests_per_second: 0, retries: 0, ..ForgeSettings::new(stub.url.clone(), None) })
+        .unwrap()
 }
 
 fn since(second: Option<i64>, etag: Option<&str>) -> PageStart {
@@ -106,7 +107,7 @@ async fn items_that_cannot_be_put_in_order_are_named_and_paths_that_are_none_are
 async fn the_token_is_sent_as_a_bearer_and_none_is_needed() {
     let stub = Stub::serve(|asked| page(asked, 1));
     client(&stub).page("acme/shop", &since(None, None)).await.unwrap();
-    let settings = Settings::new(stub.url.clone(), Some("not-a-real-token".into()));
+    let settings = ForgeSettings::new(stub.url.clone(), Some("not-a-real-token".into()));
     let with_token = Client::new(&settings).unwrap();
     with_token.page("acme/shop", &since(None, None)).await.unwrap();
     let asked = stub.asked();

@@ -90,7 +90,7 @@ fn comments_and_threads_on_the_diff_are_discussions_with_addresses() {
     };
     let threads = [comment(21, "discussion_r"), comment(22, "discussion_r")];
     let on_diff = discussion("!7~discussion_r21", &json!({"comments": threads}));
-    assert!(!on_diff.individual && !on_diff.resolvable());
+    assert!(!on_diff.individual && !on_diff.is_resolvable());
     assert_eq!(on_diff.notes[0].kind, NoteKind::Diff);
     assert_eq!(on_diff.notes[0].position.as_ref().unwrap().new_lines, Some((4, 4)));
     assert_eq!(on_diff.note_url(22), "https://github.com/acme/shop/pull/7#discussion_r22");

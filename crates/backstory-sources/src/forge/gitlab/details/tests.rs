@@ -4,7 +4,7 @@ use backstory_model::{entity::ItemKind, reference::Forge};
 
 use super::*;
 use crate::forge::{
-    Origin, Settings,
+    ForgeSettings, Origin,
     stub::{Reply, Stub},
 };
 
@@ -106,8 +106,8 @@ fn serve() -> Stub {
     Stub::serve(|asked| Reply::json(&answer(&asked.path)))
 }
 
-async fn details(stub: &Stub, listing: &ThreadListing) -> Result<Details, ForgeError> {
-    let settings = Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) };
+async fn details(stub: &Stub, listing: &ThreadListing) -> Result<ThreadDetails, ForgeError> {
+    let settings = ForgeSettings { requests_per_second: 0, retries: 0, ..ForgeSettings::new(stub.url.clone(), None) };
     Client::new(&settings).unwrap().details(PROJECT, listing).await
 }
 
@@ -143,9 +143,9 @@ async fn an_issue_comes_with_all_that_hangs_on_it() {
 #[tokio::test]
 async fn internal_notes_are_kept_and_marked_if_they_are_to_be_read() {
     let stub = serve();
-    let settings = Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) };
-    let client = Client::new(&Settings { confidential: true, ..settings }).unwrap();
-    let confidential = |details: &Details| -> Vec<bool> {
+    let settings = ForgeSettings { requests_per_second: 0, retries: 0, ..ForgeSettings::new(stub.url.clone(), None) };
+    let client = Client::new(&ForgeSettings { confidential: true, ..settings }).unwrap();
+    let confidential = |details: &ThreadDetails| -> Vec<bool> {
         details.discussions.iter().map(|discussion| discussion.confidential).collect()
     };
     let details = client.details(PROJECT, &issue(&json!(2))).await.unwrap();
@@ -292,7 +292,7 @@ async fn answers_about_one_issue_are_bounded_together_and_lists_by_their_pages()
         true => Reply::json(&large),
         false => Reply::json(&json!([])),
     });
-    let settings = Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) };
+    let settings = ForgeSettings { requests_per_second: 0, retries: 0, ..ForgeSettings::new(stub.url.clone(), None) };
     let client = Client::new(&settings).unwrap();
     let error = client.with_memory_limit(100_000).details(PROJECT, &issue(&json!(0))).await.unwrap_err();
     assert!(matches!(error, ForgeError::TooLarge { .. }), "{error}");
@@ -324,7 +324,7 @@ async fn proposed_files_fail_alone_and_take_memory_of_their_own() {
         true => Reply::json(&large),
         false => Reply::json(&answer(&asked.path)),
     });
-    let settings = Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) };
+    let settings = ForgeSettings { requests_per_second: 0, retries: 0, ..ForgeSettings::new(stub.url.clone(), None) };
     let client = Client::new(&settings).unwrap().with_memory_limit(1 << 20);
     let with = client.details(PROJECT, &listed).await.unwrap();
     assert_eq!(with.thread.json["files"][0]["path"], "src/a.c");
@@ -347,16 +347,16 @@ async fn fetches_project_user_labels_and_milestones() {
         }
         other => panic!("{other}"),
     });
-    let settings = Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) };
+    let settings = ForgeSettings { requests_per_second: 0, retries: 0, ..ForgeSettings::new(stub.url.clone(), None) };
     let client = Client::new(&settings).unwrap();
     let account = client.current_user().await.unwrap();
     assert_eq!((account.username.as_str(), account.name.as_str()), ("alice", "Alice A."));
     let project = client.project(PROJECT).await.unwrap();
     assert_eq!((project.key.as_str(), project.json.get("runners_token"), project.updated_at), ("project", None, None));
     assert_eq!(crate::forge::origin_of_project(&project.json).unwrap().forge_url, "https://git.example.com");
-    let labels = client.labels(PROJECT).await.unwrap().payloads;
+    let labels = client.fetch_labels_with_groups(PROJECT).await.unwrap().payloads;
     assert_eq!(labels[0].json, json!({"id": 1, "name": "bug", "color": "#ff0000", "description": "Broken"}));
-    assert_eq!(keys(&client.milestones(PROJECT).await.unwrap().payloads), ["3"]);
+    assert_eq!(keys(&client.fetch_own_milestones(PROJECT).await.unwrap().payloads), ["3"]);
     assert_eq!(client.metrics().requests, 4);
     assert_eq!(client.metrics().to_string(), "4 requests");
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::*;
 use crate::forge::{
-    self, Settings,
+    self, ForgeSettings,
     paging::PER_PAGE,
     stub::{Asked, Reply, Stub},
 };
@@ -59,7 +59,7 @@ fn page(items: &Items, asked: &Asked, keyset: bool) -> Reply {
 }
 
 fn client(stub: &Stub) -> forge::Client {
-    let settings = Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) };
+    let settings = ForgeSettings { requests_per_second: 0, retries: 0, ..ForgeSettings::new(stub.url.clone(), None) };
     forge::Client::new(Forge::GitLab, &settings).unwrap()
 }
 
@@ -68,10 +68,10 @@ fn serve(items: &Items, keyset: bool) -> Stub {
     Stub::serve(move |asked| page(&items, asked, keyset))
 }
 
-fn list(kind: ThreadKind) -> forge::List {
+fn list(kind: ThreadKind) -> forge::ThreadList {
     match kind {
-        ThreadKind::Issue => forge::List::Issues,
-        ThreadKind::MergeRequest => forge::List::MergeRequests,
+        ThreadKind::Issue => forge::ThreadList::Issues,
+        ThreadKind::MergeRequest => forge::ThreadList::MergeRequests,
     }
 }
 
@@ -229,7 +229,7 @@ async fn an_instance_that_refuses_cursors_is_read_without() {
     for requests in [2, 1] {
         let before = stub.asked().len();
         client
-            .threads_page("a/b", forge::List::Issues, &PageStart::Since { since: Some(at(100)), etag: None })
+            .threads_page("a/b", forge::ThreadList::Issues, &PageStart::Since { since: Some(at(100)), etag: None })
             .await
             .unwrap();
         assert_eq!(stub.asked().len() - before, requests);
@@ -243,10 +243,12 @@ async fn a_page_that_leads_to_itself_is_an_error() {
     let rows = Value::Array(rows);
     let stub = Stub::serve(move |_| Reply::json(&rows).with("Link", "</x?cursor=again>; rel=\"next\""));
     let client = client(&stub);
-    let first =
-        client.threads_page("a/b", forge::List::Issues, &PageStart::Since { since: None, etag: None }).await.unwrap();
+    let first = client
+        .threads_page("a/b", forge::ThreadList::Issues, &PageStart::Since { since: None, etag: None })
+        .await
+        .unwrap();
     let again = PageStart::Next(first.next.unwrap());
-    let error = client.threads_page("a/b", forge::List::Issues, &again).await.unwrap_err();
+    let error = client.threads_page("a/b", forge::ThreadList::Issues, &again).await.unwrap_err();
     assert!(error.to_string().contains("gives itself"), "{error}");
 }
 
@@ -258,23 +260,23 @@ async fn pages_that_go_in_a_circle_are_an_error() {
         Some("a") => Reply::json(&rows(101)).with("Link", "</x?cursor=b>; rel=\"next\""),
         _ => Reply::json(&rows(1)).with("Link", "</x?cursor=a>; rel=\"next\""),
     });
-    let error = all(&stub, forge::List::Issues).await.unwrap_err();
+    let error = all(&stub, forge::ThreadList::Issues).await.unwrap_err();
     assert!(error.to_string().contains("given before"), "{error}");
     assert!(stub.asked().len() < 6);
     // One page whatever is asked for, without a word about the next.
     let stub = Stub::serve(move |_| Reply::json(&rows(1)));
-    let error = all(&stub, forge::List::MergeRequests).await.unwrap_err();
+    let error = all(&stub, forge::ThreadList::MergeRequests).await.unwrap_err();
     assert!(error.to_string().contains("given before"), "{error}");
     assert!(stub.asked().len() < 6);
     // More than a page has.
     let zeros = json!(vec![0; 500_000]);
     let stub = Stub::serve(move |_| Reply::json(&zeros));
-    let error = all(&stub, forge::List::MergeRequests).await.unwrap_err();
+    let error = all(&stub, forge::ThreadList::MergeRequests).await.unwrap_err();
     assert!(error.to_string().contains("500000 items"), "{error}");
     assert_eq!(stub.asked().len(), 1);
 }
 
-async fn all(stub: &Stub, list: forge::List) -> Result<(), ForgeError> {
+async fn all(stub: &Stub, list: forge::ThreadList) -> Result<(), ForgeError> {
     let client = client(stub);
     let mut from = PageStart::Since { since: None, etag: None };
     while let Some(next) = client.threads_page("a/b", list, &from).await?.next {

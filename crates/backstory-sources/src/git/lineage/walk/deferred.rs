@@ -4,17 +4,17 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use backstory_model::lineage::{Seen, Span, Spans};
+use backstory_model::lineage::{BlameSpan, BlameSpans, OriginFlags};
 use git2::Oid;
 
 use super::{
     super::{
         Error,
-        assemble::{Leaf, Names, hash},
+        assemble::{BlameEntry, Interner, hash},
         hunks::line_count,
         objects::{Kind, RepoPath, Text},
     },
-    MAX_LIFTING_TIPS, Walk,
+    BackwardWalk, MAX_LIFTING_TIPS,
 };
 
 /// Most files of old commits whose history is walked; if more are needed, one pass over all files is quicker.
@@ -25,8 +25,8 @@ pub(super) struct Deferred {
     pub(super) commit: Oid,
     pub(super) path: RepoPath,
     /// The lines whose origin a known tip tells, in order.
-    pub(super) told: Option<Vec<Span>>,
-    pub(super) all: Option<Leaf>,
+    pub(super) told: Option<Vec<BlameSpan>>,
+    pub(super) all: Option<BlameEntry>,
 }
 
 /// Where a walk ends that only asks which lines of a commit's file came through to a tip.
@@ -40,14 +40,14 @@ pub(super) struct Boundary {
 }
 
 /// Files of old commits whose lineage is needed in part at most.
-impl Walk<'_> {
+impl BackwardWalk<'_> {
     /// Stands for the file of an old commit until it is known which of its lines matter.
-    pub(super) fn deferred(&mut self, names: &mut Names, commit: Oid, path: &RepoPath) -> Result<Leaf, Error> {
+    pub(super) fn deferred(&mut self, names: &mut Interner, commit: Oid, path: &RepoPath) -> Result<BlameEntry, Error> {
         let tree = self.planner.objects.commit(commit)?.tree;
-        let Some((Kind::File, content)) = self.planner.objects.entry(tree, path)? else { return Ok(Leaf::Gone) };
+        let Some((Kind::File, content)) = self.planner.objects.entry(tree, path)? else { return Ok(BlameEntry::Gone) };
         let text = match self.planner.objects.text(content)? {
             Text::Lines(text) => text,
-            Text::Untraced(why) => return Ok(Leaf::Untraced(why)),
+            Text::Untraced(why) => return Ok(BlameEntry::Untraced(why)),
         };
         let source = names.add_placeholder(commit, path);
         let deferred = Deferred { commit, path: Arc::clone(path), told: None, all: None };
@@ -56,22 +56,26 @@ impl Walk<'_> {
     }
 
     /// The spans without what is deferred in them.
-    pub(in super::super) fn resolved(&mut self, names: &mut Names, leaf: &Leaf) -> Result<Leaf, Error> {
-        let Leaf::Traced(spans) = leaf else { return Ok(leaf.clone()) };
+    pub(in super::super) fn resolved(&mut self, names: &mut Interner, leaf: &BlameEntry) -> Result<BlameEntry, Error> {
+        let BlameEntry::Traced(spans) = leaf else { return Ok(leaf.clone()) };
         if spans.as_slice().iter().all(|span| !self.deferred.contains_key(&span.source)) {
             return Ok(leaf.clone());
         }
-        let mut resolved = Spans::default();
+        let mut resolved = BlameSpans::default();
         for span in spans.as_slice() {
             for part in self.resolved_span(names, *span)? {
                 resolved.push(part.lines, part.source, part.line, part.seen);
             }
         }
-        Ok(Leaf::Traced(Arc::new(resolved)))
+        Ok(BlameEntry::Traced(Arc::new(resolved)))
     }
 
     /// The span, or the parts of the same lines that say where they truly come from.
-    pub(in super::super) fn resolved_span(&mut self, names: &mut Names, span: Span) -> Result<Vec<Span>, Error> {
+    pub(in super::super) fn resolved_span(
+        &mut self,
+        names: &mut Interner,
+        span: BlameSpan,
+    ) -> Result<Vec<BlameSpan>, Error> {
         let Some(deferred) = self.deferred.get(&span.source) else { return Ok(vec![span]) };
         let (commit, path) = (deferred.commit, Arc::clone(&deferred.path));
         if deferred.all.is_none() && deferred.told.is_none() {
@@ -80,10 +84,13 @@ impl Walk<'_> {
                 deferred.told = Some(told);
             }
         }
-        let part =
-            |part: Span| Span { start: span.start + (part.start - span.line), seen: part.seen.with(span.seen), ..part };
+        let part = |part: BlameSpan| BlameSpan {
+            start: span.start + (part.start - span.line),
+            seen: part.seen.union(span.seen),
+            ..part
+        };
         if let Some(Deferred { told: Some(told), all: None, .. }) = self.deferred.get(&span.source) {
-            let parts: Vec<Span> = cut(told, span.line, span.lines).map(part).collect();
+            let parts: Vec<BlameSpan> = cut(told, span.line, span.lines).map(part).collect();
             if parts.iter().map(|part| part.lines).sum::<u32>() == span.lines {
                 return Ok(parts);
             }
@@ -95,13 +102,13 @@ impl Walk<'_> {
             }
         }
         match self.deferred.get(&span.source).and_then(|deferred| deferred.all.as_ref()) {
-            Some(Leaf::Traced(all)) => Ok(all.slice(span.line, span.lines).map(part).collect()),
+            Some(BlameEntry::Traced(all)) => Ok(all.slice(span.line, span.lines).map(part).collect()),
             _ => Ok(vec![span]),
         }
     }
 
     /// All lines of a file of an old commit.
-    fn all(&mut self, names: &mut Names, commit: Oid, path: &RepoPath) -> Result<Leaf, Error> {
+    fn all(&mut self, names: &mut Interner, commit: Oid, path: &RepoPath) -> Result<BlameEntry, Error> {
         self.walks += 1;
         if self.walks > MAX_WALKS
             && self.fork_files.is_none()
@@ -127,17 +134,17 @@ impl Walk<'_> {
     /// What known tips say about the lines of a commit's file that came through to them untouched.
     fn told_by_tips(
         &mut self,
-        names: &mut Names,
+        names: &mut Interner,
         commit: Oid,
         path: &RepoPath,
         source: u32,
-    ) -> Result<Vec<Span>, Error> {
-        let mut told: Vec<Span> = Vec::new();
+    ) -> Result<Vec<BlameSpan>, Error> {
+        let mut told: Vec<BlameSpan> = Vec::new();
         let mut tips: Vec<Oid> = self.tips.iter().copied().collect();
         tips.sort_unstable();
         for tip in tips.into_iter().take(MAX_LIFTING_TIPS) {
             let Some(between) = self.between(commit, tip)? else { continue };
-            let Some(Leaf::Traced(known)) = self.at_tip(names, tip, path) else { continue };
+            let Some(BlameEntry::Traced(known)) = self.at_tip(names, tip, path) else { continue };
             let elsewhere = names.add_placeholder(tip, path);
             let between = between.iter().copied().collect();
             self.boundary = Some(Boundary { commit, path: Arc::clone(path), between, source, elsewhere });
@@ -145,12 +152,12 @@ impl Walk<'_> {
             let came_through = self.walked(names, tip, path);
             self.found = found;
             self.boundary = None;
-            let Leaf::Traced(came_through) = came_through? else { continue };
+            let BlameEntry::Traced(came_through) = came_through? else { continue };
             let untouched =
-                came_through.as_slice().iter().filter(|span| (span.source, span.seen) == (source, Seen::NOTHING));
+                came_through.as_slice().iter().filter(|span| (span.source, span.seen) == (source, OriginFlags::NONE));
             told.extend(untouched.flat_map(|span| {
                 let parts = known.slice(span.start, span.lines);
-                parts.map(|part| Span { start: span.line + (part.start - span.start), ..part })
+                parts.map(|part| BlameSpan { start: span.line + (part.start - span.start), ..part })
             }));
         }
         told.sort_by_key(|span| (span.start, std::cmp::Reverse(span.lines)));
@@ -166,7 +173,12 @@ impl Walk<'_> {
     }
 
     /// What stands for a file where a bounded walk ends; none if it goes on.
-    pub(super) fn at_boundary(&mut self, commit: Oid, path: &RepoPath, content: Oid) -> Result<Option<Leaf>, Error> {
+    pub(super) fn at_boundary(
+        &mut self,
+        commit: Oid,
+        path: &RepoPath,
+        content: Oid,
+    ) -> Result<Option<BlameEntry>, Error> {
         let Some(boundary) = self.boundary.as_ref().filter(|boundary| !boundary.between.contains(&commit)) else {
             return Ok(None);
         };
@@ -174,25 +186,25 @@ impl Walk<'_> {
         let source = if is_asked { boundary.source } else { boundary.elsewhere };
         Ok(Some(match self.planner.objects.text(content)? {
             Text::Lines(text) => whole(&text, source),
-            Text::Untraced(why) => Leaf::Untraced(why),
+            Text::Untraced(why) => BlameEntry::Untraced(why),
         }))
     }
 }
 
 /// All lines of a text, from one source.
-fn whole(text: &[u8], source: u32) -> Leaf {
-    let mut spans = Spans::default();
-    spans.push(line_count(text), source, 1, Seen::NOTHING);
-    Leaf::Traced(Arc::new(spans))
+fn whole(text: &[u8], source: u32) -> BlameEntry {
+    let mut spans = BlameSpans::default();
+    spans.push(line_count(text), source, 1, OriginFlags::NONE);
+    BlameEntry::Traced(Arc::new(spans))
 }
 
 /// The parts of spans, in order but with gaps, that cover these lines.
-fn cut(spans: &[Span], start: u32, lines: u32) -> impl Iterator<Item = Span> + '_ {
+fn cut(spans: &[BlameSpan], start: u32, lines: u32) -> impl Iterator<Item = BlameSpan> + '_ {
     let end = start + lines;
     let first = spans.partition_point(|span| span.start + span.lines <= start);
     spans[first..].iter().take_while(move |span| span.start < end).map(move |span| {
         let from = span.start.max(start);
-        Span {
+        BlameSpan {
             start: from,
             lines: (span.start + span.lines).min(end) - from,
             line: span.line + (from - span.start),

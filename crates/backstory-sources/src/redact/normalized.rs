@@ -7,7 +7,7 @@ use std::ops::Range;
 const MAX_REFERENCE: usize = 10;
 
 /// A text that reads like another one and knows where in that it comes from.
-pub(super) struct View {
+pub(super) struct NormalizedText {
     pub(super) text: String,
     /// Its pieces, in order.
     pieces: Vec<Piece>,
@@ -23,7 +23,7 @@ struct Piece {
     instead_of: Option<usize>,
 }
 
-impl View {
+impl NormalizedText {
     /// How a text reads; `None` if that is the text itself.
     pub(super) fn of(text: &str) -> Option<Self> {
         let mut view = Self { text: String::new(), pieces: Vec::new() };
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_nobody_sees_is_left_out_and_what_looks_alike_is_alike() {
-        let shown = |text: &str| View::of(text).map(|view| view.text);
+        let shown = |text: &str| NormalizedText::of(text).map(|view| view.text);
         assert_eq!(shown("gl\u{200b}pat\u{ad}-x\u{feff}").as_deref(), Some("glpat-x"));
         assert_eq!(shown("\u{ff47}\u{ff4c}\u{ff0d}\u{2011}&#45;&#x2D;&#8203;!").as_deref(), Some("gl----!"));
         assert_eq!(shown("caf\u{e9} \u{2013} & &#; &#x; &#xzz; &#1114112; &#10; &amp;"), None);
@@ -127,13 +127,13 @@ mod tests {
     proptest! {
         #[test]
         fn each_part_comes_from_where_it_stands(text in "([a-c\u{e9}]|\u{200b}|\u{ff41}|&#45;|&#x2d;|&){0,40}") {
-            let Some(view) = View::of(&text) else { return Ok(()) };
+            let Some(view) = NormalizedText::of(&text) else { return Ok(()) };
             let places: Vec<usize> = view.text.char_indices().map(|(at, _)| at).chain([view.text.len()]).collect();
             for (first, start) in places.iter().enumerate() {
                 for end in &places[first + 1..] {
                     let original = view.original(*start..*end);
                     let part = &text[original];
-                    let read = View::of(part).map_or_else(|| part.to_owned(), |view| view.text);
+                    let read = NormalizedText::of(part).map_or_else(|| part.to_owned(), |view| view.text);
                     prop_assert_eq!(read, &view.text[*start..*end]);
                 }
             }

@@ -5,7 +5,7 @@ use backstory_model::{
     commit::Sha,
     digest::sha256_hex,
     id::NodeId,
-    pack::chunk::{ChunkRef, pieces},
+    pack::chunk::{ChunkRef, split_text},
 };
 
 use super::code::{lines_of, text_at};
@@ -28,7 +28,7 @@ pub enum Source {
 
 /// The result of proving a passage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proof {
+pub struct ChunkVerification {
     /// Id of the chunk, as it follows from what was asked.
     pub chunk_id: String,
     /// Where it was looked for.
@@ -43,12 +43,12 @@ pub struct Proof {
 ///
 /// # Errors
 /// The reference makes no sense, or a store failed. That the text is another now is no error.
-pub(crate) async fn verify_chunk(resources: &Resources, chunk: &ChunkRef) -> Result<Proof> {
+pub(crate) async fn verify_chunk(resources: &Resources, chunk: &ChunkRef) -> Result<ChunkVerification> {
     let (first, last) = chunk.lines;
     if first == 0 || last < first {
         return Err(Error::invalid(format!("{first}-{last} are no lines; they count from 1, the first one first")));
     }
-    let proof = |source, text: Option<String>| Proof {
+    let proof = |source, text: Option<String>| ChunkVerification {
         chunk_id: chunk.chunk_id(),
         source,
         holds: text.as_ref().is_some_and(|text| sha256_hex(text) == chunk.text_hash),
@@ -73,7 +73,7 @@ async fn reread_lines(resources: &Resources, chunk: &ChunkRef, path: &str) -> Re
                 return Err(unknown_repository(resources, &project));
             }
             let Some(text) = text_at(resources, &project, commit, &path) else { return Ok(None) };
-            let found = pieces(&lines_of(&text, lines));
+            let found = split_text(&lines_of(&text, lines));
             // A long line is cut into several pieces.
             let is_it = |text: &String| sha256_hex(text) == hash;
             let texts: Vec<String> = found.into_iter().map(|piece| piece.text).collect();
@@ -88,7 +88,9 @@ async fn reread_text(resources: &Resources, chunk: &ChunkRef) -> Result<Option<S
     let id: NodeId =
         chunk.document.parse().map_err(|error: backstory_model::id::InvalidId| Error::invalid(error.to_string()))?;
     let (project, thread) = match &id {
-        NodeId::Thread(thread) | NodeId::Discussion { thread, .. } => (thread.project.clone(), thread.short()),
+        NodeId::Thread(thread) | NodeId::Discussion { thread, .. } => {
+            (thread.project.clone(), thread.local_reference())
+        }
         NodeId::Commit { project, sha } => (project.clone(), format!("@{sha}")),
         _ => return Err(not_found("document", &chunk.document)),
     };
@@ -96,5 +98,5 @@ async fn reread_text(resources: &Resources, chunk: &ChunkRef) -> Result<Option<S
     let document = documents.into_iter().flat_map(|of| of.documents).find(|of| of.id == chunk.document);
     let text = document.map(|document| document.text());
     let index = chunk.index;
-    Ok(text.and_then(|text| pieces(&text).into_iter().find(|piece| piece.index == index).map(|piece| piece.text)))
+    Ok(text.and_then(|text| split_text(&text).into_iter().find(|piece| piece.index == index).map(|piece| piece.text)))
 }

@@ -5,7 +5,7 @@ use git2::{Odb, Oid, Repository};
 
 use crate::git::{
     commit_object::parse_links,
-    load::{self, MAX_FILE, MAX_LINES},
+    diff_cost::{self, MAX_FILE, MAX_LINES},
     objects::oid,
     trees::{Differences, MAX_ENTRIES, Trees},
 };
@@ -15,7 +15,7 @@ const SHOWN: usize = 100;
 
 /// How much git is asked to compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum DiffDetail {
     /// Files, line by line.
     Whole,
     /// Files without their lines, for this reason.
@@ -26,16 +26,16 @@ pub(super) enum How {
 
 /// A commit to read.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct DiffRequest {
     pub(super) sha: Sha,
     /// Its first parent, if it has one.
     pub(super) parent: Option<Sha>,
-    pub(super) how: How,
+    pub(super) how: DiffDetail,
     /// What git leaves out of it.
     pub(super) note: Option<String>,
 }
 
-impl Asked {
+impl DiffRequest {
     /// Looks how much there is to compare. What cannot be read is left to git, which says why.
     pub(super) fn of(
         repository: &Repository,
@@ -43,7 +43,7 @@ impl Asked {
         trees: &mut Trees,
         (sha, parent): (Sha, Option<Sha>),
     ) -> Self {
-        let whole = Self { sha, parent, how: How::Whole, note: None };
+        let whole = Self { sha, parent, how: DiffDetail::Whole, note: None };
         let old = match parent.map(|parent| tree_of(odb, parent)) {
             Some(None) => return whole,
             Some(tree) => tree,
@@ -54,15 +54,15 @@ impl Asked {
         if differences.are_too_many {
             let first = differences.left_out.first().map_or_else(String::new, |path| shown(path));
             let reason = format!("its directories unfold to more than {MAX_ENTRIES} entries, among them {first}");
-            return Self { how: How::NotAtAll(reason), ..whole };
+            return Self { how: DiffDetail::NotAtAll(reason), ..whole };
         }
-        let Ok(load) = load::of(odb, &differences) else { return whole };
-        let how = if load.is_too_much() {
-            How::WithoutLines(format!(
+        let Ok(load) = diff_cost::estimate(odb, &differences) else { return whole };
+        let how = if load.exceeds_limits() {
+            DiffDetail::WithoutLines(format!(
                 "the files that it changes have more than {MAX_LINES} lines, which are not compared"
             ))
         } else {
-            How::Whole
+            DiffDetail::Whole
         };
         let note = load.first_large.map(|first| large(load.large_files, &differences, first));
         Self { how, note, ..whole }

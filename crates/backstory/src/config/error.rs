@@ -20,7 +20,7 @@ pub(super) struct Source<'a> {
 
 impl Source<'_> {
     /// The failure for something wrong at a place of the file.
-    pub(super) fn wrong(self, at: Range<usize>, what: impl std::fmt::Display) -> Failure {
+    pub(super) fn error_at(self, at: Range<usize>, what: impl std::fmt::Display) -> Failure {
         Failure::configuration(format!("{}:{}: {what}", self.path.display(), self.line_number(at.start)))
     }
 
@@ -43,7 +43,7 @@ impl Source<'_> {
         let shown = self.text.get(..end).map(|text| text.trim_end_matches(' '));
         let is_short = |text: &&str| text.rsplit('\n').next().is_some_and(|line| line.len() <= MAX_LINE);
         error.set_input(shown.filter(is_short));
-        self.wrong(at, format!("{}{hint}", error.to_string().trim_end()))
+        self.error_at(at, format!("{}{hint}", error.to_string().trim_end()))
     }
 
     fn line_number(self, at: usize) -> usize {

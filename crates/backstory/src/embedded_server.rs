@@ -18,16 +18,16 @@ const AFTER: Duration = Duration::from_millis(100);
 
 /// What a process has shared so far, if anything. Clones are the same.
 #[derive(Clone, Default)]
-pub(crate) struct Share(Rc<RefCell<Option<Shared>>>);
+pub(crate) struct EmbeddedServer(Rc<RefCell<Option<RunningServer>>>);
 
-struct Shared {
+struct RunningServer {
     end: watch::Sender<bool>,
     served: JoinHandle<()>,
 }
 
-impl Share {
-    /// Lets other commands ask this one from soon on. If that cannot be, they wait for its end, as for one that does not
-    /// answer.
+impl EmbeddedServer {
+    /// Lets other commands ask this one from soon on. If that cannot be, they wait for its end, as for one that does
+    /// not answer.
     pub(crate) fn begin(&self, engine: Engine, directory: DataDir, command: &str, config: &str) {
         let (end, ended) = watch::channel(false);
         let (command, config) = (command.to_owned(), config.to_owned());
@@ -36,12 +36,12 @@ impl Share {
                 tracing::warn!(%error, "other commands have to wait for this one");
             }
         });
-        *self.0.borrow_mut() = Some(Shared { end, served });
+        *self.0.borrow_mut() = Some(RunningServer { end, served });
     }
 
     /// Is found no more, and returns when those who asked have their answers, or have waited for them long enough.
     pub(crate) async fn end(&self) {
-        let Some(Shared { end, served }) = self.0.borrow_mut().take() else { return };
+        let Some(RunningServer { end, served }) = self.0.borrow_mut().take() else { return };
         end.send_replace(true);
         // It ends by itself within the time that a server takes; a bug in it is no failure of the command.
         let _ = served.await;
@@ -69,7 +69,7 @@ async fn serve(
     let (origins, proxy) = (Vec::new(), Proxy::default());
     let access = Access { tokens, own, webhooks: false, origins, requests_per_minute: 0, proxy };
     let until_ended = async move {
-        backstory_server::until(ended).await;
+        backstory_server::wait_for_stop(ended).await;
         drop(announcement);
     };
     backstory_server::serve(engine, listener, access, Limits::default(), until_ended).await

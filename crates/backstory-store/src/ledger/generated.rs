@@ -1,6 +1,6 @@
 //! Texts about items: generated ones other than answers, and annotations; and the tokens that were used each day.
 
-use backstory_model::{alias::Aliases, entity::ItemKind, id::NodeId, written::GeneratedKind};
+use backstory_model::{alias::Aliases, entity::ItemKind, generated::GeneratedKind, id::NodeId};
 use jiff::{Timestamp, civil::Date};
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde_json::{Map, Value, json};
@@ -14,8 +14,8 @@ const KEPT_DAYS: usize = 400;
 
 /// A text that a language model wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// What it is: `summary`, or the name of a [`GeneratedKind`](backstory_model::written::WrittenKind).
+pub struct GeneratedText {
+    /// What it is: `summary`, or the name of a [`GeneratedKind`](backstory_model::generated::GeneratedKind).
     pub kind: String,
     /// Reference of the item it is about.
     pub subject: String,
@@ -31,8 +31,8 @@ pub struct Written {
     pub written_at: Timestamp,
 }
 
-fn read(kind: &str, subject: String, row: &Row<'_>) -> rusqlite::Result<Written> {
-    Ok(Written {
+fn read(kind: &str, subject: String, row: &Row<'_>) -> rusqlite::Result<GeneratedText> {
+    Ok(GeneratedText {
         kind: kind.to_owned(),
         subject,
         model: row.get(0)?,
@@ -44,8 +44,13 @@ fn read(kind: &str, subject: String, row: &Row<'_>) -> rusqlite::Result<Written>
 }
 
 /// Forgets what was written about an item that is gone, and about the notes or code entities in it.
-pub(super) fn forget(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &str) -> Result<(), LedgerError> {
-    forget_generated(tx, project, kind, key)?;
+pub(super) fn delete_for_item(
+    tx: &Transaction<'_>,
+    project: &str,
+    kind: ItemKind,
+    key: &str,
+) -> Result<(), LedgerError> {
+    delete_generated(tx, project, kind, key)?;
     let Some(subject) = subject_of(project, kind, key) else { return Ok(()) };
     tx.prepare_cached("DELETE FROM written WHERE kind = ?1 AND subject = ?2")?.execute([ANNOTATIONS, &subject])?;
     // References to what is in it begin with its own and '#', after which comes '$'. Only annotations are about these.
@@ -55,7 +60,7 @@ pub(super) fn forget(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &
 }
 
 /// Forgets what language models wrote about an item; annotations stay.
-pub(super) fn forget_generated(
+pub(super) fn delete_generated(
     tx: &Transaction<'_>,
     project: &str,
     kind: ItemKind,
@@ -102,7 +107,8 @@ pub(super) fn delete_mentioning(tx: &Transaction<'_>, names: &[String]) -> Resul
     Ok(changed.len() as u64)
 }
 
-/// What remains of a text without what must go because of these names, empty if nothing does; `None` if all of it stays.
+/// What remains of a text without what must go because of these names, empty if nothing does; `None` if all of it
+/// stays.
 fn without_mentions(kind: &str, subject: &str, text: &str, names: &[String]) -> Option<String> {
     if subject.strip_prefix('@').is_some_and(|person| names.contains(&person.to_lowercase())) {
         return Some(String::new());
@@ -161,7 +167,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn written(&self, kind: &str, subject: &str) -> Result<Option<Written>, LedgerError> {
+    pub fn generated(&self, kind: &str, subject: &str) -> Result<Option<GeneratedText>, LedgerError> {
         let id: Option<NodeId> = subject.parse().ok();
         let is_allowed = |id: &NodeId| match id.project() {
             Some(project) => self.allows_project(project),
@@ -183,12 +189,12 @@ impl Ledger {
         Ok(row.optional()?)
     }
 
-    /// What was written of a kind, also of what is not visible, ordered by what it is about, that after `after`, at most
-    /// `limit`.
+    /// What was written of a kind, also of what is not visible, ordered by what it is about, that after `after`, at
+    /// most `limit`.
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn list_generated(&self, kind: &str, after: &str, limit: usize) -> Result<Vec<Written>, LedgerError> {
+    pub fn list_generated(&self, kind: &str, after: &str, limit: usize) -> Result<Vec<GeneratedText>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             "SELECT model, prompt, input, text, written_at, subject FROM written
@@ -204,10 +210,10 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn put_generated(&self, written: &Written) -> Result<(), LedgerError> {
+    pub fn put_generated(&self, written: &GeneratedText) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if forgotten::listed(&tx)?.iter().any(|subject| subject.has(&written.subject)) {
+        if forgotten::forgotten_targets(&tx)?.iter().any(|subject| subject.has(&written.subject)) {
             return Ok(());
         }
         let text = aliased(&self.aliases(), &written.text);
@@ -271,7 +277,7 @@ mod tests {
     use super::*;
 
     fn put(ledger: &Ledger, kind: &str, subject: &str, text: &str) {
-        let written = Written {
+        let written = GeneratedText {
             kind: kind.to_owned(),
             subject: subject.to_owned(),
             model: "test".to_owned(),
@@ -284,7 +290,7 @@ mod tests {
     }
 
     fn text_of(ledger: &Ledger, kind: &str, subject: &str) -> Option<String> {
-        ledger.written(kind, subject).unwrap().map(|written| written.text)
+        ledger.generated(kind, subject).unwrap().map(|written| written.text)
     }
 
     #[test]
@@ -328,7 +334,7 @@ mod tests {
             let mut connection = ledger.lock();
             let tx = connection.transaction().unwrap();
             for (kind, key) in what {
-                forget(&tx, "acme/shop", *kind, key).unwrap();
+                delete_for_item(&tx, "acme/shop", *kind, key).unwrap();
             }
             tx.commit().unwrap();
         };
@@ -356,7 +362,7 @@ mod tests {
         {
             let mut connection = ledger.lock();
             let tx = connection.transaction().unwrap();
-            forget_generated(&tx, "acme/shop", ItemKind::Issue, "#1").unwrap();
+            delete_generated(&tx, "acme/shop", ItemKind::Issue, "#1").unwrap();
             tx.commit().unwrap();
         }
         assert!(text_of(&ledger, ANNOTATIONS, "acme/shop#1").is_some());

@@ -2,10 +2,10 @@
 
 use backstory_model::entity::ItemKind;
 use backstory_sources::{
-    forge::{self, Details, Origin, Payload, Unreadable},
+    forge::{self, Origin, Payload, ThreadDetails, UnreadableItem},
     redact::Redactor,
 };
-use backstory_store::ledger::{MAX_PAYLOAD, NewItem, NewQuarantined, Page, RetriedItem};
+use backstory_store::ledger::{IngestBatch, MAX_PAYLOAD, NewItem, NewQuarantined, RetriedItem};
 
 use super::number;
 use crate::error::Result;
@@ -14,17 +14,22 @@ use crate::error::Result;
 pub(super) struct BatchBuilder<'a> {
     redactor: &'a Redactor,
     origin: &'a Origin,
-    pub(super) page: Page,
+    pub(super) page: IngestBatch,
 }
 
 impl<'a> BatchBuilder<'a> {
-    pub(super) fn new(redactor: &'a Redactor, origin: &'a Origin, page: Page) -> Self {
+    pub(super) fn new(redactor: &'a Redactor, origin: &'a Origin, page: IngestBatch) -> Self {
         Self { redactor, origin, page }
     }
 
-    /// Takes in an issue or merge request with all that came with it; `is_known` says whether it is stored as it was before.
-    /// If it is not and cannot be read, nothing of it is taken in: there is nothing that its discussions are about.
-    pub(super) fn thread(&mut self, details: Details, is_known: impl Fn(ItemKind, &str) -> Result<bool>) -> Result<()> {
+    /// Takes in an issue or merge request with all that came with it; `is_known` says whether it is stored as it was
+    /// before. If it is not and cannot be read, nothing of it is taken in: there is nothing that its discussions are
+    /// about.
+    pub(super) fn thread(
+        &mut self,
+        details: ThreadDetails,
+        is_known: impl Fn(ItemKind, &str) -> Result<bool>,
+    ) -> Result<()> {
         let kind = details.thread.kind;
         let key = details.thread.key.clone();
         let project = self.origin.project.clone();
@@ -84,14 +89,14 @@ impl<'a> BatchBuilder<'a> {
     }
 
     /// Puts aside what cannot even be told apart.
-    pub(super) fn unreadable(&mut self, wrong: Unreadable) {
-        let Unreadable { kind, key, field, reason, confidential, .. } = wrong;
+    pub(super) fn unreadable(&mut self, wrong: UnreadableItem) {
+        let UnreadableItem { kind, key, field, reason, confidential, .. } = wrong;
         let thread = number(&key).map(|(kind, iid)| format!("{}{iid}", kind.sigil()));
         self.put_aside(kind, &key, thread.as_deref(), &field, &reason, confidential);
     }
 
-    /// A text without the secrets in it. A name that appears in other payloads is replaced there alike, so that they still
-    /// refer to it.
+    /// A text without the secrets in it. A name that appears in other payloads is replaced there alike, so that they
+    /// still refer to it.
     pub(super) fn clean(&self, text: &str) -> String {
         self.redactor.redact(text).0.into_owned()
     }

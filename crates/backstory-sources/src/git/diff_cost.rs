@@ -21,7 +21,7 @@ const BYTES_OF_LINE: u64 = 32;
 
 /// What comparing the files of a commit takes.
 #[derive(Debug, Default)]
-pub(super) struct Load {
+pub(super) struct DiffCost {
     /// Lines of those that are compared, before and after together; counted until they are more than [`MAX_LINES`].
     pub(super) lines: u64,
     /// Files that are not compared because they are larger than [`MAX_FILE`], without those that are no text.
@@ -30,16 +30,16 @@ pub(super) struct Load {
     pub(super) first_large: Option<usize>,
 }
 
-impl Load {
+impl DiffCost {
     /// Whether it is more than is compared.
-    pub(super) fn is_too_much(&self) -> bool {
+    pub(super) fn exceeds_limits(&self) -> bool {
         self.lines > MAX_LINES
     }
 }
 
 /// What comparing takes. A file that is new or gone takes nothing.
-pub(super) fn of(odb: &Odb<'_>, differences: &Differences) -> Result<Load, git2::Error> {
-    let mut load = Load::default();
+pub(super) fn estimate(odb: &Odb<'_>, differences: &Differences) -> Result<DiffCost, git2::Error> {
+    let mut load = DiffCost::default();
     for (at, difference) in differences.found.iter().enumerate() {
         let (Some((Kind::File, old)), Some((Kind::File, new))) = (difference.old, difference.new) else { continue };
         let sizes = [odb.read_header(old)?.0, odb.read_header(new)?.0];
@@ -51,7 +51,7 @@ pub(super) fn of(odb: &Odb<'_>, differences: &Differences) -> Result<Load, git2:
             continue;
         }
         for (id, size) in [old, new].into_iter().zip(sizes) {
-            if load.is_too_much() {
+            if load.exceeds_limits() {
                 break;
             }
             load.lines += if size < SMALL {

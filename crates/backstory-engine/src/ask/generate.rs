@@ -4,15 +4,15 @@
 use backstory_model::{
     answer::{Answer, Citation, Method, Provenance, Statement},
     sentence::PieceKind,
-    time::day,
+    time::utc_date,
 };
 use backstory_sources::redact::redact;
 
 use super::{
-    Found, StatementSender,
-    select::{MAX_QUOTES, choose},
+    AskEvidence, StatementSender, date_citations,
+    select::{MAX_QUOTES, choose_quotes},
+    send_statement,
     stories::Story,
-    tell,
 };
 use crate::{
     completion::{complete_prompt, refund_unused, reserve},
@@ -51,10 +51,10 @@ struct NumberedPassage {
 pub(super) async fn generate_answer(
     resources: &Resources,
     model: &ChatModel,
-    found: &Found,
+    found: &AskEvidence,
     telling: Option<&StatementSender>,
 ) -> Result<Option<Answer>> {
-    let passages = passages(found);
+    let passages = passages(resources, found).await?;
     let texts: Vec<String> = passages.iter().map(|passage| passage.text.clone()).collect();
     let prompt = prompt(&found.question, &passages);
     let provenance = Provenance { name: model.name(), prompt: PROMPT };
@@ -130,40 +130,41 @@ async fn add(
         }
         let statement = Statement { text: redact(&sentence.text).0.into_owned(), citations: numbers };
         let cited = answer.citations.iter().filter(|citation| statement.citations.contains(&citation.number));
-        tell(telling, &statement, cited.cloned().collect()).await;
+        send_statement(telling, &statement, cited.cloned().collect()).await;
         answer.statements.push(statement);
     }
 }
 
 /// The best pieces with what stands around them, each part of a text once.
-fn passages(found: &Found) -> Vec<NumberedPassage> {
-    let mut passages: Vec<NumberedPassage> = Vec::new();
-    for quote in choose(&found.scored, &found.stories, MAX_QUOTES * 3) {
+async fn passages(resources: &Resources, found: &AskEvidence) -> Result<Vec<NumberedPassage>> {
+    let mut citations: Vec<Citation> = Vec::new();
+    for quote in choose_quotes(&found.scored, &found.stories, MAX_QUOTES * 3) {
         let story = &found.stories[quote.story];
-        let (document, range) = around(story, quote.passages);
+        let (document, range) = expand_with_context(story, quote.passages);
         let document = &story.documents[document];
         let id = document.id.to_string();
-        let overlaps = |known: &NumberedPassage| {
-            known.citation.id == id
-                && (known.citation.bytes.0 as usize) < range.end
-                && range.start < known.citation.bytes.1 as usize
+        let overlaps = |known: &Citation| {
+            known.id == id && (known.bytes.0 as usize) < range.end && range.start < known.bytes.1 as usize
         };
-        if passages.iter().any(overlaps) {
+        if citations.iter().any(overlaps) {
             continue;
         }
-        let citation = document.cite(0, range);
-        let by = citation.author.as_deref().map(|author| format!("{author}, ")).unwrap_or_default();
-        let head = format!("{by}{}, {}, {}", day(citation.at), citation.id, citation.title);
-        passages.push(NumberedPassage { text: format!("{head}\n{}", citation.text), citation });
-        if passages.len() == MAX_PASSAGES {
+        citations.push(document.cite(0, range));
+        if citations.len() == MAX_PASSAGES {
             break;
         }
     }
-    passages
+    let mut passages = Vec::new();
+    for citation in date_citations(resources, citations).await? {
+        let by = citation.author.as_deref().map(|author| format!("{author}, ")).unwrap_or_default();
+        let head = format!("{by}{}, {}, {}", utc_date(citation.at), citation.id, citation.title);
+        passages.push(NumberedPassage { text: format!("{head}\n{}", citation.text), citation });
+    }
+    Ok(passages)
 }
 
 /// Passages and their neighbors in the same document, as long as they fit.
-fn around(story: &Story, (mut first, mut last): (usize, usize)) -> (usize, std::ops::Range<usize>) {
+fn expand_with_context(story: &Story, (mut first, mut last): (usize, usize)) -> (usize, std::ops::Range<usize>) {
     let own = &story.passages[first];
     let mut range = own.range.start..story.passages[last].range.end;
     let joins = |other: Option<&super::stories::Passage>| {

@@ -43,7 +43,7 @@ const GRACE_PERIOD: [(HeaderName, &str); 3] = [
 ];
 
 /// Whether a request is for a page to ask from, or a file of it: they hold no data.
-pub(super) fn is_part(request: &Request) -> bool {
+pub(super) fn is_asset(request: &Request) -> bool {
     let path = request.uri().path();
     matches!(*request.method(), Method::GET | Method::HEAD)
         && (matches!(path, "/graphql" | "/api/docs" | "/openapi.json")

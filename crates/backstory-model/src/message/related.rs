@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{MAX_FINDINGS, Message, introduction::requests};
-use crate::reference::{Context, Forge, looks_like_sha};
+use crate::reference::{Forge, ReferenceContext, looks_like_sha};
 
 /// An earlier change, as a message names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Earlier {
+pub enum RelatedChange {
     /// By its SHA.
     Commit {
         /// Project it is in.
@@ -29,7 +29,7 @@ pub struct Correction {
     /// How.
     pub kind: CorrectionKind,
     /// What.
-    pub target: Earlier,
+    pub target: RelatedChange,
     /// Subject of the target, where the message tells that beside its SHA.
     pub subject: Option<String>,
 }
@@ -81,7 +81,7 @@ static FIXES_COMMIT: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// What the commit undoes: commits and requests by their names, else by the subject that is quoted.
-pub(super) fn reverts(parts: &Message, message: &str, context: Context<'_>) -> Vec<Earlier> {
+pub(super) fn reverts(parts: &Message, message: &str, context: ReferenceContext<'_>) -> Vec<RelatedChange> {
     let mut found = Vec::new();
     for captures in REVERTS_COMMIT.captures_iter(message) {
         // Without the word `commit` an abbreviation must look like one.
@@ -94,18 +94,18 @@ pub(super) fn reverts(parts: &Message, message: &str, context: Context<'_>) -> V
         // A bare number can be an issue: GitHub writes the whole name.
         let named = captures.name("word").is_some() || captures["ref"].contains(['/', '!']);
         for request in requests(&captures["ref"], context).into_iter().filter(|_| named) {
-            push(&mut found, Earlier::Request(request));
+            push(&mut found, RelatedChange::Request(request));
         }
     }
     if found.is_empty() {
         let captures = REVERT_SUBJECT.captures(&parts.subject).or_else(|| CONVENTIONAL_REVERT.captures(&parts.subject));
-        found.extend(captures.map(|captures| Earlier::Subject(captures["subject"].to_owned())));
+        found.extend(captures.map(|captures| RelatedChange::Subject(captures["subject"].to_owned())));
     }
     found
 }
 
 /// What the commit repeats.
-pub(super) fn cherry_picks(message: &str, context: Context<'_>) -> Vec<Earlier> {
+pub(super) fn cherry_picks(message: &str, context: ReferenceContext<'_>) -> Vec<RelatedChange> {
     let mut found = Vec::new();
     for captures in PICKED.captures_iter(message) {
         if let Some(sha) = captures.name("sha") {
@@ -113,7 +113,7 @@ pub(super) fn cherry_picks(message: &str, context: Context<'_>) -> Vec<Earlier> 
         } else if context.forge == Forge::GitLab
             && let Some(text) = captures.name("ref")
         {
-            requests(text.as_str(), context).into_iter().for_each(|id| push(&mut found, Earlier::Request(id)));
+            requests(text.as_str(), context).into_iter().for_each(|id| push(&mut found, RelatedChange::Request(id)));
         }
     }
     for captures in UPSTREAM.captures_iter(message) {
@@ -124,7 +124,7 @@ pub(super) fn cherry_picks(message: &str, context: Context<'_>) -> Vec<Earlier> 
 }
 
 /// What the commit amends or corrects.
-pub(super) fn corrections(parts: &Message, message: &str, context: Context<'_>) -> Vec<Correction> {
+pub(super) fn corrections(parts: &Message, message: &str, context: ReferenceContext<'_>) -> Vec<Correction> {
     let mut found: Vec<Correction> = Vec::new();
     if let Some(captures) = AUTOSQUASH.captures(&parts.subject) {
         let kind = match &captures["word"] {
@@ -139,7 +139,7 @@ pub(super) fn corrections(parts: &Message, message: &str, context: Context<'_>) 
         }
         let target = match looks_like_sha(subject) {
             true => commit(context, subject),
-            false => Earlier::Subject(subject.to_owned()),
+            false => RelatedChange::Subject(subject.to_owned()),
         };
         found.push(Correction { kind, target, subject: None });
     }
@@ -160,11 +160,11 @@ fn squashed(subject: &str) -> Option<&str> {
     Some(rest.trim_start_matches(' ')).filter(|rest| rest.starts_with(|c: char| !c.is_whitespace()))
 }
 
-fn commit(context: Context<'_>, sha: &str) -> Earlier {
-    Earlier::Commit { project: context.project.to_owned(), sha: sha.to_ascii_lowercase() }
+fn commit(context: ReferenceContext<'_>, sha: &str) -> RelatedChange {
+    RelatedChange::Commit { project: context.project.to_owned(), sha: sha.to_ascii_lowercase() }
 }
 
-fn push(found: &mut Vec<Earlier>, earlier: Earlier) {
+fn push(found: &mut Vec<RelatedChange>, earlier: RelatedChange) {
     if found.len() < MAX_FINDINGS && !found.contains(&earlier) {
         found.push(earlier);
     }

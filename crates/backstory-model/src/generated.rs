@@ -73,7 +73,7 @@ impl GeneratedNote {
 /// The outcome of asking a language model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum GenerationOutcome {
     /// The type of a commit.
     Classification(ModelClassification),
     /// Notes; none if nothing that the model wrote could be proved.

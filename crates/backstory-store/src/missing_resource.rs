@@ -49,7 +49,7 @@ const SIGNS: [(MissingResource, &[&str]); 4] = [
 
 impl MissingResource {
     /// What a store's error message says is lacking; `None` if it says something else.
-    pub fn in_message(message: &str) -> Option<Self> {
+    pub fn from_message(message: &str) -> Option<Self> {
         let says = |signs: &[&str]| signs.iter().any(|sign| message.contains(sign));
         SIGNS.into_iter().find(|(_, signs)| says(signs)).map(|(lack, _)| lack)
     }
@@ -91,10 +91,10 @@ mod tests {
             ("Oxigraph needs at least 96 file descriptors when reserving 48", MissingResource::Descriptors),
             ("IO error: While opendir: /d/graph/1: Permission denied", MissingResource::Permission),
         ] {
-            assert_eq!(MissingResource::in_message(message), Some(lack), "{message}");
+            assert_eq!(MissingResource::from_message(message), Some(lack), "{message}");
         }
         for message in ["Corruption: block checksum mismatch", "Not found: /d/index/1/data/a.lance (os error 2)"] {
-            assert_eq!(MissingResource::in_message(message), None, "{message}");
+            assert_eq!(MissingResource::from_message(message), None, "{message}");
         }
     }
 }

@@ -13,7 +13,7 @@ use backstory_store::{graph::Direction, index::StoredDocument};
 
 use super::{
     MAX_DEPTH,
-    ranked::{Found, retrieve_by_search},
+    by_search::{Found, retrieve_by_search},
 };
 use crate::{
     error::{ErrorKind, Result},
@@ -65,7 +65,7 @@ async fn find_target(resources: &Resources, project: &str, question: &Question) 
         .blocking(move |resources| {
             let place = resolve_place(resources, Some(&project), None)?;
             if let Some(wanted) = line {
-                let bytes = match place.objects.file(place.commit, &RepoPath::from_printed(&path), MAX_BYTES) {
+                let bytes = match place.objects.file(place.commit, &RepoPath::from_escaped(&path), MAX_BYTES) {
                     Ok(bytes) => bytes,
                     Err(_) => return Ok(None),
                 };

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use backstory_model::{
     answer::Provenance,
-    id::{META_GRAPH, NS, NodeId, generated_graph_iri, generated_note_iri, is_generated_graph},
-    written::{GeneratedKind, GeneratedNote, ModelClassification, Outcome},
+    generated::{GeneratedKind, GeneratedNote, GenerationOutcome, ModelClassification},
+    id::{META_GRAPH, NAMESPACE, NodeId, generated_graph_iri, generated_note_iri, is_generated_graph},
 };
 use jiff::Timestamp;
 use oxigraph::model::{
@@ -35,7 +35,7 @@ pub struct GeneratedFact {
     /// When.
     pub written_at: Timestamp,
     /// What it wrote.
-    pub outcome: Outcome,
+    pub outcome: GenerationOutcome,
 }
 
 impl GeneratedFact {
@@ -47,13 +47,13 @@ impl GeneratedFact {
     fn statements(&self) -> Vec<Quad> {
         let mut facts = Facts { name: NamedNode::new_unchecked(self.graph()), quads: Vec::new() };
         match &self.outcome {
-            Outcome::Classification(found) => facts.classification(&self.about, found),
-            Outcome::DesignNotes(notes) => {
+            GenerationOutcome::Classification(found) => facts.classification(&self.about, found),
+            GenerationOutcome::DesignNotes(notes) => {
                 for (number, note) in (1..).zip(notes) {
                     facts.note(&self.about, number, note);
                 }
             }
-            Outcome::Failed(_) => {}
+            GenerationOutcome::Failed(_) => {}
         }
         if !facts.quads.is_empty() {
             facts.provenance(self);
@@ -103,7 +103,7 @@ impl Facts {
 
     fn note(&mut self, thread: &NodeId, number: usize, note: &GeneratedNote) {
         let own = NamedNode::new_unchecked(generated_note_iri(self.name.as_str(), number));
-        self.add(&own, rdf::TYPE.into_owned(), NamedNode::new_unchecked(format!("{NS}WrittenNote")));
+        self.add(&own, rdf::TYPE.into_owned(), NamedNode::new_unchecked(format!("{NAMESPACE}WrittenNote")));
         self.text(&own, "noteKind", note.aspect.as_str());
         self.confidence(&own, note.confidence);
         let dcterms = |name: &str| NamedNode::new_unchecked(format!("{}{name}", quads::DCTERMS));
@@ -123,7 +123,7 @@ impl Graph {
     /// Nothing is replaced.
     pub fn replace_generated(&self, facts: &[GeneratedFact], basis: &str) -> Result<u64, GraphError> {
         self.guarded(|| {
-            let wrong = self.wrong_written(facts)?;
+            let wrong = self.mismatched_generated(facts)?;
             self.writable()?;
             let mut tx = self.store.start_transaction()?;
             for graph in &wrong {
@@ -132,7 +132,7 @@ impl Graph {
             for fact in facts.iter().filter(|fact| wrong.contains(&fact.graph())) {
                 tx.extend(fact.statements().iter());
             }
-            if let Some(old) = self.written_basis()? {
+            if let Some(old) = self.generated_input_digest()? {
                 tx.remove(&basis_quad(&old));
             }
             tx.insert(&basis_quad(basis));
@@ -145,7 +145,7 @@ impl Graph {
     ///
     /// # Errors
     /// The store refused.
-    pub fn wrong_written(&self, facts: &[GeneratedFact]) -> Result<BTreeSet<String>, GraphError> {
+    pub fn mismatched_generated(&self, facts: &[GeneratedFact]) -> Result<BTreeSet<String>, GraphError> {
         self.guarded(|| {
             // Those that are wanted by no fact are wrong too.
             let mut wrong = self.written_graphs()?;
@@ -170,7 +170,7 @@ impl Graph {
     ///
     /// # Errors
     /// The store refused.
-    pub fn written_basis(&self) -> Result<Option<String>, GraphError> {
+    pub fn generated_input_digest(&self) -> Result<Option<String>, GraphError> {
         self.guarded(|| {
             let (meta, predicate) = (NamedNode::new_unchecked(META_GRAPH), property("writtenFrom"));
             let found = self.store.quads_for_pattern(Some(meta.as_ref().into()), Some(predicate.as_ref()), None, None);

@@ -10,7 +10,7 @@ use backstory_model::{
     edge::Edge,
     filter::{DocumentKind, Filter},
     id::{NodeId, ThreadId, ThreadKind},
-    terms::Weights,
+    terms::TermWeights,
 };
 use backstory_store::{graph::Direction, index::DocumentFacts};
 
@@ -20,7 +20,7 @@ use super::{
     evidence::Candidate,
     expand::{Expansion, Relations, add_relations, graph_candidates, relate, relation_of},
     facts_of, id_of,
-    order::Order,
+    order::RankingContext,
     scope::Scope,
 };
 use crate::{error::Result, resources::Resources, walk::Reached};
@@ -37,7 +37,7 @@ pub(super) const UNMIXED: usize = 10;
 const MAX_WORDS: usize = 6;
 
 /// A document that leads, and what belongs to it.
-pub(super) struct Story {
+pub(super) struct ResultGroup {
     pub(super) lead: String,
     pub(super) members: Vec<Member>,
     pub(super) candidate: Candidate,
@@ -51,14 +51,14 @@ pub(super) struct Story {
 /// The stories of a search.
 pub(super) struct Stories {
     /// The best first.
-    pub(super) stories: Vec<Story>,
+    pub(super) stories: Vec<ResultGroup>,
     /// How documents are tied to the strongest, if the graph was walked.
     pub(super) relations: Option<Relations>,
 }
 
-impl Story {
+impl ResultGroup {
     /// The document that is shown: of a file, the part that answers.
-    pub(super) fn shown<'a>(&'a self, facts: &HashMap<String, DocumentFacts>) -> &'a str {
+    pub(super) fn displayed_document<'a>(&'a self, facts: &HashMap<String, DocumentFacts>) -> &'a str {
         let of_file = facts.get(self.lead.as_str()).is_some_and(|facts| facts.kind == DocumentKind::File);
         match self.candidate.passages.first() {
             Some(best) if of_file => &best.document,
@@ -67,7 +67,7 @@ impl Story {
     }
 
     /// Why it is here, in words.
-    pub(super) fn why(&self, order: &Order<'_>, weights: &Weights) -> Vec<String> {
+    pub(super) fn why(&self, order: &RankingContext<'_>, weights: &TermWeights) -> Vec<String> {
         let parts = self.candidate.parts;
         let mut why = Vec::new();
         if parts.semantic > 0.0 {
@@ -128,7 +128,7 @@ impl Links {
 pub(super) async fn group_results(
     resources: &Resources,
     candidates: BTreeMap<String, Candidate>,
-    order: &mut Order<'_>,
+    order: &mut RankingContext<'_>,
     request: &SearchRequest,
     scope: Option<&Scope>,
 ) -> Result<Stories> {
@@ -158,7 +158,7 @@ pub(super) async fn group_results(
     let mut looked_up: Vec<NodeId> = ranked.iter().take(LOOKED_UP).filter_map(|(id, _)| id.parse().ok()).collect();
     looked_up.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
     let links = resources.blocking(move |resources| load_links(resources, &looked_up)).await?;
-    let mut stories: Vec<Story> = Vec::new();
+    let mut stories: Vec<ResultGroup> = Vec::new();
     let mut leader: HashMap<String, usize> = HashMap::new();
     for (id, score) in ranked {
         let Some(mut candidate) = candidates.remove(&id) else { continue };
@@ -189,7 +189,7 @@ pub(super) async fn group_results(
         let members = members.chain(carried.remove(&id).unwrap_or_default());
         let members = members.collect::<BTreeSet<_>>().into_iter().collect();
         let reached = relation_of(&id, &candidate, &relations).cloned();
-        stories.push(Story { lead: id, members, candidate, score, reranked: None, reached });
+        stories.push(ResultGroup { lead: id, members, candidate, score, reranked: None, reached });
     }
     Ok(Stories { stories, relations: is_walked.then_some(relations) })
 }
@@ -198,31 +198,31 @@ pub(super) async fn group_results(
 /// the query before others.
 pub(super) async fn stories_of_graph(
     resources: &Resources,
-    ordinary: &[Story],
+    ordinary: &[ResultGroup],
     relations: &Relations,
-    order: &mut Order<'_>,
+    order: &mut RankingContext<'_>,
     filter: &Filter,
-) -> Result<Vec<Story>> {
+) -> Result<Vec<ResultGroup>> {
     let members: Vec<String> =
         ordinary.iter().flat_map(|story| &story.members).map(|member| id_of(&member.id)).collect();
     let known = ordinary.iter().map(|story| story.lead.as_str()).chain(members.iter().map(String::as_str)).collect();
     let candidates = graph_candidates(resources, relations, &known, order, filter).await?;
     let scores: BTreeMap<String, f32> = order.ranked(&candidates).into_iter().collect();
-    let mut stories: Vec<Story> = Vec::new();
+    let mut stories: Vec<ResultGroup> = Vec::new();
     for (id, candidate) in candidates {
         let score = scores.get(&id).copied().unwrap_or(0.0);
         let reached = relation_of(&id, &candidate, relations).cloned();
-        stories.push(Story { lead: id, members: Vec::new(), candidate, score, reranked: None, reached });
+        stories.push(ResultGroup { lead: id, members: Vec::new(), candidate, score, reranked: None, reached });
     }
-    let worth = |story: &Story| story.score + story.candidate.parts.relationship;
+    let worth = |story: &ResultGroup| story.score + story.candidate.parts.relationship;
     stories.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then_with(|| a.lead.cmp(&b.lead)));
     Ok(stories)
 }
 
 /// Puts what only the graph found behind the first hits, then in every second place.
-pub(super) fn behind(ordinary: Vec<Story>, of_graph: Vec<Story>) -> Vec<Story> {
+pub(super) fn behind(ordinary: Vec<ResultGroup>, of_graph: Vec<ResultGroup>) -> Vec<ResultGroup> {
     let (mut ordinary, mut of_graph) = (ordinary.into_iter(), of_graph.into_iter());
-    let mut stories: Vec<Story> = ordinary.by_ref().take(UNMIXED).collect();
+    let mut stories: Vec<ResultGroup> = ordinary.by_ref().take(UNMIXED).collect();
     loop {
         let pair = [of_graph.next(), ordinary.next()];
         if pair.iter().all(Option::is_none) {
@@ -237,7 +237,7 @@ pub(super) fn behind(ordinary: Vec<Story>, of_graph: Vec<Story>) -> Vec<Story> {
 async fn fold_commits_into_merge_requests(
     resources: &Resources,
     mut candidates: BTreeMap<String, Candidate>,
-    order: &mut Order<'_>,
+    order: &mut RankingContext<'_>,
     filter: &Filter,
 ) -> Result<(BTreeMap<String, Candidate>, HashMap<String, Vec<Member>>)> {
     let ranked = order.ranked(&candidates).into_iter().filter_map(|(id, _)| id.parse().ok());
@@ -306,7 +306,7 @@ fn load_links(resources: &Resources, ids: &[NodeId]) -> Result<Links> {
     Ok(links)
 }
 
-impl Story {
+impl ResultGroup {
     /// Takes in a hit that belongs to it.
     fn join(&mut self, id: &str, edge: Edge, other: Candidate) {
         if let Some(member) = Member::new(id, edge)
