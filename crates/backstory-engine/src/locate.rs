@@ -186,7 +186,7 @@ async fn locate_revision(resources: &Resources, text: &str, project: Option<&str
         .blocking(move |resources| {
             let head = match resolve_place(resources, project.as_deref(), None) {
                 Ok(head) => head,
-                // Whoever looks for the file says what is wrong.
+                // The caller, which looks for the file, says what is wrong.
                 Err(_) => return Ok(None),
             };
             if head.objects.entry(head.commit, &RepoPath::from_escaped(&text)).is_ok() {

@@ -13,7 +13,7 @@ use super::{hunks::Hunk, objects::RepoPath};
 /// Least score of a block of several lines that was moved within the same file.
 pub(super) const MIN_SCORE: u64 = 20;
 /// Least score of a block that stood in another file, that stayed where it was, or that is a single line: idioms like
-/// `if (status != OK) {` stand in many places, and whoever writes one again does not copy it.
+/// `if (status != OK) {` stand in many places, and somebody who writes one again does not copy it.
 const MIN_SCORE_UNLIKELY: u64 = 40;
 /// Most files, and most of their bytes, that blocks are looked for in for one commit.
 const MAX_FILES: usize = 1000;
