@@ -13,7 +13,7 @@ use std::{
 };
 
 use backstory_sources::git::{
-    Cancel, Git,
+    Cancel, GitProgram,
     command::{GitSettings, Limits, NetworkAccess},
 };
 use serde_json::Value;
@@ -465,7 +465,7 @@ fn objects_that_git_refuses_are_named_and_change_nothing() {
 }
 
 /// A program that says what it is bounded by, in place of git.
-fn git_that_tells(directory: &Sandbox) -> Git {
+fn git_that_tells(directory: &Sandbox) -> GitProgram {
     let program = directory.path().join("git");
     let script = "#!/bin/sh\n[ \"$1\" = version ] && echo git version 2.47.0 && exit\nulimit -d\n";
     // Written by another process: what another test starts just now would have the file open too.
@@ -475,7 +475,7 @@ fn git_that_tells(directory: &Sandbox) -> Git {
     writer.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
     assert!(writer.wait().unwrap().success());
     let child = Some(PathBuf::from(env!("CARGO_BIN_EXE_backstory")));
-    Git::find(GitSettings { program: program.into_os_string(), child, ..GitSettings::default() }).unwrap()
+    GitProgram::find(GitSettings { program: program.into_os_string(), child, ..GitSettings::default() }).unwrap()
 }
 
 #[test]

@@ -245,7 +245,7 @@ impl World {
             model: "quoter".to_owned(),
             base_url: embedding.base_url.clone(),
             api_key: None,
-            timeout: llm::TIMEOUT,
+            timeout: llm::DEFAULT_TIMEOUT,
             max_tokens: llm::MAX_TOKENS,
             daily_tokens: 1 << 40,
         };

@@ -9,7 +9,7 @@ use backstory_model::{
     document::{commit_url, lines_url},
     entity::{Item, Thread},
     id::{NodeId, ThreadId},
-    repository::{Record, RepositoryRecord},
+    repository::{Record, RepositoryItem},
 };
 use backstory_store::ledger::StoredBlame;
 use jiff::Timestamp;
@@ -161,7 +161,7 @@ pub(crate) fn document_of_file(
     let text = clean_text(resources, &bytes);
     let id = NodeId::file(project, path.as_str());
     let of = match item_of_node(resources, &id)? {
-        Some(Item::Repository(RepositoryRecord { record: Record::File(file), .. })) => Some(file.changed_at),
+        Some(Item::Repository(RepositoryItem { record: Record::File(file), .. })) => Some(file.changed_at),
         _ => None,
     };
     let context = backstory_model::reference::ReferenceContext {

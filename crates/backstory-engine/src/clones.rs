@@ -4,7 +4,7 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
 use backstory_model::{code::Lines, commit::Sha};
 use backstory_sources::git::{
-    command::{Git, GitSettings},
+    command::{GitProgram, GitSettings},
     objects::Objects,
 };
 
@@ -77,13 +77,13 @@ pub(crate) fn close_clone(resources: &Resources, project: &str) {
 }
 
 /// The git program, looked for once.
-pub(crate) fn find_git(resources: &Resources) -> Result<Git> {
+pub(crate) fn find_git(resources: &Resources) -> Result<GitProgram> {
     if let Some(git) = resources.shared.git.get() {
         return Ok(git.clone());
     }
     let repositories = &resources.settings().repositories;
     let (ssh_agent, child) = (repositories.ssh_agent.clone(), repositories.git_child.clone());
     let settings = GitSettings { ssh_agent, child, ..Default::default() };
-    let found = Git::find(settings).map_err(|error| Error::caused_by(ErrorKind::Configuration, error))?;
+    let found = GitProgram::find(settings).map_err(|error| Error::caused_by(ErrorKind::Configuration, error))?;
     Ok(resources.shared.git.get_or_init(|| found).clone())
 }

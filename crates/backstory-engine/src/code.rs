@@ -13,7 +13,7 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::{NAMESPACE, NodeId, ThreadId},
     lineage::Lineage,
-    repository::{CommitRecord, EntityChangeKind, Record, RepositoryRecord},
+    repository::{CommitRecord, EntityChangeKind, Record, RepositoryItem},
     text::truncate_echo,
 };
 use backstory_store::graph::{AdjacentEdge, Direction, Value, queries};
@@ -448,7 +448,7 @@ async fn entity_details(resources: &Resources, id: NodeId) -> Result<Option<Enti
 /// Reads the definition of an entity from the indexed head.
 fn read_definition(resources: &Resources, project: &str, path: &str, name: &str) -> Result<Option<Entity>> {
     let Some(item) = resources.ledger().item(project, ItemKind::File, path)? else { return Ok(None) };
-    let Item::Repository(RepositoryRecord { record: Record::File(file), .. }) = parse_item(resources, &item)? else {
+    let Item::Repository(RepositoryItem { record: Record::File(file), .. }) = parse_item(resources, &item)? else {
         return Ok(None);
     };
     let code = file.analysis.as_ref().and_then(FileAnalysis::code);

@@ -46,7 +46,7 @@ pub(crate) fn recompute_hidden_people(resources: &Resources) -> Result<()> {
     let owned = |(project, key): &(&str, &str)| ((*project).to_owned(), (*key).to_owned());
     let wanted: BTreeSet<(String, String)> = inside.difference(&public).map(owned).collect();
     // Profiles that were ingested since are decided by what mentioned them.
-    let changed = ledger.hide_people(&wanted, mentions.seq)?;
+    let changed = ledger.replace_hidden_people(&wanted, mentions.seq)?;
     tracing::debug!(changed, hidden = wanted.len(), "profiles of people whom nothing public mentions");
     Ok(())
 }

@@ -98,8 +98,8 @@ use backstory_store::{
     graph::{AdjacentEdge, Direction, EdgeCount, InferredLink},
     ledger::{Chat, IssuedToken, Job, JobStatus, LedgerError},
     lists::{
-        Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery, FileGroup,
-        FileQuery, Groups, LanguageRow, ListQuery, Lists, NodeRow, Page, PageRequest, Period, PersonRow, RowQuery,
+        Activity, CodeRow, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery,
+        FileGroup, FileQuery, Groups, LanguageRow, ListQuery, Lists, Page, PageRequest, Period, PersonRow, RowQuery,
         ThreadFilter, ThreadGroup, ThreadQuery, TimeRange, Total,
     },
 };
@@ -475,7 +475,7 @@ impl Engine {
     }
 
     /// Returns what the lists have of commits, files and code entities.
-    pub async fn find_rows(&self, ids: Vec<NodeId>) -> Result<BTreeMap<NodeId, NodeRow>> {
+    pub async fn find_rows(&self, ids: Vec<NodeId>) -> Result<BTreeMap<NodeId, CodeRow>> {
         self.0.with_lists(move |lists, visibility| lists.rows(&ids, visibility)).await
     }
 

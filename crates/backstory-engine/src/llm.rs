@@ -16,7 +16,7 @@ pub const MAX_TEXT: usize = 32 << 10;
 /// Largest answer, in bytes: every few letters of a stream come in a message of their own.
 const MAX_BODY: usize = 8 << 20;
 /// Longest time for an answer, unless configured otherwise.
-pub const TIMEOUT: Duration = Duration::from_secs(120);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 /// Most tokens of an answer, unless configured otherwise.
 pub const MAX_TOKENS: u32 = 500;
 /// Most tokens of a day, unless configured otherwise.

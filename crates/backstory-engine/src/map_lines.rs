@@ -184,12 +184,12 @@ fn follow(old: &[u8], request: &MapLinesRequest) -> Result<Followed> {
         committed.as_ref().map_or(Some(line), |committed| committed.old_line(line))
     };
     let (first, last) = request.lines;
-    if first > map.lines() {
+    if first > map.new_line_count() {
         return Err(Error::invalid(format!("{} has no line {first} in this checkout", request.path))
-            .with_hint(format!("it has {} lines", map.lines())));
+            .with_hint(format!("it has {} lines", map.new_line_count())));
     }
     let mut followed = Followed { pairs: Vec::new(), new: Vec::new() };
-    for line in first..=last.min(map.lines()) {
+    for line in first..=last.min(map.new_line_count()) {
         match old_line(line) {
             Some(old) => followed.pairs.push((line, old)),
             None => followed.new.push(line),

@@ -15,7 +15,7 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::{NodeId, ThreadId, ThreadKind},
     numbers::SharedNumbers,
-    repository::{Record, RepositoryRecord},
+    repository::{Record, RepositoryItem},
 };
 use backstory_sources::code::passages;
 use backstory_store::{
@@ -404,7 +404,7 @@ pub(crate) fn thread_documents(resources: &Resources, items: &[StoredItem]) -> V
 }
 
 /// The documents of a commit or file.
-fn code_documents(resources: &Resources, of: &RepositoryRecord) -> Result<Vec<document::Document>> {
+fn code_documents(resources: &Resources, of: &RepositoryItem) -> Result<Vec<document::Document>> {
     match &of.record {
         Record::Commit(record) => Ok(document::commit_document(record, of.context()).into_iter().collect()),
         Record::File(file) => {

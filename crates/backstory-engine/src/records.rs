@@ -6,7 +6,7 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::{NodeId, ThreadId},
     reference::Forge,
-    repository::{self as records, Record, Repository, RepositoryRecord, parse},
+    repository::{self as records, Record, Repository, RepositoryItem, parse},
 };
 use backstory_sources::forge::{self, Origin};
 use backstory_store::ledger::StoredItem;
@@ -55,7 +55,7 @@ fn parse_record(resources: &Resources, stored: &StoredItem, payload: &[u8]) -> R
             Error::internal(format!("the ledger has items of {} but not the repository itself", stored.project))
         })?,
     };
-    Ok(Item::Repository(RepositoryRecord { project: stored.project.clone(), repository, record }))
+    Ok(Item::Repository(RepositoryItem { project: stored.project.clone(), repository, record }))
 }
 
 /// What the items of a project are relative to.

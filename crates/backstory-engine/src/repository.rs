@@ -37,7 +37,7 @@ use backstory_model::{
     commit::Sha,
     entity::{Item, ItemKind},
     id::NodeId,
-    repository::{Record, RepositoryRecord, code_node_id},
+    repository::{Record, RepositoryItem, code_node_id},
     role::ServerRole,
 };
 use backstory_store::{
@@ -287,7 +287,7 @@ async fn central_files(resources: &Resources, project: &str, limit: usize) -> Re
         .blocking(move |resources| {
             let stored = resources.ledger().item(&project, ItemKind::Importance, head::IMPORTANCE)?;
             let ranked = match stored.map(|stored| parse_item(resources, &stored)).transpose()? {
-                Some(Item::Repository(RepositoryRecord { record: Record::Importance(found), .. })) => found.ranks,
+                Some(Item::Repository(RepositoryItem { record: Record::Importance(found), .. })) => found.ranks,
                 _ => BTreeMap::new(),
             };
             // A file is as central as the most central part of it.

@@ -15,7 +15,7 @@ use backstory_model::{
 };
 use backstory_sources::{
     forge::Origin,
-    git::{Git, objects::Objects},
+    git::{GitProgram, objects::Objects},
     redact::Redactor,
 };
 use backstory_store::{
@@ -81,7 +81,7 @@ pub(crate) struct Shared {
     pub(crate) repositories: Mutex<HashMap<String, Arc<Repository>>>,
     /// Clones that are open, by project.
     pub(crate) objects: Mutex<HashMap<String, Arc<Objects>>>,
-    pub(crate) git: OnceLock<Git>,
+    pub(crate) git: OnceLock<GitProgram>,
     /// Repositories are read one after the other: one that was stopped ends at its next write.
     pub(crate) reading: Mutex<()>,
     /// The project whose repository is being read.

@@ -6,7 +6,7 @@ use backstory_model::{
     edge::Edge,
     entity::{Item, ItemKind, State},
     id::{NodeId, ThreadId, ThreadKind},
-    repository::{Record, RepositoryRecord},
+    repository::{Record, RepositoryItem},
     text::truncate_echo,
 };
 use backstory_sources::git::{command::Cancel, graph::CommitGraph};
@@ -226,7 +226,7 @@ fn commits_of_release(resources: &Resources, to: &Revision, tag: &str) -> Result
     }
     let Some(stored) = resources.ledger().item(to.project(), ItemKind::Shipment, tag)? else { return Ok(Vec::new()) };
     match parse_item(resources, &stored)? {
-        Item::Repository(RepositoryRecord { record: Record::Shipment(shipment), .. }) => {
+        Item::Repository(RepositoryItem { record: Record::Shipment(shipment), .. }) => {
             Ok(shipment.commits.iter().map(ToString::to_string).collect())
         }
         _ => Ok(Vec::new()),

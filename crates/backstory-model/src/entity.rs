@@ -8,7 +8,7 @@ use crate::{
     id::{NodeId, ThreadId},
     redaction::{self, SecretCounts},
     reference::Forge,
-    repository::{CommitIdentity, RepositoryRecord},
+    repository::{CommitIdentity, RepositoryItem},
     security::{SecurityFlag, security_flags},
 };
 
@@ -36,7 +36,7 @@ pub enum Item {
     /// A person as commits know them.
     Identity(CommitIdentity),
     /// Something of a repository.
-    Repository(RepositoryRecord),
+    Repository(RepositoryItem),
 }
 
 impl Item {

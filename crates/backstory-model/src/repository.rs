@@ -277,7 +277,7 @@ pub enum Record {
 
 /// A record and the repository it is of.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RepositoryRecord {
+pub struct RepositoryItem {
     /// Full path of the project.
     pub project: String,
     /// The repository.
@@ -286,7 +286,7 @@ pub struct RepositoryRecord {
     pub record: Record,
 }
 
-impl RepositoryRecord {
+impl RepositoryItem {
     /// How references in messages read.
     pub fn context(&self) -> ReferenceContext<'_> {
         ReferenceContext { forge: self.repository.forge, project: &self.project, forge_url: &self.repository.forge_url }

@@ -8,7 +8,7 @@ use std::{io::Write, num::NonZeroUsize, path::PathBuf, time::Instant};
 
 use backstory_model::commit::Sha;
 use backstory_sources::git::{
-    Cancel, Git,
+    Cancel, GitProgram,
     address::Address,
     clone::{self, CloneLimits, CloneRequest},
     command::GitSettings,
@@ -35,7 +35,7 @@ fn main() {
     if let Some(identifiers) = arguments.get(2) {
         options.identifiers = identifiers.parse().unwrap();
     }
-    let git = Git::find(GitSettings::default()).unwrap();
+    let git = GitProgram::find(GitSettings::default()).unwrap();
     let home = tempfile::tempdir().unwrap();
     if fresh {
         let started = Instant::now();

@@ -25,7 +25,7 @@ pub mod refs;
 pub mod text_diff;
 mod trees;
 
-pub use command::{Cancel, Git, GitError};
+pub use command::{Cancel, GitError, GitProgram};
 
 use std::path::Path;
 

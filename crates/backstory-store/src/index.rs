@@ -52,7 +52,7 @@ use lancedb::{Connection, Table};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
 pub use self::{
-    error::{IndexError, IndexFormat},
+    error::{IndexError, IndexFormatVersion},
     facts::{Fingerprint, IdPage, Named},
     maintain::KEPT_VERSIONS,
     query::{MAX_HITS, MAX_QUERY_WORDS},

@@ -45,7 +45,7 @@ pub use erase::Erased;
 pub use failures::{Source, SyncFailure};
 pub use forgotten::{AuditAction, AuditEntry, ErasureTarget, ForgottenKind};
 pub use generated::GeneratedText;
-pub use items::ItemKey;
+pub use items::ItemChange;
 pub use jobs::{Job, JobKind, JobPriority, JobStatus, NewJob, Outcome};
 pub use operations::{NewOperation, Operation, OperationFilter};
 pub use quarantine::{MAX_QUARANTINED, NewQuarantined, Quarantined, RetriedItem};

@@ -89,7 +89,7 @@ pub use groups::{
 };
 pub use load::Load;
 pub(crate) use load::remove_leftover;
-pub use node_row::NodeRow;
+pub use node_row::CodeRow;
 pub use people::{Namesakes, PersonOrder, PersonPage, PersonQuery, PersonRow};
 pub use planning::{LabelOrder, LabelQuery, LabelRow, MilestoneOrder, MilestoneQuery, MilestoneRow};
 pub use projects::{ProjectOrder, ProjectQuery, ProjectRow};
@@ -309,12 +309,12 @@ impl Lists {
     ///
     /// # Errors
     /// The database cannot be read.
-    pub fn rows(&self, ids: &[NodeId], visibility: &Visibility) -> Result<BTreeMap<NodeId, NodeRow>, LedgerError> {
+    pub fn rows(&self, ids: &[NodeId], visibility: &Visibility) -> Result<BTreeMap<NodeId, CodeRow>, LedgerError> {
         let reader = Reader(visibility);
         self.read(|connection| {
             let mut rows = BTreeMap::new();
             for id in ids.iter().filter(|id| id.project().is_some_and(|project| reader.shows_project(project))) {
-                rows.extend(NodeRow::find(connection, id)?.map(|row| (id.clone(), row)));
+                rows.extend(CodeRow::find(connection, id)?.map(|row| (id.clone(), row)));
             }
             Ok(rows)
         })

@@ -241,7 +241,7 @@ impl Opening {
 /// Who has the stores that a command needs for long work, and what can be done about it.
 pub(crate) fn describe_in_use(holder: &LockOwner, directory: &DataDir, command: &str) -> String {
     let other = match holder.command.as_str() {
-        _ if holder.is_syncing() && command == "sync" => ", stop its sync with --force".to_owned(),
+        _ if holder.is_sync_command() && command == "sync" => ", stop its sync with --force".to_owned(),
         // They keep what they have done so far.
         "chat" | "embed" | "enrich" | "eval" | "rebuild" => format!(", end it with 'kill {}'", holder.pid),
         _ => String::new(),

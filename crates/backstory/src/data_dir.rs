@@ -393,7 +393,7 @@ impl LockOwner {
     }
 
     /// Whether it is a command that syncs.
-    pub(crate) fn is_syncing(&self) -> bool {
+    pub(crate) fn is_sync_command(&self) -> bool {
         matches!(self.command.as_str(), "sync" | "add")
     }
 }

@@ -45,7 +45,7 @@ impl Session {
     }
 
     /// A session of those words of a command line, which need not be whole, that say where configuration and data are.
-    pub(crate) fn of_words(words: &[String]) -> Self {
+    pub(crate) fn from_partial_words(words: &[String]) -> Self {
         let value = |option: &str| {
             let mut found = words.iter().enumerate().filter_map(|(at, word)| Some((at, word.strip_prefix(option)?)));
             found.find_map(|(at, rest)| match rest {

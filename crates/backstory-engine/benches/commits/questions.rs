@@ -19,7 +19,7 @@ use backstory_engine::{
         terms::TermExtractor,
     },
     sources::git::{
-        Cancel, Git,
+        Cancel, GitProgram,
         command::GitSettings,
         graph::CommitGraph,
         history::{CommitSelection, HistoryOptions, history},
@@ -62,7 +62,7 @@ pub(super) struct Repository {
 
 impl Repository {
     pub(super) fn read(project: &str, clone: &Path, head: Sha) -> Result<Self> {
-        let (git, cancel) = (Git::find(GitSettings::default())?, Cancel::default());
+        let (git, cancel) = (GitProgram::find(GitSettings::default())?, Cancel::default());
         let brought = CommitGraph::read(&git, clone, &[head], &cancel)?.commits_by_merge(head);
         let wanted = CommitSelection { tips: &[head], except: &[], known: None };
         let options = HistoryOptions { identifiers: 0, ..HistoryOptions::default() };

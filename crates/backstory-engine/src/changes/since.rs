@@ -1,7 +1,7 @@
 //! Which nodes changed since some time, for those who follow along.
 
 use backstory_model::{entity::ItemKind, id::NodeId};
-use backstory_store::ledger::ItemKey;
+use backstory_store::ledger::ItemChange;
 
 use crate::{error::Result, resources::Resources};
 
@@ -36,7 +36,7 @@ pub(crate) async fn nodes_changed_after(
     let projects = projects.to_vec();
     let read = resources.with_ledger(move |ledger| ledger.changed_keys_after(after, &projects, MAX_CHANGED)).await?;
     let is_full = read.len() == MAX_CHANGED;
-    let changed: Vec<ItemKey> = read.into_iter().filter(|item| item.seq <= readable).collect();
+    let changed: Vec<ItemChange> = read.into_iter().filter(|item| item.seq <= readable).collect();
     let last = changed.last().map(|item| item.seq).filter(|_| is_full);
     let mut nodes: Vec<NodeId> = Vec::new();
     for id in changed.iter().filter_map(node_of) {
@@ -48,8 +48,8 @@ pub(crate) async fn nodes_changed_after(
 }
 
 /// The node that an item is; `None` if it is none of its own.
-fn node_of(item: &ItemKey) -> Option<NodeId> {
-    let ItemKey { project, kind, key, .. } = item;
+fn node_of(item: &ItemChange) -> Option<NodeId> {
+    let ItemChange { project, kind, key, .. } = item;
     match kind {
         ItemKind::Project => Some(NodeId::Project(project.clone())),
         ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Discussion => format!("{project}{key}").parse().ok(),

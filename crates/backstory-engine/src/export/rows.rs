@@ -7,7 +7,7 @@ use backstory_model::{
 use backstory_store::{
     export::{Cell, Column, ColumnType},
     graph::{InferredLink, StatedEdge},
-    ledger::ItemKey,
+    ledger::ItemChange,
     lists::{CommitKind, CommitRow, DiscussionRow, FileRow, ThreadRow},
 };
 
@@ -216,7 +216,7 @@ pub(super) fn file(row: FileRow) -> Vec<Cell> {
     ]
 }
 
-pub(super) fn edge(edge: &StatedEdge, item: &ItemKey) -> Vec<Cell> {
+pub(super) fn edge(edge: &StatedEdge, item: &ItemChange) -> Vec<Cell> {
     vec![
         edge.from.to_string().into(),
         edge.edge.name().into(),

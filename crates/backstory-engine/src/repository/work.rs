@@ -7,7 +7,7 @@ use backstory_model::{
     id::NodeId,
     repository::{CommitRecord, Repository},
 };
-use backstory_sources::git::command::{Cancel, Git};
+use backstory_sources::git::command::{Cancel, GitProgram};
 use backstory_store::ledger::{IngestBatch, IngestCounts, NewItem};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub(crate) struct Report {
 pub(super) struct RepositorySync<'a> {
     pub(super) resources: &'a Resources,
     pub(super) project: &'a str,
-    pub(super) git: Git,
+    pub(super) git: GitProgram,
     pub(super) threads: usize,
     pub(super) reporter: &'a Reporter,
     pub(super) cancel: &'a Cancel,

@@ -9,14 +9,14 @@ mod version;
 
 use async_graphql::{Context, ID, Object, Result, SimpleObject};
 use backstory_engine::{
-    lists::NodeRow,
+    lists::CodeRow,
     model::{
         code,
         document::lines_url,
         entity::Item,
         id::NodeId,
         packages::package_of,
-        repository::{CommitRecord, HeadFile, Record, RepositoryRecord},
+        repository::{CommitRecord, HeadFile, Record, RepositoryItem},
         test_files::test_kind,
     },
 };
@@ -45,7 +45,7 @@ use super::{
 async fn record<T>(
     ctx: &Context<'_>,
     id: NodeId,
-    read: impl FnOnce(&RepositoryRecord) -> Option<T>,
+    read: impl FnOnce(&RepositoryItem) -> Option<T>,
 ) -> Result<Option<T>> {
     Ok(match loaders::item(ctx, id).await?.as_deref() {
         Some(Item::Repository(of)) => read(of),
@@ -56,7 +56,7 @@ async fn record<T>(
 async fn commit_record<T>(
     ctx: &Context<'_>,
     id: NodeId,
-    read: impl FnOnce(&RepositoryRecord, &CommitRecord) -> T,
+    read: impl FnOnce(&RepositoryItem, &CommitRecord) -> T,
 ) -> Result<Option<T>> {
     record(ctx, id, |of| match &of.record {
         Record::Commit(record) => Some(read(of, record)),
@@ -69,7 +69,7 @@ async fn file_record<T>(
     ctx: &Context<'_>,
     project: &str,
     path: &str,
-    read: impl FnOnce(&RepositoryRecord, &HeadFile) -> T,
+    read: impl FnOnce(&RepositoryItem, &HeadFile) -> T,
 ) -> Result<Option<T>> {
     record(ctx, NodeId::file(project, path), |of| match &of.record {
         Record::File(file) => Some(read(of, file)),
@@ -184,8 +184,8 @@ impl File {
     /// How central the file is: its PageRank over the references between files, 0 to 1; 0 unless it is among the most
     /// central, and null if it is not at the indexed head.
     async fn importance(&self, ctx: &Context<'_>) -> Result<Option<f64>> {
-        Ok(match loaders::row(ctx, self.links.id().clone()).await?.as_deref() {
-            Some(NodeRow::File(row)) => Some(rank(row.importance)),
+        Ok(match loaders::code_row(ctx, self.links.id().clone()).await?.as_deref() {
+            Some(CodeRow::File(row)) => Some(rank(row.importance)),
             _ => None,
         })
     }
@@ -252,7 +252,7 @@ impl File {
     /// Page of the file at the forge; null if there is none.
     pub(super) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         let url =
-            |of: &RepositoryRecord, file: &HeadFile| lines_url(of.context(), revision(of), file.path.as_str(), None);
+            |of: &RepositoryItem, file: &HeadFile| lines_url(of.context(), revision(of), file.path.as_str(), None);
         Ok(file_record(ctx, &self.project, &self.path, url).await?.and_then(some_url))
     }
 
@@ -283,7 +283,7 @@ fn rank(millionths: u64) -> f64 {
 }
 
 /// What a page at the forge shows the files of.
-fn revision(of: &RepositoryRecord) -> &str {
+fn revision(of: &RepositoryItem) -> &str {
     of.repository.default_branch.as_ref().map_or("HEAD", |branch| branch.as_str())
 }
 
@@ -383,8 +383,8 @@ impl CodeEntity {
     /// How central the entity is: its PageRank over the references between entities, 0 to 1; 0 unless it is among the most
     /// central, and null if it is gone.
     async fn importance(&self, ctx: &Context<'_>) -> Result<Option<f64>> {
-        Ok(match loaders::row(ctx, self.links.id().clone()).await?.as_deref() {
-            Some(NodeRow::Entity(row)) => Some(rank(row.importance)),
+        Ok(match loaders::code_row(ctx, self.links.id().clone()).await?.as_deref() {
+            Some(CodeRow::Entity(row)) => Some(rank(row.importance)),
             _ => None,
         })
     }
@@ -399,7 +399,7 @@ impl CodeEntity {
         let Some(lines) = self.read(ctx, |entity| (entity.lines.first, entity.lines.last)).await? else {
             return Ok(None);
         };
-        let url = |of: &RepositoryRecord, file: &HeadFile| {
+        let url = |of: &RepositoryItem, file: &HeadFile| {
             lines_url(of.context(), revision(of), file.path.as_str(), Some(lines))
         };
         Ok(file_record(ctx, &self.project, &self.path, url).await?.and_then(some_url))

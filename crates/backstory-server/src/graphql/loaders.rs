@@ -19,7 +19,7 @@ use backstory_engine::{
     explore::{EdgeMeasure, GraphEdge},
     files::{DiffRequest, FileHunks},
     graph::{AdjacentEdge, Direction, InferredLink},
-    lists::{NodeRow, ThreadRow},
+    lists::{CodeRow, ThreadRow},
     model::{
         edge::Edge,
         entity::{Discussion, Item, Person},
@@ -216,7 +216,7 @@ impl Loader<InferredKey> for Reader {
 }
 
 impl Loader<RowKey> for Reader {
-    type Value = Arc<NodeRow>;
+    type Value = Arc<CodeRow>;
     type Error = Error;
 
     async fn load(&self, keys: &[RowKey]) -> Result<HashMap<RowKey, Self::Value>, Error> {
@@ -349,7 +349,7 @@ pub(super) async fn inferred(ctx: &Context<'_>, id: NodeId) -> Result<Arc<[Infer
 }
 
 /// What the lists have of a commit, a file or a code entity; `None` if it is not listed.
-pub(super) async fn row(ctx: &Context<'_>, id: NodeId) -> Result<Option<Arc<NodeRow>>> {
+pub(super) async fn code_row(ctx: &Context<'_>, id: NodeId) -> Result<Option<Arc<CodeRow>>> {
     Ok(loaders(ctx)?.load_one(RowKey(id)).await?)
 }
 

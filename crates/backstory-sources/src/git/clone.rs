@@ -19,7 +19,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::{
     address::{Address, Scheme},
-    command::{Cancel, Git, GitCommand, GitError, Limits, NetworkAccess},
+    command::{Cancel, GitCommand, GitError, GitProgram, Limits, NetworkAccess},
 };
 
 /// Most that git may say when it lists references or fetches, in bytes.
@@ -175,7 +175,7 @@ pub struct CloneSummary {
 ///
 /// # Errors
 /// See [`CloneError`]; then the directory is not there.
-pub fn clone(git: &Git, request: CloneRequest<'_>, cancel: &Cancel) -> Result<CloneSummary, CloneError> {
+pub fn clone(git: &GitProgram, request: CloneRequest<'_>, cancel: &Cancel) -> Result<CloneSummary, CloneError> {
     let directory = request.directory;
     let io = |path: &Path| {
         let path = path.to_owned();
@@ -203,7 +203,7 @@ pub fn clone(git: &Git, request: CloneRequest<'_>, cancel: &Cancel) -> Result<Cl
 ///
 /// # Errors
 /// See [`CloneError`]; then all references are as they were.
-pub fn fetch(git: &Git, request: CloneRequest<'_>, cancel: &Cancel) -> Result<CloneSummary, CloneError> {
+pub fn fetch(git: &GitProgram, request: CloneRequest<'_>, cancel: &Cancel) -> Result<CloneSummary, CloneError> {
     let path = request
         .directory
         .canonicalize()
@@ -211,7 +211,12 @@ pub fn fetch(git: &Git, request: CloneRequest<'_>, cancel: &Cancel) -> Result<Cl
     update(git, &path, request, cancel)
 }
 
-fn update(git: &Git, path: &Path, request: CloneRequest<'_>, cancel: &Cancel) -> Result<CloneSummary, CloneError> {
+fn update(
+    git: &GitProgram,
+    path: &Path,
+    request: CloneRequest<'_>,
+    cancel: &Cancel,
+) -> Result<CloneSummary, CloneError> {
     let _lock = lock(path)?;
     remove_leftovers(path);
     let limits = Limits { time: request.limits.time, output: MAX_OUTPUT };
@@ -241,7 +246,7 @@ fn update(git: &Git, path: &Path, request: CloneRequest<'_>, cancel: &Cancel) ->
 
 /// Fetches everything that is wanted while the size is watched.
 fn transfer_refs(
-    git: &Git,
+    git: &GitProgram,
     path: &Path,
     request: CloneRequest<'_>,
     how: &[&str],
@@ -301,7 +306,7 @@ fn lock(path: &Path) -> Result<Lock, CloneError> {
 
 /// The branch of the origin's HEAD. This is also what finds out that there is no repository.
 fn default_branch(
-    git: &Git,
+    git: &GitProgram,
     request: CloneRequest<'_>,
     limits: Limits,
     cancel: &Cancel,
@@ -334,7 +339,7 @@ fn default_branch(
 
 /// A command that talks to the origin and to nothing else.
 fn transfer(
-    git: &Git,
+    git: &GitProgram,
     repository: Option<&Path>,
     request: CloneRequest<'_>,
     name: &str,
@@ -452,7 +457,7 @@ fn remove_leftovers(path: &Path) {
 }
 
 /// Keeps the number of packs small, and a commit graph, with which git finds its way through history faster.
-fn tidy(git: &Git, path: &Path, limits: Limits, cancel: &Cancel) -> Result<(), CloneError> {
+fn tidy(git: &GitProgram, path: &Path, limits: Limits, cancel: &Cancel) -> Result<(), CloneError> {
     let mut packs = 0;
     for_each_file(&path.join("objects/pack"), |file, _| {
         packs += usize::from(file.extension().is_some_and(|extension| extension == "pack"));
@@ -466,7 +471,7 @@ fn tidy(git: &Git, path: &Path, limits: Limits, cancel: &Cancel) -> Result<(), C
     Ok(())
 }
 
-fn is_empty(git: &Git, path: &Path, limits: Limits, cancel: &Cancel) -> Result<bool, CloneError> {
+fn is_empty(git: &GitProgram, path: &Path, limits: Limits, cancel: &Cancel) -> Result<bool, CloneError> {
     let command =
         git.command(Some(path), NetworkAccess::Nothing, "for-each-ref").args(["--count=1", "--format=%(refname)"]);
     Ok(command.run(limits, cancel)?.is_empty())

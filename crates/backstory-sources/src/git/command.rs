@@ -161,7 +161,7 @@ impl Default for GitSettings {
 
 /// A git program that was found and is new enough. Clones are cheap.
 #[derive(Clone, Debug)]
-pub struct Git {
+pub struct GitProgram {
     settings: GitSettings,
     version: (u32, u32),
     /// Configuration that also reaches what git itself starts in the repository of a local path, where configuration
@@ -247,7 +247,7 @@ const TOLERATED: [&str; 10] = [
     "nulInCommit",
 ];
 
-impl Git {
+impl GitProgram {
     /// Looks for git and asks for its version.
     ///
     /// # Errors

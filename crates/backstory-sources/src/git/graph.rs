@@ -14,7 +14,7 @@ use std::{
 
 use backstory_model::commit::Sha;
 
-use super::command::{Cancel, Git, GitError, Limits, NetworkAccess};
+use super::command::{Cancel, GitError, GitProgram, Limits, NetworkAccess};
 
 /// Longest the commits may take to be listed.
 const TIME: Duration = Duration::from_mins(10);
@@ -35,7 +35,7 @@ impl CommitGraph {
     ///
     /// # Errors
     /// Git fails.
-    pub fn read(git: &Git, clone: &Path, tips: &[Sha], cancel: &Cancel) -> Result<Self, GitError> {
+    pub fn read(git: &GitProgram, clone: &Path, tips: &[Sha], cancel: &Cancel) -> Result<Self, GitError> {
         let input: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
         let list = git.command(Some(clone), NetworkAccess::Nothing, "rev-list").args([
             "--topo-order",
@@ -77,7 +77,7 @@ impl CommitGraph {
     /// # Errors
     /// Git fails.
     pub fn newest(
-        git: &Git,
+        git: &GitProgram,
         clone: &Path,
         tips: &[Sha],
         count: usize,
@@ -96,7 +96,7 @@ impl CommitGraph {
     /// # Errors
     /// Git fails.
     pub fn between(
-        git: &Git,
+        git: &GitProgram,
         clone: &Path,
         from: Sha,
         to: Sha,
@@ -194,7 +194,7 @@ mod tests {
         origin.git(["checkout", "--quiet", "main"]);
         let outer = origin.commit_index("merge feature", &[two]);
         let last = origin.commit_all("last");
-        let git = Git::find(GitSettings::default()).unwrap();
+        let git = GitProgram::find(GitSettings::default()).unwrap();
         let graph = CommitGraph::read(&git, &origin.git_dir(), &[last], &Cancel::default()).unwrap();
         assert_eq!(graph.order.first(), Some(&root));
         assert_eq!(graph.order.len(), 7);

@@ -31,7 +31,7 @@ use backstory_model::{
 };
 use parking_lot::{Condvar, Mutex};
 
-use super::command::{Cancel, Git, GitError, Killer, NetworkAccess, Process};
+use super::command::{Cancel, GitError, GitProgram, Killer, NetworkAccess, Process};
 
 mod diff_request;
 mod identifiers;
@@ -138,7 +138,7 @@ type Done = (u64, Result<Vec<Commit>, HistoryError>);
 /// What the threads share.
 #[derive(Clone)]
 struct Shared {
-    git: Git,
+    git: GitProgram,
     clone: PathBuf,
     identifiers: usize,
     commit_time: Duration,
@@ -185,7 +185,7 @@ pub struct History {
 /// # Errors
 /// If git cannot be started or the clone cannot be opened.
 pub fn history(
-    git: &Git,
+    git: &GitProgram,
     clone: &Path,
     wanted: CommitSelection<'_>,
     options: HistoryOptions,

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, path::Path};
 
 use backstory_model::commit::{FileMode, RepoPath, Sha};
 
-use super::command::{Cancel, Git, GitError, Limits, NetworkAccess};
+use super::command::{Cancel, GitError, GitProgram, Limits, NetworkAccess};
 
 /// Longest text that is looked for, in bytes.
 pub const MAX_TEXT: usize = 4096;
@@ -39,7 +39,7 @@ pub struct PickedFile {
 /// # Errors
 /// Git fails, takes longer than the limits or writes more, or writes what cannot be read.
 pub fn pick_commits(
-    git: &Git,
+    git: &GitProgram,
     clone: &Path,
     text: &str,
     commits: &[Sha],
@@ -65,7 +65,7 @@ pub fn pick_commits(
 /// # Errors
 /// Git fails, takes longer than the limits or writes more.
 pub fn files_containing(
-    git: &Git,
+    git: &GitProgram,
     clone: &Path,
     commit: Sha,
     line: &str,
@@ -126,7 +126,7 @@ mod tests {
     use crate::git::{command::GitSettings, fixture::Fixture};
 
     fn picked(origin: &Fixture, text: &str) -> Vec<(String, Vec<String>)> {
-        let git = Git::find(GitSettings::default()).unwrap();
+        let git = GitProgram::find(GitSettings::default()).unwrap();
         let commits: Vec<Sha> =
             origin.say(["rev-list", "--topo-order", "HEAD"]).lines().map(|sha| sha.parse().unwrap()).collect();
         let limits = Limits { time: Duration::from_secs(60), output: 1 << 20 };
@@ -178,7 +178,7 @@ mod tests {
         let commit = origin.commit_all("Begin");
         origin.remove("a.c");
         origin.commit_all("End");
-        let git = Git::find(GitSettings::default()).unwrap();
+        let git = GitProgram::find(GitSettings::default()).unwrap();
         let limits = Limits { time: Duration::from_secs(60), output: 1 << 20 };
         let find = |line: &str, below: Option<&str>| {
             let found = files_containing(&git, &origin.git_dir(), commit, line, below, limits, &Cancel::default());

@@ -26,9 +26,9 @@ pub enum IndexError {
         /// Directory of the index.
         path: PathBuf,
         /// Its format.
-        found: IndexFormat,
+        found: IndexFormatVersion,
         /// The format that this program reads and writes.
-        known: IndexFormat,
+        known: IndexFormatVersion,
     },
     /// An older backstory wrote it: a rebuild brings it up to date.
     #[error(
@@ -40,9 +40,9 @@ pub enum IndexError {
         /// Directory of the index.
         path: PathBuf,
         /// Its format.
-        found: IndexFormat,
+        found: IndexFormatVersion,
         /// The format that this program reads and writes.
-        known: IndexFormat,
+        known: IndexFormatVersion,
     },
     /// A vector that cannot belong to the model.
     #[error("{what} is no vector of the embedding model {model}: {reason}")]
@@ -107,14 +107,14 @@ impl IndexError {
 
 /// Version of an index: of its tables, and of the analyzer that cut its text into terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IndexFormat {
+pub struct IndexFormatVersion {
     /// Version of the tables.
     pub schema: u32,
     /// Version of the analyzer.
     pub analyzer: u32,
 }
 
-impl std::fmt::Display for IndexFormat {
+impl std::fmt::Display for IndexFormatVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}", self.schema, self.analyzer)
     }

@@ -9,11 +9,11 @@ use lancedb::index::{
     scalar::{BTreeIndexBuilder, BitmapIndexBuilder, FtsIndexBuilder, LabelListIndexBuilder},
 };
 
-use super::{error::IndexFormat, types::ModelTag};
+use super::{error::IndexFormatVersion, types::ModelTag};
 
 /// The format this program reads and writes. A change of the columns, or of what stands in them, raises `schema`, a
 /// change of [`analyzer`] raises `analyzer`.
-pub(super) const FORMAT: IndexFormat = IndexFormat { schema: 10, analyzer: 1 };
+pub(super) const FORMAT: IndexFormatVersion = IndexFormatVersion { schema: 10, analyzer: 1 };
 
 pub(super) const DOCUMENTS: &str = "documents";
 pub(super) const PASSAGES: &str = "passages";
@@ -132,9 +132,9 @@ fn with_metadata<const N: usize>(fields: Vec<Field>, metadata: [(&str, String); 
 }
 
 /// The version that a table was written with; `None` if it does not say.
-pub(super) fn format_of(table: &Schema) -> Option<IndexFormat> {
+pub(super) fn format_of(table: &Schema) -> Option<IndexFormatVersion> {
     let number = |key: &str| table.metadata().get(key)?.parse().ok();
-    Some(IndexFormat { schema: number(META_SCHEMA)?, analyzer: number(META_ANALYZER)? })
+    Some(IndexFormatVersion { schema: number(META_SCHEMA)?, analyzer: number(META_ANALYZER)? })
 }
 
 /// The model whose vectors `passages` holds; `None` if it does not say.

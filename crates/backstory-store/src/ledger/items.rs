@@ -14,7 +14,7 @@ use super::{
 
 /// What identifies an object, and when it last changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ItemKey {
+pub struct ItemChange {
     /// Position of its change.
     pub seq: u64,
     /// Full path of its project.
@@ -66,7 +66,12 @@ impl Ledger {
     ///
     /// # Errors
     /// The database cannot be read.
-    pub fn changed_keys_after(&self, seq: u64, projects: &[String], limit: usize) -> Result<Vec<ItemKey>, LedgerError> {
+    pub fn changed_keys_after(
+        &self,
+        seq: u64,
+        projects: &[String],
+        limit: usize,
+    ) -> Result<Vec<ItemChange>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT seq, project, kind, key FROM items
@@ -79,7 +84,7 @@ impl Ledger {
         let rows = statement.query_map(bounds, |row| {
             let kind = ItemKind::from_name(&row.get::<_, String>(2)?);
             let (seq, project, key) = (row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?, row.get(3)?);
-            Ok(kind.map(|kind| ItemKey { seq, project, kind, key }))
+            Ok(kind.map(|kind| ItemChange { seq, project, kind, key }))
         })?;
         rows.filter_map(|row| row.map_err(LedgerError::from).transpose()).collect()
     }

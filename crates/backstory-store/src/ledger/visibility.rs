@@ -134,7 +134,11 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn hide_people(&self, hidden: &BTreeSet<(String, String)>, seq: u64) -> Result<u64, LedgerError> {
+    pub fn replace_hidden_people(
+        &self,
+        hidden: &BTreeSet<(String, String)>,
+        through_seq: u64,
+    ) -> Result<u64, LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let people: Vec<((String, String), bool)> = tx
@@ -142,7 +146,7 @@ impl Ledger {
                 "SELECT project, key, confidential FROM items
                  WHERE kind = 'person' AND payload IS NOT NULL AND seq <= ?1",
             )?
-            .query_map([to_i64(seq)], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?
+            .query_map([to_i64(through_seq)], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?
             .collect::<Result<_, _>>()?;
         let mut changed = 0;
         for (person, is_hidden) in people {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use backstory_model::{
     entity::{Item, ItemKind, SystemEvent},
     id::{ThreadId, ThreadKind},
-    repository::{Record, RepositoryRecord},
+    repository::{Record, RepositoryItem},
 };
 use rusqlite::params;
 
@@ -234,7 +234,7 @@ impl Batch<'_> {
     }
 }
 
-fn record(change: &GraphChange) -> Option<(&RepositoryRecord, &Record)> {
+fn record(change: &GraphChange) -> Option<(&RepositoryItem, &Record)> {
     match &change.item {
         Some(Item::Repository(of)) => Some((of, &of.record)),
         _ => None,

@@ -15,7 +15,7 @@ const WHOLE_NAME: usize = 40;
 
 /// The row of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NodeRow {
+pub enum CodeRow {
     /// That of a commit.
     Commit(CommitRow),
     /// That of a file.
@@ -24,7 +24,7 @@ pub enum NodeRow {
     Entity(EntityRow),
 }
 
-impl NodeRow {
+impl CodeRow {
     /// Finds the row of a node; `None` if the lists have none, or the node is of another kind.
     pub(super) fn find(connection: &Connection, id: &NodeId) -> Result<Option<Self>, LedgerError> {
         Ok(match id {

@@ -12,7 +12,7 @@ use backstory_model::{
     id::{NodeId, ThreadId, ThreadKind},
     reference::Forge,
     repository::{
-        CodeRanks, CommitIdentity, CommitRecord, HeadFile, IndexedBranch, Merge, Record, Repository, RepositoryRecord,
+        CodeRanks, CommitIdentity, CommitRecord, HeadFile, IndexedBranch, Merge, Record, Repository, RepositoryItem,
         code_key,
     },
     visibility::Visibility,
@@ -181,7 +181,7 @@ fn record(project: &str, record: Record) -> Item {
         default_branch: None,
         shallow: false,
     };
-    Item::Repository(RepositoryRecord { project: project.to_owned(), repository: repository.into(), record })
+    Item::Repository(RepositoryItem { project: project.to_owned(), repository: repository.into(), record })
 }
 
 fn commit(random: &mut Random) -> GraphChange {

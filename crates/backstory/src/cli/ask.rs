@@ -1,7 +1,5 @@
 //! `ask`: answers a question with quotes, or says what is missing.
 
-use std::collections::BTreeSet;
-
 use backstory_engine::{
     ask::AskRequest,
     model::{
@@ -153,10 +151,4 @@ fn source(citation: &Citation) -> String {
     let number = citation.number;
     let mark = if citation.confidential { " confidential" } else { "" };
     format!("- {} [{number}] {FAINT}sha256:{hash}{mark}{FAINT:#}", escape_terminal(&citation.source().to_string()))
-}
-
-/// The numbers of citations that are named twice.
-pub(super) fn repeated(citations: &[Citation]) -> BTreeSet<u32> {
-    let mut seen = BTreeSet::new();
-    citations.iter().map(|citation| citation.number).filter(|number| !seen.insert(*number)).collect()
 }

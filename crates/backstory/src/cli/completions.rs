@@ -99,7 +99,7 @@ async fn known_names(words: &[String]) -> Result<Vec<(String, String)>> {
     if prefix.contains(['"', '\\', '\n', '\r']) {
         return Ok(Vec::new());
     }
-    let session = Session::of_words(words);
+    let session = Session::from_partial_words(words);
     if !session.config()?.data_dir.exists() {
         return Ok(Vec::new());
     }

@@ -14,7 +14,7 @@ use backstory_engine::{
     settings::Forge,
     sources::{
         forge::{self, Client as ForgeClient, required_token},
-        git::{Git, command::GitSettings},
+        git::{GitProgram, command::GitSettings},
     },
     stats::StatsRequest,
 };
@@ -140,7 +140,7 @@ async fn check_all(session: &Session, config: &Config, report: &mut Report) {
 /// Repositories cannot be read without; what a forge knows can.
 fn check_git(config: &Config, report: &mut Report) {
     let ssh_agent = config.settings.repositories.ssh_agent.clone();
-    match Git::find(GitSettings { ssh_agent, ..GitSettings::default() }) {
+    match GitProgram::find(GitSettings { ssh_agent, ..GitSettings::default() }) {
         Ok(git) => {
             let (major, minor) = git.version();
             report.ok("git", format_args!("version {major}.{minor}"));

@@ -92,7 +92,7 @@ impl CodePlace {
 /// It means nothing, or several things.
 pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> Result<Place> {
     if let Some(sha) = parse_bare_commit(text) {
-        return Ok(Place::Reference(find_commit(client, sha, project).await?));
+        return Ok(Place::Reference(qualify_commit(client, sha, project).await?));
     }
     let repositories = client.answer(ListRepositories {}).await?;
     let here = Here::find(client, &repositories).await;
@@ -186,7 +186,7 @@ pub(super) async fn find_node(
     if is_number {
         return Ok(match project {
             Some(project) => parse_id(&format!("{project}{text}"))?.into(),
-            None => find_thread(client, text, session.config()?).await?.into(),
+            None => qualify_thread(client, text, session.config()?).await?.into(),
         });
     }
     if !Path::new(split(text).0).exists()
@@ -295,7 +295,7 @@ pub(super) async fn project_here(client: &Client) -> Result<Option<(String, Path
 ///
 /// # Errors
 /// It could be of several projects.
-pub(super) async fn find_commit(client: &Client, sha: &str, project: Option<&str>) -> Result<NodeId> {
+pub(super) async fn qualify_commit(client: &Client, sha: &str, project: Option<&str>) -> Result<NodeId> {
     let repositories = client.answer(ListRepositories {}).await?;
     let here = Here::find(client, &repositories).await;
     let text = format!("@{sha}");
@@ -308,7 +308,7 @@ pub(super) async fn find_commit(client: &Client, sha: &str, project: Option<&str
 ///
 /// # Errors
 /// It could be of several projects, or it is no number.
-pub(super) async fn find_thread(client: &Client, number: &str, config: &Config) -> Result<NodeId> {
+pub(super) async fn qualify_thread(client: &Client, number: &str, config: &Config) -> Result<NodeId> {
     let repositories = client.answer(ListRepositories {}).await?;
     let here = Here::find(client, &repositories).await;
     let is_configured = config.settings.projects().next().is_some();

@@ -149,7 +149,7 @@ async fn take_over(session: &Session) -> Result<()> {
                     if stopped {
                         session.terminal.note(format_args!("the sync of {holder} was stopped"));
                     }
-                } else if !tasks.is_empty() && !holder.is_syncing() {
+                } else if !tasks.is_empty() && !holder.is_sync_command() {
                     // There is no sync to stop, and nobody knows how long the rest takes.
                     return Err(Failure::new(ErrorKind::Conflict, describe_in_use(&holder, &directory, "sync")));
                 }

@@ -1,6 +1,7 @@
 //! `verify`: proves every citation of a saved answer again.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::{self, Read},
     path::PathBuf,
@@ -8,11 +9,11 @@ use std::{
 
 use backstory_engine::{
     ask::{Check, VerifyRequest},
-    model::answer::Answer,
+    model::answer::{Answer, Citation},
 };
 use serde_json::json;
 
-use super::{Session, ask::repeated};
+use super::Session;
 use crate::{
     client::Client,
     failure::{Failure, Result, reason},
@@ -88,7 +89,7 @@ fn statements(answer: &Answer) -> Vec<Check> {
     let mut fail = |number: u32, id: &str, problem: String| {
         checks.push(Check { number, id: id.to_owned(), problem: Some(problem) });
     };
-    for number in repeated(&answer.citations) {
+    for number in find_duplicate_numbers(&answer.citations) {
         fail(number, "the answer", "two citations have this number".to_owned());
     }
     for (place, statement) in (1..).zip(&answer.statements) {
@@ -122,4 +123,10 @@ fn read(args: &Args) -> Result<Answer> {
     }
     serde_json::from_slice(&text)
         .map_err(|error| Failure::usage(format!("{shown} is no answer that 'backstory ask --json' printed: {error}")))
+}
+
+/// Numbers that two citations have.
+fn find_duplicate_numbers(citations: &[Citation]) -> BTreeSet<u32> {
+    let mut seen = BTreeSet::new();
+    citations.iter().map(|citation| citation.number).filter(|number| !seen.insert(*number)).collect()
 }

@@ -304,7 +304,7 @@ impl Source<'_> {
             model: llm.model.into_inner(),
             base_url: llm.base_url.map(|url| self.address("base_url", &url, example)).transpose()?,
             api_key_env: self.variable("api_key_env", llm.api_key_env)?,
-            timeout: seconds.map_or(llm::TIMEOUT, Duration::from_secs),
+            timeout: seconds.map_or(llm::DEFAULT_TIMEOUT, Duration::from_secs),
             max_tokens: max_tokens.unwrap_or(llm::MAX_TOKENS),
             daily_tokens: llm.daily_tokens.unwrap_or(llm::DAILY_TOKENS),
         })

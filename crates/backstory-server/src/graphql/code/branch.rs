@@ -5,7 +5,7 @@ use backstory_engine::model::{
     commit::ObjectKind,
     document::tree_url,
     id::NodeId,
-    repository::{IndexedBranch, Record, RepositoryRecord},
+    repository::{IndexedBranch, Record, RepositoryItem},
 };
 
 use super::{
@@ -132,7 +132,7 @@ impl Tag {
 
     /// When an annotated tag was made; null for others.
     async fn tagged_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
-        let made = |of: &RepositoryRecord| match &of.record {
+        let made = |of: &RepositoryItem| match &of.record {
             Record::Tag(tag) => Some(tag.annotation.as_ref()?.tagger.as_ref()?.at.into()),
             _ => None,
         };
@@ -147,7 +147,7 @@ impl Tag {
 
     /// Commit that the tag points at; null if it points at something else.
     async fn commit(&self, ctx: &Context<'_>) -> Result<Option<Commit>> {
-        let commit = |of: &RepositoryRecord| match &of.record {
+        let commit = |of: &RepositoryItem| match &of.record {
             Record::Tag(tag) if tag.kind == ObjectKind::Commit => {
                 Some(Commit::new(self.project.clone(), tag.target.to_string()))
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use async_graphql::{Context, ID, Object, Result, SimpleObject};
 use backstory_engine::{
     graph::Direction,
-    lists::NodeRow,
+    lists::CodeRow,
     model::{
         classify,
         commit::{self, Commit as CommitItem, FileChange as FileChangeItem, Sha, Signature},
@@ -13,7 +13,7 @@ use backstory_engine::{
         edge::Edge,
         entity::Item,
         id::{NodeId, ThreadId, ThreadKind},
-        repository::{CommitRecord, RepositoryRecord, identity_key},
+        repository::{CommitRecord, RepositoryItem, identity_key},
     },
 };
 
@@ -345,9 +345,9 @@ impl Commit {
 
     /// Merge request that introduced the commit; null if none did.
     async fn merge_request(&self, ctx: &Context<'_>) -> Result<Option<MergeRequest>> {
-        let row = loaders::row(ctx, self.links.id().clone()).await?;
+        let row = loaders::code_row(ctx, self.links.id().clone()).await?;
         Ok(match row.as_deref() {
-            Some(NodeRow::Commit(row)) => {
+            Some(CodeRow::Commit(row)) => {
                 row.merge_request.map(|iid| MergeRequest::new(ThreadId::merge_request(&row.project, iid)))
             }
             _ => None,
@@ -375,8 +375,7 @@ impl Commit {
 
     /// Page of the commit at the forge; null if there is none.
     pub(crate) async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        let url =
-            |of: &RepositoryRecord, record: &CommitRecord| commit_url(of.context(), &record.commit.sha.to_string());
+        let url = |of: &RepositoryItem, record: &CommitRecord| commit_url(of.context(), &record.commit.sha.to_string());
         Ok(commit_record(ctx, self.links.id().clone(), url).await?.and_then(some_url))
     }
 

@@ -7,7 +7,7 @@ use backstory_engine::model::{
     document::{commit_url, lines_url},
     id::{NodeId, NoteSource},
     message,
-    repository::{HeadFile, RepositoryRecord},
+    repository::{HeadFile, RepositoryItem},
 };
 
 use super::{
@@ -124,7 +124,7 @@ impl DesignNote {
             }
             NoteSource::File(path) => {
                 let lines = Some((self.line, self.line));
-                let url = |of: &RepositoryRecord, _: &HeadFile| lines_url(of.context(), revision(of), path, lines);
+                let url = |of: &RepositoryItem, _: &HeadFile| lines_url(of.context(), revision(of), path, lines);
                 file_record(ctx, &self.project, path, url).await?
             }
         };

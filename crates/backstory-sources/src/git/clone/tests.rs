@@ -3,8 +3,8 @@
 use super::*;
 use crate::git::{command::GitSettings, fixture::Fixture};
 
-fn git() -> Git {
-    Git::find(GitSettings::default()).unwrap()
+fn git() -> GitProgram {
+    GitProgram::find(GitSettings::default()).unwrap()
 }
 
 fn request<'a>(address: &'a Address, directory: &'a Path) -> CloneRequest<'a> {

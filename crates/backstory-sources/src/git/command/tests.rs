@@ -6,8 +6,8 @@ fn limits() -> Limits {
     Limits { time: Duration::from_secs(20), output: 1 << 20 }
 }
 
-fn git() -> Git {
-    Git::find(GitSettings::default()).unwrap()
+fn git() -> GitProgram {
+    GitProgram::find(GitSettings::default()).unwrap()
 }
 
 /// A program that stands for git: it answers `version`, and does what the script says otherwise.
@@ -27,7 +27,7 @@ fn program(dir: &Path, script: &str) -> GitSettings {
 #[test]
 fn a_missing_or_old_git_is_named() {
     let missing = GitSettings { program: "/nonexistent/git".into(), ..GitSettings::default() };
-    let text = Git::find(missing).unwrap_err().to_string();
+    let text = GitProgram::find(missing).unwrap_err().to_string();
     assert!(text.contains("/nonexistent/git") && text.contains("install git 2.39"), "{text}");
     for (found, version) in [
         ("git version 2.47.3", Some((2, 47))),
@@ -44,7 +44,7 @@ fn a_missing_or_old_git_is_named() {
 #[test]
 fn the_environment_is_ours_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let git = Git::find(program(dir.path(), "env")).unwrap();
+    let git = GitProgram::find(program(dir.path(), "env")).unwrap();
     let secret = git.command(None, NetworkAccess::Https, "x").config("http.extraHeader", "Authorization: t0p");
     let output = String::from_utf8(secret.run(limits(), &Cancel::default()).unwrap()).unwrap();
     let names: Vec<&str> = output.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
@@ -74,7 +74,7 @@ fn configuration_reaches_git() {
 fn errors_say_what_git_said_without_credentials() {
     let dir = tempfile::tempdir().unwrap();
     let script = "echo \"fatal: https://joe:hunter2@example.com/x: token t0psecret refused\" >&2; exit 128";
-    let git = Git::find(program(dir.path(), script)).unwrap();
+    let git = GitProgram::find(program(dir.path(), script)).unwrap();
     let command = git.command(None, NetworkAccess::Https, "fetch").secret("t0psecret");
     let text = command.run(limits(), &Cancel::default()).unwrap_err().to_string();
     assert!(text.contains("git fetch failed (exit status: 128): fatal: https://example.com/x"), "{text}");
@@ -85,7 +85,7 @@ fn errors_say_what_git_said_without_credentials() {
 fn limits_end_a_command_and_what_it_started() {
     let dir = tempfile::tempdir().unwrap();
     // The child of the child would keep the pipe open if it lived on.
-    let git = Git::find(program(dir.path(), "sleep 1000 & sleep 1000")).unwrap();
+    let git = GitProgram::find(program(dir.path(), "sleep 1000 & sleep 1000")).unwrap();
     let short = Limits { time: Duration::from_millis(200), ..limits() };
     let error = git.command(None, NetworkAccess::Nothing, "fetch").run(short, &Cancel::default()).unwrap_err();
     assert!(matches!(error, GitError::TimedOut { .. }), "{error}");
@@ -101,11 +101,11 @@ fn limits_end_a_command_and_what_it_started() {
     assert!(matches!(error, GitError::TooLarge { .. }), "{error}");
 
     // One that ends by itself leaves nothing behind that would be waited for.
-    let git = Git::find(program(dir.path(), "sleep 1000 & exit 3")).unwrap();
+    let git = GitProgram::find(program(dir.path(), "sleep 1000 & exit 3")).unwrap();
     let error = git.command(None, NetworkAccess::Nothing, "fetch").run(limits(), &Cancel::default()).unwrap_err();
     assert!(matches!(error, GitError::Failed { .. }), "{error}");
 
-    let git = Git::find(program(dir.path(), "yes")).unwrap();
+    let git = GitProgram::find(program(dir.path(), "yes")).unwrap();
     let small = Limits { output: 100, ..limits() };
     let error = git.command(None, NetworkAccess::Nothing, "log").run(small, &Cancel::default()).unwrap_err();
     assert!(matches!(error, GitError::TooMuchOutput { limit: 100, .. }), "{error}");
@@ -115,11 +115,11 @@ fn limits_end_a_command_and_what_it_started() {
 fn input_is_handed_over_and_a_command_may_ignore_it() {
     let dir = tempfile::tempdir().unwrap();
     let input = vec![b'x'; 300_000];
-    let git = Git::find(program(dir.path(), "wc -c")).unwrap();
+    let git = GitProgram::find(program(dir.path(), "wc -c")).unwrap();
     let output =
         git.command(None, NetworkAccess::Nothing, "x").run_with(input.clone(), limits(), &Cancel::default()).unwrap();
     assert_eq!(String::from_utf8_lossy(&output).trim(), "300000");
-    let git = Git::find(program(dir.path(), "exit 3")).unwrap();
+    let git = GitProgram::find(program(dir.path(), "exit 3")).unwrap();
     let error =
         git.command(None, NetworkAccess::Nothing, "x").run_with(input, limits(), &Cancel::default()).unwrap_err();
     assert!(error.to_string().contains("it did not say why"), "{error}");

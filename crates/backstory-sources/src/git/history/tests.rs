@@ -7,8 +7,8 @@ use backstory_model::commit::{ChangeStatus, FileMode, LineCounts};
 use super::*;
 use crate::git::{command::GitSettings, fixture::Fixture, refs};
 
-fn git() -> Git {
-    Git::find(GitSettings::default()).unwrap()
+fn git() -> GitProgram {
+    GitProgram::find(GitSettings::default()).unwrap()
 }
 
 fn options() -> HistoryOptions {

@@ -32,7 +32,7 @@ impl LineMap {
     }
 
     /// How many lines the new version has.
-    pub fn lines(&self) -> u32 {
+    pub fn new_line_count(&self) -> u32 {
         self.lines
     }
 
@@ -85,7 +85,7 @@ mod tests {
             let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
             let map = LineMap::between(text(&old).as_bytes(), text(&new).as_bytes()).expect("a map");
             let mut last = 0;
-            for line in 1..=map.lines() {
+            for line in 1..=map.new_line_count() {
                 let Some(of) = map.old_line(line) else { continue };
                 prop_assert!(of > last);
                 last = of;

@@ -9,7 +9,7 @@ use backstory_model::{
     message::{self, ClosingVerb, CorrectionKind, RelatedChange},
     repository::{
         CoChanges, CodeLinkKind, CodeRanks, CommitRecord, EntityChange, EntityChangeKind, FileReferences, HeadFile,
-        IndexedBranch, Merge, Record, RepositoryRecord, Shipment, code_node_id, identity_key,
+        IndexedBranch, Merge, Record, RepositoryItem, Shipment, code_node_id, identity_key,
     },
 };
 use oxigraph::model::{Literal, NamedNode, NamedOrBlankNode, Quad, vocab::xsd};
@@ -17,7 +17,7 @@ use oxigraph::model::{Literal, NamedNode, NamedOrBlankNode, Quad, vocab::xsd};
 use super::{DCTERMS, QuadBuilder};
 
 impl QuadBuilder<'_> {
-    pub(super) fn repository(&mut self, of: &RepositoryRecord) {
+    pub(super) fn repository(&mut self, of: &RepositoryItem) {
         let project = &of.project;
         match &of.record {
             Record::Repository(repository) => {
@@ -65,7 +65,7 @@ impl QuadBuilder<'_> {
         self.add(subject, format!("{NAMESPACE}{name}"), Literal::new_typed_literal(text, xsd::DECIMAL));
     }
 
-    fn commit_record(&mut self, of: &RepositoryRecord, record: &CommitRecord) {
+    fn commit_record(&mut self, of: &RepositoryItem, record: &CommitRecord) {
         let (project, commit) = (&of.project, &record.commit);
         let id = NodeId::commit(project, &commit.sha.to_string());
         self.commit(&id, &commit.sha.to_string());
@@ -113,7 +113,7 @@ impl QuadBuilder<'_> {
     }
 
     /// What the message says.
-    fn add_message_facts(&mut self, of: &RepositoryRecord, record: &CommitRecord, id: &NodeId) {
+    fn add_message_facts(&mut self, of: &RepositoryItem, record: &CommitRecord, id: &NodeId) {
         let project = &of.project;
         let findings = message::parse_facts(&record.commit.message, of.context());
         let whole = |project: &str, sha: &str| {

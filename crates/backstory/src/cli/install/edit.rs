@@ -56,13 +56,13 @@ pub(super) enum ConflictPolicy {
 /// The text is no JSON object.
 pub(super) fn add_json_entry(
     text: &str,
-    key: &str,
+    servers_key: &str,
     shape: EntryShape,
     command: &ServerCommand,
     existing: ConflictPolicy,
 ) -> Result<Change> {
     let root = parse_json(text)?;
-    let servers = object_of(&root_object(&root)?, key)?;
+    let servers = object_of(&root_object(&root)?, servers_key)?;
     let entry = json_entry(shape, command);
     match servers.get(NAME) {
         Some(known) if is_same(known.value(), &entry) => return Ok(Change::Nothing),
@@ -77,9 +77,10 @@ pub(super) fn add_json_entry(
 ///
 /// # Errors
 /// The text is no JSON object.
-pub(super) fn remove_json_entry(text: &str, key: &str) -> Result<Option<String>> {
+pub(super) fn remove_json_entry(text: &str, servers_key: &str) -> Result<Option<String>> {
     let root = parse_json(text)?;
-    let entry = root.object_value().and_then(|root| root.object_value(key)).and_then(|servers| servers.get(NAME));
+    let entry =
+        root.object_value().and_then(|root| root.object_value(servers_key)).and_then(|servers| servers.get(NAME));
     Ok(entry.map(|entry| {
         entry.remove();
         root.to_string()
@@ -137,15 +138,15 @@ pub(super) fn remove_hook(text: &str, command: &str) -> Result<Option<String>> {
 /// The text is no TOML, or has something else there.
 pub(super) fn add_toml_entry(
     text: &str,
-    key: &str,
+    servers_key: &str,
     command: &ServerCommand,
     existing: ConflictPolicy,
 ) -> Result<Change> {
     let mut document = parse_toml(text)?;
     let mut implicit = Table::new();
     implicit.set_implicit(true);
-    let servers = document.entry(key).or_insert(Item::Table(implicit));
-    let servers = servers.as_table_like_mut().ok_or_else(|| wrong(&format!("'{key}' is no table")))?;
+    let servers = document.entry(servers_key).or_insert(Item::Table(implicit));
+    let servers = servers.as_table_like_mut().ok_or_else(|| wrong(&format!("'{servers_key}' is no table")))?;
     let mut entry = Table::new();
     entry.insert("command", value(command.program.as_str()));
     entry.insert("args", value(command.args.iter().map(String::as_str).collect::<Array>()));
@@ -171,9 +172,9 @@ pub(super) fn add_toml_entry(
 ///
 /// # Errors
 /// The text is no TOML.
-pub(super) fn remove_toml_entry(text: &str, key: &str) -> Result<Option<String>> {
+pub(super) fn remove_toml_entry(text: &str, servers_key: &str) -> Result<Option<String>> {
     let mut document = parse_toml(text)?;
-    let servers = document.get_mut(key).and_then(Item::as_table_like_mut);
+    let servers = document.get_mut(servers_key).and_then(Item::as_table_like_mut);
     let removed = servers.and_then(|servers| servers.remove(NAME));
     Ok(removed.map(|_| with_line_ends_of(text, document.to_string())))
 }
@@ -215,12 +216,12 @@ fn around_block(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The command of the entry in a file; `None` if it has none, or one that starts nothing.
-pub(super) fn read_command(path: &Path, text: &str, key: &str) -> Option<ServerCommand> {
+pub(super) fn read_command(path: &Path, text: &str, servers_key: &str) -> Option<ServerCommand> {
     let entry: serde_json::Value = if path.extension().is_some_and(|extension| extension == "toml") {
         let all: toml::Table = text.parse().ok()?;
-        serde_json::to_value(all.get(key)?.get(NAME)?).ok()?
+        serde_json::to_value(all.get(servers_key)?.get(NAME)?).ok()?
     } else {
-        parse_json(text).ok()?.object_value()?.object_value(key)?.get(NAME)?.value()?.to_serde_value()?
+        parse_json(text).ok()?.object_value()?.object_value(servers_key)?.get(NAME)?.value()?.to_serde_value()?
     };
     let words = |value: &serde_json::Value| {
         value.as_array().map(|all| all.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect::<Vec<_>>())
