@@ -121,6 +121,17 @@ fn what_is_of_a_repository_gets_vectors() {
 }
 
 #[test]
+fn no_temporary_files_are_left() {
+    let shop = shop();
+    let sandbox = Sandbox::empty();
+    let temporary = sandbox.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let mut add = sandbox.command(&["add", &shop.path().display().to_string()]);
+    assert!(add.env("TMPDIR", &temporary).output().unwrap().status.success());
+    assert_eq!(fs::read_dir(temporary).unwrap().count(), 0);
+}
+
+#[test]
 fn nothing_is_indexed_at_first() {
     let sandbox = Sandbox::empty();
     expect![[r#"

@@ -164,9 +164,6 @@ impl Default for GitSettings {
 pub struct GitProgram {
     settings: GitSettings,
     version: (u32, u32),
-    /// Configuration that also reaches what git itself starts in the repository of a local path, where configuration
-    /// from the environment does not count.
-    for_local: Arc<NamedTempFile>,
 }
 
 /// What a command may reach. Everything else is refused by git itself.
@@ -253,16 +250,9 @@ impl GitProgram {
     /// # Errors
     /// If it is missing or older than [`MIN_VERSION`].
     pub fn find(mut settings: GitSettings) -> Result<Self, GitError> {
-        let io = |source| GitError::Io { command: "version".to_owned(), source };
-        let mut for_local = NamedTempFile::new().map_err(io)?;
-        let bounds = BOUNDS.iter().filter_map(|(key, value)| Some((key.split_once('.')?, value)));
-        let bounds: String =
-            bounds.map(|((section, key), value)| format!("[{section}]\n\t{key} = {value}\n")).collect();
-        // The sparse algorithm goes into each directory as often as it occurs, which may be without end.
-        write!(for_local, "[safe]\n\tdirectory = *\n[pack]\n\tuseSparse = false\n{bounds}").map_err(io)?;
         // Run as given, to find out whether there is such a program.
         let child = settings.child.take();
-        let mut git = Self { settings, version: MIN_VERSION, for_local: Arc::new(for_local) };
+        let mut git = Self { settings, version: MIN_VERSION };
         let limits = Limits { time: VERSION_TIME, output: 4096 };
         let output = git.command(None, NetworkAccess::Nothing, "version").run(limits, &Cancel::default())?;
         let found = String::from_utf8_lossy(&output).trim().to_owned();
@@ -282,9 +272,8 @@ impl GitProgram {
     pub fn command(&self, repository: Option<&Path>, reach: NetworkAccess, name: &str) -> GitCommand {
         let mut command = Command::new(&self.settings.program);
         command.env_clear().env("PATH", &self.settings.search_path);
-        let global = if reach == NetworkAccess::Local { self.for_local.path() } else { Path::new("/dev/null") };
-        command.env("GIT_CONFIG_GLOBAL", global);
         for (key, value) in [
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_ATTR_NOSYSTEM", "1"),
             ("GIT_TERMINAL_PROMPT", "0"),
@@ -311,7 +300,9 @@ impl GitProgram {
         command.arg(name);
         let child = self.settings.child.clone();
         let name = name.to_owned();
-        let mut command = GitCommand { command, child, memory: MAX_MEMORY, name, configured: 0, secrets: Vec::new() };
+        let is_local = reach == NetworkAccess::Local;
+        let mut command =
+            GitCommand { command, child, is_local, memory: MAX_MEMORY, name, configured: 0, secrets: Vec::new() };
         for (key, value) in HARDENING.iter().chain(&BOUNDS).copied() {
             command = command.config(key, value);
         }
@@ -320,6 +311,17 @@ impl GitProgram {
         }
         command
     }
+}
+
+/// Configuration that also reaches what git itself starts in the repository of a local path, where configuration from the
+/// environment does not count.
+fn write_local_configuration() -> io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::new()?;
+    let bounds = BOUNDS.iter().filter_map(|(key, value)| Some((key.split_once('.')?, value)));
+    let bounds: String = bounds.map(|((section, key), value)| format!("[{section}]\n\t{key} = {value}\n")).collect();
+    // The sparse algorithm goes into each directory as often as it occurs, which may be without end.
+    write!(file, "[safe]\n\tdirectory = *\n[pack]\n\tuseSparse = false\n{bounds}")?;
+    Ok(file)
 }
 
 fn parse_version(text: &str) -> Option<(u32, u32)> {
@@ -331,6 +333,7 @@ fn parse_version(text: &str) -> Option<(u32, u32)> {
 pub struct GitCommand {
     command: Command,
     child: Option<PathBuf>,
+    is_local: bool,
     memory: u64,
     name: String,
     configured: usize,
@@ -470,7 +473,14 @@ impl GitCommand {
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn spawn(self) -> Result<Process, GitError> {
+    pub fn spawn(mut self) -> Result<Process, GitError> {
+        // It goes when the process ends, not with ours, which may end without cleaning up.
+        let mut configuration = None;
+        if self.is_local {
+            let io = |source| GitError::Io { command: self.name.clone(), source };
+            let file = configuration.insert(write_local_configuration().map_err(io)?);
+            self.command.env("GIT_CONFIG_GLOBAL", file.path());
+        }
         let program = self.command.get_program().to_string_lossy().into_owned();
         let mut command = match &self.child {
             Some(child) => child::with_memory_limit(child, &self.command, self.memory),
@@ -478,7 +488,7 @@ impl GitCommand {
         };
         command.process_group(0).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let started = child::start(command, self.child).map_err(|source| GitError::Missing { program, source })?;
-        Ok(Process::new(started, self.name, self.memory, self.secrets))
+        Ok(Process::new(started, self.name, self.memory, self.secrets, configuration))
     }
 }
 

@@ -11,6 +11,7 @@ use std::{
 use parking_lot::Mutex;
 use regex::Regex;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tempfile::NamedTempFile;
 
 use super::GitError;
 use crate::{git::child, redact::redact};
@@ -48,11 +49,19 @@ pub struct Process {
     stderr: Arc<Mutex<Vec<u8>>>,
     reader: mpsc::Receiver<()>,
     ended: Option<ExitStatus>,
+    /// Removed when it is dropped.
+    _configuration: Option<NamedTempFile>,
 }
 
 impl Process {
     /// Takes over a process whose three pipes are open.
-    pub(super) fn new(mut child: Child, name: String, memory: u64, secrets: Vec<String>) -> Self {
+    pub(super) fn new(
+        mut child: Child,
+        name: String,
+        memory: u64,
+        secrets: Vec<String>,
+        configuration: Option<NamedTempFile>,
+    ) -> Self {
         let stderr = Arc::new(Mutex::new(Vec::new()));
         let (all_read, reader) = mpsc::sync_channel(1);
         if let Some(pipe) = child.stderr.take() {
@@ -72,6 +81,7 @@ impl Process {
             stderr,
             reader,
             ended: None,
+            _configuration: configuration,
         }
     }
 
