@@ -116,7 +116,7 @@ fn what_is_of_a_repository_gets_vectors() {
     sandbox.run(&["embed"]).ok();
     let stats = sandbox.run(&["stats", "--json"]).ok().json();
     assert_eq!(stats["coverage"]["embedded"], stats["coverage"]["documents"], "{stats}");
-    let found = sandbox.run(&["search", "where visitors' baskets are summed up", "--mode", "semantic", "--json"]);
+    let found = sandbox.run(&["search", "add up what is in the shopping cart", "--mode", "semantic", "--json"]);
     assert!(!found.ok().json()["hits"].as_array().unwrap().is_empty());
 }
 

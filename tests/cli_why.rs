@@ -148,13 +148,16 @@ fn a_bare_number_is_of_the_clone_that_the_user_stands_in() {
         let args = [&["show"][..], args].concat();
         error(&sandbox.output(&sandbox.command(&args).current_dir(directory).output().unwrap()), 1)
     };
-    let absent = |what: &str| {
-        format!("there is no {what} in the index; check the reference, or run 'backstory sync' if it is new")
+    let absent = |what: &str, project: &str| {
+        format!(
+            "there is no {what} in the index; check the reference, or run 'backstory sync' if it is new; only the \
+             repository of {project} is indexed, without issues and merge requests; 'backstory init' configures a forge"
+        )
     };
-    assert_eq!(show(&["#1"], shop.path()), absent("issue acme/shop#1"));
-    assert_eq!(show(&["mr", "7"], &shop.path().join("src")), absent("merge request acme/shop!7"));
-    assert_eq!(show(&["#1"], other.path()), absent("issue acme/other#1"));
-    assert_eq!(show(&["#1", "--project", "acme/shop"], other.path()), absent("issue acme/shop#1"));
+    assert_eq!(show(&["#1"], shop.path()), absent("issue acme/shop#1", "acme/shop"));
+    assert_eq!(show(&["mr", "7"], &shop.path().join("src")), absent("merge request acme/shop!7", "acme/shop"));
+    assert_eq!(show(&["#1"], other.path()), absent("issue acme/other#1", "acme/other"));
+    assert_eq!(show(&["#1", "--project", "acme/shop"], other.path()), absent("issue acme/shop#1", "acme/shop"));
 }
 
 #[test]

@@ -262,7 +262,7 @@ async fn conversations_are_read_by_those_who_see_as_much() {
     );
     let question = "Why did we decide on marzipan in the tangerine outage?";
     let create = "mutation { createChat { id } }";
-    let send = "mutation ($chat: ID!, $text: String!) { sendMessage(chat: $chat, text: $text) { text answer { citations { id confidential } } } }";
+    let send = "mutation ($chat: ID!, $text: String!) { sendMessage(chat: $chat, text: $text) { text answer { citations { documentId confidential } } } }";
     let read = "query ($chat: ID!) { chat(id: $chat) { title messages { nodes { text } } } chats { nodes { id } } }";
 
     whole.ask(None, create, &Value::Null).await;

@@ -158,7 +158,8 @@ async fn add_hits(
     let known: HashSet<String> = evidence.found.iter().map(|found| found.document.id.clone()).collect();
     for (document, score, hint, by_meaning) in with_parts(resources, found.hits).await? {
         let document_type = DocumentType::classify(document.facts.kind, document.path.as_deref());
-        if known.contains(&document.id) || !evidence.narrowing.meets_as_part(&document) {
+        let surrounds_known = evidence.found.iter().any(|found| surrounds(&document, &found.document));
+        if known.contains(&document.id) || surrounds_known || !evidence.narrowing.meets_as_part(&document) {
             continue;
         }
         evidence.found.push(Found {
@@ -172,6 +173,19 @@ async fn add_hits(
     }
     evidence.found.truncate(wanted + evidence.trace.as_ref().map_or(0, |trace| trace.chain.len()));
     Ok(())
+}
+
+/// Whether a document is of the same file as another that was found and has all of its lines: it would say the same
+/// again, and take the place of one that says something else.
+fn surrounds(document: &StoredDocument, found: &StoredDocument) -> bool {
+    let is_same_file =
+        document.path.is_some() && (&document.facts.project, &document.path) == (&found.facts.project, &found.path);
+    let is_around = match (document.lines, found.lines) {
+        (None, Some(_)) => true,
+        (Some(outer), Some(inner)) => outer.0 <= inner.0 && inner.1 <= outer.1,
+        (_, None) => false,
+    };
+    is_same_file && is_around
 }
 
 /// The hits, each followed by the discussions, commits and parts that support it, with what they are worth and
