@@ -17,7 +17,7 @@ use crate::{
 /// Most names that are read from the stores.
 const MAX_NAMES: usize = 50;
 
-/// How long names are waited for, while somebody looks at the line that is to be completed.
+/// How long names are waited for: somebody looks at the incomplete line meanwhile.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Longest description beside a proposal, in characters.
