@@ -295,7 +295,7 @@ pub(super) async fn project_here(client: &Client) -> Result<Option<(String, Path
     if repositories.is_empty() {
         return Ok(None);
     }
-    let Here { root, project } = Here::at(client, root, &repositories).await;
+    let Here { root, project } = Here::at_root(client, root, &repositories).await;
     let project = project.ok_or_else(|| not_indexed(&root))?;
     Ok(Some((project, root)))
 }
@@ -391,10 +391,10 @@ struct Here {
 
 impl Here {
     async fn find(client: &Client, repositories: &[RepositoryStatus]) -> Option<Self> {
-        Some(Self::at(client, root_here()?, repositories).await)
+        Some(Self::at_root(client, root_here()?, repositories).await)
     }
 
-    async fn at(client: &Client, root: PathBuf, repositories: &[RepositoryStatus]) -> Self {
+    async fn at_root(client: &Client, root: PathBuf, repositories: &[RepositoryStatus]) -> Self {
         let project = match find_by_address(&root, repositories) {
             Some(repository) => Some(repository.project.clone()),
             None => recognize(client, &root, repositories).await,
@@ -418,7 +418,7 @@ fn root_here() -> Option<PathBuf> {
 fn find_by_address<'a>(root: &Path, repositories: &'a [RepositoryStatus]) -> Option<&'a RepositoryStatus> {
     let origin = origin_url(root);
     let named = origin.as_deref().and_then(host_and_project);
-    let source = origin.as_deref().and_then(|origin| Path::new(origin).canonicalize().ok());
+    let source = origin.as_deref().and_then(|origin| root.join(origin).canonicalize().ok());
     let objects = |path: &Path| objects_directory(path)?.canonicalize().ok();
     let own = objects(root);
     // The first that holds of any repository decides.
