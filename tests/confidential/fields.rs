@@ -81,6 +81,7 @@ fn requests(use_case: &str) -> Vec<Value> {
             vec![about(json!({ "query": QUESTION })), target(HIDDEN), target(PUBLIC)]
         }
         "central-files" => vec![json!({ "project": "acme/shop", "limit": 20 })],
+        "commit-projects" => vec![json!({ "sha": "1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b" })],
         "create-chat" => vec![shop],
         "co-change" => vec![json!({ "id": "acme/shop:src/session.rs", "limit": 20 })],
         "contributors" => vec![json!({ "project": "acme/shop", "path": "", "limit": 20 })],

@@ -410,6 +410,12 @@ async fn a_session_is_for_pages_of_the_address_that_browsers_know() {
     let cookie = response.headers()["set-cookie"].to_str().unwrap();
     assert!(cookie.starts_with("__Host-") && cookie.ends_with("; Secure"), "{cookie}");
     let cookie = cookie.split(';').next().unwrap().to_owned();
+    // Another subdomain can set the cookie without the prefix.
+    let planted = ("cookie", cookie.strip_prefix("__Host-").unwrap());
+    assert_eq!(status(&api, &[planted, own]).await, 401);
+    let signed_out = api.http.delete(api.url("/session")).header(own.0, own.1).header(planted.0, planted.1);
+    let signed_out = signed_out.send().await.unwrap();
+    assert_eq!((signed_out.status().as_u16(), signed_out.headers().get_all("set-cookie").iter().count()), (204, 2));
     let cookie = ("cookie", cookie.as_str());
     assert_eq!(status(&api, &[cookie, own]).await, 200);
     assert_eq!(status(&api, &[cookie, other]).await, 403);

@@ -63,6 +63,23 @@ async fn a_ranking_that_cannot_count_is_refused() {
 }
 
 #[tokio::test]
+async fn participants_are_as_many_as_are_asked_for() {
+    let api = Api::new();
+    let query = "{ mergeRequest(id: \"acme/shop!2\") {
+        all: participants { username } one: participants(first: 1) { username } none: participants(first: 0) { username }
+        discussions(first: 1) { nodes { one: participants(first: 1) { username } } } } }";
+    let request = api.data(query).await["mergeRequest"].take();
+    assert_eq!(request["one"], json!([request["all"][0]]), "{request}");
+    assert_eq!(request["none"], json!([]));
+    assert_eq!(request["discussions"]["nodes"][0]["one"], json!([{ "username": "janedoe" }]));
+    for list in ["participants", "closingCommits"] {
+        let query = format!("{{ issue(id: \"acme/shop#1\") {{ {list}(first: 101) {{ id }} }} }}");
+        let (code, message) = api.error(&query).await;
+        assert!(code == "INVALID" && message.contains("'first' is 101; it must be 0 to 100"), "{list}: {message}");
+    }
+}
+
+#[tokio::test]
 async fn fields_tell_what_the_forge_told() {
     let api = Api::new();
     let data = api

@@ -64,6 +64,24 @@ async fn of_fragments_that_exclude_each_other_the_most_expensive_counts() {
     assert_eq!(usual, twenty, "the schema names the usual size");
     let ids = cost("{ nodes(ids: [\"a\", \"b\"]) { id } }", Value::Null).await;
     assert_eq!(cost("{ nodes(ids: \"a\") { id } }", Value::Null).await, ids - 1);
+    for (name, list) in [
+        ("Issue", "participants"),
+        ("MergeRequest", "participants"),
+        ("Discussion", "participants"),
+        ("Issue", "closingCommits"),
+        ("Commit", "closes"),
+    ] {
+        let of = |arguments: &str| node(&format!("... on {name} {{ {list}{arguments} {{ id }} }}"));
+        let (one, many) = (cost(&of("(first: 1)"), Value::Null).await, cost(&of("(first: 100)"), Value::Null).await);
+        assert_eq!(many - one, 99, "{name}.{list}");
+        assert_eq!(cost(&of(""), Value::Null).await - one, 19, "{name}.{list}");
+    }
+    // What is read of each person on its own costs as much as a query.
+    let people = |field: &str| format!("{{ people(first: 10) {{ nodes {{ {field} }} }} }}");
+    let plain = cost(&people("username"), Value::Null).await;
+    for field in ["names", "accounts", "addresses"] {
+        assert_eq!(cost(&people(field), Value::Null).await - plain, 190, "{field}");
+    }
     assert!(cost("{ digest { value } }", Value::Null).await > 1000);
 }
 

@@ -259,6 +259,23 @@ async fn a_person_is_one_under_all_names() {
     assert_eq!(found["totalCount"], 2, "{found:#}");
     let unknown = "{ person(username: \"alice\") { contributions(projects: [\"acme/nothing\"]) { commitCount } } }";
     assert_eq!(api.error(unknown).await.0, "INVALID");
+    // What else is asked about the person is answered.
+    let beside = "{ person(username: \"alice\") { id contributions(projects: [\"acme/nothing\"]) { commitCount } } }";
+    let person = api.answer(beside, Value::Null).await["data"]["person"].take();
+    assert_eq!((&person["id"], &person["contributions"]), (&json!("@alice"), &Value::Null));
+
+    // One of a list has the same names as one that is asked for by name, also if the list is of one project.
+    let told = "id names accounts addresses";
+    let query = format!(
+        "{{ people(filter: {{ text: \"doe\" }}) {{ nodes {{ {told} }} }}
+           here: people(filter: {{ projects: [\"acme/shop\"], text: \"doe\" }}) {{ nodes {{ {told} }} }}
+           person(username: \"johndoe\") {{ {told} }} }}"
+    );
+    let data = api.data(&query).await;
+    for list in ["people", "here"] {
+        let listed = data[list]["nodes"].as_array().unwrap().iter().find(|person| person["id"] == "@johndoe");
+        assert_eq!(listed, Some(&data["person"]), "{list}");
+    }
 }
 
 #[tokio::test]

@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Lists of nodes, at the root or at nodes, that are no connections, and why: they are as long as what one item says, or
 /// say themselves how long they may be.
 const WHOLE_LISTS: [(&str, &str); 16] = [
-    ("Commit.closes", "a message names them, mostly one"),
+    ("Commit.closes", "`first` says how many"),
     ("Commit.introducedBy", "the nearest merge requests alone, mostly one"),
     ("Commit.onBranches", "of the first 50 branches"),
     ("Commit.parents", "a commit names them, mostly one or two"),
     ("Discussion.notes", "a discussion is read whole; `first` shortens it"),
-    ("Discussion.participants", "at most 100"),
+    ("Discussion.participants", "`first` says how many"),
     ("Issue.assignees", "the forge names them in the issue"),
-    ("Issue.closingCommits", "mostly one"),
+    ("Issue.closingCommits", "`first` says how many"),
     ("Issue.closingMergeRequests", "mostly one"),
-    ("Issue.participants", "at most 100"),
+    ("Issue.participants", "`first` says how many"),
     ("MergeRequest.approvedBy", "the forge names them in the merge request"),
     ("MergeRequest.assignees", "the forge names them in the merge request"),
     ("MergeRequest.closes", "the forge names them in the merge request"),
-    ("MergeRequest.participants", "at most 100"),
+    ("MergeRequest.participants", "`first` says how many"),
     ("MergeRequest.reviewers", "the forge names them in the merge request"),
     ("Query.nodes", "as many as there are ids"),
 ];

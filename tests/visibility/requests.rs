@@ -31,7 +31,7 @@ use backstory_engine::{
     },
     person::PersonRequest,
     removed::RemovedRequest,
-    repository::{CentralFilesRequest, ListRepositories},
+    repository::{CentralFilesRequest, CommitProjectsRequest, ListRepositories},
     search::{ListDocuments, Mode, SearchRequest},
     shipped::{ListReleases, ShippedRequest},
     show::ShowRequest,
@@ -232,6 +232,9 @@ impl Requests {
     /// What is known of commits, and what language models wrote of them and of issues and merge requests.
     fn add_commits(&mut self, world: &World, project: &str) {
         let commits = world.commits(project);
+        for sha in &commits {
+            self.add(CommitProjectsRequest { sha: sha.parse().unwrap() });
+        }
         for sha in [&commits[1], &commits[3], &commits[2][..10]] {
             let id = NodeId::commit(project, sha);
             self.add(GetEnrichments { id: id.clone() });

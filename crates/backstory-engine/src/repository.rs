@@ -122,6 +122,35 @@ impl UseCase for CentralFilesRequest {
     }
 }
 
+/// Requests the projects in which a commit is indexed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CommitProjectsRequest {
+    /// Its whole object name.
+    pub sha: Sha,
+}
+
+impl UseCase for CommitProjectsRequest {
+    const NAME: &'static str = "commit-projects";
+    /// Full paths of the projects, in order.
+    type Answer = Vec<String>;
+
+    async fn run(self, resources: &Resources) -> Result<Vec<String>> {
+        let sha = self.sha.to_string();
+        resources
+            .with_ledger(move |ledger| {
+                let mut projects = Vec::new();
+                for RepositoryEntry { project, .. } in ledger.repositories()? {
+                    if !ledger.keys_with_prefix(&project, ItemKind::Commit, &sha, 1)?.is_empty() {
+                        projects.push(project);
+                    }
+                }
+                Ok(projects)
+            })
+            .await
+    }
+}
+
 /// A repository that is indexed, and its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -65,6 +65,7 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<crate::repository::AddGroup>();
     visitor.visit::<crate::repository::AddRequest>();
     visitor.visit::<crate::repository::CentralFilesRequest>();
+    visitor.visit::<crate::repository::CommitProjectsRequest>();
     visitor.visit::<crate::repository::ListRepositories>();
     visitor.visit::<crate::repository::RemoveRepository>();
     visitor.visit::<crate::search::ListDocuments>();

@@ -28,8 +28,11 @@ pub trait Backend: Clone + Send + Sync + 'static {
     fn answer<U: UseCase>(&self, request: U) -> impl Future<Output = Result<U::Answer>> + Send;
 
     /// The project that is meant where none is named: that of the working directory, if there is one.
-    fn usual_project(&self) -> impl Future<Output = Option<String>> + Send {
-        std::future::ready(None)
+    ///
+    /// # Errors
+    /// The working directory is a clone that is not indexed, so that no project is meant.
+    fn usual_project(&self) -> impl Future<Output = Result<Option<String>>> + Send {
+        std::future::ready(Ok(None))
     }
 
     /// What finds lines of the working directory at the indexed commit; `None` if there is no such file of that project.

@@ -13,7 +13,7 @@ use super::{
     loaders,
     names::NoteKind,
     node::{Links, linked},
-    page::{self, MAX_PAGE},
+    page::{self, DEFAULT_PAGE},
     person::Person,
     project::Project,
     scalar::DateTime,
@@ -123,13 +123,18 @@ impl Discussion {
         self.read(ctx, |discussion| discussion.notes.len()).await
     }
 
-    /// People who wrote the notes of the discussion, by user name; at most 100.
-    async fn participants(&self, ctx: &Context<'_>) -> Result<Vec<Person>> {
+    /// People who wrote the notes of the discussion, by user name.
+    async fn participants(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Most people, 0 to 100.", default_with = "Some(20)")] first: Option<i32>,
+    ) -> Result<Vec<Person>> {
+        let size = page::size(first, DEFAULT_PAGE)?;
         let names = |discussion: &DiscussionItem| -> BTreeSet<String> {
             discussion.notes.iter().filter_map(|note| note.author.clone()).collect()
         };
         let names = self.read(ctx, names).await?.unwrap_or_default();
-        Ok(names.into_iter().take(MAX_PAGE).map(Person::new).collect())
+        Ok(names.into_iter().take(size).map(Person::new).collect())
     }
 
     /// Where on the diff the first note of the discussion stands; null if it stands on none.

@@ -63,8 +63,15 @@ const QUERIED_TYPES: [&str; 6] = [
     "SyntaxFactConnection",
 ];
 /// Types and fields of theirs that are queries, as those of the same name of other types are not.
-const QUERIES_OF: [(&str, &str); 4] =
-    [("Project", "commit"), ("Project", "release"), ("Project", "updatedAt"), ("Tag", "release")];
+const QUERIES_OF: [(&str, &str); 7] = [
+    ("Person", "accounts"),
+    ("Person", "addresses"),
+    ("Person", "names"),
+    ("Project", "commit"),
+    ("Project", "release"),
+    ("Project", "updatedAt"),
+    ("Tag", "release"),
+];
 /// Arguments that say how many items a field returns.
 const SIZES: [&str; 3] = ["first", "last", "ids"];
 /// What is grouped has as many groups as it is asked for.

@@ -17,6 +17,7 @@ use super::{
     merge_request::MergeRequest,
     names::State,
     node::linked,
+    page::{self, DEFAULT_PAGE},
     person::Person,
     planning::Milestone,
     project::Project,
@@ -51,7 +52,6 @@ shared_fields!(Issue {
     closed_by: Option<Person>,
     milestone: Option<Milestone>,
     assignees: Vec<Person>,
-    participants: Vec<Person>,
     last_note_at: Option<DateTime>,
     unresolved_count: Option<u64>,
     note_count: Option<u64>,
@@ -84,12 +84,17 @@ impl Issue {
     }
 
     /// Commits whose messages say that they close or fix the issue, by name.
-    async fn closing_commits(&self, ctx: &Context<'_>) -> Result<Vec<Commit>> {
+    async fn closing_commits(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Most commits, 0 to 100.", default_with = "Some(20)")] first: Option<i32>,
+    ) -> Result<Vec<Commit>> {
+        let size = page::size(first, DEFAULT_PAGE)?;
         let mut commits = BTreeSet::new();
         for edge in [Edge::Closes, Edge::Fixes] {
             commits.extend(edge::ends(ctx, self.fields.node_id(), Direction::In, edge).await?);
         }
-        Ok(commits.into_iter().filter_map(commit_node).collect())
+        Ok(commits.into_iter().filter_map(commit_node).take(size).collect())
     }
 
     #[graphql(flatten)]

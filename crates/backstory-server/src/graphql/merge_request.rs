@@ -85,7 +85,6 @@ shared_fields!(MergeRequest {
     closed_by: Option<Person>,
     milestone: Option<Milestone>,
     assignees: Vec<Person>,
-    participants: Vec<Person>,
     last_note_at: Option<DateTime>,
     unresolved_count: Option<u64>,
     note_count: Option<u64>,

@@ -30,6 +30,11 @@ impl Person {
         Self { links: Links::of(NodeId::person(&username)), username, row: OnceCell::new() }
     }
 
+    /// One of a list of all visible projects.
+    pub(super) fn listed(row: PersonRow) -> Self {
+        Self { row: OnceCell::new_with(Some(row.clone())), ..Self::new(row.person) }
+    }
+
     async fn row(&self, ctx: &Context<'_>) -> Result<&PersonRow> {
         self.row.get_or_try_init(|| lists::contributions(ctx, &self.username, Vec::new())).await
     }
@@ -103,19 +108,20 @@ impl Person {
         Ok(self.row(ctx).await?.identities.clone())
     }
 
-    /// How much the person did, under all their names, however they were found.
+    /// How much the person did, under all their names, however they were found; null, with an error, if a project is not
+    /// known.
     async fn contributions(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Full paths of projects; all that the caller sees if absent or empty.")] projects: Option<
             Vec<String>,
         >,
-    ) -> Result<Contributions> {
+    ) -> Result<Option<Contributions>> {
         let projects = projects.unwrap_or_default();
         if projects.is_empty() {
-            return Ok(self.row(ctx).await?.into());
+            return Ok(Some(self.row(ctx).await?.into()));
         }
-        Ok(Contributions::from(&lists::contributions(ctx, &self.username, projects).await?))
+        Ok(Some(Contributions::from(&lists::contributions(ctx, &self.username, projects).await?)))
     }
 
     #[graphql(flatten)]

@@ -18,7 +18,7 @@ use super::{
     merge_request::MergeRequest,
     names::{EdgeDirection, EdgeName, State},
     node::Links,
-    page::MAX_PAGE,
+    page::{self, DEFAULT_PAGE},
     person::Person,
     planning::Milestone,
     project::Project,
@@ -80,7 +80,8 @@ use super::{
         name = "participants",
         ty = "Vec<Person>",
         desc = "People who opened the issue or merge request or wrote a note that everybody sees who sees it, by user \
-                name; at most 100."
+                name.",
+        arg(name = "first", ty = "Option<i32>", default_with = "Some(20)", desc = "Most people, 0 to 100.")
     ),
     field(
         name = "lastNoteAt",
@@ -332,11 +333,15 @@ impl ThreadFields {
         written::notes(ctx, &self.id).await
     }
 
-    /// People who opened the issue or merge request or wrote a note that everybody sees who sees it, by user name; at most
-    /// 100.
-    pub(super) async fn participants(&self, ctx: &Context<'_>) -> Result<Vec<Person>> {
+    /// People who opened the issue or merge request or wrote a note that everybody sees who sees it, by user name.
+    pub(super) async fn participants(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Most people, 0 to 100.", default_with = "Some(20)")] first: Option<i32>,
+    ) -> Result<Vec<Person>> {
+        let size = page::size(first, DEFAULT_PAGE)?;
         let names = self.row(ctx, |row| row.participants.clone()).await?.unwrap_or_default();
-        Ok(names.into_iter().take(MAX_PAGE).map(Person::new).collect())
+        Ok(names.into_iter().take(size).map(Person::new).collect())
     }
 
     /// When the last note was written that everybody sees who sees the issue or merge request; null without notes.
@@ -383,6 +388,14 @@ macro_rules! shared_fields {
             $(pub(super) async fn $name(&self, ctx: &async_graphql::Context<'_>) -> async_graphql::Result<$returned> {
                 self.fields.$name(ctx).await
             })*
+
+            pub(super) async fn participants(
+                &self,
+                ctx: &async_graphql::Context<'_>,
+                first: Option<i32>,
+            ) -> async_graphql::Result<Vec<$crate::graphql::person::Person>> {
+                self.fields.participants(ctx, first).await
+            }
 
             pub(super) async fn labels(
                 &self,

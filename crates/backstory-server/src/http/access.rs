@@ -132,7 +132,8 @@ impl Rules {
         }
         let needs_token = is_open || !tokens.is_empty();
         let (throttle, rates) = (AuthThrottle::default(), RequestRates::new(requests_per_minute));
-        Ok(Self { tokens, own, needs_token, throttle, rates, sessions: Sessions::default(), proxy })
+        let sessions = Sessions::of(proxy.public.as_ref());
+        Ok(Self { tokens, own, needs_token, throttle, rates, sessions, proxy })
     }
 
     /// Whether a token must be shown.

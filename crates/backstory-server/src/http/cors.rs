@@ -48,6 +48,11 @@ impl Origin {
         }
         HeaderValue::try_from(origin).map(Self).map_err(|_| wrong(example))
     }
+
+    /// Whether its pages come over TLS.
+    pub(super) fn is_secure(&self) -> bool {
+        self.0.as_bytes().starts_with(b"https://")
+    }
 }
 
 /// Says of a request that it comes from a page of a configured origin.

@@ -13,7 +13,10 @@ use axum::{
 use backstory_engine::error::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 
-use super::{access::TokenKey, cors::FromOwnPage};
+use super::{
+    access::TokenKey,
+    cors::{FromOwnPage, Origin},
+};
 
 /// Where a session is opened, asked about and closed.
 pub(super) const PATH: &str = "/session";
@@ -33,7 +36,11 @@ const ID_BYTES: usize = 32;
 
 /// The open sessions.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<HashMap<String, Session>>);
+pub(super) struct Sessions {
+    by_id: Mutex<HashMap<String, Session>>,
+    /// Whether browsers are known to find the server over TLS.
+    is_over_tls: bool,
+}
 
 #[derive(Debug)]
 struct Session {
@@ -42,6 +49,11 @@ struct Session {
 }
 
 impl Sessions {
+    /// Those of a server that browsers find at an origin, if that is known.
+    pub(super) fn of(public: Option<&Origin>) -> Self {
+        Self { by_id: Mutex::default(), is_over_tls: public.is_some_and(Origin::is_secure) }
+    }
+
     /// Opens a session for a token; returns what sets its cookie.
     ///
     /// # Errors
@@ -51,9 +63,11 @@ impl Sessions {
         getrandom::fill(&mut id)
             .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot draw the id of a session: {error}")))?;
         let id = hex::encode(id);
-        let cookie = set_cookie(&id, LIFETIME, headers)?;
+        let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok()).unwrap_or_default();
+        let is_over_tls = self.is_over_tls || origin.starts_with("https://");
+        let cookie = set_cookie(if is_over_tls { SECURE_COOKIE } else { COOKIE }, &id, LIFETIME)?;
         let now = Instant::now();
-        let mut sessions = self.0.lock();
+        let mut sessions = self.by_id.lock();
         sessions.retain(|_, session| now.duration_since(session.used) < LIFETIME);
         let own = sessions.values().filter(|session| session.token == token).count();
         if own >= MAX_SESSIONS_OF_TOKEN || sessions.len() >= MAX_SESSIONS {
@@ -67,9 +81,9 @@ impl Sessions {
 
     /// Id and token of the session whose cookie a request has.
     pub(super) fn token_of(&self, headers: &HeaderMap) -> Option<(String, TokenKey)> {
-        let id = cookie(headers)?;
+        let id = self.cookie(headers)?;
         let now = Instant::now();
-        let mut sessions = self.0.lock();
+        let mut sessions = self.by_id.lock();
         let session = sessions.get_mut(id).filter(|session| now.duration_since(session.used) < LIFETIME)?;
         session.used = now;
         Some((id.to_owned(), session.token.clone()))
@@ -77,23 +91,33 @@ impl Sessions {
 
     /// Whether a session is open still; asking is no use of it.
     pub(super) fn is_open(&self, id: &str) -> bool {
-        self.0.lock().get(id).is_some_and(|session| session.used.elapsed() < LIFETIME)
+        self.by_id.lock().get(id).is_some_and(|session| session.used.elapsed() < LIFETIME)
     }
 
     /// Ends a session.
     pub(super) fn end(&self, id: &str) {
-        self.0.lock().remove(id);
+        self.by_id.lock().remove(id);
     }
 
-    /// Closes the session whose cookie a request has; returns what removes the cookie.
+    /// Closes the session whose cookie a request has; returns what removes the cookie, under either of its names.
     ///
     /// # Errors
     /// None in practice: the cookie is plain text.
-    pub(super) fn close(&self, headers: &HeaderMap) -> Result<HeaderValue> {
-        if let Some(id) = cookie(headers) {
+    pub(super) fn close(&self, headers: &HeaderMap) -> Result<[HeaderValue; 2]> {
+        if let Some(id) = self.cookie(headers) {
             self.end(id);
         }
-        set_cookie("", Duration::ZERO, headers)
+        Ok([set_cookie(SECURE_COOKIE, "", Duration::ZERO)?, set_cookie(COOKIE, "", Duration::ZERO)?])
+    }
+
+    /// The id of the session whose cookie a request has.
+    fn cookie<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
+        let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let pairs: Vec<(&str, &str)> = pairs.collect();
+        let named = |cookie: &str| pairs.iter().find(|(name, _)| *name == cookie).map(|(_, id)| *id);
+        // Another subdomain may have set the one without the prefix, also where there is no other.
+        named(SECURE_COOKIE).or_else(|| if self.is_over_tls { None } else { named(COOKIE) })
     }
 }
 
@@ -113,18 +137,8 @@ pub(super) fn may_use_session(request: &Request) -> bool {
     (is_own || text(header::ORIGIN).is_some_and(is_same_origin)) && site.is_none_or(|site| site == "same-origin")
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let pairs: Vec<(&str, &str)> = pairs.collect();
-    // Another subdomain may have set the one without the prefix.
-    let named = |cookie: &str| pairs.iter().find(|(name, _)| *name == cookie).map(|(_, id)| *id);
-    named(SECURE_COOKIE).or_else(|| named(COOKIE))
-}
-
-fn set_cookie(id: &str, lifetime: Duration, headers: &HeaderMap) -> Result<HeaderValue> {
-    let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok()).unwrap_or_default();
-    let (name, secure) = if origin.starts_with("https://") { (SECURE_COOKIE, "; Secure") } else { (COOKIE, "") };
+fn set_cookie(name: &str, id: &str, lifetime: Duration) -> Result<HeaderValue> {
+    let secure = if name == SECURE_COOKIE { "; Secure" } else { "" };
     let seconds = lifetime.as_secs();
     HeaderValue::try_from(format!("{name}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}"))
         .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot write a cookie: {error}")))
@@ -156,7 +170,11 @@ mod tests {
         let with_cookie = headers(&[("cookie", &format!("theme=dark; {sent}"))]);
         assert_eq!(sessions.token_of(&with_cookie).unwrap().1, TokenKey::Configured(3));
         assert!(sessions.token_of(&headers(&[("cookie", "backstory_session=0000")])).is_none());
-        assert!(sessions.close(&with_cookie).unwrap().to_str().unwrap().contains("Max-Age=0"));
+        let removed = sessions.close(&with_cookie).unwrap();
+        for (removed, name) in removed.iter().zip(["__Host-backstory_session=;", "backstory_session=;"]) {
+            let removed = removed.to_str().unwrap();
+            assert!(removed.starts_with(name) && removed.contains("Max-Age=0"), "{removed}");
+        }
         assert!(sessions.token_of(&with_cookie).is_none());
     }
 
@@ -202,5 +220,17 @@ mod tests {
         let sent = set.split(';').next().unwrap();
         let both = headers(&[("cookie", &format!("backstory_session=planted; {sent}"))]);
         assert_eq!(sessions.token_of(&both).unwrap().1, TokenKey::Own);
+    }
+    #[test]
+    fn a_server_that_browsers_find_over_tls_takes_no_cookie_that_another_host_may_set() {
+        let public = Origin::parse("https://code.example.com").unwrap();
+        let sessions = Sessions::of(Some(&public));
+        let set = sessions.open(TokenKey::Own, &HeaderMap::new()).unwrap();
+        let sent = set.to_str().unwrap().split(';').next().unwrap();
+        assert_eq!(sessions.token_of(&headers(&[("cookie", sent)])).unwrap().1, TokenKey::Own);
+        let planted = headers(&[("cookie", sent.strip_prefix("__Host-").unwrap())]);
+        assert!(sessions.token_of(&planted).is_none());
+        sessions.close(&planted).unwrap();
+        assert!(sessions.token_of(&headers(&[("cookie", sent)])).is_some());
     }
 }

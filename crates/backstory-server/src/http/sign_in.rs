@@ -7,7 +7,7 @@ use axum::{
     body::Body,
     extract::State,
     http::{HeaderMap, StatusCode, header},
-    response::{IntoResponse, Json, Response},
+    response::{AppendHeaders, IntoResponse, Json, Response},
     routing::get,
 };
 use backstory_engine::{
@@ -67,8 +67,9 @@ async fn sign_in(
 
 /// Closes the session.
 async fn sign_out(State(app): State<App>, headers: HeaderMap) -> Result<Response, Refusal> {
-    let cookie = app.rules.sessions().close(&headers)?;
-    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
+    let cookies = app.rules.sessions().close(&headers)?;
+    let cookies = cookies.map(|cookie| (header::SET_COOKIE, cookie));
+    Ok((StatusCode::NO_CONTENT, AppendHeaders(cookies)).into_response())
 }
 
 /// The most that somebody may do, by name; `None` if nothing.

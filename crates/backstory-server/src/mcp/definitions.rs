@@ -90,7 +90,7 @@ pub fn build_function_definitions(names: LegacyToolNames) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use backstory_engine::tokens;
+    use backstory_engine::{model::filter::DocumentKind, tokens};
 
     use super::*;
 
@@ -101,6 +101,16 @@ mod tests {
         assert_eq!(names, ["why", "search", "read", "context", "history", "status"]);
         let count = tokens::count(&serde_json::to_string(&tools).expect("JSON"));
         assert!(count <= 1200, "{count} tokens");
+    }
+
+    #[test]
+    fn documents_of_every_kind_can_be_searched_for() {
+        for name in ["search", "atlas_search"] {
+            let kinds = schema(name).expect("a tool")["properties"]["kinds"]["items"]["enum"].as_array();
+            for kind in DocumentKind::ALL {
+                assert!(kinds.expect("a list").contains(&json!(kind.as_str())), "{name}: {}", kind.as_str());
+            }
+        }
     }
 
     /// Some clients cut what is longer without a word.

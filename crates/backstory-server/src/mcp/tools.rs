@@ -102,12 +102,25 @@ impl<B: Backend> Call<'_, B> {
     async fn project(&self, name: &str) -> Result<Option<String>> {
         match self.arguments.text(name)? {
             Some(project) => Ok(Some(project)),
-            None => Ok(self.backend.usual_project().await),
+            None => self.backend.usual_project().await,
         }
     }
 
-    async fn locate(&self, text: String, project: Option<String>) -> Result<Location> {
+    /// What a text means in the project that is named under that name, or in the usual one, unless it names its own.
+    async fn locate(&self, text: String, name: &str) -> Result<Location> {
+        let usual = match self.arguments.text(name)? {
+            Some(project) => Ok(Some(project)),
+            None => self.backend.usual_project().await,
+        };
+        let project = if usual.is_err() && self.names_project(&text).await? { None } else { usual? };
         self.backend.answer(LocateRequest { text, project }).await
+    }
+
+    /// Whether a text begins with a known project, like `acme/shop!7`, or is an address.
+    async fn names_project(&self, text: &str) -> Result<bool> {
+        let status = self.backend.answer(SyncStatusRequest { runs: 1 }).await?;
+        let mut after = status.freshness.iter().filter_map(|of| text.strip_prefix(of.project.as_str()));
+        Ok(text.contains("://") || after.any(|rest| rest.starts_with(['#', '!', '@', ':'])))
     }
 
     async fn repositories(&self) -> Result<Vec<RepositoryStatus>> {
@@ -124,7 +137,7 @@ impl<B: Backend> Call<'_, B> {
     async fn why(&self) -> Result<String> {
         let budget = self.arguments.tokens("tokens")?;
         let text = self.arguments.required("target")?;
-        let location = self.locate(text.clone(), self.project("project").await?).await?;
+        let location = self.locate(text.clone(), "project").await?;
         let (Location { project, target }, mapped) = self.at_index(location).await?;
         if mapped.lines.is_none() && !mapped.new_lines.is_empty() {
             let mut page = self.page(project.as_deref()).await?;
@@ -184,12 +197,13 @@ impl<B: Backend> Call<'_, B> {
             let message = format!("{} references were given; 1 to {MAX_REFS} are read at once", refs.len());
             return Err(Error::new(ErrorKind::Invalid, message));
         }
-        let project = self.project("project").await?;
+        // Without a usual project, references may still name theirs.
+        let project = self.project("project").await.ok().flatten();
         let mut page = self.page(project.as_deref()).await?;
         let mut failed = Vec::new();
         let count = refs.len();
         for reference in refs {
-            if let Err(error) = self.read_one(&mut page, reference.clone(), project.clone()).await {
+            if let Err(error) = self.read_one(&mut page, reference.clone()).await {
                 page.push(Entry::plain(format!("{reference}: {error}")));
                 failed.push(error);
             }
@@ -201,8 +215,8 @@ impl<B: Backend> Call<'_, B> {
         }
     }
 
-    async fn read_one(&self, page: &mut Page, reference: String, project: Option<String>) -> Result<()> {
-        let Location { project, target } = self.locate(reference, project).await?;
+    async fn read_one(&self, page: &mut Page, reference: String) -> Result<()> {
+        let Location { project, target } = self.locate(reference, "project").await?;
         let file = FileRequest { project, ..FileRequest::default() };
         let file = match target {
             Target::Lines { path, lines } => FileRequest { path, lines, ..file },
@@ -230,16 +244,14 @@ impl<B: Backend> Call<'_, B> {
     async fn context(&self, about: &str, budget: &str, project: &str) -> Result<String> {
         let budget = self.arguments.tokens(budget)?;
         let text = self.arguments.required(about)?;
-        let mut project = self.project(project).await?;
         let mut notes = Vec::new();
-        let about = if names_place(&text) {
-            let location = self.locate(text, project.clone()).await?;
-            let (location, mapped) = self.at_index(location).await?;
-            project = location.project.or(project);
+        let (about, project) = if names_place(&text) {
+            let location = self.locate(text, project).await?;
+            let (Location { project, target }, mapped) = self.at_index(location).await?;
             notes = mapped.notes;
-            About::Target { target: location.target, rev: mapped.rev }
+            (About::Target { target, rev: mapped.rev }, project)
         } else {
-            About::Query(text)
+            (About::Query(text), self.project(project).await?)
         };
         let only_governing = self.arguments.is_set("governing_docs_only")?
             || self.arguments.text("mode")?.as_deref() == Some("governing_docs_only");
@@ -265,15 +277,14 @@ impl<B: Backend> Call<'_, B> {
     }
 
     async fn history(&self, target: &str) -> Result<String> {
-        let usual = self.project("project").await?;
         let days = self.arguments.number("days")?;
         let hours = days.and_then(|days| i64::try_from(days).ok()?.checked_mul(24));
         let after = hours.and_then(|hours| Timestamp::now().checked_sub(SignedDuration::from_hours(hours)).ok());
-        let request = ChangesRequest { project: usual.clone(), path: None, symbol: None, after, limit: self.limit()? };
+        let request = ChangesRequest { project: None, path: None, symbol: None, after, limit: self.limit()? };
         let request = match self.arguments.text(target)? {
-            None => request,
+            None => ChangesRequest { project: self.project("project").await?, ..request },
             Some(text) => {
-                let Location { project, target } = self.locate(text.clone(), usual).await?;
+                let Location { project, target } = self.locate(text.clone(), "project").await?;
                 let request = ChangesRequest { project, ..request };
                 match target {
                     Target::Lines { path, .. } | Target::Node(NodeId::File { path, .. }) => {

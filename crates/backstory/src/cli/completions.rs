@@ -1,14 +1,24 @@
 //! `completions`: prints what makes a shell complete commands and options. The shell asks the program itself, so what it
 //! proposes is always what this version has.
 
+use std::time::Duration;
+
 use backstory_engine::{graph::sparql::ResultFormat, sparql::SparqlRequest};
 use clap::{Arg, Command, CommandFactory as _, ValueEnum};
 
 use super::{Cli, Session};
-use crate::{client::Client, failure::Result, output::escape_terminal};
+use crate::{
+    client::{Client, Remote},
+    data_dir::DataDir,
+    failure::Result,
+    output::escape_terminal,
+};
 
 /// Most names that are read from the stores.
 const MAX_NAMES: usize = 50;
+
+/// How long names are waited for: somebody looks at the incomplete line meanwhile.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Longest description beside a proposal, in characters.
 const MAX_DESCRIPTION: usize = 80;
@@ -80,7 +90,8 @@ pub(super) async fn propose(session: &Session, words: &Words) -> Result<()> {
     Ok(())
 }
 
-/// The tags or definitions that could stand in place of the last word, where the command takes one.
+/// The tags or definitions that could stand in place of the last word, where the command takes one and a process that has the
+/// stores open tells them in time.
 async fn known_names(words: &[String]) -> Result<Vec<(String, String)>> {
     let mut root = Cli::command();
     root.build();
@@ -100,21 +111,24 @@ async fn known_names(words: &[String]) -> Result<Vec<(String, String)>> {
         return Ok(Vec::new());
     }
     let session = Session::from_partial_words(words);
-    if !session.config()?.data_dir.exists() {
-        return Ok(Vec::new());
-    }
-    let client = Client::open(&session, "complete", || Ok(())).await?;
+    let Some(server) = DataDir::running(&session.config()?.data_dir) else { return Ok(Vec::new()) };
+    let client = Client::remote(Remote::new(server)?);
     let query = format!(
         "SELECT DISTINCT ?name {{ ?node a bs:{class} ; dcterms:title ?name FILTER(STRSTARTS(?name, \"{prefix}\")) }} \
          ORDER BY ?name LIMIT {MAX_NAMES}"
     );
     let request = SparqlRequest { query, formats: vec![ResultFormat::Tsv], ..SparqlRequest::default() };
-    let answer = client.answer(request).await;
-    session.share.end().await;
+    let Ok(answer) = tokio::time::timeout(PATIENCE, client.answer(request)).await else { return Ok(Vec::new()) };
     // A line for each, after that of the heading.
     let names = answer?.text;
-    let names = names.lines().skip(1).map(|line| line.trim_matches('"'));
+    let names = names.lines().skip(1).map(|line| line.trim_matches('"')).filter(|name| is_plain(name));
     Ok(names.map(|name| (format!("{before}{name}"), description.to_owned())).collect())
+}
+
+/// Whether a name means itself to every shell. Bash inserts proposals as they are, and who writes to a repository chooses what
+/// its tags are called.
+fn is_plain(name: &str) -> bool {
+    name.chars().all(|c| c.is_alphanumeric() || "_./:@%+=,-#~".contains(c))
 }
 
 /// A command line whose last word is not complete.
@@ -198,6 +212,16 @@ mod tests {
     fn names(words: &[&str]) -> Vec<String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         proposals(&words).into_iter().map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn names_that_a_shell_would_execute_are_not_plain() {
+        for name in ["v1", "release/2.0-rc.1+build", "Session::load", "größe"] {
+            assert!(is_plain(name), "{name}");
+        }
+        for name in ["v9;sh", "v9$(sh)", "v9`sh`", "v9|sh", "v9&", "a b", "a'b", "a*", "a{b,c}", "v9>x"] {
+            assert!(!is_plain(name), "{name}");
+        }
     }
 
     #[test]

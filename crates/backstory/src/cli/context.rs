@@ -111,8 +111,9 @@ async fn about(terminal: &Terminal, client: &Client, args: &Args) -> Result<(Abo
     }
     let (place, rev) = checkout::at_index(place, mapped.as_ref());
     let (project, target) = place.to_target();
-    let asked = place::resolve_head(args.rev.as_deref(), args.project.as_deref());
-    Ok((About::Target { target, rev: asked.or(rev) }, project.or_else(|| args.project.clone())))
+    let project = project.or_else(|| args.project.clone());
+    let asked = place::resolve_head(client, args.rev.as_deref(), project.as_deref()).await?;
+    Ok((About::Target { target, rev: asked.or(rev) }, project))
 }
 
 /// Whether a text names code or an item, and is no question.

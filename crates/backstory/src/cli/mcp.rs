@@ -1,6 +1,9 @@
 //! `mcp`: answers agents over standard input and output, or prints what they may call.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
 use backstory_engine::{
     error::{Error, ErrorKind, Result as EngineResult},
@@ -10,7 +13,7 @@ use backstory_engine::{
 use backstory_server::mcp::{Backend, LegacyToolNames, build_function_definitions, serve_stdio};
 use clap::ValueEnum;
 use futures::{StreamExt as _, future::LocalBoxFuture, stream::FuturesUnordered};
-use tokio::sync::{OnceCell, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 use super::{Session, checkout, place};
 use crate::{
@@ -99,36 +102,25 @@ async fn answer(client: &Client, call: Call) {
 #[derive(Clone)]
 struct Asking {
     calls: mpsc::Sender<Call>,
-    /// The project of the working directory and where its checkout begins, once it is indexed.
-    here: Arc<OnceCell<(String, PathBuf)>>,
+    /// The project of the working directory and where its checkout begins, once it is found.
+    here: Arc<OnceLock<(String, PathBuf)>>,
 }
 
 impl Asking {
-    /// The project of the working directory and its checkout. It may be added while this command runs.
-    async fn here(&self) -> Option<(String, PathBuf)> {
-        let find = || async {
-            let (reply, answer) = oneshot::channel();
-            let call = boxed(move |client| {
-                Box::pin(async move {
-                    // The client may have given up.
-                    let _ = reply.send(place::project_here(client).await.ok().flatten());
-                })
-            });
-            self.calls.send(call).await.map_err(drop)?;
-            answer.await.ok().flatten().ok_or(())
-        };
-        self.here.get_or_try_init(find).await.ok().cloned()
-    }
-}
-
-impl Backend for Asking {
-    async fn answer<U: UseCase>(&self, request: U) -> EngineResult<U::Answer> {
+    /// Has the client do something.
+    ///
+    /// # Errors
+    /// It failed, or the command is about to end.
+    async fn send<T: Send + 'static>(
+        &self,
+        ask: impl for<'a> FnOnce(&'a Client) -> LocalBoxFuture<'a, Result<T>> + Send + 'static,
+    ) -> EngineResult<T> {
         let ending = || Error::new(ErrorKind::Unavailable, "the command is about to end");
         let (reply, answer) = oneshot::channel();
         let call = boxed(move |client| {
             Box::pin(async move {
                 // The client may have given up.
-                let _ = reply.send(client.answer(request).await);
+                let _ = reply.send(ask(client).await);
             })
         });
         self.calls.send(call).await.map_err(|_| ending())?;
@@ -136,12 +128,30 @@ impl Backend for Asking {
         answer.map_err(Failure::into_error)
     }
 
-    async fn usual_project(&self) -> Option<String> {
-        self.here().await.map(|(project, _)| project)
+    /// The project of the working directory and its checkout; `None` outside of repositories and while nothing is indexed.
+    ///
+    /// # Errors
+    /// The repository is not indexed, which may change while this command runs.
+    async fn here(&self) -> EngineResult<Option<(String, PathBuf)>> {
+        if let Some(here) = self.here.get() {
+            return Ok(Some(here.clone()));
+        }
+        let here = self.send(|client| Box::pin(place::project_here(client))).await?;
+        Ok(here.map(|here| self.here.get_or_init(|| here).clone()))
+    }
+}
+
+impl Backend for Asking {
+    async fn answer<U: UseCase>(&self, request: U) -> EngineResult<U::Answer> {
+        self.send(move |client| Box::pin(client.answer(request))).await
+    }
+
+    async fn usual_project(&self) -> EngineResult<Option<String>> {
+        Ok(self.here().await?.map(|(project, _)| project))
     }
 
     async fn checked_out(&self, project: Option<&str>, path: &str, lines: (u32, u32)) -> Option<MapLinesRequest> {
-        let (here, root) = self.here().await?;
+        let (here, root) = self.here().await.ok()??;
         if project != Some(here.as_str()) {
             return None;
         }

@@ -10,11 +10,10 @@ use backstory_engine::{
         id::{NodeId, is_address, is_revision, is_sha},
     },
     person::{DEFAULT_STALE_DAYS, PersonRequest},
-    repository::{ListRepositories, RepositoryStatus},
-    show::ShowRequest,
+    repository::{CommitProjectsRequest, ListRepositories, RepositoryStatus},
     sources::git::{
         checkout::{recent_commits, resolve_commit},
-        naming::{discover_repository, host_and_project, origin_url},
+        naming::{discover_repository, host_and_project, objects_directory, origin_url},
     },
     status::SyncStatusRequest,
     trace::Target,
@@ -30,11 +29,6 @@ use crate::{
     config::Config,
     failure::{Failure, Result},
 };
-
-/// Commits of a checkout by which it is recognized: so many below the one that is checked out.
-const RECOGNIZED_BY: [usize; 6] = [0, 1, 4, 16, 64, 256];
-/// Most repositories that a checkout is compared with.
-const MAX_COMPARED: usize = 50;
 
 /// What is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +130,8 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
     let usual = usual()?;
     let (path, lines, symbol) = split(text);
     if !on_disk && lines.is_none() && symbol.is_none() {
-        if let (Some(project), Some(sha)) = (&usual, here.as_ref().and_then(|here| here.commit(text))) {
+        let here = here.as_ref().filter(|here| here.project == usual);
+        if let (Some(project), Some(sha)) = (&usual, here.and_then(|here| here.commit(text))) {
             return Ok(Place::Reference(NodeId::commit(project, &sha.to_string())));
         }
         check_spelling(text)?;
@@ -152,7 +147,9 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
             }
         }
     }
-    let (path, file) = from_root(path, here.as_ref())?;
+    // The files here are not those of another project.
+    let here = here.as_ref().filter(|here| here.project.is_none() || here.project == usual);
+    let (path, file) = from_root(path, here)?;
     Ok(Place::Code(CodePlace { project: usual, path, lines: range(lines)?, symbol: symbol.map(str::to_owned), file }))
 }
 
@@ -229,6 +226,11 @@ async fn find_named_node(client: &Client, text: &str) -> Result<Option<NodeId>> 
             let is_known = path.contains('/') && is_known_project(client, &path).await?;
             Ok(is_known.then_some(NodeId::Project(path)))
         }
+        // `HEAD~3` is written like a label.
+        Ok(NodeId::Label { project, name }) => {
+            let is_label = !is_revision(text) || is_known_project(client, &project).await?;
+            Ok(is_label.then_some(NodeId::Label { project, name }))
+        }
         Ok(
             NodeId::File { .. }
             | NodeId::Entity { .. }
@@ -282,13 +284,20 @@ pub(super) async fn infer_project(client: &Client, project: Option<&str>) -> Res
     Ok(inferred)
 }
 
-/// The project of the repository in which the user stands, if it is indexed, and the root of the checkout.
+/// The project of the repository in which the user stands, and the root of the checkout; `None` outside of repositories and
+/// while nothing is indexed.
 ///
 /// # Errors
-/// The repositories cannot be listed.
+/// The repository is not indexed, or the repositories cannot be listed.
 pub(super) async fn project_here(client: &Client) -> Result<Option<(String, PathBuf)>> {
+    let Some(root) = root_here() else { return Ok(None) };
     let repositories = client.answer(ListRepositories {}).await?;
-    Ok(Here::find(client, &repositories).await.and_then(|here| Some((here.project?, here.root))))
+    if repositories.is_empty() {
+        return Ok(None);
+    }
+    let Here { root, project } = Here::at_root(client, root, &repositories).await;
+    let project = project.ok_or_else(|| not_indexed(&root))?;
+    Ok(Some((project, root)))
 }
 
 /// Finds the commit of an object name without its project: of the project that is meant, or where the user stands.
@@ -324,15 +333,19 @@ pub(super) fn parse_bare_commit(text: &str) -> Option<&str> {
     (is_sha(sha) && !Path::new(text).exists()).then_some(sha)
 }
 
-/// A revision with what is checked out where the user stands in place of `HEAD`, unless a project is named.
-pub(super) fn resolve_head(rev: Option<&str>, project: Option<&str>) -> Option<String> {
-    let rev = rev?;
-    let resolve = || {
-        let root = discover_repository(&std::env::current_dir().ok()?)?;
-        resolve_commit(&root, rev).map(|sha| sha.to_string())
-    };
-    let is_own = project.is_none() && rev.starts_with("HEAD") && is_revision(rev);
-    Some(is_own.then(resolve).flatten().unwrap_or_else(|| rev.to_owned()))
+/// A revision of a project; if the user stands in a clone of it, with what is checked out there in place of `HEAD`.
+///
+/// # Errors
+/// The repositories cannot be listed.
+pub(super) async fn resolve_head(client: &Client, rev: Option<&str>, project: Option<&str>) -> Result<Option<String>> {
+    let Some(rev) = rev else { return Ok(None) };
+    let mut commit = None;
+    if project.is_some() && rev.starts_with("HEAD") && is_revision(rev) {
+        let repositories = client.answer(ListRepositories {}).await?;
+        let here = Here::find(client, &repositories).await.filter(|here| here.project.as_deref() == project);
+        commit = here.and_then(|here| resolve_commit(&here.root, rev));
+    }
+    Ok(Some(commit.map_or_else(|| rev.to_owned(), |sha| sha.to_string())))
 }
 
 /// The project that is meant, that of the repository in which the user stands, or, outside of a repository, the only one.
@@ -348,15 +361,16 @@ fn usual_project(
         (Some(project), ..) => Some(project),
         (None, Some(Here { project: Some(project), .. }), _) => Some(project.as_str()),
         (None, _, []) => None,
-        (None, Some(here), _) => {
-            let message = format!("this clone is not indexed: {}", here.root.display());
-            let hint = "run 'backstory add .', or name an indexed project with --project";
-            return Err(Error::new(ErrorKind::NotFound, message).with_hint(hint).into());
-        }
+        (None, Some(here), _) => return Err(not_indexed(&here.root)),
         (None, None, [only]) => Some(only.project.as_str()),
         (None, None, _) => None,
     };
     Ok(found.map(str::to_owned))
+}
+
+fn not_indexed(root: &Path) -> Failure {
+    let hint = "run 'backstory add .', or name an indexed project with --project";
+    Error::new(ErrorKind::NotFound, format!("this clone is not indexed: {}", root.display())).with_hint(hint).into()
 }
 
 fn ambiguous(text: &str) -> Failure {
@@ -377,17 +391,15 @@ struct Here {
 
 impl Here {
     async fn find(client: &Client, repositories: &[RepositoryStatus]) -> Option<Self> {
-        let root = discover_repository(&std::env::current_dir().ok()?)?.canonicalize().ok()?;
-        let by_path = |repository: &&RepositoryStatus| Path::new(&repository.address) == root;
-        let origin = origin_url(&root);
-        let origin = origin.as_deref().and_then(host_and_project).map(|(_, project)| project);
-        let by_name = |repository: &&RepositoryStatus| Some(repository.project.as_str()) == origin;
-        let found = repositories.iter().find(by_path).or_else(|| repositories.iter().find(by_name));
-        let project = match found {
+        Some(Self::at_root(client, root_here()?, repositories).await)
+    }
+
+    async fn at_root(client: &Client, root: PathBuf, repositories: &[RepositoryStatus]) -> Self {
+        let project = match find_by_address(&root, repositories) {
             Some(repository) => Some(repository.project.clone()),
             None => recognize(client, &root, repositories).await,
         };
-        Some(Self { root, project })
+        Self { root, project }
     }
 
     /// The commit of a revision that follows from what is checked out, like `HEAD~3`.
@@ -397,19 +409,42 @@ impl Here {
     }
 }
 
-/// The project of a checkout, whatever it is called and wherever it comes from: the one that has commits of it.
+/// The root of the repository that the user stands in.
+fn root_here() -> Option<PathBuf> {
+    discover_repository(&std::env::current_dir().ok()?)?.canonicalize().ok()
+}
+
+/// The repository that a checkout is, shares its objects with as another working tree of it, or was cloned from.
+fn find_by_address<'a>(root: &Path, repositories: &'a [RepositoryStatus]) -> Option<&'a RepositoryStatus> {
+    let origin = origin_url(root);
+    let named = origin.as_deref().and_then(host_and_project);
+    let source = origin.as_deref().and_then(|origin| root.join(origin).canonicalize().ok());
+    let objects = |path: &Path| objects_directory(path)?.canonicalize().ok();
+    let own = objects(root);
+    // The first that holds of any repository decides.
+    let rules: [&dyn Fn(&RepositoryStatus) -> bool; 5] = [
+        &|of| Path::new(&of.address) == root,
+        &|of| named.is_some_and(|(_, project)| project == of.project),
+        &|of| named.is_some() && named == host_and_project(&of.address),
+        &|of| source.as_deref() == Some(Path::new(&of.address)),
+        &|of| own.is_some() && own == objects(Path::new(&of.address)),
+    ];
+    rules.into_iter().find_map(|holds| repositories.iter().find(|of| holds(of)))
+}
+
+/// The project of a checkout that no address tells: the only one that has the checked out commit, or, if none has it, the only
+/// one whose indexed head is below it.
+///
+/// An older commit that both have proves nothing: projects that began as clones of the same repository share such commits.
 async fn recognize(client: &Client, root: &Path, repositories: &[RepositoryStatus]) -> Option<String> {
     let commits = recent_commits(root);
-    let last = commits.len().checked_sub(1)?;
-    let places = RECOGNIZED_BY.into_iter().filter(|place| *place < last).chain([last]);
-    for sha in places.map(|place| commits[place].to_string()) {
-        for RepositoryStatus { project, .. } in repositories.iter().take(MAX_COMPARED) {
-            if client.answer(ShowRequest { id: NodeId::commit(project, &sha) }).await.is_ok() {
-                return Some(project.clone());
-            }
-        }
+    let sha = *commits.first()?;
+    let mut found = client.answer(CommitProjectsRequest { sha }).await.ok()?;
+    if found.is_empty() {
+        let is_below = |of: &&RepositoryStatus| of.indexed.iter().any(|tip| commits.contains(&tip.sha));
+        found.extend(repositories.iter().filter(is_below).map(|of| of.project.clone()));
     }
-    None
+    if found.len() == 1 { found.pop() } else { None }
 }
 
 /// A path, and what follows it: `:12-20`, `#L12-L20` as forges write it, or `#name`.

@@ -136,7 +136,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
                 revoked.id
             ))?;
             if !has_tokens(session, &client).await? {
-                terminal.note("it was the last token: everyone on this machine is answered without one again");
+                terminal.note(
+                    "it was the last token: everyone on this machine is answered without one again, unless the server \
+                     listens on an address that others reach, which then answers nobody without a new one",
+                );
             }
             Ok(())
         }

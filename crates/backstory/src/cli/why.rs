@@ -69,17 +69,18 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         return Ok(session.terminal.line(format_args!("{} is new; nothing is known of why it is so", args.what))?);
     }
     let (place, rev) = checkout::at_index(place, mapped.as_ref());
-    let trace = client.answer(request(args, &place, rev)).await?;
+    let request = request(&client, args, &place, rev).await?;
+    let trace = client.answer(request).await?;
     if args.json {
         return Ok(session.terminal.json(&trace)?);
     }
     print(session, &trace)
 }
 
-fn request(args: &Args, place: &Place, rev: Option<String>) -> TraceRequest {
+async fn request(client: &Client, args: &Args, place: &Place, rev: Option<String>) -> Result<TraceRequest> {
     let (project, target) = place.to_target();
-    let asked = place::resolve_head(args.rev.as_deref(), args.project.as_deref());
-    TraceRequest { project, target, rev: asked.or(rev), earlier: args.earlier as usize }
+    let asked = place::resolve_head(client, args.rev.as_deref(), project.as_deref()).await?;
+    Ok(TraceRequest { project, target, rev: asked.or(rev), earlier: args.earlier as usize })
 }
 
 fn print(session: &Session, trace: &Trace) -> Result<()> {

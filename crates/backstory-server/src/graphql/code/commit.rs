@@ -25,7 +25,7 @@ use super::{
         merge_request::MergeRequest,
         names::{ChangeRule, ChangeStatus, ChangeType, DiffLineKind, HunksLeftOut},
         node::{Links, linked},
-        page::{self, DEFAULT_EDGES},
+        page::{self, DEFAULT_EDGES, DEFAULT_PAGE},
         person::Person,
         project::Project,
         release::{self, Release},
@@ -331,7 +331,12 @@ impl Commit {
     }
 
     /// Issues that the commit's message says that it closes or fixes, by number.
-    async fn closes(&self, ctx: &Context<'_>) -> Result<Vec<Issue>> {
+    async fn closes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Most issues, 0 to 100.", default_with = "Some(20)")] first: Option<i32>,
+    ) -> Result<Vec<Issue>> {
+        let size = page::size(first, DEFAULT_PAGE)?;
         let mut issues = BTreeSet::new();
         for edge in [Edge::Closes, Edge::Fixes] {
             let ends = edge::ends(ctx, self.links.id(), Direction::Out, edge).await?;
@@ -340,7 +345,7 @@ impl Commit {
                 _ => None,
             }));
         }
-        Ok(issues.into_iter().map(Issue::new).collect())
+        Ok(issues.into_iter().take(size).map(Issue::new).collect())
     }
 
     /// Merge request that introduced the commit; null if none did.

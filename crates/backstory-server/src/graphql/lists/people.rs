@@ -103,9 +103,11 @@ pub(super) async fn people(
     }
     let list = format!("people {:?}", query.order);
     let totals = Totals::of(query.clone());
+    let is_of_all_projects = query.projects.is_empty();
     let edge = |row: PersonRow| {
         let figures = PersonFigures { contributions: Contributions::from(&row) };
-        (Person::new(row.person), figures)
+        let person = if is_of_all_projects { Person::listed(row) } else { Person::new(row.person) };
+        (person, figures)
     };
     connection_with_edges(ctx, &list, query, &paging, totals, edge).await
 }
