@@ -11,7 +11,7 @@ use backstory_model::{
     commit::{ObjectKind, RepoPath, Sha},
     digest::sha256_hex,
     entity::{Item, ItemKind},
-    repository::Shipment,
+    repository::{MAX_SHIPPED, Shipment},
 };
 use backstory_sources::git::{graph::CommitGraph, refs::Refs};
 use backstory_store::ledger::IngestBatch;
@@ -26,8 +26,6 @@ const NAME: &str = "shipments";
 const BATCH: usize = 100;
 /// Most tags that are looked at, the newest.
 const MAX_TAGS: usize = 20_000;
-/// Most commits of one release; of more, the first ones by name are told.
-const MAX_COMMITS: usize = 1_000_000;
 
 /// Brings the shipments of a repository up to date, if tags or commits have changed.
 pub(super) fn update_shipments(sync: &mut RepositorySync<'_>, basis: &Checkpoint, refs: &Refs) -> Result<()> {
@@ -47,7 +45,7 @@ pub(super) fn update_shipments(sync: &mut RepositorySync<'_>, basis: &Checkpoint
     for commits in shipments.values_mut() {
         commits.retain(|commit| indexed.contains(commit) && stored.contains(&commit.to_string()));
         commits.sort_unstable();
-        commits.truncate(MAX_COMMITS);
+        commits.truncate(MAX_SHIPPED);
     }
     shipments.retain(|_, commits| !commits.is_empty());
     let mut shipments: Vec<Shipment> =
