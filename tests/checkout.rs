@@ -379,3 +379,23 @@ fn lines_of_a_file_that_was_renamed_in_the_checkout_are_found() {
     shop.git(["mv", "src/values.rs", "src/numbers.rs"]);
     renamed("src/numbers.rs:6");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_of_a_file_that_was_renamed_here_and_in_the_index_have_the_path_that_both_have() {
+    let mut shop = Fixture::new();
+    let text: String = (0..20).map(|at| format!("let value_{at} = compute({at});\n")).collect();
+    shop.write("src/values.rs", &text);
+    let base = shop.commit_all("Compute values");
+    shop.git(["mv", "src/values.rs", FILE]);
+    shop.write(FILE, text.replace("let value_9 = compute(9);\n", ""));
+    shop.commit_all("Call them a session");
+    let indexed = Indexed::cold(shop.path(), Branches::Default).await;
+    shop.git(["switch", "--quiet", "--create", "feature", &base.to_string()]);
+    shop.git(["mv", "src/values.rs", FILE]);
+    shop.write(FILE, format!("// A note.\n{text}"));
+    let kept = map(&indexed, &shop, 6).await;
+    assert_eq!((kept.lines, kept.path, kept.rev), (Some((5, 5)), None, None));
+    let gone = map(&indexed, &shop, 11).await;
+    assert_eq!(gone.path.as_deref(), Some("src/values.rs"), "the indexed head lacks that line");
+    assert_eq!((gone.lines, gone.rev), (Some((10, 10)), Some(base.to_string())));
+}

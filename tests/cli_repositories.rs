@@ -423,6 +423,16 @@ fn a_shallow_clone_is_added_with_a_warning() {
     assert_eq!(sandbox.run(&["repos", "--json"]).ok().json()[0]["shallow"], true);
 }
 
+#[test]
+fn a_repository_of_which_not_all_commits_are_kept_is_no_shallow_clone() {
+    let shop = shop();
+    let sandbox = Sandbox::empty();
+    sandbox.write_config("data_dir = \"data\"\n[retention]\ncommits = 1\n");
+    let added = sandbox.run(&["add", &shop.path().display().to_string(), "--name", "acme/shop"]).ok();
+    assert!(added.stdout.contains("Indexed acme/shop: 1 commit,"), "{added:?}");
+    assert!(!added.stderr.contains("shallow"), "{added:?}");
+}
+
 // Rows 98 and 116 of docs/requirements.md.
 #[test]
 fn a_clone_of_some_depth_has_so_many_commits_and_why_says_what_it_lacks() {
@@ -434,8 +444,10 @@ fn a_clone_of_some_depth_has_so_many_commits_and_why_says_what_it_lacks() {
     let lacks = |trace: &serde_json::Value| {
         trace["missing"].as_array().unwrap().iter().any(|text| text.as_str().unwrap().contains("no history before"))
     };
-    sandbox.run(&["add", &path, "--name", "acme/shop", "--depth", "1"]).ok();
+    let added = sandbox.run(&["add", &path, "--name", "acme/shop", "--depth", "1"]).ok();
+    assert!(!added.stderr.contains("shallow"), "what was asked for is no reason to warn: {added:?}");
     assert_eq!(status(&sandbox)["commits"], 1);
+    assert_eq!(status(&sandbox)["shallow"], false);
     let head = shop.sha("main").to_string();
     let trace = why();
     assert!(lacks(&trace), "{trace:#}");

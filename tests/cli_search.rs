@@ -159,6 +159,32 @@ fn filters_are_met_by_every_result() {
 }
 
 #[test]
+fn a_part_of_a_name_joins_nobody_by_an_address_that_many_have_nor_by_how_often_one_is_written() {
+    let mut shop = Fixture::new();
+    let mut commit = |name: &str, email: &str| {
+        shop.author(name, email);
+        shop.write("src/cart.rs", format!("// By {name}.\n"));
+        shop.commit_all("Change the cart");
+    };
+    for name in ["Alice Chen", "Bob Chen"] {
+        commit(name, "root@acme.example");
+    }
+    for initial in ["A", "B", "C", "D", "E", "F", "G"] {
+        commit(&format!("Ann {initial}. Smith"), "ann@acme.example");
+    }
+    let sandbox = Sandbox::indexed(&shop);
+    let warning = |author: &str| search(&sandbox, &["cart", "--author", author])["warnings"][0].take();
+    assert_eq!(warning("Chen"), "nothing is by 'Chen' alone; did you mean Alice Chen, Bob Chen?");
+    assert_eq!(warning("Smith"), "'Smith' is taken for Ann A. Smith");
+    let mut other = shop;
+    other.author("Zoe Smith", "zoe@acme.example");
+    other.commit_all("Sell lamps in the cart");
+    let sandbox = Sandbox::indexed(&other);
+    let several = search(&sandbox, &["cart", "--author", "Smith"])["warnings"][0].take();
+    assert_eq!(several, "nothing is by 'Smith' alone; did you mean Ann A. Smith, Zoe Smith?");
+}
+
+#[test]
 fn text_is_found_before_it_has_vectors_and_the_result_says_so() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

@@ -6,11 +6,13 @@ use backstory_engine::{
     export::{ExportCursor, ExportFilter, ExportKind, ExportRequest},
     ledger::{IngestBatch, NewItem},
     model::{entity::ItemKind, visibility::Visibility},
+    settings::{self, ForgeKind},
+    sources::forge,
 };
 use reqwest::Client;
 use serde_json::Value;
 
-use crate::support::{Fixture, Forge, Indexed, PROJECT, Sandbox, problem};
+use crate::support::{Fixture, Forge, Indexed, PROJECT, Sandbox, problem, settings_with};
 
 /// The rows of NDJSON.
 fn rows(text: &str) -> Vec<Value> {
@@ -162,4 +164,22 @@ async fn edges_of_what_the_graph_has_not_applied_yet_are_exported_too() {
     ledger.ingest(&IngestBatch { items: vec![item], fetched_at: tag.fetched_at, ..IngestBatch::default() }).unwrap();
     let edges = read(&indexed, Visibility::everything(), ExportKind::Edges, 1000).await;
     assert!(edges.iter().any(|edge| edge.contains("v2")), "{edges:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_of_some_projects_leaves_the_graph_of_the_others_whole() {
+    let forge = Forge::start();
+    forge.new_issue("acme/shop", "bob", "Names a request", "It is !2 that did it.");
+    let connection =
+        forge::ForgeSettings { requests_per_second: 0, ..forge::ForgeSettings::new(forge.url.parse().unwrap(), None) };
+    let projects = vec!["acme/shop".to_owned()];
+    let github = settings::Forge { kind: ForgeKind::GitHub, connection, projects, webhook_secret: None };
+    let indexed = Indexed::empty(settings_with(vec![github])).await;
+    indexed.sync().await;
+    // The number is just a number from then on, also where a hidden text has it.
+    let request = ("acme/shop".to_owned(), ItemKind::MergeRequest, "!102".to_owned());
+    assert_eq!(indexed.ledger().tombstone(&[request], jiff::Timestamp::UNIX_EPOCH).unwrap(), 1);
+    let other = Visibility::of_projects(["acme/other"]);
+    assert_eq!(read(&indexed, other, ExportKind::Edges, 1000).await, [""; 0]);
+    assert_eq!(indexed.digest().await, indexed.rebuild_graph().await);
 }

@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use backstory_engine::{ledger::Branches, model::visibility::Visibility};
 use serde_json::Value;
 
-use crate::support::{Forge, Sandbox, Server};
+use crate::support::{Fixture, Forge, Indexed, PROJECT, Sandbox, Server};
 
 /// What the server answers at a path: status and text.
 fn get(server: &Server, path: &str) -> (u16, String) {
@@ -190,4 +191,19 @@ fn doctor_tells_how_fresh_each_project_is_and_what_differs() {
     drop(server);
     sandbox.run(&["sync", "--reconcile"]).ok();
     assert_eq!(checks(&sandbox)[0]["status"], "ok");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_of_changes_say_nothing_of_projects_that_are_not_shown() {
+    let mut repository = Fixture::new();
+    repository.write("src/cart.rs", "pub fn total() {}\n");
+    repository.commit_all("Add the cart");
+    let indexed = Indexed::cold(repository.path(), Branches::Default).await;
+    let numbers = async |visibility: Visibility| {
+        let metrics = indexed.engine.with_visibility(visibility).store_metrics().await.unwrap();
+        [metrics.ledger_seq, metrics.graph_seq, metrics.lists_seq, metrics.index_seq]
+    };
+    let [ledger, graph, lists, index] = numbers(Visibility::of_projects([PROJECT])).await;
+    assert!(ledger > 0 && [graph, lists, index] == [ledger; 3], "{ledger} {graph} {lists} {index}");
+    assert_eq!(numbers(Visibility::of_projects(["acme/other"])).await, [0; 4]);
 }

@@ -77,6 +77,20 @@ async fn a_tag_that_was_put_on_an_old_commit_later_is_no_first_release() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_tags_that_were_made_in_one_second_that_on_the_older_commit_has_its_commits() {
+    let repository = repository();
+    repository.git(["tag", "-d", "v1.0", "v2.0"]);
+    for (name, commit) in [("v1.9", "main~3"), ("v1.10", "main~1")] {
+        let mut tag = repository.command();
+        tag.env("GIT_COMMITTER_DATE", "2029-10-24T12:00:00Z").args(["tag", "-a", "-m", "Of a script", name, commit]);
+        assert!(tag.status().unwrap().success());
+    }
+    let indexed = Indexed::cold(repository.path(), Branches::Default).await;
+    assert_eq!(first_shipped(&indexed, "src/cart.rs", 1).await.as_deref(), Some("v1.9"));
+    assert_eq!(first_shipped(&indexed, "src/cart.rs", 2).await.as_deref(), Some("v1.10"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn commits_and_people_between_two_releases_are_told() {
     let repository = repository();
     let indexed = Indexed::cold(repository.path(), Branches::Default).await;
@@ -165,6 +179,36 @@ fn a_release_is_read_when_its_tag_came_though_no_issue_changed() {
     let asked = forge.asked();
     assert!(asked.iter().any(|asked| asked.contains("/releases")), "{asked:?}");
     assert_eq!(synced["changed"]["release"], 1, "{synced}");
+}
+
+#[test]
+fn a_release_that_dates_its_tag_anew_ships_what_a_first_sync_says() {
+    let forge = Forge::start();
+    let repository = repository();
+    let with_code = || {
+        let sandbox = Sandbox::synced(&forge);
+        sandbox.run(&["add", repository.path().to_str().unwrap(), "--name", "acme/shop"]).ok();
+        sandbox.run(&["sync"]).ok();
+        sandbox
+    };
+    let digest = |sandbox: &Sandbox| sandbox.run(&["check", "--digest"]).ok().stdout;
+    let sandbox = with_code();
+    repository.git(["tag", "v3.0"]);
+    // Before any other tag.
+    let release = json!([{
+        "tag_name": "v3.0",
+        "name": "Invoices",
+        "description": "",
+        "created_at": "2023-06-03T12:00:00Z",
+        "released_at": "2023-06-03T12:00:00Z",
+        "upcoming_release": false,
+    }]);
+    forge.stuff("/releases", Stuffing { body: release.to_string().into(), headers: Vec::new() });
+    let why = |sandbox: &Sandbox| sandbox.run(&["why", "src/cart.rs:2"]).ok().stdout;
+    assert!(why(&sandbox).contains("First shipped in v2.0"), "{}", why(&sandbox));
+    sandbox.run(&["sync"]).ok();
+    assert!(why(&sandbox).contains("First shipped in v3.0"), "{}", why(&sandbox));
+    assert_eq!(digest(&sandbox), digest(&with_code()));
 }
 
 #[test]

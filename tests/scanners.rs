@@ -183,7 +183,14 @@ fn time(scan: fn(&str) -> usize, text: &str) -> Duration {
 /// # Errors
 /// It takes more than [`MOST`] times as long for twice as much; both times.
 fn check(scan: fn(&str) -> usize, repeated: &str) -> Result<Duration, [Duration; 2]> {
-    let texts = [long(repeated, SHORT), long(repeated, 4 * SHORT)];
+    compare(scan, &[long(repeated, SHORT), long(repeated, 4 * SHORT)])
+}
+
+/// How long a scanner needs for the longer of two texts, which has four times as much as the other.
+///
+/// # Errors
+/// It takes more than [`MOST`] times as long for twice as much; both times.
+fn compare(scan: fn(&str) -> usize, texts: &[String; 2]) -> Result<Duration, [Duration; 2]> {
     let mut fastest = [Duration::MAX; 2];
     for _ in 0..ROUNDS {
         for (text, fastest) in texts.iter().zip(&mut fastest) {
@@ -214,4 +221,15 @@ fn twice_the_text_takes_every_scanner_at_most_two_and_a_half_times_as_long() {
     }
     println!("{told}");
     assert!(wrong.is_empty(), "{wrong}\n{told}");
+}
+
+#[test]
+fn twice_as_many_names_that_are_defined_twice_take_at_most_two_and_a_half_times_as_long() {
+    let twice = |names: usize| -> String {
+        (0..2).flat_map(|_| 0..names).map(|name| format!("def part_{name}(): return {name}\n")).collect()
+    };
+    let texts = [twice(2_500), twice(10_000)];
+    let scan = |text: &str| code::analyze("src/parts.py", text.as_bytes()).code().map_or(0, |code| code.entities.len());
+    let compared = compare(scan, &texts);
+    assert!(compared.is_ok(), "{compared:?}");
 }

@@ -7,9 +7,9 @@ use std::{
 
 use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, visibility::Visibility};
 use backstory_store::ledger::{
-    AuditAction, Branches, ChatLimits, Cursor, Delivery, DeliveryCursor, ErasureTarget, GeneratedText, IngestBatch,
-    JobKind, JobPriority, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewJob, NewMessage, NewQuarantined, Outcome,
-    REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus,
+    ABANDONED_AFTER, AuditAction, Branches, ChatLimits, Cursor, Delivery, DeliveryCursor, ErasureTarget, GeneratedText,
+    IngestBatch, JobKind, JobPriority, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewJob, NewMessage,
+    NewQuarantined, Outcome, REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -130,6 +130,31 @@ fn every_change_gets_the_next_sequence_number_and_no_change_gets_none() {
         ledger.changed_threads_after(0, 10).unwrap(),
         [(2, "acme/shop".to_owned(), None), (3, "acme/shop".to_owned(), Some("#1".to_owned()))]
     );
+}
+
+#[test]
+fn the_newest_change_that_is_visible_is_that_of_the_visible_projects() {
+    let ledger = Ledger::in_memory().unwrap();
+    let of = |projects: &[&str]| Visibility::of_projects(projects.iter().copied());
+    let last = |visibility: Visibility| ledger.with_visibility(visibility).last_visible_seq().unwrap();
+    assert_eq!((last(of(&["acme/shop"])), last(Visibility::public())), (0, 0));
+    let in_project = |project: &str, key: &str, confidential: bool| NewItem {
+        project: project.to_owned(),
+        confidential,
+        ..item(ItemKind::Issue, key, Some(key), "{}")
+    };
+    let items = vec![
+        in_project("acme/shop", "#1", false),
+        in_project("acme/web", "#1", false),
+        in_project("acme/shop", "#2", true),
+        in_project("tools/api", "#1", true),
+    ];
+    ledger.ingest(&page(items)).unwrap();
+    let (shop, both, others) = (of(&["acme/shop"]), of(&["acme/shop", "acme/web"]), of(&["acme/other"]));
+    assert_eq!((last(shop.clone()), last(shop.with_confidential())), (1, 3));
+    assert_eq!((last(both.clone()), last(both.with_confidential())), (2, 3));
+    assert_eq!((last(others), last(of(&[])), last(Visibility::public())), (0, 0, 2));
+    assert_eq!(ledger.last_visible_seq().unwrap(), 4);
 }
 
 #[test]
@@ -458,6 +483,23 @@ fn a_conversation_is_visible_to_those_who_see_as_much_as_those_who_asked() {
     assert!(ask(&ledger, chat));
     assert_eq!(sees(chat), [false, false, false, true]);
     assert!(!one.remove_chat(chat).unwrap() && ledger.remove_chat(chat).unwrap());
+}
+
+#[test]
+fn a_conversation_that_nobody_began_to_use_makes_room_and_one_that_was_just_begun_does_not() {
+    let ledger = Ledger::in_memory().unwrap();
+    let limits = ChatLimits { in_all: 10, of_maker: 1 };
+    let begin = |second: i64| ledger.add_chat(None, "owner", limits, at(second)).unwrap();
+    let first = begin(1000).unwrap();
+    assert_eq!(begin(1001), None, "somebody is about to ask in it");
+    assert!(ledger.chat(first).unwrap().is_some());
+    let later = 1000 + ABANDONED_AFTER.as_secs();
+    let second = begin(later).unwrap();
+    assert!(second > first, "whoever has it open must not ask in another");
+    assert_eq!(ledger.chat(first).unwrap(), None);
+    let said = NewMessage { role: Role::User, text: "why?".to_owned(), answer: None };
+    ledger.add_messages(second, &[said], 9, at(later)).unwrap();
+    assert_eq!(begin(2 * later), None);
 }
 
 #[test]

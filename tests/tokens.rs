@@ -215,6 +215,24 @@ async fn the_audit_log_has_what_an_operation_does_whatever_stands_before_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_audit_log_names_nothing_that_a_mutation_forgets() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let server = sandbox.serve();
+    let made = create(&sandbox, &["--name", "keeper", "--projects", "**", "--scopes", "admin"]);
+    let keeper = Client::new(&server, Some(&secret(&made)));
+    let undo = "mutation Undo($id: ID!) { undoForget(id: $id, reason: \"@carol asked for it\") { __typename } }";
+    let undo = json!({ "query": undo, "operationName": "Undo", "variables": { "id": "@carol" } });
+    keeper.post("/graphql", &undo).await;
+    keeper.post("/graphql", &json!({ "query": "mutation { undoForget(id: \"@carol\") { __typename } }" })).await;
+    let found = log(&sandbox);
+    let of = |name: &str| found.iter().filter(|row| row["name"] == name).collect::<Vec<_>>();
+    assert_eq!((of("graphql").len(), of("undo-forget").len()), (2, 2), "{found:#?}");
+    assert!(of("graphql").iter().all(|row| row["request"].is_null()), "{found:#?}");
+    assert!(!format!("{found:?}").contains("carol"), "{found:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_token_begins_so_many_chats_and_leaves_room_for_others() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

@@ -327,7 +327,8 @@ fn collect_projects(value: &Value, projects: &mut BTreeSet<String>) {
 }
 
 /// Begins to record an operation of GraphQL, if its caller is one whose questions are recorded: its name if it has one, its
-/// document and the variables.
+/// document and the variables. Of one that may change something only that there was one: the use cases that it asks for are
+/// recorded by themselves, without what must not be kept.
 pub(crate) fn record_graphql(
     resources: &Resources,
     name: Option<&str>,
@@ -343,7 +344,10 @@ pub(crate) fn record_graphql(
     }
     let mut json = serde_json::json!({ "operation": name, "query": document, "variables": variables });
     drop_nulls(&mut json);
-    let operation = describe_json(resources, "graphql", json, Some(QueryLanguage::GraphQl));
+    let mut operation = describe_json(resources, "graphql", json, Some(QueryLanguage::GraphQl));
+    if requests::has_mutation(document) {
+        (operation.request, operation.projects) = (None, Vec::new());
+    }
     Some(Recording::new(resources, operation))
 }
 

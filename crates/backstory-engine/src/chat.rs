@@ -170,8 +170,8 @@ impl TryFrom<StoredMessage> for Message {
     }
 }
 
-/// Begins a conversation, about one project or everything. The oldest of the same caller in which nothing was said makes
-/// room if there is none.
+/// Begins a conversation, about one project or everything. The oldest of the same caller in which nothing was said for
+/// [`ABANDONED_AFTER`](backstory_store::ledger::ABANDONED_AFTER) makes room if there is none.
 ///
 /// # Errors
 /// The project is not known, or there are [`MAX_CHATS`] already, or [`MAX_CHATS_OF_TOKEN`] of this token.

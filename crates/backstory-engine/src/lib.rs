@@ -201,7 +201,7 @@ impl Engine {
     }
 
     /// Begins to record an operation of GraphQL, if its caller is one whose questions are recorded: its name if it has
-    /// one, its document and the variables, an object.
+    /// one, its document and the variables, an object; nothing of these if the document has a mutation.
     pub fn record_graphql(&self, name: Option<&str>, document: &str, variables: Value) -> Option<Recording> {
         access::record_graphql(&self.0, name, document, variables)
     }

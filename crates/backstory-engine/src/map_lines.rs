@@ -106,9 +106,9 @@ fn map_lines(resources: &Resources, request: &MapLinesRequest) -> Result<MappedL
     let followed = follow(&old, request)?;
     let mut mapped = MappedLines { new_lines: runs(&followed.new), ..MappedLines::default() };
     // At the indexed head, a file that was renamed since may still have its old path.
+    let is_at_head = head.is_some();
     let head = if path == request.path { head } else { head.or(file_at(&place, place.commit, path)?) };
     if path != request.path {
-        mapped.path = Some(path.to_owned());
         mapped.notes.push(format!("{} of this checkout is {path} at {}", request.path, base.short()));
     }
     mapped.notes.extend(describe_distance(&place, base, ahead));
@@ -131,6 +131,10 @@ fn map_lines(resources: &Resources, request: &MapLinesRequest) -> Result<MappedL
             mapped.notes.push(format!("they are not at the indexed {head} any more; this is about them at {base}"));
         }
         (None, None) => {}
+    }
+    // The index may know of the same renaming, through a commit that this checkout lacks.
+    if path != request.path && (mapped.rev.is_some() || !is_at_head) {
+        mapped.path = Some(path.to_owned());
     }
     if let Some((from, to)) = mapped.lines.filter(|lines| *lines != request.lines) {
         let at = mapped.rev.as_ref().map_or_else(|| place.commit.short(), |_| base.short());

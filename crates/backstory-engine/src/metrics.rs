@@ -5,7 +5,12 @@ use std::{fs, io, path::Path};
 use backstory_store::ledger::{JobKind, JobStatus};
 use jiff::Timestamp;
 
-use crate::{catalog::known_projects, error::Result, resources::Resources, status::index_coverage};
+use crate::{
+    catalog::known_projects,
+    error::Result,
+    resources::Resources,
+    status::{index_coverage, visible_progress},
+};
 
 /// Directories and files of the data directory that are measured, by what they hold.
 const STORES: [(&str, &[&str]); 4] = [
@@ -20,7 +25,7 @@ const STORES: [(&str, &[&str]); 4] = [
 pub struct StoreMetrics {
     /// Newest change in the ledger, of those that are visible.
     pub ledger_seq: u64,
-    /// Newest change in the graph.
+    /// Newest change in the graph, of those that are visible, as are the others.
     pub graph_seq: u64,
     /// Newest change in the lists.
     pub lists_seq: u64,
@@ -62,11 +67,13 @@ pub(crate) async fn store_metrics(resources: &Resources) -> Result<StoreMetrics>
                 // A file may go while it is looked at.
                 (name, parts.iter().map(|part| size(&data_dir.join(part)).unwrap_or(0)).sum())
             };
+            let ledger_seq = ledger.last_visible_seq()?;
+            let up_to = |seq: u64| visible_progress(ledger, ledger_seq, seq);
             Ok(StoreMetrics {
-                ledger_seq: ledger.last_visible_seq()?,
-                graph_seq: resources.graph().applied_seq()?,
-                lists_seq: ledger.lists().applied_seq()?,
-                index_seq,
+                ledger_seq,
+                graph_seq: up_to(resources.graph().applied_seq()?),
+                lists_seq: up_to(ledger.lists().applied_seq()?),
+                index_seq: up_to(index_seq),
                 documents: coverage.documents,
                 embedded: coverage.embedded,
                 jobs: ledger.job_counts()?,

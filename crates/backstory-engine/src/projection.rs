@@ -89,8 +89,9 @@ fn lacks_file_documents(resources: &Resources, project: &str) -> Result<bool> {
 
 /// Brings the graph and the lists up to the ledger. The caller keeps others from projecting.
 pub(crate) async fn project_graph_and_lists(resources: &Resources) -> Result<()> {
-    let (graph, lists) = (resources.graph(), resources.ledger().lists());
+    // First: what has to be projected again is also found in what the caller may not see.
     let resources = resources.with_full_visibility();
+    let (graph, lists) = (resources.graph(), resources.ledger().lists());
     resources.blocking(move |resources| Target { graph: Some(&graph), lists: Some(&lists) }.apply(resources)).await
 }
 

@@ -185,7 +185,8 @@ pub struct RepositoryStatus {
     pub rewritten: u64,
     /// What of it was left out because it cannot be read or is too large, in sentences.
     pub left_out: Vec<String>,
-    /// Whether its history is cut off: it is cloned from a shallow clone, or with a depth.
+    /// Whether what it is cloned from is a shallow clone, which has only a part of the history. One of which only a part is
+    /// wanted, by a depth or by retention, is not.
     #[serde(default)]
     pub shallow: bool,
 }
@@ -276,7 +277,8 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
     };
     let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
     let repository = repository_record(resources, &entry.project)?;
-    let shallow = repository.as_ref().is_some_and(|repository| repository.shallow);
+    let is_cut_off = repository.as_ref().is_some_and(|repository| repository.shallow);
+    let is_all_wanted = entry.depth.is_none() && resources.settings().retention.commits.is_none();
     let default_branch =
         repository.and_then(|repository| Some(repository.default_branch.as_ref()?.as_str().to_owned()));
     let mut left_out = left_out(resources, &entry.project)?;
@@ -297,7 +299,7 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
         commits,
         files,
         left_out,
-        shallow,
+        shallow: is_cut_off && is_all_wanted,
         project: entry.project,
         address: entry.address,
         branches: entry.branches.into(),

@@ -1,6 +1,6 @@
 //! What shipped: the releases of a project, and the commits, merge requests, issues and people between two of them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
     edge::Edge,
@@ -134,6 +134,16 @@ pub struct ShippedContributor {
     pub commits: u64,
 }
 
+/// The commits that shipped, as far as they are looked at.
+struct ShippedCommits {
+    /// At most [`MAX_COMMITS`], children before their parents.
+    rows: Vec<CommitRow>,
+    /// Whether there are more.
+    has_more: bool,
+    /// How many the lists do not have.
+    unindexed: usize,
+}
+
 /// Lists the releases of a project.
 fn list_releases(resources: &Resources, request: &ListReleases) -> Result<Vec<Release>> {
     if request.limit > MAX_RELEASES {
@@ -164,24 +174,25 @@ fn find_shipped(resources: &Resources, request: &ShippedRequest) -> Result<Shipp
         to: request.to.clone(),
         ..Shipped::default()
     };
-    let mut names = match &request.from {
+    let ShippedCommits { rows, has_more, unindexed } = match &request.from {
         Some(from) => {
             let base = resolve_place(resources, Some(to.project()), Some(from))?;
-            let names = commits_between(resources, &base, &to)?;
+            let mut names = commits_between(resources, &base, &to)?;
             if names.is_empty() {
                 shipped.missing.push(explain_emptiness(resources, (from, &base), (&request.to, &to))?);
             }
-            names
+            let has_more = names.len() > MAX_COMMITS;
+            names.truncate(MAX_COMMITS);
+            let rows = read_rows(resources, to.project(), &names)?;
+            ShippedCommits { has_more, unindexed: names.len() - rows.len(), rows }
         }
-        None => newest_first(resources, to.project(), commits_of_release(resources, &to, &request.to)?)?,
+        None => newest_of_release(resources, to.project(), &commits_of_release(resources, &to, &request.to)?)?,
     };
-    if names.len() > MAX_COMMITS {
-        names.truncate(MAX_COMMITS);
+    if has_more {
         shipped.missing.push(format!("commits beyond the first {MAX_COMMITS}"));
     }
-    let rows = read_rows(resources, to.project(), &names)?;
-    if rows.len() < names.len() {
-        shipped.missing.push(format!("{} commits that are not indexed", names.len() - rows.len()));
+    if unindexed > 0 {
+        shipped.missing.push(format!("{unindexed} commits that are not indexed"));
     }
     let without_merges = || rows.iter().filter(|row| row.kind != CommitKind::Merge);
     shipped.count = without_merges().count() as u64;
@@ -217,7 +228,7 @@ fn explain_emptiness(
     Ok(format!("{to_name} does not follow {from_name}, which has all of its commits{hint}"))
 }
 
-/// All commits that a tag is the first release of, by name.
+/// All commits that a tag is the first release of, by name, at most [`MAX_SHIPPED`](backstory_model::repository::MAX_SHIPPED).
 fn commits_of_release(resources: &Resources, to: &Revision, tag: &str) -> Result<Vec<String>> {
     if find_release(resources, to.project(), tag)?.is_none() {
         return Err(
@@ -233,15 +244,25 @@ fn commits_of_release(resources: &Resources, to: &Revision, tag: &str) -> Result
     }
 }
 
-/// Commits with children before their parents, as a corrected date is later than those of the parents; last those that are
-/// not indexed.
-fn newest_first(resources: &Resources, project: &str, mut names: Vec<String>) -> Result<Vec<String>> {
-    let mut dates: HashMap<String, Timestamp> = HashMap::new();
+/// The newest of the commits of a release, at most [`MAX_COMMITS`], children before their parents, as a corrected date is
+/// later than those of the parents. All are read, since a release names them in no order of time.
+fn newest_of_release(resources: &Resources, project: &str, names: &[String]) -> Result<ShippedCommits> {
+    let (mut rows, mut indexed) = (Vec::new(), 0);
     for batch in names.chunks(BATCH) {
-        dates.extend(read_rows(resources, project, batch)?.into_iter().map(|row| (row.sha, row.committed_at)));
+        let read = read_rows(resources, project, batch)?;
+        indexed += read.len();
+        rows.extend(read);
+        if rows.len() >= 2 * MAX_COMMITS {
+            keep_newest(&mut rows);
+        }
     }
-    names.sort_by(|a, b| (dates.get(b), b).cmp(&(dates.get(a), a)));
-    Ok(names)
+    keep_newest(&mut rows);
+    Ok(ShippedCommits { rows, has_more: indexed > MAX_COMMITS, unindexed: names.len() - indexed })
+}
+
+fn keep_newest(rows: &mut Vec<CommitRow>) {
+    rows.sort_by(|a, b| (b.committed_at, &b.sha).cmp(&(a.committed_at, &a.sha)));
+    rows.truncate(MAX_COMMITS);
 }
 
 fn read_rows(resources: &Resources, project: &str, names: &[String]) -> Result<Vec<CommitRow>> {

@@ -7,7 +7,7 @@ use backstory_model::{
 use backstory_sources::forge::ThreadList;
 use backstory_store::{
     index::{Coverage, ProjectScope},
-    ledger::{Cursor, LedgerError, Run, Source, SyncFailure},
+    ledger::{Cursor, Ledger, LedgerError, Run, Source, SyncFailure},
     lists::ListKind,
 };
 use jiff::Timestamp;
@@ -140,6 +140,11 @@ pub(crate) fn index_coverage(resources: &Resources) -> Coverage {
     resources.index().coverage()
 }
 
+/// Up to which change a projection has followed the ledger, as far as a reader may know who sees changes up to `newest`.
+pub(crate) fn visible_progress(ledger: &Ledger, newest: u64, seq: u64) -> u64 {
+    if ledger.visibility().allows_everything() { seq } else { seq.min(newest) }
+}
+
 /// Where everything stands.
 pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<SyncStatus> {
     let forges = list_forges(resources).await?;
@@ -194,7 +199,7 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
             };
             let (count, items) = ledger.quarantine(MAX_NAMED)?;
             let ledger_seq = ledger.last_visible_seq()?;
-            let up_to = |seq: u64| if ledger.visibility().allows_everything() { seq } else { seq.min(ledger_seq) };
+            let up_to = |seq: u64| visible_progress(ledger, ledger_seq, seq);
             Ok(SyncStatus {
                 groups,
                 quarantine: Quarantine { count, items: items.into_iter().map(Into::into).collect() },

@@ -198,12 +198,15 @@ pub struct CoChangedPair {
     pub confidence: f32,
 }
 
+/// Most commits of one shipment.
+pub const MAX_SHIPPED: usize = 1_000_000;
+
 /// The commits that a tag is the first release of: it has them, and no earlier tag does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shipment {
     /// Name of the tag.
     pub tag: RepoPath,
-    /// The commits, in order.
+    /// The commits, in the order of their names; of more than [`MAX_SHIPPED`] the first ones.
     pub commits: Vec<Sha>,
 }
 

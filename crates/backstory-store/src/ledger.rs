@@ -39,7 +39,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use crate::ledger_error::LedgerError;
-pub use chats::{Chat, ChatLimits, Message, NewMessage, REMOVED_ANSWER_TEXT, Role};
+pub use chats::{ABANDONED_AFTER, Chat, ChatLimits, Message, NewMessage, REMOVED_ANSWER_TEXT, Role};
 pub use deliveries::{Delivery, DeliveryCursor, ReceivedDelivery};
 pub use erase::Erased;
 pub use failures::{Source, SyncFailure};

@@ -63,6 +63,26 @@ pub(super) fn without_comments(query: &str, language: QueryLanguage) -> String {
     out.trim().to_owned()
 }
 
+/// Whether a document of GraphQL may change something: the word `mutation` stands in it, outside of texts and comments. It
+/// may be a name in a query.
+pub(super) fn has_mutation(document: &str) -> bool {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut rest = document;
+    while let Some(next) = rest.chars().next() {
+        let length = match next {
+            '#' => rest.find(['\n', '\r']).unwrap_or(rest.len()),
+            _ if is_of_name(next) => rest.find(|c| !is_of_name(c)).unwrap_or(rest.len()),
+            _ => token_length(rest, QueryLanguage::GraphQl),
+        };
+        let (token, after) = rest.split_at(length);
+        if token == "mutation" {
+            return true;
+        }
+        rest = after;
+    }
+    false
+}
+
 /// Bytes of the text, IRI or character with which a query begins.
 fn token_length(query: &str, language: QueryLanguage) -> usize {
     let first = query.chars().next().map_or(0, char::len_utf8);
@@ -134,6 +154,17 @@ mod tests {
             (r"<urn:\u0041#b> a", r"<urn:\u0041#b> a"),
         ] {
             assert_eq!(clean(query, QueryLanguage::Sparql), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn mutations_are_told_from_queries_that_speak_of_them() {
+        for document in ["mutation { backup { path } }", "# x\nmutation($id: ID!){a}", "query A { a } mutation B { b }"]
+        {
+            assert!(has_mutation(document), "{document}");
+        }
+        for document in ["{ search(query: \"a mutation\") { tookMs } } # mutation", "{ mutations }", "", "\"mutation"] {
+            assert!(!has_mutation(document), "{document}");
         }
     }
 

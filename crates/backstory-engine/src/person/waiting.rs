@@ -119,22 +119,27 @@ async fn rows_to_review(resources: &Resources, request: &PersonRequest) -> Resul
 async fn mentions(resources: &Resources, request: &PersonRequest) -> Result<Vec<WaitingNote>> {
     let threads = threads_that_mention(resources, request).await?;
     let items = load_items(resources, threads.into_iter().map(NodeId::from).collect()).await?;
-    let mut open: Vec<(ThreadId, &Item)> = items
-        .iter()
+    let mut open: Vec<(ThreadId, Item)> = items
+        .into_iter()
         .filter_map(|(id, item)| match id {
-            NodeId::Thread(id) if item.as_thread()?.state == State::Opened => Some((id.clone(), item)),
+            NodeId::Thread(id) if item.as_thread()?.state == State::Opened => Some((id, item)),
             _ => None,
         })
         .collect();
     open.sort_by_key(|(_, item)| std::cmp::Reverse(item.as_thread().map(|thread| thread.updated_at)));
     open.truncate(MAX_READ);
     let discussions = load_discussions(resources, open.iter().map(|(id, _)| id.clone()).collect()).await?;
-    let mut found = Vec::new();
-    for (id, item) in open {
-        let own = discussions.get(&id).map_or(&[][..], Vec::as_slice);
-        found.extend(unanswered_mention(request, &id, item, own));
-    }
-    Ok(newest(found, request.limit))
+    let request = request.clone();
+    let find = move |_: &Resources| {
+        let mut found = Vec::new();
+        for (id, item) in &open {
+            let own = discussions.get(id).map_or(&[][..], Vec::as_slice);
+            found.extend(unanswered_mention(&request, id, item, own));
+        }
+        Ok(newest(found, request.limit))
+    };
+    // Texts of many people are searched for references.
+    resources.blocking(find).await
 }
 
 /// Open issues and merge requests that mention the person, and those with a discussion that does: one that fewer people see
@@ -172,10 +177,11 @@ fn unanswered_mention(
     let last_own = notes().filter(|(_, note)| is_me(&note.author)).map(|(_, note)| note.created_at).max();
     let since = |at: Timestamp| last_own.is_none_or(|own| own < at);
     let is_meant = |text: &str, forge: Forge, url: &str| mentions_person(&request.name, text, forge, url, &id.project);
-    let mentions = notes().filter(|(of, note)| !is_me(&note.author) && is_meant(&note.body, of.forge, &of.web_url));
+    // Only of these is the text searched.
+    let later = || notes().filter(|(_, note)| since(note.created_at) && !is_me(&note.author));
+    let mentions = later().filter(|(of, note)| is_meant(&note.body, of.forge, &of.web_url));
     if let Some((discussion, note)) = mentions.max_by_key(|(_, note)| note.created_at) {
-        let later = notes().filter(|(_, note)| since(note.created_at) && !is_me(&note.author)).count();
-        return since(note.created_at).then(|| waiting_note(id, &thread.title, discussion, note, later));
+        return Some(waiting_note(id, &thread.title, discussion, note, later().count()));
     }
     let is_described = !is_me(&thread.author)
         && since(thread.created_at)

@@ -141,32 +141,47 @@ pub(crate) fn names_of(resources: &Resources, person: &str) -> Result<Option<Per
     }))
 }
 
-/// All by which documents name an author of that name, by a user name, an address or a name in whatever case:
-/// user names, and the addresses of commits.
-pub(crate) fn author_keys(resources: &Resources, called: &str) -> Result<BTreeSet<String>> {
-    let known = all_identities(resources)?;
-    let is_called = |name: &str| is_same_name(name, called);
-    let users = forge_users(resources)?;
-    let users = users.into_iter().filter(|user| is_called(&user.username) || is_called(&user.name));
-    let mut keys: BTreeSet<String> = users.map(|user| user.username).collect();
-    keys.insert(called.to_owned());
-    let person = |of: &CommitIdentity| of.same_as.clone().unwrap_or_else(|| of.key.clone());
-    let is_theirs = |of: &&CommitIdentity| {
-        is_called(&of.key) || is_called(&person(of)) || of.names.iter().any(|name| is_called(name))
-    };
-    keys.extend(known.iter().filter(is_theirs).map(person));
-    let addresses: Vec<String> =
-        known.iter().filter(|of| keys.contains(&person(of))).map(|of| of.key.clone()).collect();
-    keys.extend(addresses);
-    Ok(keys)
+/// The people whom a reader knows.
+#[derive(Default)]
+pub(crate) struct KnownPeople {
+    identities: Vec<CommitIdentity>,
+    users: Vec<ForgeUser>,
 }
 
-/// The names of people that have a word in them, in whatever case, in order.
-pub(crate) fn names_with_word(resources: &Resources, word: &str) -> Result<BTreeSet<String>> {
-    let has_word = |name: &String| name.split_whitespace().any(|part| is_same_name(part, word));
-    let known = all_identities(resources)?.into_iter().flat_map(|of| of.names);
-    let users = forge_users(resources)?.into_iter().map(|user| user.name);
-    Ok(known.chain(users).filter(has_word).collect())
+impl KnownPeople {
+    pub(crate) fn load(resources: &Resources) -> Result<Self> {
+        Ok(Self { identities: all_identities(resources)?, users: forge_users(resources)? })
+    }
+
+    /// All by which documents name an author of that name, by a user name, an address or a name in whatever case:
+    /// user names, and the addresses of commits.
+    pub(crate) fn author_keys(&self, called: &str) -> BTreeSet<String> {
+        let is_called = |name: &str| is_same_name(name, called);
+        let users = self.users.iter().filter(|user| is_called(&user.username) || is_called(&user.name));
+        let mut keys: BTreeSet<String> = users.map(|user| user.username.clone()).collect();
+        keys.insert(called.to_owned());
+        let person = |of: &CommitIdentity| of.same_as.clone().unwrap_or_else(|| of.key.clone());
+        let is_theirs = |of: &&CommitIdentity| {
+            is_called(&of.key) || is_called(&person(of)) || of.names.iter().any(|name| is_called(name))
+        };
+        keys.extend(self.identities.iter().filter(is_theirs).map(person));
+        let addresses: Vec<String> =
+            self.identities.iter().filter(|of| keys.contains(&person(of))).map(|of| of.key.clone()).collect();
+        keys.extend(addresses);
+        keys
+    }
+
+    /// The names of people that have a word in them, in whatever case, in order.
+    pub(crate) fn names_with_word(&self, word: &str) -> BTreeSet<&str> {
+        let has_word = |name: &&str| name.split_whitespace().any(|part| is_same_name(part, word));
+        let known = self.identities.iter().flat_map(|of| &of.names).map(String::as_str);
+        known.chain(self.users.iter().map(|user| user.name.as_str())).filter(has_word).collect()
+    }
+}
+
+/// Whether what documents name somebody by is an address that stands for nobody in particular.
+pub(crate) fn is_shared_key(key: &str) -> bool {
+    key.contains('@') && is_shared(&key.to_lowercase())
 }
 
 /// What each visible project knows of those who made commits.

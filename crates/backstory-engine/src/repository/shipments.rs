@@ -1,7 +1,9 @@
 //! In which release each commit first shipped: the earliest tag that reaches it.
 //!
-//! Tags are taken in the order of the dates that are shown of them, so a tag that was put on an old commit later comes later. The
-//! answer depends on tags, releases and history alone, however the repository was synced. It is computed when either has changed, and only what differs is written.
+//! Tags are taken in the order of the dates that are shown of them, so a tag that was put on an old commit later comes
+//! later; of tags of one date, as a script makes them, that of an ancestor comes first. The answer depends on tags,
+//! releases and history alone, however the repository was synced. It is computed when either has changed, and only what
+//! differs is written.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +11,7 @@ use backstory_model::{
     commit::{ObjectKind, RepoPath, Sha},
     digest::sha256_hex,
     entity::{Item, ItemKind},
-    repository::Shipment,
+    repository::{MAX_SHIPPED, Shipment},
 };
 use backstory_sources::git::{graph::CommitGraph, refs::Refs};
 use backstory_store::ledger::IngestBatch;
@@ -24,8 +26,6 @@ const NAME: &str = "shipments";
 const BATCH: usize = 100;
 /// Most tags that are looked at, the newest.
 const MAX_TAGS: usize = 20_000;
-/// Most commits of one release; of more, the first ones by name are told.
-const MAX_COMMITS: usize = 1_000_000;
 
 /// Brings the shipments of a repository up to date, if tags or commits have changed.
 pub(super) fn update_shipments(sync: &mut RepositorySync<'_>, basis: &Checkpoint, refs: &Refs) -> Result<()> {
@@ -45,7 +45,7 @@ pub(super) fn update_shipments(sync: &mut RepositorySync<'_>, basis: &Checkpoint
     for commits in shipments.values_mut() {
         commits.retain(|commit| indexed.contains(commit) && stored.contains(&commit.to_string()));
         commits.sort_unstable();
-        commits.truncate(MAX_COMMITS);
+        commits.truncate(MAX_SHIPPED);
     }
     shipments.retain(|_, commits| !commits.is_empty());
     let mut shipments: Vec<Shipment> =
@@ -104,14 +104,15 @@ fn fingerprint(basis: &Checkpoint, tags: &[DatedTag<'_>]) -> String {
     sha256_hex(&text)
 }
 
-/// The commits that each tag is the first to reach. Of tags of the same date the first by name has them.
+/// The commits that each tag is the first to reach. Of tags of the same date that on the older commit has them, of those on
+/// the same commit the first by name.
 fn first_releases<'a>(graph: &CommitGraph, tags: &[DatedTag<'a>]) -> HashMap<&'a RepoPath, Vec<Sha>> {
-    let date = |tag: &DatedTag<'_>| {
+    let dates = |tag: &DatedTag<'_>| {
         let of_commit = graph.corrected_time(tag.target)?;
-        Some(tag.at.map_or(of_commit, Timestamp::as_second))
+        Some((tag.at.map_or(of_commit, Timestamp::as_second), of_commit))
     };
-    let mut dated: Vec<(i64, &RepoPath, Sha)> =
-        tags.iter().filter_map(|tag| Some((date(tag)?, tag.name, tag.target))).collect();
+    let mut dated: Vec<((i64, i64), &RepoPath, Sha)> =
+        tags.iter().filter_map(|tag| Some((dates(tag)?, tag.name, tag.target))).collect();
     dated.sort_by(|a, b| (a.0, a.1.as_str()).cmp(&(b.0, b.1.as_str())));
     let omitted = dated.len().saturating_sub(MAX_TAGS);
     let (mut seen, mut shipments) = (HashSet::new(), HashMap::new());

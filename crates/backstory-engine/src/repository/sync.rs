@@ -37,7 +37,7 @@ use super::{
     people::{add_identities, note_possible_orphans},
     shipments::update_shipments,
     summary::{CommitSummary, load_summaries},
-    sync_state::{Checkpoint, FORMAT, SyncPlan, begin_sync, finish_sync},
+    sync_state::{Checkpoint, FORMAT, SyncPlan, begin_sync, completed_sync, finish_sync},
     unreachable::{mark_unreachable, retire_commits},
     work::{BATCH, Report, RepositorySync},
 };
@@ -67,20 +67,40 @@ pub(crate) fn sync_repository(
         return Err(forgotten(project));
     }
     let entry = resources.ledger().repository(project)?.ok_or_else(|| unknown_repository(resources, project))?;
-    let mut work = RepositorySync {
-        resources,
-        project,
-        git: find_git(resources)?,
-        threads: thread::available_parallelism().map_or(1, usize::from),
-        reporter,
-        cancel,
-        report: Report::default(),
-    };
+    let mut work = RepositorySync::new(resources, project, reporter, cancel)?;
     work.run(&entry, full)?;
     Ok(work.report)
 }
 
-impl RepositorySync<'_> {
+/// Brings the shipments of a repository to what its forge says of releases, which dates their tags. Nothing is fetched;
+/// nothing happens before a sync of the repository has come to its end, which does the same.
+pub(crate) fn recompute_shipments(
+    resources: &Resources,
+    project: &str,
+    reporter: &Reporter,
+    cancel: &Cancel,
+) -> Result<Report> {
+    let _one_at_a_time = lock_repositories(resources);
+    let Some(basis) = completed_sync(resources, project)? else { return Ok(Report::default()) };
+    let mut work = RepositorySync::new(resources, project, reporter, cancel)?;
+    let refs = work.redact_refs(refs::read(&clone_path(resources, project))?);
+    update_shipments(&mut work, &basis, &refs)?;
+    Ok(work.report)
+}
+
+impl<'a> RepositorySync<'a> {
+    fn new(resources: &'a Resources, project: &'a str, reporter: &'a Reporter, cancel: &'a Cancel) -> Result<Self> {
+        Ok(Self {
+            resources,
+            project,
+            git: find_git(resources)?,
+            threads: thread::available_parallelism().map_or(1, usize::from),
+            reporter,
+            cancel,
+            report: Report::default(),
+        })
+    }
+
     fn run(&mut self, entry: &RepositoryEntry, full: bool) -> Result<()> {
         self.reporter.phase(format!("{} fetching", self.project), None);
         let (state, mut repository) = self.fetch(entry)?;

@@ -101,6 +101,12 @@ pub(super) fn finish_sync(resources: &Resources, project: &str, basis: Checkpoin
     put_standing(resources, project, &SyncState { done: Some(basis), under_way: None })
 }
 
+/// The basis of the last sync, if that came to its end.
+pub(super) fn completed_sync(resources: &Resources, project: &str) -> Result<Option<Checkpoint>> {
+    let SyncState { done, under_way } = load_standing(resources, project)?;
+    Ok(done.filter(|_| under_way.is_none()))
+}
+
 fn load_standing(resources: &Resources, project: &str) -> Result<SyncState> {
     let stored = resources.ledger().aggregate(project, NAME)?;
     // What cannot be read is as if nothing had been done.

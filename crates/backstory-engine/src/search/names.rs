@@ -11,7 +11,7 @@ use backstory_store::index::{Named, ProjectScope};
 
 use crate::{
     error::{Error, Result, message},
-    repository::people::{author_keys, names_with_word},
+    repository::people::{KnownPeople, is_shared_key},
     resources::Resources,
 };
 
@@ -21,7 +21,7 @@ const MAX_NAME: usize = 200;
 pub(crate) const MAX_NAMES: usize = 100;
 /// Letters of a name for each of which there may be one typo, for the name with fewer typos to be nearer.
 const LETTERS_PER_TYPO: usize = 3;
-/// Most people that a part of a name is compared with.
+/// Most people that a part of a name may stand for besides the first.
 const MAX_NEAR: usize = 5;
 /// Names that nothing has, of which each is told with the nearest one.
 const MAX_ABSENT: usize = 10;
@@ -47,11 +47,12 @@ fn resolve_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>,
     };
     let (people, labels) = (known(Named::Author, &filter.authors), known(Named::Label, &filter.labels));
     let (mut authors, mut absent, mut sentences) = (Vec::new(), Vec::new(), Vec::new());
+    let everybody = if filter.authors.is_empty() { KnownPeople::default() } else { KnownPeople::load(resources)? };
     for author in &filter.authors {
-        let mut keys = author_keys(resources, author)?;
+        let mut keys = everybody.author_keys(author);
         let wrote = |keys: &BTreeSet<String>| people.iter().any(|own| keys.iter().any(|key| is_same_name(own, key)));
         if !wrote(&keys) {
-            match find_by_part(resources, author)? {
+            match find_by_part(&everybody, author) {
                 PartOfName::One(name, found) if wrote(&found) => {
                     sentences.push(format!("'{}' is taken for {}", truncate_echo(author), truncate_echo(&name)));
                     keys.extend(found);
@@ -88,22 +89,22 @@ enum PartOfName {
 }
 
 /// Finds whom a word of a name stands for.
-fn find_by_part(resources: &Resources, part: &str) -> Result<PartOfName> {
-    let mut names = names_with_word(resources, part)?.into_iter();
-    let Some(first) = names.next() else { return Ok(PartOfName::None) };
-    let keys = author_keys(resources, &first)?;
-    let mut others = Vec::new();
-    for name in names.take(MAX_NEAR) {
-        // Another name of the same person is none of another.
-        if author_keys(resources, &name)?.is_disjoint(&keys) {
-            others.push(name);
-        }
-    }
+fn find_by_part(everybody: &KnownPeople, part: &str) -> PartOfName {
+    let mut names = everybody.names_with_word(part).into_iter();
+    let Some(first) = names.next() else { return PartOfName::None };
+    let keys = everybody.author_keys(first);
+    // What many share joins nobody.
+    let own = |keys: &BTreeSet<String>| -> BTreeSet<String> {
+        keys.iter().filter(|key| !is_shared_key(key)).cloned().collect()
+    };
+    let first_own = own(&keys);
+    // Another name of the same person is none of another.
+    let is_another = |name: &&str| own(&everybody.author_keys(name)).is_disjoint(&first_own);
+    let others: Vec<&str> = names.filter(is_another).take(MAX_NEAR).collect();
     if others.is_empty() {
-        return Ok(PartOfName::One(first, keys));
+        return PartOfName::One(first.to_owned(), keys);
     }
-    others.insert(0, first);
-    Ok(PartOfName::Several(others))
+    PartOfName::Several(std::iter::once(first).chain(others).map(str::to_owned).collect())
 }
 
 /// Refuses names that are too long, or too many of them.

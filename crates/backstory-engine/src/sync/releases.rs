@@ -2,12 +2,15 @@
 //! one.
 
 use backstory_model::entity::ItemKind;
-use backstory_sources::forge::Client;
+use backstory_sources::{forge::Client, git::Cancel};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{Report, Scope, project::ProjectSync, reporting_pauses, update_profiles};
-use crate::{catalog::list_forges, error::Result, refresh::catch_up, resources::Resources, task::Reporter};
+use super::{Report, Scope, StopOnDrop, project::ProjectSync, reporting_pauses, update_profiles};
+use crate::{
+    catalog::list_forges, error::Result, refresh::catch_up, repository::sync::recompute_shipments,
+    resources::Resources, task::Reporter,
+};
 
 /// Name of what releases were read for, in the ledger.
 const NAME: &str = "releases";
@@ -49,13 +52,26 @@ pub(super) async fn reread_releases(
         let requests = report.requests;
         for project in due {
             let read = ProjectSync::new(resources, forge, &client, project, reporter, report).reread_project();
-            failed = failed.or(reporting_pauses(&client, reporter, read).await.err());
+            let read = reporting_pauses(&client, reporter, read).await;
+            let read = read.and(follow_releases(resources, project, reporter, report).await);
+            failed = failed.or(read.err());
         }
         report.requests = requests + client.metrics().requests;
         update_profiles(resources).await?;
         catch_up(resources, Some(reporter)).await?;
     }
     failed.map_or(Ok(()), Err)
+}
+
+/// Brings what shipped in which release up to the releases that were read.
+async fn follow_releases(resources: &Resources, project: &str, reporter: &Reporter, report: &mut Report) -> Result<()> {
+    let stop = StopOnDrop(Cancel::default());
+    let (cancel, project, reporter) = (stop.0.clone(), project.to_owned(), reporter.clone());
+    let followed =
+        resources.blocking(move |resources| recompute_shipments(resources, &project, &reporter, &cancel)).await?;
+    report.changes.add(&followed.changes);
+    report.gone += followed.gone;
+    Ok(())
 }
 
 /// Whether tags of a project changed lately. Where everything is read, releases were.

@@ -137,12 +137,17 @@ impl<'s, 't> Walk<'s, 't> {
 
     /// Gives the plain name to the implementation where declarations of the same name stand before it, as overloads do.
     fn name_implementations(&mut self) {
+        if self.repeated.is_empty() {
+            return;
+        }
         let entities = &mut self.out.entities;
+        // From the last to the first, so that the first one of a name stays.
+        let by_name = entities.iter().enumerate().rev().map(|(at, entity)| (entity.qualified_name.as_str(), at as u32));
+        let firsts: HashMap<&str, u32> = by_name.collect();
         let mut renamed: HashMap<u32, String> = HashMap::new();
         for (name, others) in &self.repeated {
-            let Some(first) = entities.iter().position(|entity| entity.qualified_name == *name) else { continue };
+            let Some(first) = firsts.get(name.as_str()).copied() else { continue };
             let is_stub = |index: u32| self.stubs.get(index as usize).copied().unwrap_or_default();
-            let first = first as u32;
             let Some(implementation) = others.iter().copied().rfind(|other| !is_stub(*other)) else { continue };
             if !is_stub(first) {
                 continue;
@@ -158,17 +163,12 @@ impl<'s, 't> Walk<'s, 't> {
         }
         let old: Vec<String> = entities.iter().map(|entity| entity.qualified_name.clone()).collect();
         for at in 0..entities.len() {
-            if let Some(name) = renamed.remove(&(at as u32)) {
-                entities[at].qualified_name = name;
-                continue;
-            }
-            // What stands inside is called after it.
-            let Some(parent) = entities[at].parent.map(|parent| parent as usize).filter(|parent| *parent < at) else {
-                continue;
-            };
-            if let Some(rest) = old[at].strip_prefix(&old[parent]) {
-                entities[at].qualified_name = format!("{}{rest}", entities[parent].qualified_name);
-            }
+            let own = renamed.remove(&(at as u32)).unwrap_or_else(|| old[at].clone());
+            // What stands inside is called after it, overloads too.
+            let parent = entities[at].parent.map(|parent| parent as usize).filter(|parent| *parent < at);
+            let rest = parent.and_then(|parent| Some((parent, own.strip_prefix(&old[parent])?)));
+            let name = rest.map(|(parent, rest)| format!("{}{rest}", entities[parent].qualified_name));
+            entities[at].qualified_name = name.unwrap_or(own);
         }
     }
 

@@ -5,7 +5,7 @@ use backstory_model::{
     entity::ItemKind,
     id::{ThreadId, ThreadKind},
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,6 +17,8 @@ use super::{
     visibility::project_clause,
 };
 
+/// How long after it was begun a conversation in which nothing was said counts as left: whoever began it may be writing.
+pub const ABANDONED_AFTER: SignedDuration = SignedDuration::from_hours(1);
 /// The text that replaces an answer that was removed, and its question, which may quote the same.
 pub const REMOVED_ANSWER_TEXT: &str = "[Removed: the answer cited something that was forgotten.]";
 
@@ -109,7 +111,7 @@ fn chat_clause(ledger: &Ledger, parameter: u32) -> String {
 impl Ledger {
     /// Begins a conversation. Everybody who may see its project may see it until something is
     /// [asked](Self::add_messages) in it by somebody who sees more. Where there are as many as the limits allow, the
-    /// oldest of the same maker in which nothing was said makes room; `None` if there is none.
+    /// oldest of the same maker in which nothing was said for [`ABANDONED_AFTER`] makes room; `None` if there is none.
     ///
     /// # Errors
     /// Nothing is changed.
@@ -126,21 +128,22 @@ impl Ledger {
             tx.query_row("SELECT COUNT(*), COUNT(*) FILTER (WHERE created_by = ?1) FROM chats", [created_by], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
-        if all.unsigned_abs() >= limits.in_all || own.unsigned_abs() >= limits.of_maker {
-            let removed = tx.execute(
-                "DELETE FROM chats WHERE id = (SELECT MIN(id) FROM chats WHERE created_by = ?1
-                    AND NOT EXISTS (SELECT 1 FROM messages WHERE chat = chats.id))",
-                [created_by],
-            )?;
-            if removed == 0 {
-                return Ok(None);
-            }
-        }
+        // First, so that it does not get the number of the one that makes room.
         tx.execute(
             "INSERT INTO chats (project, created_at, created_by) VALUES (?1, ?2, ?3)",
             params![project, now.as_millisecond(), created_by],
         )?;
         let id = tx.last_insert_rowid();
+        if all.unsigned_abs() >= limits.in_all || own.unsigned_abs() >= limits.of_maker {
+            let removed = tx.execute(
+                "DELETE FROM chats WHERE id = (SELECT MIN(id) FROM chats WHERE created_by = ?1 AND created_at <= ?2
+                    AND NOT EXISTS (SELECT 1 FROM messages WHERE chat = chats.id))",
+                params![created_by, (now - ABANDONED_AFTER).as_millisecond()],
+            )?;
+            if removed == 0 {
+                return Ok(None);
+            }
+        }
         tx.commit()?;
         Ok(Some(id))
     }

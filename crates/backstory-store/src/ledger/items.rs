@@ -25,6 +25,19 @@ pub struct ItemChange {
     pub key: String,
 }
 
+/// The newest change of a kind of a project. With '+' the index of project and kind is read, which has those alone; that of
+/// project and number would be read from its end up to the first of the kind.
+const LAST_CHANGE: &str = "SELECT COALESCE(MAX(+seq), 0) FROM items WHERE project = ?1 AND kind = ?2";
+
+/// The query for the newest change of the projects of a JSON array: one look into the index for each, however much others
+/// changed last.
+fn newest_of(confidential_clause: &str) -> String {
+    format!(
+        "SELECT MAX((SELECT seq FROM items WHERE project = visible.value {confidential_clause} ORDER BY seq DESC LIMIT 1))
+         FROM json_each(?1) AS visible"
+    )
+}
+
 impl Ledger {
     /// Objects changed after a sequence number, oldest change first, at most `limit`.
     ///
@@ -106,10 +119,15 @@ impl Ledger {
         if self.visibility.allows_everything() {
             return self.last_seq();
         }
-        let select =
-            format!("SELECT seq FROM items WHERE TRUE {} ORDER BY seq DESC LIMIT 1", self.visibility_clause(1));
-        let seq: Option<i64> =
-            self.lock().query_row(&select, [self.visible_projects()], |row| row.get(0)).optional()?;
+        let confidential = self.confidential_clause();
+        let connection = self.lock();
+        let seq: Option<i64> = match self.visible_projects() {
+            None => {
+                let select = format!("SELECT seq FROM items WHERE TRUE {confidential} ORDER BY seq DESC LIMIT 1");
+                connection.query_row(&select, [], |row| row.get(0)).optional()?
+            }
+            Some(projects) => connection.query_row(&newest_of(confidential), [projects], |row| row.get(0))?,
+        };
         Ok(seq.unwrap_or(0).unsigned_abs())
     }
 
@@ -119,8 +137,7 @@ impl Ledger {
     /// The database cannot be read.
     pub fn last_change(&self, project: &str, kind: ItemKind) -> Result<u64, LedgerError> {
         let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM items WHERE project = ?1 AND kind = ?2")?;
+        let mut statement = connection.prepare_cached(LAST_CHANGE)?;
         let seq: i64 = statement.query_row(params![project, kind.as_str()], |row| row.get(0))?;
         Ok(seq.unsigned_abs())
     }
@@ -314,5 +331,28 @@ impl Ledger {
             Ok(((row.get(0)?, row.get(1)?), row.get::<_, i64>(2)?.unsigned_abs()))
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn newest_changes_are_looked_up_in_the_index_that_has_no_others() {
+        let ledger = Ledger::in_memory().unwrap();
+        let connection = ledger.lock();
+        for (query, index) in [
+            (newest_of(""), "items_project_seq (project=?)"),
+            (newest_of("AND NOT confidential"), "items_project_seq (project=?)"),
+            (LAST_CHANGE.to_owned(), "sqlite_autoindex_items_2 (project=? AND kind=?)"),
+        ] {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
+            let unbound = vec![None::<String>; statement.parameter_count()];
+            let steps = statement.query_map(rusqlite::params_from_iter(unbound), |row| row.get("detail")).unwrap();
+            let steps: Vec<String> = steps.map(Result::unwrap).collect();
+            let of_items = |step: &&String| step.contains("items");
+            assert!(steps.iter().filter(of_items).all(|step| step.ends_with(index)), "{query}: {steps:#?}");
+        }
     }
 }

@@ -288,6 +288,8 @@ const MIGRATIONS: &[&str] = &["
 ", "
     -- Who began it, as in operations; NULL if that is not on record.
     ALTER TABLE chats ADD COLUMN created_by TEXT;
+    -- The newest change of a project.
+    CREATE INDEX items_project_seq ON items (project, seq);
 "];
 // check-words: on
 

@@ -75,6 +75,29 @@ if sys.platform == "win32":
 }
 
 #[test]
+fn overloads_inside_of_an_overload_are_named_after_it() {
+    check(
+        "src/store.py",
+        r#"@overload
+def f(a: int): ...
+def f(a):
+    @overload
+    def g(b: int): ...
+    def g(b):
+        def h(): pass
+    return g
+"#,
+        expect![[r#"
+            2-2 Function f~2 | def f(a: int)
+            3-8 Function f | def f(a)
+            5-5 Function f.g~2 in f | def g(b: int)
+            6-7 Function f.g in f | def g(b)
+            7-7 Function f.g.h in f.g | def h()
+        "#]],
+    );
+}
+
+#[test]
 fn typescript() {
     check(
         "src/store.test.ts",
