@@ -232,7 +232,7 @@ impl Requests {
     /// What is known of commits, and what language models wrote of them and of issues and merge requests.
     fn add_commits(&mut self, world: &World, project: &str) {
         let commits = world.commits(project);
-        for sha in &commits {
+        for sha in commits {
             self.add(CommitProjectsRequest { sha: sha.parse().unwrap() });
         }
         for sha in [&commits[1], &commits[3], &commits[2][..10]] {
