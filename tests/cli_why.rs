@@ -236,6 +236,21 @@ fn lines_and_revisions_that_are_written_otherwise_are_understood_or_told_how() {
 }
 
 #[test]
+fn a_path_with_a_colon_in_it_is_one() {
+    let mut shop = shop();
+    shop.write("notes/v1.2:draft", "Sessions outlive a restart.\n");
+    shop.commit_all("Note what outlives a restart");
+    let sandbox = Sandbox::indexed(&shop);
+    for args in [["history", "notes/v1.2:draft"], ["why", "notes/v1.2:draft:1"]] {
+        let told = sandbox.run(&args).ok().stdout;
+        assert!(told.contains("Note what outlives a restart"), "{args:?}: {told}");
+    }
+    // It is no symbol of a file that is not there.
+    let unknown = sandbox.run(&["why", "acme/shop.jss:INTRO.md"]);
+    assert!(unknown.code != 0 && !unknown.stderr.contains("names no lines"), "{unknown:?}");
+}
+
+#[test]
 fn history_follows_names() {
     let (_shop, sandbox) = indexed();
     expect![[r#"

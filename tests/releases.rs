@@ -182,7 +182,7 @@ fn a_release_is_read_when_its_tag_came_though_no_issue_changed() {
 }
 
 #[test]
-fn a_release_that_dates_its_tag_again_ships_what_a_first_sync_says() {
+fn a_release_that_changes_the_date_of_its_tag_ships_what_a_first_sync_says() {
     let forge = Forge::start();
     let repository = repository();
     let with_code = || {

@@ -68,8 +68,10 @@ async fn queries_are_answered_in_every_way_of_the_protocol() {
         assert_eq!((status, media_type.as_str()), (200, wanted));
         assert!(text.starts_with(beginning), "{text}");
     }
-    let ask = send(get("ASK { ?mr a bs:MergeRequest }")).await;
-    assert!(ask.2.contains("true"), "{ask:?}");
+    for query in ["ASK { ?mr a bs:MergeRequest }", "PREFIX s: # a > b\n<urn:x#>\nASK { ?mr a bs:MergeRequest }"] {
+        let ask = send(get(query)).await;
+        assert!(ask.2.contains("true"), "{query}: {ask:?}");
+    }
     let construct = "CONSTRUCT { ?i dcterms:title ?t } { ?i a bs:Issue ; dcterms:title ?t }";
     let turtle = send(get(construct)).await;
     assert!(turtle.1.starts_with("text/turtle") && turtle.2.contains("@prefix dcterms:"), "{turtle:?}");
@@ -97,6 +99,7 @@ async fn what_is_no_query_is_refused_in_a_sentence() {
         (get("ASK {}").query(&[("query", "ASK {}")]), 400, "send one query at a time"),
         (get("SELEC ?s {}"), 400, "'SELEC' at 1:1; a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE"),
         (get("# why\nPREFIX a: <urn:a>\n  SELEC ?s {}"), 400, "'SELEC' at 3:3; a query begins with"),
+        (get("PREFIX a: # x > y\n<urn:a>\nSELEC ?s {}"), 400, "'SELEC' at 3:1; a query begins with"),
         (get("INSERT DATA { <a> <b> <c> }"), 400, "updates are refused"),
         (get("INSERT DATA { <urn:a> <urn:b> <urn:c> }"), 400, "updates are refused"),
         (get("LOAD <http://example.com/>"), 400, "updates are refused"),

@@ -171,9 +171,30 @@ async fn locate(resources: &Resources, request: LocateRequest) -> Result<Locatio
         if let Some(location) = locate_revision(resources, text, usual.as_deref()).await? {
             return Ok(location);
         }
-        check_spelling(text)?;
+        if let Err(error) = check_spelling(place.path)
+            && !is_path(resources, place.path, usual.as_deref()).await?
+        {
+            return Err(error);
+        }
     }
     Ok(code_location(usual, &place))
+}
+
+/// Whether a text that reads like a path with something after it is a path as it stands: the indexed head has it, or it is
+/// one of a project that is not known, which the caller says when it looks for the file.
+async fn is_path(resources: &Resources, text: &str, project: Option<&str>) -> Result<bool> {
+    let (text, project) = (text.to_owned(), project.map(str::to_owned));
+    resources
+        .blocking(move |resources| {
+            let (path, part) = text.rsplit_once(':').unwrap_or((text.as_str(), ""));
+            let is_of_project = path.contains('/')
+                && !part.starts_with(|c: char| c.is_ascii_digit())
+                && matches!(text.parse::<NodeId>(), Ok(NodeId::File { .. }));
+            let Ok(head) = resolve_place(resources, project.as_deref(), None) else { return Ok(is_of_project) };
+            let has = |path: &str| head.objects.entry(head.commit, &RepoPath::from_escaped(path)).is_ok();
+            Ok(has(&text) || is_of_project && !has(path))
+        })
+        .await
 }
 
 /// The commit of a branch, a tag or a revision that follows from one; `None` if there is a file of that name, or nothing.
@@ -201,7 +222,8 @@ async fn locate_revision(resources: &Resources, text: &str, project: Option<&str
         .await
 }
 
-/// Refuses a path with lines or a symbol after it that are written in another way than backstory reads them.
+/// Refuses a path with lines or a symbol after it that are written in another way than backstory reads them. It may be a path
+/// all the same, which [`LocateRequest`] finds out.
 ///
 /// # Errors
 /// It says how they are written.

@@ -275,7 +275,7 @@ const UPDATES: [&str; 11] =
 /// What a refused update says.
 const NO_UPDATES: &str = "updates are refused: the graph follows from what forges and repositories say";
 
-/// Refuses an update, and a text that does not begin as a query does: the parser tells neither apart.
+/// Says of a text that is no query if it is an update, or does not begin as a query does: the parser tells neither apart.
 fn check_beginning(text: &str) -> Result<(), SparqlError> {
     let (at, word) = first_keyword(text);
     let upper = word.to_ascii_uppercase();
@@ -308,8 +308,7 @@ fn first_keyword(text: &str) -> (usize, &str) {
         let skipped = if trimmed.starts_with('#') {
             trimmed.find(['\n', '\r']).unwrap_or(trimmed.len())
         } else if word.eq_ignore_ascii_case("BASE") || word.eq_ignore_ascii_case("PREFIX") {
-            // Up to the end of its IRI.
-            trimmed.find('>').map_or(trimmed.len(), |end| end + 1)
+            end_of_iri(trimmed)
         } else {
             return (at, word);
         };
@@ -317,15 +316,31 @@ fn first_keyword(text: &str) -> (usize, &str) {
     }
 }
 
+/// Where the first IRI of a text ends that stands in no comment; the end of the text if there is none.
+fn end_of_iri(text: &str) -> usize {
+    let mut at = 0;
+    while let Some(found) = text[at..].find(['#', '<']) {
+        at += found;
+        let rest = &text[at..];
+        if rest.starts_with('<') {
+            return rest.find('>').map_or(text.len(), |end| at + end + 1);
+        }
+        at += rest.find(['\n', '\r']).unwrap_or(rest.len());
+    }
+    text.len()
+}
+
 fn parse(text: &str) -> Result<Query, SparqlError> {
-    check_beginning(text)?;
     let mut parser = SparqlParser::new();
     for (prefix, iri) in PREFIXES {
         parser = parser.with_prefix(prefix, iri).map_err(|error| failed(error.to_string()))?;
     }
-    parser.clone().parse_query(text).map_err(|error| match parser.parse_update(text) {
-        Ok(_) => SparqlError::Refused(NO_UPDATES.into()),
-        Err(_) => SparqlError::Refused(format!("the query is not SPARQL 1.1: {error}")),
+    parser.clone().parse_query(text).or_else(|error| {
+        check_beginning(text)?;
+        Err(SparqlError::Refused(match parser.parse_update(text) {
+            Ok(_) => NO_UPDATES.to_owned(),
+            Err(_) => format!("the query is not SPARQL 1.1: {error}"),
+        }))
     })
 }
 
@@ -473,5 +488,24 @@ impl Write for BoundedText {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_of_a_query_is_found_behind_its_prologue() {
+        for (text, word) in [
+            ("SELECT * {}", "SELECT"),
+            ("# why > what\nBASE <urn:a#b>\nPREFIX s: # a > b\r\n<urn:x#>ask {}", "ask"),
+            ("PREFIX s: <urn:x#> # <urn:y>\nCLEAR ALL", "CLEAR"),
+            ("PREFIX s: # <urn:x#>", ""),
+            ("PREFIX s: <urn:x#", ""),
+            ("", ""),
+        ] {
+            assert_eq!(first_keyword(text).1, word, "{text}");
+        }
     }
 }

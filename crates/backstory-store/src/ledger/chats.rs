@@ -17,7 +17,7 @@ use super::{
     visibility::project_clause,
 };
 
-/// How long after it was begun a conversation in which nothing was said counts as left: its user may be writing.
+/// How long after it was begun a conversation in which nothing was said counts as left: its maker may be writing.
 pub const ABANDONED_AFTER: SignedDuration = SignedDuration::from_hours(1);
 /// The text that replaces an answer that was removed, and its question, which may quote the same.
 pub const REMOVED_ANSWER_TEXT: &str = "[Removed: the answer cited something that was forgotten.]";

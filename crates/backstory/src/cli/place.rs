@@ -134,7 +134,7 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
         if let (Some(project), Some(sha)) = (&usual, here.and_then(|here| here.commit(text))) {
             return Ok(Place::Reference(NodeId::commit(project, &sha.to_string())));
         }
-        check_spelling(text)?;
+        check_path(client, text, usual.as_ref(), here.as_ref()).await?;
         if !text.contains('/') || is_revision(text) {
             let request = LocateRequest { text: text.to_owned(), project: usual.clone() };
             let Location { project, target } = client.answer(request).await?;
@@ -151,6 +151,18 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
     let here = here.as_ref().filter(|here| here.project.is_none() || here.project == usual);
     let (path, file) = from_root(path, here)?;
     Ok(Place::Code(CodePlace { project: usual, path, lines: range(lines)?, symbol: symbol.map(str::to_owned), file }))
+}
+
+/// Refuses a path with lines or a symbol after it that are written in another way than backstory reads them, unless the
+/// index says that it is a path with a colon in it.
+async fn check_path(client: &Client, text: &str, project: Option<&String>, here: Option<&Here>) -> Result<()> {
+    let Err(error) = check_spelling(text) else { return Ok(()) };
+    if text.rsplit_once(':').is_some_and(|(path, _)| Path::new(path).exists()) {
+        return Err(error.into());
+    }
+    let (text, _) = from_root(text, here)?;
+    client.answer(LocateRequest { text, project: project.cloned() }).await?;
+    Ok(())
 }
 
 /// A node, and which lines of it are meant.
