@@ -130,8 +130,8 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
     let usual = usual()?;
     let (path, lines, symbol) = split(text);
     if !on_disk && lines.is_none() && symbol.is_none() {
-        let here = here.as_ref().filter(|here| here.project == usual);
-        if let (Some(project), Some(sha)) = (&usual, here.and_then(|here| here.commit(text))) {
+        let own = here.as_ref().filter(|here| here.project == usual);
+        if let (Some(project), Some(sha)) = (&usual, own.and_then(|here| here.commit(text))) {
             return Ok(Place::Reference(NodeId::commit(project, &sha.to_string())));
         }
         check_path(client, text, usual.as_ref(), here.as_ref()).await?;
