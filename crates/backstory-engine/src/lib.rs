@@ -54,6 +54,7 @@ mod repair;
 pub mod repository;
 pub mod rerank;
 pub mod resources;
+pub mod revisions;
 pub mod search;
 pub mod settings;
 pub mod shipped;
@@ -73,6 +74,7 @@ pub mod trace;
 pub mod use_case;
 pub mod use_cases;
 mod vectors;
+mod views;
 mod walk;
 pub mod worker;
 

@@ -20,6 +20,7 @@ pub(crate) mod lineage;
 mod named;
 pub(crate) mod people;
 mod recognize;
+mod refs;
 mod shipments;
 pub(crate) mod summary;
 pub(crate) mod sync;
@@ -53,9 +54,11 @@ use crate::{
     error::Result,
     records::{parse_item, repository_record},
     resources::Resources,
+    revisions::{IndexedRevision, load_revisions},
     use_case::UseCase,
 };
 use left_out::left_out;
+use refs::unknown_names;
 
 /// Most files that are named as central.
 pub const MAX_CENTRAL: usize = 100;
@@ -156,6 +159,9 @@ pub struct RepositoryStatus {
     pub rewritten: u64,
     /// What of it was left out because it cannot be read or is too large, in sentences.
     pub left_out: Vec<String>,
+    /// Further branches, tags and commits whose files can be searched.
+    #[serde(default)]
+    pub revisions: Vec<IndexedRevision>,
     /// Whether its history is cut off: it is cloned from a shallow clone, or with a depth.
     #[serde(default)]
     pub shallow: bool,
@@ -251,6 +257,8 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
     let default_branch =
         repository.and_then(|repository| Some(repository.default_branch.as_ref()?.as_str().to_owned()));
     let mut left_out = left_out(resources, &entry.project)?;
+    let revisions = load_revisions(resources, &entry.project)?;
+    left_out.extend(unknown_names(&revisions));
     if entry.synced_at.is_some() && !has_clone(resources, &entry.project) {
         let advice = format!("'backstory sync {}' clones it again", entry.project);
         left_out.push(format!("its clone is missing, so its code cannot be shown and may not be found; {advice}"));
@@ -268,6 +276,7 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
         commits,
         files,
         left_out,
+        revisions,
         shallow,
         project: entry.project,
         address: entry.address,

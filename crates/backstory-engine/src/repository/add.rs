@@ -1,6 +1,6 @@
 //! Adds and removes repositories.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use backstory_model::{entity::ItemKind, id::is_project_path, reference::Forge, text::truncate_echo};
 use backstory_sources::{
@@ -28,6 +28,7 @@ use crate::{
     records::evict_repository_record,
     refresh::{catch_up, refresh_links, refresh_written},
     resources::Resources,
+    revisions::MAX_REFS,
     settings,
     snapshot::with_snapshot,
     use_case::{Scope, UseCase, Weight},
@@ -43,6 +44,12 @@ pub struct AddRequest {
     pub name: Option<String>,
     /// Which branches.
     pub branches: Branches,
+    /// Further branches, tags and commits whose files are indexed too, besides those that were named before.
+    #[serde(default)]
+    pub refs: Vec<String>,
+    /// Which of those that were named before are indexed no more.
+    #[serde(default)]
+    pub dropped_refs: Vec<String>,
     /// Which forge it is on, whose issues and merge requests are read too. Told from the host of an address, if that is
     /// one that is configured or well known; read from nowhere otherwise.
     pub forge: Option<Forge>,
@@ -54,6 +61,9 @@ pub struct AddRequest {
 
 /// Forges that everybody knows, by their host.
 pub(super) const WELL_KNOWN: [(&str, Forge); 2] = [("github.com", Forge::GitHub), ("gitlab.com", Forge::GitLab)];
+
+/// Longest name of a branch, tag or commit, in bytes.
+const MAX_REF_NAME: usize = 250;
 
 impl UseCase for AddRequest {
     const NAME: &'static str = "add-repository";
@@ -125,7 +135,8 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
                     if is_cloned_again {
                         drop_clone(resources, &known.project)?;
                     }
-                    RepositoryEntry { branches, forge, depth, ..known }
+                    let refs = with_refs(resources, &known.refs, &request.refs, &request.dropped_refs)?;
+                    RepositoryEntry { branches, refs, forge, depth, ..known }
                 }
                 Some(known) => {
                     return Err(Error::new(
@@ -141,6 +152,7 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
                     project,
                     address,
                     branches: redact_branches(resources, request.branches),
+                    refs: with_refs(resources, &[], &request.refs, &request.dropped_refs)?,
                     forge,
                     depth: request.depth.filter(|depth| *depth > 0),
                     added_at: Timestamp::now(),
@@ -231,6 +243,54 @@ fn redact_branches(resources: &Resources, branches: Branches) -> Branches {
         }
         all => all,
     }
+}
+
+/// The names of further branches, tags and commits, with some more and without others, in order.
+///
+/// # Errors
+/// One cannot be such a name, or they are too many.
+pub(super) fn with_refs(
+    resources: &Resources,
+    known: &[String],
+    added: &[String],
+    dropped: &[String],
+) -> Result<Vec<String>> {
+    let name = |text: &String| {
+        let text = text.trim();
+        let short = ["refs/heads/", "refs/tags/"].iter().find_map(|kind| text.strip_prefix(kind)).unwrap_or(text);
+        resources.redact_name(short)
+    };
+    let mut names: BTreeSet<String> = known.iter().cloned().collect();
+    for text in added {
+        let name = name(text);
+        if !is_ref_name(&name) {
+            return Err(Error::invalid(format!("'{}' is no name of a branch, tag or commit", truncate_echo(text)))
+                .with_hint("write one like release-1.2, v1.2 or 1a2b3c4d"));
+        }
+        names.insert(name);
+    }
+    for text in dropped {
+        if !names.remove(&name(text)) {
+            let message = format!("the files of {} are not indexed", truncate_echo(text));
+            return Err(Error::new(ErrorKind::NotFound, message));
+        }
+    }
+    if names.len() > MAX_REFS {
+        let count = names.len();
+        return Err(Error::invalid(format!("{count} refs would be indexed; at most {MAX_REFS} can be"))
+            .with_hint("drop one with 'backstory add PATH --drop-ref REF'"));
+    }
+    Ok(names.into_iter().collect())
+}
+
+/// Whether git could call a branch or tag so, or a commit is.
+fn is_ref_name(name: &str) -> bool {
+    let is_plain = |c: char| !c.is_control() && !c.is_whitespace() && !"~^:?*[\\".contains(c);
+    (1..=MAX_REF_NAME).contains(&name.len())
+        && name.chars().all(is_plain)
+        && !name.starts_with(['-', '/', '.'])
+        && !name.contains("..")
+        && !name.contains("@{")
 }
 
 /// Forgets a repository, its clone and everything known from it.
