@@ -201,6 +201,7 @@ fn adding_and_indexing_a_repository_do_not_undo_each_other() {
         project: "acme/shop".into(),
         address: "/srv/shop".into(),
         branches: Branches::Default,
+        refs: vec!["v1.0".into()],
         forge: None,
         depth: None,
         added_at: at(1),

@@ -14,6 +14,7 @@ mod add_group;
 mod aggregates;
 mod co_change;
 mod entities;
+mod further_refs;
 mod head;
 mod left_out;
 pub(crate) mod lineage;
@@ -31,6 +32,7 @@ mod work;
 pub use add::{AddRequest, RemoveRepository};
 pub use add_group::{AddGroup, GroupProjects};
 pub use backstory_sources::git::child::run_git_child_if_requested;
+pub use further_refs::{AddRef, DropRef};
 
 use std::collections::{BTreeMap, HashMap};
 

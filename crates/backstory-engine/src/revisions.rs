@@ -48,6 +48,11 @@ pub struct IndexedRevision {
     pub commit: Option<Sha>,
 }
 
+/// The name of a branch or tag without its kind.
+pub fn short_name(name: &str) -> &str {
+    ["refs/heads/", "refs/tags/"].iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name)
+}
+
 /// How the files of a revision differ from those of the default branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RevisionFiles {
@@ -172,14 +177,8 @@ pub(crate) fn read_version(
     path: &str,
     (blob, changed_at): (Sha, Timestamp),
 ) -> Result<HeadFile> {
-    let file = HeadFile {
-        path: RepoPath::from_escaped(path),
-        blob,
-        bytes: 0,
-        changed_at,
-        left_out: None,
-        analysis: None,
-    };
+    let file =
+        HeadFile { path: RepoPath::from_escaped(path), blob, bytes: 0, changed_at, left_out: None, analysis: None };
     let file = read_file(&resources.settings().repositories, project, objects, file)?;
     let unreadable = |error: serde_json::Error| Error::internal(format!("{path} cannot be read: {error}"));
     let mut json = serde_json::to_value(&file).map_err(unreadable)?;

@@ -91,7 +91,7 @@ pub struct SnapshotReport {
     /// Issues, merge requests, commits and files that have changed since then.
     #[serde(default)]
     pub changed: u64,
-    /// Bytes that these take in the ledger as they were, some of them for other states too.
+    /// Bytes that these occupy in the ledger as they were, some of them for other states too.
     #[serde(default)]
     pub kept_bytes: u64,
     /// Why the work failed.

@@ -28,7 +28,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     records::repository_record,
     resources::{Resources, ShownState},
-    revisions::{RevisionFiles, Version, load_changes, load_files, load_revisions},
+    revisions::{RevisionFiles, Version, load_changes, load_files, load_revisions, short_name},
     snapshot::{current_state, load_snapshot},
 };
 
@@ -144,7 +144,7 @@ fn revision_of(
     let Some(repository) = repository_record(resources, &entry.project)? else { return Ok(None) };
     let Some(default) = repository.default_branch.as_ref().map(|branch| branch.as_str()) else { return Ok(None) };
     let Some(head) = entry.indexed.get(default).copied() else { return Ok(None) };
-    let short = ["refs/heads/", "refs/tags/"].iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name);
+    let short = short_name(name);
     let digits = short.to_ascii_lowercase();
     let is_commit = |commit: Sha| is_sha(&digits) && commit.to_string().starts_with(&digits);
     let revisions = load_revisions(resources, &entry.project)?;
@@ -192,9 +192,8 @@ fn threads_of_revision(resources: &Resources, revision: Revision) -> Result<View
 }
 
 async fn at_snapshot(resources: &Resources, id: String) -> Result<Resources> {
-    let (snapshot, current) = resources
-        .blocking(move |resources| Ok((load_snapshot(resources, &id)?, current_state(resources)?.id)))
-        .await?;
+    let (snapshot, current) =
+        resources.blocking(move |resources| Ok((load_snapshot(resources, &id)?, current_state(resources)?.id))).await?;
     if snapshot.id == current {
         return Ok(resources.clone());
     }

@@ -223,13 +223,13 @@ impl Index {
 
     /// How much of projects has vectors. Costs nothing.
     pub fn coverage_of(&self, projects: ProjectScope<'_>) -> Coverage {
-        self.counted().stats.coverage(projects, self.sight())
+        self.counted().stats.coverage(projects, self.selection())
     }
 
     /// What filters and ranking look at, of the documents that there are. Costs nothing.
     pub fn facts<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> HashMap<&'a str, DocumentFacts> {
         let counted = self.counted();
-        let visible = |id| Some((id, counted.stats.facts.get_visible(id, self.sight())?.clone()));
+        let visible = |id| Some((id, counted.stats.facts.get_visible(id, self.selection())?.clone()));
         ids.into_iter().filter_map(visible).collect()
     }
 
@@ -237,22 +237,22 @@ impl Index {
     /// that weigh most first. Costs nothing but for a name that very many have.
     pub fn definitions(&self, name: &str, projects: ProjectScope<'_>, most: usize) -> Vec<Arc<str>> {
         let name = facts::last_part_of_name(name);
-        self.counted().stats.facts.definitions(name, projects, self.sight(), most)
+        self.counted().stats.facts.definitions(name, projects, self.selection(), most)
     }
 
     /// The documents that are one of these nodes, or a part of one, by id: at most so many. Costs some milliseconds.
     pub fn documents_of(&self, nodes: &HashSet<String>, most: usize) -> Vec<Arc<str>> {
-        self.counted().stats.facts.of_nodes(nodes, self.sight(), most)
+        self.counted().stats.facts.of_nodes(nodes, self.selection(), most)
     }
 
     /// The authors or labels of the documents of projects, as they are written. Costs some milliseconds.
     pub fn known_names(&self, what: Named, projects: ProjectScope<'_>) -> BTreeSet<Arc<str>> {
-        self.counted().stats.facts.known(what, projects, self.sight())
+        self.counted().stats.facts.known(what, projects, self.selection())
     }
 
     /// When the newest visible document was begun. Costs nothing.
     pub fn newest_created_at(&self) -> Option<Timestamp> {
-        self.counted().stats.facts.newest(self.sight())
+        self.counted().stats.facts.newest(self.selection())
     }
 
     /// How many visible documents projects have, and in how many of them each term occurs. Costs nothing.
@@ -262,15 +262,16 @@ impl Index {
         terms: impl IntoIterator<Item = TermId>,
     ) -> (u64, Vec<u64>) {
         let counted = self.counted();
-        let frequency = |term| counted.stats.frequency(projects, self.sight(), term);
+        let frequency = |term| counted.stats.frequency(projects, self.selection(), term);
         let of_terms = terms.into_iter().map(frequency).collect();
-        (counted.stats.documents(projects, self.sight()), of_terms)
+        (counted.stats.documents(projects, self.selection()), of_terms)
     }
 
     /// How the passages of documents stand to a query, of those that have vectors, in no particular order. Costs little.
     pub fn score_passages(&self, vector: &[f32], terms: &QueryTerms, documents: &[&str]) -> Vec<StoredPassage> {
         let counted = self.counted();
-        let seen = documents.iter().copied().filter(|id| counted.stats.facts.get_visible(id, self.sight()).is_some());
+        let seen =
+            documents.iter().copied().filter(|id| counted.stats.facts.get_visible(id, self.selection()).is_some());
         let rows: Vec<Arc<str>> = seen.map(|id| self.row_id(id)).collect();
         let rows: Vec<&str> = rows.iter().map(|row| &**row).collect();
         let mut passages = counted.stats.quantized.compare(vector, terms, &rows);
@@ -292,7 +293,7 @@ impl Index {
     /// The documents that are wanted, by id: at most `limit` of those after the id `after`, and how many there are in all.
     /// Costs some milliseconds.
     pub fn page(&self, after: Option<&str>, limit: usize, is_wanted: impl Fn(&str, &DocumentFacts) -> bool) -> IdPage {
-        self.counted().stats.facts.page(self.sight(), after, limit, is_wanted)
+        self.counted().stats.facts.page(self.selection(), after, limit, is_wanted)
     }
 
     /// Documents, visible or not, whose current text has no vectors of the current model, in the order of their ids: at most

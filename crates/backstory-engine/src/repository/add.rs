@@ -1,6 +1,6 @@
 //! Adds and removes repositories.
 
-use std::{collections::BTreeSet, path::Path};
+use std::path::Path;
 
 use backstory_model::{entity::ItemKind, id::is_project_path, reference::Forge, text::truncate_echo};
 use backstory_sources::{
@@ -16,7 +16,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    RepositoryStatus, lock_repositories,
+    RepositoryStatus,
+    further_refs::with_refs,
+    lock_repositories,
     people::{link_people, rebuild_identities},
     recognize::find_project_of_clone,
     repository_status,
@@ -28,7 +30,6 @@ use crate::{
     records::evict_repository_record,
     refresh::{catch_up, refresh_links, refresh_written},
     resources::Resources,
-    revisions::MAX_REFS,
     settings,
     snapshot::with_snapshot,
     use_case::{Scope, UseCase, Weight},
@@ -61,9 +62,6 @@ pub struct AddRequest {
 
 /// Forges that everybody knows, by their host.
 pub(super) const WELL_KNOWN: [(&str, Forge); 2] = [("github.com", Forge::GitHub), ("gitlab.com", Forge::GitLab)];
-
-/// Longest name of a branch, tag or commit, in bytes.
-const MAX_REF_NAME: usize = 250;
 
 impl UseCase for AddRequest {
     const NAME: &'static str = "add-repository";
@@ -243,54 +241,6 @@ fn redact_branches(resources: &Resources, branches: Branches) -> Branches {
         }
         all => all,
     }
-}
-
-/// The names of further branches, tags and commits, with some more and without others, in order.
-///
-/// # Errors
-/// One cannot be such a name, or they are too many.
-pub(super) fn with_refs(
-    resources: &Resources,
-    known: &[String],
-    added: &[String],
-    dropped: &[String],
-) -> Result<Vec<String>> {
-    let name = |text: &String| {
-        let text = text.trim();
-        let short = ["refs/heads/", "refs/tags/"].iter().find_map(|kind| text.strip_prefix(kind)).unwrap_or(text);
-        resources.redact_name(short)
-    };
-    let mut names: BTreeSet<String> = known.iter().cloned().collect();
-    for text in added {
-        let name = name(text);
-        if !is_ref_name(&name) {
-            return Err(Error::invalid(format!("'{}' is no name of a branch, tag or commit", truncate_echo(text)))
-                .with_hint("write one like release-1.2, v1.2 or 1a2b3c4d"));
-        }
-        names.insert(name);
-    }
-    for text in dropped {
-        if !names.remove(&name(text)) {
-            let message = format!("the files of {} are not indexed", truncate_echo(text));
-            return Err(Error::new(ErrorKind::NotFound, message));
-        }
-    }
-    if names.len() > MAX_REFS {
-        let count = names.len();
-        return Err(Error::invalid(format!("{count} refs would be indexed; at most {MAX_REFS} can be"))
-            .with_hint("drop one with 'backstory add PATH --drop-ref REF'"));
-    }
-    Ok(names.into_iter().collect())
-}
-
-/// Whether git could call a branch or tag so, or a commit is.
-fn is_ref_name(name: &str) -> bool {
-    let is_plain = |c: char| !c.is_control() && !c.is_whitespace() && !"~^:?*[\\".contains(c);
-    (1..=MAX_REF_NAME).contains(&name.len())
-        && name.chars().all(is_plain)
-        && !name.starts_with(['-', '/', '.'])
-        && !name.contains("..")
-        && !name.contains("@{")
 }
 
 /// Forgets a repository, its clone and everything known from it.

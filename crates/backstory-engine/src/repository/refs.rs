@@ -1,6 +1,9 @@
 //! Further branches, tags and commits: which commits they are, and how their files differ from those of the default branch.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::Path,
+};
 
 use backstory_model::{
     commit::{ObjectKind, RepoPath, Sha},
@@ -48,16 +51,18 @@ pub(super) fn find_revisions(sync: &RepositorySync<'_>, entry: &RepositoryEntry,
         Branches::Default | Branches::All => &[],
     };
     let names: BTreeSet<&String> = selected.iter().chain(&entry.refs).collect();
-    let find = |name: &String| IndexedRevision { name: name.clone(), commit: find_commit(sync, name, refs) };
+    let clone = clone_path(sync.resources, sync.project);
+    let find = |name: &String| IndexedRevision { name: name.clone(), commit: find_commit(&clone, name, refs) };
     names.into_iter().map(find).collect()
 }
 
-fn find_commit(sync: &RepositorySync<'_>, name: &str, refs: &Refs) -> Option<Sha> {
+/// The commit that a name stands for in a clone with these branches and tags.
+pub(super) fn find_commit(clone: &Path, name: &str, refs: &Refs) -> Option<Sha> {
     let branch = refs.branches.iter().find(|branch| branch.name.as_str() == name).map(|branch| branch.tip);
     let is_it = |tag: &&backstory_model::commit::Tag| tag.name.as_str() == name && tag.kind == ObjectKind::Commit;
     let tag = || refs.tags.iter().find(is_it).map(|tag| tag.target);
     // Nothing else that git could read is looked up.
-    let commit = || is_sha(name).then(|| resolve_commit(&clone_path(sync.resources, sync.project), name)).flatten();
+    let commit = || is_sha(name).then(|| resolve_commit(clone, name)).flatten();
     branch.or_else(tag).or_else(commit)
 }
 
@@ -94,7 +99,8 @@ pub(super) fn change_times(
     let counted = CommitRange { before: &before, now: &now, new: &new, forward: extended.is_some() };
     let mut all = || load(&|commit| reached.contains(commit));
     let times = changed_at(sync.resources, sync.project, name, &counted, &mut all)?;
-    let touched = if extended.is_some() { new.into_iter().flat_map(|summary| summary.touched).collect() } else { vec![] };
+    let touched =
+        if extended.is_some() { new.into_iter().flat_map(|summary| summary.touched).collect() } else { vec![] };
     Ok(TipChanges { times, touched })
 }
 

@@ -19,7 +19,7 @@ use super::{
     error::IndexError,
     rows::{Filterable, instant},
     types::{DocumentFacts, ProjectScope},
-    views::{Sight, is_version, public_id, split_version, version_id},
+    views::{Selection, is_version, public_id, split_version, version_id},
 };
 
 /// What documents are called by.
@@ -176,9 +176,10 @@ impl Facts {
         self.version_threads.keys()
     }
 
-    /// How many documents are of versions.
-    pub(super) fn version_documents(&self) -> u64 {
-        self.versions.len() as u64
+    /// How many visible documents are of versions.
+    pub(super) fn version_documents(&self, visibility: &Visibility) -> u64 {
+        let visible = self.versions.values().filter(|of| visibility.allows(&of.project, of.confidential));
+        visible.count() as u64
     }
 
     /// The current documents of threads. Looks at all documents.
@@ -188,12 +189,12 @@ impl Facts {
     }
 
     /// The documents that are visible.
-    fn visible<'a>(&'a self, sight: Sight<'a>) -> impl Iterator<Item = (&'a Arc<str>, &'a DocumentFacts)> {
-        let is_shown = move |of: &DocumentFacts| sight.view.is_none_or(|view| !view.hides(&of.thread));
+    fn visible<'a>(&'a self, selection: Selection<'a>) -> impl Iterator<Item = (&'a Arc<str>, &'a DocumentFacts)> {
+        let is_shown = move |of: &DocumentFacts| selection.view.is_none_or(|view| !view.hides(&of.thread));
         let current = self.documents.iter().map(|(id, (facts, _))| (id, facts)).filter(move |(_, of)| is_shown(of));
-        let versions = sight.view.into_iter().flat_map(|view| &view.rows);
+        let versions = selection.view.into_iter().flat_map(|view| &view.rows);
         let versions = versions.filter_map(|(id, row)| Some((id, self.versions.get(row)?)));
-        current.chain(versions).filter(move |(_, of)| sight.visibility.allows(&of.project, of.confidential))
+        current.chain(versions).filter(move |(_, of)| selection.visibility.allows(&of.project, of.confidential))
     }
 
     pub(super) fn remove(&mut self, id: &str) {
@@ -230,20 +231,20 @@ impl Facts {
     }
 
     /// A document that is visible.
-    pub(super) fn get_visible(&self, id: &str, sight: Sight<'_>) -> Option<&DocumentFacts> {
-        let version = sight.view.and_then(|view| view.row_of(id));
+    pub(super) fn get_visible(&self, id: &str, selection: Selection<'_>) -> Option<&DocumentFacts> {
+        let version = selection.view.and_then(|view| view.row_of(id));
         let found = match version {
             Some(row) => self.get_version(row),
-            None => self.get(id).filter(|of| sight.view.is_none_or(|view| !view.hides(&of.thread))),
+            None => self.get(id).filter(|of| selection.view.is_none_or(|view| !view.hides(&of.thread))),
         };
-        found.filter(|facts| sight.visibility.allows(&facts.project, facts.confidential))
+        found.filter(|facts| selection.visibility.allows(&facts.project, facts.confidential))
     }
 
     /// Whether a row is of a document that is there and visible.
-    pub(super) fn shows_row(&self, row: &str, sight: Sight<'_>) -> bool {
+    pub(super) fn shows_row(&self, row: &str, selection: Selection<'_>) -> bool {
         let id = public_id(row);
-        let shown = sight.view.and_then(|view| view.row_of(id)).map_or(id, |shown| &**shown);
-        shown == row && self.get_visible(id, sight).is_some()
+        let shown = selection.view.and_then(|view| view.row_of(id)).map_or(id, |shown| &**shown);
+        shown == row && self.get_visible(id, selection).is_some()
     }
 
     /// Whether there are versions beside the current documents.
@@ -277,17 +278,17 @@ impl Facts {
         &self,
         name: &str,
         projects: ProjectScope<'_>,
-        sight: Sight<'_>,
+        selection: Selection<'_>,
         most: usize,
     ) -> Vec<Arc<str>> {
         let current = self.definitions.get(name);
         let is_new = |id: &&Arc<str>| current.is_none_or(|known| !known.contains(*id));
-        let versions = sight.view.into_iter().flat_map(|view| view.definitions(name)).filter(is_new);
+        let versions = selection.view.into_iter().flat_map(|view| view.definitions(name)).filter(is_new);
         let mut found: Vec<(&DocumentFacts, &Arc<str>)> = current
             .into_iter()
             .flatten()
             .chain(versions)
-            .filter_map(|id| Some((self.get_visible(id, sight)?, id)))
+            .filter_map(|id| Some((self.get_visible(id, selection)?, id)))
             .filter(|(facts, _)| projects.contain(&facts.project))
             .collect();
         found.sort_unstable_by(|(a, one), (b, other)| {
@@ -297,9 +298,9 @@ impl Facts {
     }
 
     /// The visible documents that are one of these, or a part of one: at most so many. Looks at all documents.
-    pub(super) fn of_nodes(&self, nodes: &HashSet<String>, sight: Sight<'_>, most: usize) -> Vec<Arc<str>> {
+    pub(super) fn of_nodes(&self, nodes: &HashSet<String>, selection: Selection<'_>, most: usize) -> Vec<Arc<str>> {
         let is_of_nodes = |id: &str, facts: &DocumentFacts| nodes.contains(id) || nodes.contains(&*facts.thread);
-        let documents = self.visible(sight).filter(|(id, facts)| is_of_nodes(id, facts));
+        let documents = self.visible(selection).filter(|(id, facts)| is_of_nodes(id, facts));
         let mut found: Vec<Arc<str>> = documents.map(|(id, _)| id.clone()).collect();
         found.sort_unstable();
         found.truncate(most);
@@ -330,13 +331,13 @@ impl Facts {
     /// A page of the visible documents that are wanted. Looks at all documents.
     pub(super) fn page(
         &self,
-        sight: Sight<'_>,
+        selection: Selection<'_>,
         after: Option<&str>,
         limit: usize,
         is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
     ) -> IdPage {
         let (mut following, mut total): (Vec<&Arc<str>>, _) = (Vec::new(), 0);
-        for (id, facts) in self.visible(sight) {
+        for (id, facts) in self.visible(selection) {
             if is_wanted(id, facts) {
                 total += 1;
                 if after.is_none_or(|after| **id > *after) {
@@ -354,11 +355,14 @@ impl Facts {
     }
 
     /// When the newest visible document was begun.
-    pub(super) fn newest(&self, sight: Sight<'_>) -> Option<Timestamp> {
-        if sight.view.is_some() {
-            return self.visible(sight).map(|(_, of)| of.created_at).max();
+    pub(super) fn newest(&self, selection: Selection<'_>) -> Option<Timestamp> {
+        if selection.view.is_some() {
+            return self.visible(selection).map(|(_, of)| of.created_at).max();
         }
-        self.visible_groups(sight.visibility).filter_map(|group| group.created.last_key_value()).map(|(at, _)| *at).max()
+        self.visible_groups(selection.visibility)
+            .filter_map(|group| group.created.last_key_value())
+            .map(|(at, _)| *at)
+            .max()
     }
 
     /// How a name is written, in whatever case.
@@ -371,8 +375,13 @@ impl Facts {
     }
 
     /// The authors or labels of the visible documents of projects.
-    pub(super) fn known(&self, what: Named, projects: ProjectScope<'_>, sight: Sight<'_>) -> BTreeSet<Arc<str>> {
-        let visible = self.visible(sight).map(|(_, facts)| facts).filter(|facts| projects.contain(&facts.project));
+    pub(super) fn known(
+        &self,
+        what: Named,
+        projects: ProjectScope<'_>,
+        selection: Selection<'_>,
+    ) -> BTreeSet<Arc<str>> {
+        let visible = self.visible(selection).map(|(_, facts)| facts).filter(|facts| projects.contain(&facts.project));
         match what {
             Named::Author => visible.filter_map(|facts| facts.author.clone()).collect(),
             Named::Label => visible.flat_map(|facts| facts.labels.iter().cloned()).collect(),

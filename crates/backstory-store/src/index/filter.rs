@@ -15,7 +15,7 @@ use super::{
     facts::{Facts, Named},
     schema::{AUTHOR, CONFIDENTIAL, CREATED_AT, DOCUMENT_TYPE, KIND, LABELS, PATHS, PROJECT, STATE, THREAD, VERSIONED},
     types::{beginning, end},
-    views::Sight,
+    views::Selection,
 };
 
 /// Most values in one condition of a query.
@@ -34,11 +34,11 @@ pub(super) enum Condition {
 
 /// What rows must meet to pass the filter and to be visible. Names count in whatever case, as the documents in `facts`
 /// write them. `id` is the column with the id of the document.
-pub(super) fn condition(filter: &Filter, sight: Sight<'_>, facts: &Facts, id: &str) -> Condition {
-    let visibility = sight.visibility;
+pub(super) fn condition(filter: &Filter, selection: Selection<'_>, facts: &Facts, id: &str) -> Condition {
+    let visibility = selection.visibility;
     let mut all = Vec::new();
     // Of a view, what is found is looked at one by one.
-    if sight.view.is_none() && facts.has_versions() {
+    if selection.view.is_none() && facts.has_versions() {
         all.push(col(VERSIONED).eq(lit(false)));
     }
     if !visibility.shows_confidential() && facts.has_confidential(visibility) {
@@ -95,10 +95,11 @@ pub(super) fn condition(filter: &Filter, sight: Sight<'_>, facts: &Facts, id: &s
     if !filter.nodes.is_empty() {
         let of_nodes = |column| any_of(column, filter.nodes.iter().map(String::as_str));
         let mut is_of_nodes = of_nodes(id).or(of_nodes(THREAD));
-        if let Some(view) = sight.view {
+        if let Some(view) = selection.view {
             let rows: Vec<&str> = filter.nodes.iter().filter_map(|node| view.row_of(node)).map(|row| &**row).collect();
             let threads: Vec<&str> = filter.nodes.iter().filter_map(|node| view.version_of(node)).collect();
-            for (column, values) in [(id, rows), (THREAD, threads)].into_iter().filter(|(_, values)| !values.is_empty()) {
+            for (column, values) in [(id, rows), (THREAD, threads)].into_iter().filter(|(_, values)| !values.is_empty())
+            {
                 is_of_nodes = is_of_nodes.or(any_of(column, values));
             }
         }

@@ -82,7 +82,7 @@ impl Index {
             }
             let mut seen = HashSet::new();
             let terms = terms.iter().map(|token| term_id(&token.text)).filter(|term| seen.insert(*term));
-            let statistics = self.counted().stats.word_statistics(self.sight(), &terms.collect::<Vec<_>>());
+            let statistics = self.counted().stats.word_statistics(self.selection(), &terms.collect::<Vec<_>>());
             let mut hits = Box::pin(self.score(hits, &Bm25::new(&statistics))).await?;
             hits.truncate(limit);
             hits.iter_mut().for_each(|hit| hit.document.truncate(public_id(&hit.document).len()));
@@ -148,7 +148,7 @@ impl Index {
     }
 
     fn condition(&self, filter: &Filter, id: &str) -> Condition {
-        condition(filter, self.sight(), &self.counted().stats.facts, id)
+        condition(filter, self.selection(), &self.counted().stats.facts, id)
     }
 
     /// Whether there is anything that it does not show.
@@ -160,7 +160,7 @@ impl Index {
     fn retain_visible<T>(&self, found: &mut Vec<T>, row: impl Fn(&T) -> &String) {
         let counted = self.counted();
         if !self.visibility.allows_everything() || self.view.is_some() || counted.stats.facts.has_versions() {
-            found.retain(|of| counted.stats.facts.shows_row(row(of), self.sight()));
+            found.retain(|of| counted.stats.facts.shows_row(row(of), self.selection()));
         }
     }
 
@@ -187,6 +187,10 @@ impl Index {
                 return Ok(Vec::new());
             }
             let mut wanted = limit + limit.div_ceil(HITS_PER_SPARE_PASSAGE);
+            if self.view.is_some() {
+                // What is not in the view is found too.
+                wanted *= MORE_PASSAGES;
+            }
             loop {
                 let (passages, found) = self.nearest(vector, &condition, wanted).await?;
                 let all = found < wanted;
@@ -258,7 +262,7 @@ impl Index {
                 let (ids, documents, texts) = (columns.text(ID)?, columns.text(DOCUMENT)?, columns.text(TEXT)?);
                 let (counted, confidential) = (self.counted(), columns.flag(CONFIDENTIAL)?);
                 let is_visible = |row: &usize| {
-                    counted.stats.facts.shows_row(documents.value(*row), self.sight())
+                    counted.stats.facts.shows_row(documents.value(*row), self.selection())
                         && (self.visibility.shows_confidential() || !confidential.value(*row))
                 };
                 let seen = (0..batch.num_rows()).filter(is_visible);

@@ -165,7 +165,9 @@ pub(super) fn passages_indexes() -> Vec<(&'static str, Index)> {
 /// Paths are read one after the other.
 fn filter_indexes() -> impl Iterator<Item = (&'static str, Index)> {
     FILTER_COLUMNS.into_iter().filter(|name| *name != PATHS).map(|name| match name {
-        KIND | PROJECT | STATE | CONFIDENTIAL | DOCUMENT_TYPE | VERSIONED => (name, Index::Bitmap(BitmapIndexBuilder::default())),
+        KIND | PROJECT | STATE | CONFIDENTIAL | DOCUMENT_TYPE | VERSIONED => {
+            (name, Index::Bitmap(BitmapIndexBuilder::default()))
+        }
         LABELS => (name, Index::LabelList(LabelListIndexBuilder::default())),
         _ => (name, btree()),
     })

@@ -20,7 +20,7 @@ use super::{
     schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, IMPORTANCE, TERMS, WORD_TOTAL, WORDS},
     tables::stream,
     types::{Coverage, DocumentFacts, KindCoverage, PendingDocument, ProjectScope},
-    views::{Sight, is_version},
+    views::{Selection, is_version},
     words::{DocumentWords, WordStatistics, document_words},
 };
 
@@ -199,36 +199,36 @@ impl IndexStats {
     }
 
     /// In how many of the visible documents of projects a term occurs.
-    pub(super) fn frequency(&self, projects: ProjectScope<'_>, sight: Sight<'_>, term: TermId) -> u64 {
-        self.sum(projects, sight, |group| group.frequencies.get(&term).copied().map_or(0, u64::from))
+    pub(super) fn frequency(&self, projects: ProjectScope<'_>, selection: Selection<'_>, term: TermId) -> u64 {
+        self.sum(projects, selection, |group| group.frequencies.get(&term).copied().map_or(0, u64::from))
     }
 
     /// How many visible documents projects have.
-    pub(super) fn documents(&self, projects: ProjectScope<'_>, sight: Sight<'_>) -> u64 {
-        self.sum(projects, sight, GroupStats::documents)
+    pub(super) fn documents(&self, projects: ProjectScope<'_>, selection: Selection<'_>) -> u64 {
+        self.sum(projects, selection, GroupStats::documents)
     }
 
     /// How often words of full-text search occur in all visible documents.
-    pub(super) fn word_statistics(&self, sight: Sight<'_>, words: &[TermId]) -> WordStatistics {
+    pub(super) fn word_statistics(&self, selection: Selection<'_>, words: &[TermId]) -> WordStatistics {
         let frequency = |word: &TermId| {
             let count = |group: &GroupStats| group.word_frequencies.get(word).copied().map_or(0, u64::from);
-            (*word, self.sum(ProjectScope::All, sight, count))
+            (*word, self.sum(ProjectScope::All, selection, count))
         };
         WordStatistics {
-            documents: self.documents(ProjectScope::All, sight),
-            total: self.sum(ProjectScope::All, sight, |group| group.words),
+            documents: self.documents(ProjectScope::All, selection),
+            total: self.sum(ProjectScope::All, selection, |group| group.words),
             frequencies: words.iter().map(frequency).collect(),
         }
     }
 
     /// A sum over the visible documents of projects: of the current ones, without those that a view has not, and with those
     /// that it has besides.
-    fn sum(&self, projects: ProjectScope<'_>, sight: Sight<'_>, count: impl Fn(&GroupStats) -> u64) -> u64 {
+    fn sum(&self, projects: ProjectScope<'_>, selection: Selection<'_>, count: impl Fn(&GroupStats) -> u64) -> u64 {
         let of = |groups: &BTreeMap<GroupKey, GroupStats>| -> u64 {
-            visible(groups, projects, sight.visibility).map(&count).sum()
+            visible(groups, projects, selection.visibility).map(&count).sum()
         };
         let current = of(&self.groups);
-        match sight.view {
+        match selection.view {
             None => current,
             Some(view) => (current + of(&view.added)).saturating_sub(of(&view.removed)),
         }
@@ -284,9 +284,9 @@ impl IndexStats {
     }
 
     /// Of the visible documents of projects.
-    pub(super) fn coverage(&self, projects: ProjectScope<'_>, sight: Sight<'_>) -> Coverage {
+    pub(super) fn coverage(&self, projects: ProjectScope<'_>, selection: Selection<'_>) -> Coverage {
         let (mut tallies, mut passages) = (BTreeMap::<DocumentKind, KindCounts>::new(), 0);
-        for group in visible(&self.groups, projects, sight.visibility) {
+        for group in visible(&self.groups, projects, selection.visibility) {
             passages += group.passages;
             for (kind, tally) in &group.tallies {
                 let sum = tallies.entry(*kind).or_default();
@@ -294,9 +294,9 @@ impl IndexStats {
                 sum.pending += tally.pending;
             }
         }
-        if let Some(view) = sight.view {
+        if let Some(view) = selection.view {
             let is_visible = |of: &&DocumentFacts| {
-                projects.contain(&of.project) && sight.visibility.allows(&of.project, of.confidential)
+                projects.contain(&of.project) && selection.visibility.allows(&of.project, of.confidential)
             };
             // Vectors come without a change of the documents, so what is counted of these is not remembered.
             for id in &view.hidden_documents {
@@ -324,8 +324,9 @@ fn visible<'a>(
     projects: ProjectScope<'a>,
     visibility: &'a Visibility,
 ) -> impl Iterator<Item = &'a GroupStats> {
-    let is_visible =
-        move |(project, confidential): &GroupKey| visibility.allows(project, *confidential) && projects.contain(project);
+    let is_visible = move |(project, confidential): &GroupKey| {
+        visibility.allows(project, *confidential) && projects.contain(project)
+    };
     groups.iter().filter(move |(key, _)| is_visible(key)).map(|(_, group)| group)
 }
 

@@ -120,7 +120,7 @@ impl View {
 
 /// What a handle shows.
 #[derive(Clone, Copy)]
-pub(super) struct Sight<'a> {
+pub(super) struct Selection<'a> {
     pub(super) visibility: &'a Visibility,
     pub(super) view: Option<&'a View>,
 }
@@ -173,9 +173,9 @@ impl Index {
         self.counted().stats.facts.version_threads().map(ToString::to_string).collect()
     }
 
-    /// How many documents are versions beside the current ones.
+    /// How many visible documents are versions beside the current ones. Costs little.
     pub fn version_documents(&self) -> u64 {
-        self.counted().stats.facts.version_documents()
+        self.counted().stats.facts.version_documents(&self.visibility)
     }
 
     async fn compute_view(&self, threads: ViewThreads) -> Result<View, IndexError> {
@@ -226,8 +226,8 @@ impl Index {
         Ok(words)
     }
 
-    pub(super) fn sight(&self) -> Sight<'_> {
-        Sight { visibility: &self.visibility, view: self.view.as_deref() }
+    pub(super) fn selection(&self) -> Selection<'_> {
+        Selection { visibility: &self.visibility, view: self.view.as_deref() }
     }
 
     /// The id of the row that a document has at this handle.
