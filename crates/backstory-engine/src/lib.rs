@@ -446,6 +446,11 @@ impl Engine {
         read::last_change(&self.0).await
     }
 
+    /// Returns how many documents the index has beside the current ones, and whether any document waits for vectors.
+    pub fn count_versions(&self) -> (u64, bool) {
+        status::count_versions(&self.0)
+    }
+
     /// Resolves abbreviated ids of commits, and the kind of a thread where issues and merge requests share their numbers.
     pub async fn resolve_id(&self, id: NodeId) -> Result<NodeId> {
         read::resolve_id(&self.0, id).await

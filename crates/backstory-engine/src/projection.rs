@@ -7,7 +7,7 @@
 //! Issues, merge requests and files become documents for the index here; which facts become quads is up to
 //! `store::graph`, which become rows up to `store::lists`. The other direction, from forges into the ledger, is [`sync`](crate::sync).
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use backstory_model::{
     commit::Sha,
@@ -311,6 +311,10 @@ pub(crate) async fn project_index(resources: &Resources, index: &Index, reporter
         if applied == seq {
             return project_versions(&resources, index).await;
         }
+        // What was said of them before may be confidential now.
+        for batch in versions_of(index, &threads).chunks(THREAD_BATCH) {
+            index.apply(documents_of(&resources, batch.to_vec()).await?, seq).await?;
+        }
         for batch in threads.chunks(THREAD_BATCH) {
             let documents = documents_of(&resources, batch.to_vec()).await?;
             // Recorded as applied only with the last batch of these changes.
@@ -332,6 +336,21 @@ pub(crate) async fn drop_versions(resources: &Resources) -> Result<()> {
     let _one_at_a_time = resources.shared.projecting.lock().await;
     let resources = resources.with_full_visibility();
     project_versions(&resources, &resources.index()).await
+}
+
+/// The versions that the index has of threads.
+fn versions_of(index: &Index, threads: &[(String, String)]) -> Vec<(String, String)> {
+    let known = index.version_threads();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let projects: HashMap<String, &String> =
+        threads.iter().map(|(project, thread)| (format!("{project}{thread}"), project)).collect();
+    let version = |id: &String| {
+        let project = *projects.get(split_version(id).0)?;
+        Some((project.clone(), id[project.len()..].to_owned()))
+    };
+    known.iter().filter_map(version).collect()
 }
 
 /// Brings the versions beside the current documents to what revisions and recorded states of the index need.

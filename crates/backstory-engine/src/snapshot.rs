@@ -235,8 +235,7 @@ impl UseCase for PruneSnapshots {
 impl SnapshotReport {
     fn of(resources: &Resources, snapshot: Snapshot, current: &str) -> Result<Self> {
         let commit = |(project, sha)| SnapshotCommit { project, sha };
-        let full = resources.with_full_visibility();
-        let (ledger, seq) = (full.ledger(), snapshot.ledger_seq);
+        let (ledger, seq) = (resources.ledger(), snapshot.ledger_seq);
         let is_current = snapshot.id == current;
         let changed = if snapshot.kept { ledger.threads_changed_after(seq)?.len() } else { 0 };
         let searchable = is_current || (snapshot.kept && changed <= MAX_CHANGED);

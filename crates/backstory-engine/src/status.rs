@@ -140,6 +140,12 @@ pub(crate) fn index_coverage(resources: &Resources) -> Coverage {
     resources.index().coverage()
 }
 
+/// How many documents the index has beside the current ones, and whether any document waits for vectors. Costs little.
+pub(crate) fn count_versions(resources: &Resources) -> (u64, bool) {
+    let index = resources.index();
+    (index.version_documents(), !index.pending(None, 1).is_empty())
+}
+
 /// Where everything stands.
 pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<SyncStatus> {
     let forges = list_forges(resources).await?;

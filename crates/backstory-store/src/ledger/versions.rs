@@ -25,22 +25,23 @@ pub struct ChangedThread {
 }
 
 impl Ledger {
-    /// What changed after a sequence number, each with the number that it had then.
+    /// What changed after a sequence number and is visible, each with the number that it had then.
     ///
     /// # Errors
     /// The database cannot be read.
     pub fn threads_changed_after(&self, seq: u64) -> Result<Vec<ChangedThread>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(
+        let mut statement = connection.prepare_cached(&format!(
             "SELECT changed.project, changed.thread, (SELECT MAX(seq) FROM (
                 SELECT seq FROM items INDEXED BY items_thread
                 WHERE project = changed.project AND thread = changed.thread AND seq <= ?1
                 UNION ALL
                 SELECT seq FROM item_versions
                 WHERE project = changed.project AND thread = changed.thread AND seq <= ?1 AND until > ?1))
-             FROM (SELECT DISTINCT project, thread FROM items WHERE seq > ?1 AND thread IS NOT NULL) AS changed",
-        )?;
-        let rows = statement.query_map([to_i64(seq)], |row| {
+             FROM (SELECT DISTINCT project, thread FROM items WHERE seq > ?1 AND thread IS NOT NULL {}) AS changed",
+            self.visibility_clause(2)
+        ))?;
+        let rows = statement.query_map(params![to_i64(seq), self.visible_projects()], |row| {
             let version = row.get::<_, Option<i64>>(2)?.map(i64::unsigned_abs);
             Ok(ChangedThread { project: row.get(0)?, thread: row.get(1)?, version })
         })?;
@@ -66,16 +67,17 @@ impl Ledger {
         rows.map(|row| unpack(row?)).collect()
     }
 
-    /// How many bytes the payloads take that a state at a sequence number needs and that are not current.
+    /// How many bytes the visible payloads take that a state at a sequence number needs and that are not current.
     ///
     /// # Errors
     /// The database cannot be read.
     pub fn version_bytes(&self, seq: u64) -> Result<u64, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(
-            "SELECT COALESCE(SUM(LENGTH(payload)), 0) FROM item_versions WHERE seq <= ?1 AND until > ?1",
-        )?;
-        let bytes: i64 = statement.query_row([to_i64(seq)], |row| row.get(0))?;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT COALESCE(SUM(LENGTH(payload)), 0) FROM item_versions WHERE seq <= ?1 AND until > ?1 {}",
+            self.visibility_clause(2)
+        ))?;
+        let bytes: i64 = statement.query_row(params![to_i64(seq), self.visible_projects()], |row| row.get(0))?;
         Ok(bytes.unsigned_abs())
     }
 }
