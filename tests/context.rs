@@ -368,8 +368,17 @@ async fn wrong_requests_are_refused() {
         said.push(refused(wrong).await);
     }
     expect_file!["context/errors.txt"].assert_eq(&(said.join("\n") + "\n"));
-    let stale = refused(ContextRequest { snapshot: Some(old.clone()), ..asked }).await;
-    assert!(stale.starts_with("Gone") && stale.contains(&old) && stale.contains(&new), "{stale}");
+    let of_old =
+        indexed.engine.build_pack(ContextRequest { snapshot: Some(old.clone()), ..asked.clone() }).await.unwrap();
+    let of_new =
+        indexed.engine.build_pack(ContextRequest { snapshot: Some(new.clone()), ..asked.clone() }).await.unwrap();
+    assert_eq!((&of_old.manifest.snapshot, &of_new.manifest.snapshot), (&old, &new));
+    assert_ne!(of_old.manifest.commits, of_new.manifest.commits);
+    // Its record alone does not tell what it held.
+    let ledger = indexed.ledger();
+    ledger.delete_snapshots(std::slice::from_ref(&old)).unwrap();
+    let gone = refused(ContextRequest { snapshot: Some(old.clone()), ..asked }).await;
+    assert!(gone.starts_with("NotFound") && gone.contains(&old), "{gone}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

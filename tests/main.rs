@@ -48,6 +48,7 @@ mod repository_shapes;
 mod requirements;
 mod rest;
 mod retention;
+mod revisions;
 mod roles;
 mod scanners;
 mod search_code;

@@ -38,6 +38,13 @@ impl Rest {
         (status, answer)
     }
 
+    /// Waits until a job has ended.
+    pub(crate) async fn wait_for_job(&self, id: &str) {
+        let request = self.http.get(format!("{}/api/v1/jobs/{id}", self.url)).header("prefer", "wait=60");
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status().as_u16(), 200);
+    }
+
     /// The answer to `GET`, which succeeds.
     pub(crate) async fn get(&self, path: &str, address: &str) -> Value {
         let (status, answer) = self.send("get", path, address, None).await;

@@ -131,6 +131,7 @@ fn a_record_of_many_documents_is_small() {
         last_error: Some("the forge went away".into()),
         contents_bytes: 0,
         confidential: false,
+        kept: true,
     };
     assert!(ledger.put_snapshot(&snapshot, &documents).unwrap());
     assert!(!ledger.put_snapshot(&snapshot, &documents).unwrap());

@@ -3,6 +3,7 @@
 mod opening;
 mod oracle;
 mod search;
+mod views;
 
 use std::{fs, path::Path};
 

@@ -9,7 +9,8 @@ use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::Thr
 use backstory_store::ledger::{
     ABANDONED_AFTER, AuditAction, Branches, ChatLimits, Cursor, Delivery, DeliveryCursor, ErasureTarget, GeneratedText,
     IngestBatch, JobKind, JobPriority, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewJob, NewMessage,
-    NewQuarantined, Outcome, REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus,
+    NewQuarantined, Outcome, REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus, Snapshot,
+    SnapshotStats, SnapshotStatus,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -226,6 +227,7 @@ fn adding_and_indexing_a_repository_do_not_undo_each_other() {
         project: "acme/shop".into(),
         address: "/srv/shop".into(),
         branches: Branches::Default,
+        refs: vec!["v1.0".into()],
         forge: None,
         depth: None,
         added_at: at(1),
@@ -592,4 +594,65 @@ fn pages_of_webhooks_lose_none_that_came_at_the_same_time() {
         found.extend(page);
     }
     assert_eq!(found, all);
+}
+
+/// A state that nothing has changed since.
+fn state(id: &str, seq: u64) -> Snapshot {
+    Snapshot {
+        id: id.into(),
+        created_at: at(i64::try_from(seq).unwrap()),
+        status: SnapshotStatus::Completed,
+        ledger_seq: seq,
+        model: "model".into(),
+        commits: BTreeMap::new(),
+        stats: SnapshotStats::default(),
+        pinned: false,
+        last_error: None,
+        contents_bytes: 0,
+        confidential: false,
+        kept: true,
+    }
+}
+
+#[test]
+fn what_items_were_is_kept_as_long_as_a_state_needs_it() {
+    let ledger = Ledger::in_memory().unwrap();
+    let issue = |text: &str| item(ItemKind::Issue, "#1", Some("#1"), &json!({ "text": text }).to_string());
+    let put = |items: Vec<NewItem>| ledger.ingest(&page(items)).unwrap();
+    let texts = |seq: u64| -> Vec<String> {
+        let items = ledger.thread_at("acme/shop", "#1", seq).unwrap();
+        items.into_iter().map(|item| String::from_utf8(item.payload.unwrap()).unwrap()).collect()
+    };
+    put(vec![issue("first")]);
+    let first = ledger.last_seq().unwrap();
+    // Nothing is kept for nobody.
+    put(vec![issue("second")]);
+    let second = ledger.last_seq().unwrap();
+    assert_eq!(ledger.version_bytes(first).unwrap(), 0);
+    assert!(ledger.put_snapshot(&state("aaaaaaaa", second), &[]).unwrap());
+    put(vec![issue("third")]);
+    put(vec![issue("fourth")]);
+    let fourth = ledger.last_seq().unwrap();
+    let changed = |seq: u64| -> Vec<Option<u64>> {
+        ledger.threads_changed_after(seq).unwrap().into_iter().map(|changed| changed.version).collect()
+    };
+    assert_eq!((changed(second), changed(fourth)), (vec![Some(second)], vec![]));
+    assert_eq!(
+        (texts(second), texts(fourth)),
+        (vec![r#"{"text":"second"}"#.to_owned()], vec![r#"{"text":"fourth"}"#.to_owned()])
+    );
+    assert!(ledger.version_bytes(second).unwrap() > 0);
+    // A state that something has changed since cannot be kept any more.
+    assert!(ledger.put_snapshot(&state("bbbbbbbb", second), &[]).unwrap());
+    let kept: Vec<bool> = ["aaaaaaaa", "bbbbbbbb"].map(|id| ledger.snapshot(id).unwrap().unwrap().kept).into();
+    assert_eq!(kept, [true, false]);
+    // What is deleted was there.
+    ledger.put_snapshot(&state("cccccccc", fourth), &[]).unwrap();
+    ledger.tombstone(&[("acme/shop".to_owned(), ItemKind::Issue, "#1".to_owned())], at(9)).unwrap();
+    assert_eq!((texts(second).len(), texts(fourth).len(), changed(fourth)), (1, 1, vec![Some(fourth)]));
+    ledger.delete_snapshots(&["aaaaaaaa".to_owned()]).unwrap();
+    assert_eq!((texts(second).len(), texts(fourth).len()), (0, 1));
+    // What is forgotten was never there.
+    ledger.forget(&first_issue(), &[], None, at(10)).unwrap();
+    assert_eq!((texts(fourth).len(), ledger.version_bytes(fourth).unwrap()), (0, 0));
 }

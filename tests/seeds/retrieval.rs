@@ -90,7 +90,7 @@ async fn seed5_retrieval_asks_for_approval() {
 
 // Row 43 of docs/requirements.md.
 #[tokio::test(flavor = "multi_thread")]
-async fn seed5_retrieval_names_the_current_snapshot_for_one_that_is_gone() {
+async fn seed5_retrieval_answers_from_a_snapshot() {
     let (mut repository, sandbox, server) = served();
     let rest = Rest::new(&server);
     let old = rest.send("post", PATH, PATH, Some(&query(json!({})))).await.1["snapshot_id"].clone();
@@ -100,11 +100,42 @@ async fn seed5_retrieval_names_the_current_snapshot_for_one_that_is_gone() {
     sandbox.run(&["sync"]).ok();
     let server = sandbox.serve();
     let rest = Rest::new(&server);
-    let (status, gone) =
-        rest.send("post", PATH, PATH, Some(&query(json!({ "filters": { "snapshot_id": old } })))).await;
-    assert_eq!((status, &gone["code"]), (410, &json!("GONE")), "{gone:#}");
-    let current = rest.send("post", PATH, PATH, Some(&query(json!({})))).await.1["snapshot_id"].clone();
-    assert!(gone["hint"].as_str().unwrap().contains(current.as_str().unwrap()), "{gone:#}");
+    let ask = async |filters: Value| rest.send("post", PATH, PATH, Some(&query(json!({ "filters": filters })))).await;
+    let says = |found: &Value, text: &str| {
+        found["chunks"].as_array().unwrap().iter().any(|chunk| chunk["text"].as_str().unwrap().contains(text))
+    };
+    let (status, found) = ask(json!({ "snapshot_id": old })).await;
+    assert_eq!((status, &found["snapshot_id"]), (200, &old), "{found:#}");
+    assert!(!says(&found, "two hours"), "{found:#}");
+    let (_, now) = ask(json!({})).await;
+    assert!(says(&now, "two hours") && now["snapshot_id"] != old, "{now:#}");
+    let (status, unknown) = ask(json!({ "snapshot_id": "0123456789abcdef" })).await;
+    assert_eq!((status, &unknown["code"]), (404, &json!("NOT_FOUND")), "{unknown:#}");
+}
+
+// Row 46 of docs/requirements.md.
+#[tokio::test(flavor = "multi_thread")]
+async fn seed5_index_jobs_index_a_commit() {
+    let (mut repository, sandbox, server) = served();
+    let commit = repository.sha("HEAD").to_string();
+    drop(server);
+    repository.write("docs/guide.md", "# Guide\n\nA session lasts two hours.\n");
+    repository.commit_all("Sessions last two hours");
+    let server = sandbox.serve();
+    let rest = Rest::new(&server);
+    let id = rest.get("/api/index/repos", "/api/index/repos").await[0]["repo_id"].clone();
+    let new = json!({ "repo_id": id, "commit_sha": commit });
+    let (status, job) = rest.send("post", "/api/index/jobs", "/api/index/jobs", Some(&new)).await;
+    assert_eq!(status, 202, "{job:#}");
+    rest.wait_for_job(job["job_id"].as_str().unwrap()).await;
+    let of_commit = query(json!({ "filters": { "ref": commit } }));
+    let (status, found) = rest.send("post", PATH, PATH, Some(&of_commit)).await;
+    assert_eq!(status, 200, "{found:#}");
+    let chunks = found["chunks"].as_array().unwrap();
+    let of_files: Vec<&Value> = chunks.iter().filter(|chunk| chunk["provenance"]["path"].is_string()).collect();
+    assert!(!of_files.is_empty(), "{found:#}");
+    assert!(of_files.iter().all(|chunk| chunk["provenance"]["commit_sha"] == commit), "{found:#}");
+    assert!(chunks.iter().all(|chunk| !chunk["text"].as_str().unwrap().contains("two hours")), "{found:#}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -216,6 +216,10 @@ async fn read_stories(resources: &Resources, request: &AskRequest) -> Result<Rea
         return Err(Error::invalid(message));
     }
     check_names(&request.filter)?;
+    if request.filter.revision.is_some() || request.filter.snapshot.is_some() {
+        return Err(Error::invalid("questions are answered from the current state")
+            .with_hint("leave the ref and the snapshot out; 'search' and 'context' take them"));
+    }
     // It is repeated in the answer, and may be kept.
     let question = resources.redactor().redact(question).0.into_owned();
     let before = request.before.as_deref().unwrap_or_default();

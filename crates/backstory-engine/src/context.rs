@@ -39,10 +39,11 @@ use crate::{
         definitions::{find_definitions, only_name},
     },
     settings::Ranking,
-    snapshot::{IndexState, find_snapshot, load_state},
+    snapshot::{IndexState, MIN_DIGITS, load_state},
     tokens,
     trace::Target,
     use_case::{UseCase, Weight},
+    views::at_state,
 };
 use changes::important_diffs;
 use code::{code_context, related_tests};
@@ -138,6 +139,8 @@ impl UseCase for ContextRequest {
 /// longer than [`MAX_TIME`], or a store failed.
 pub(crate) async fn build_pack(resources: &Resources, request: ContextRequest) -> Result<ContextPack> {
     let mut request = checked(request)?;
+    // Says of what state it is also where that is the current one.
+    let resources = &at_state_of_pack(resources, &mut request.filter, request.snapshot.as_deref()).await?;
     if let About::Query(query) = &mut request.about {
         *query = resources.redactor().redact(query).0.into_owned();
     }
@@ -154,9 +157,6 @@ async fn build_contents(resources: &Resources, request: &ContextRequest) -> Resu
     let mut attempt = 1;
     loop {
         let state = load_state(resources).await?;
-        if let Some(wanted) = &request.snapshot {
-            check_is_current(resources, wanted, &state).await?;
-        }
         let mut pack = gather(resources, request, &state).await?;
         let changed = load_state(resources).await?.id != state.id;
         if changed && attempt < ATTEMPTS {
@@ -276,6 +276,9 @@ async fn build_metadata(
     let project = request.filter.project.clone();
     let mut parameters = parameters(request);
     parameters.insert("searched".to_owned(), question.to_owned());
+    if let Some(revision) = resources.state().and_then(|state| state.revision.clone()) {
+        parameters.insert("ref".to_owned(), revision);
+    }
     let metadata = Metadata {
         query: query.clone(),
         repository: project,
@@ -304,6 +307,9 @@ async fn build_metadata(
 /// When a state was reached: when it was put on record or, while vectors are being made, when the last sync ended that
 /// led to it.
 async fn snapshot_time(resources: &Resources, id: &str) -> Result<Timestamp> {
+    if let Some(at) = resources.state().and_then(|state| state.recorded_at) {
+        return Ok(at);
+    }
     let id = id.to_owned();
     resources
         .with_ledger(move |ledger| {
@@ -319,23 +325,16 @@ async fn snapshot_time(resources: &Resources, id: &str) -> Result<Timestamp> {
         .await
 }
 
-/// Older states are on record, but not kept.
-async fn check_is_current(resources: &Resources, wanted: &str, state: &IndexState) -> Result<()> {
-    if wanted.len() >= 4 && state.id.starts_with(&wanted.to_ascii_lowercase()) {
-        return Ok(());
-    }
-    let known = find_snapshot(resources, wanted).await?;
-    Err(Error::new(
-        ErrorKind::Gone,
-        format!(
-            "snapshot {} of {} is not what the index holds now, which is {}; older states are on record but not kept",
-            known.id, known.created_at, state.id
-        ),
-    )
-    .with_hint(format!(
-        "leave --snapshot out or name {}, and see what changed with 'backstory snapshots compare'",
-        state.id
-    )))
+/// The resources at the state that a pack must be made from.
+async fn at_state_of_pack(resources: &Resources, filter: &mut Filter, snapshot: Option<&str>) -> Result<Resources> {
+    let snapshot = snapshot.map(|id| id.trim().to_ascii_lowercase());
+    // The current state need not be on record.
+    let is_current = match &snapshot {
+        Some(id) if id.len() >= MIN_DIGITS => load_state(resources).await?.id.starts_with(id),
+        _ => false,
+    };
+    filter.snapshot = filter.snapshot.take().or(snapshot.filter(|_| !is_current));
+    at_state(resources, filter).await
 }
 
 fn checked(mut request: ContextRequest) -> Result<ContextRequest> {

@@ -54,6 +54,7 @@ mod repair;
 pub mod repository;
 pub mod rerank;
 pub mod resources;
+pub mod revisions;
 pub mod search;
 pub mod settings;
 pub mod shipped;
@@ -73,6 +74,7 @@ pub mod trace;
 pub mod use_case;
 pub mod use_cases;
 mod vectors;
+mod views;
 mod walk;
 pub mod worker;
 
@@ -442,6 +444,11 @@ impl Engine {
     /// Returns the number of the newest change in the ledger.
     pub async fn last_change(&self) -> Result<u64> {
         read::last_change(&self.0).await
+    }
+
+    /// Returns how many documents the index has beside the current ones, and whether any document waits for vectors.
+    pub fn count_versions(&self) -> (u64, bool) {
+        status::count_versions(&self.0)
     }
 
     /// Resolves abbreviated ids of commits, and the kind of a thread where issues and merge requests share their numbers.

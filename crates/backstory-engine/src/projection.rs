@@ -7,9 +7,10 @@
 //! Issues, merge requests and files become documents for the index here; which facts become quads is up to
 //! `store::graph`, which become rows up to `store::lists`. The other direction, from forges into the ledger, is [`sync`](crate::sync).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use backstory_model::{
+    commit::Sha,
     digest::sha256_hex,
     document,
     entity::{Item, ItemKind},
@@ -20,10 +21,11 @@ use backstory_model::{
 use backstory_sources::code::passages;
 use backstory_store::{
     graph::{Graph, GraphChange},
-    index::{Index, ThreadDocuments},
+    index::{Index, ThreadDocuments, split_version, version_id},
     ledger::StoredItem,
     lists::{Lists, TableDigest},
 };
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -31,8 +33,9 @@ use crate::{
     error::Result,
     quarantine::quarantine_unreadable,
     read::parse_discussions,
-    records::{load_origin, parse_item},
+    records::{load_origin, parse_item, repository_record},
     resources::{Resources, blocking},
+    revisions::{Version, needed_versions, read_version},
     task::Reporter,
 };
 
@@ -307,7 +310,11 @@ pub(crate) async fn project_index(resources: &Resources, index: &Index, reporter
     loop {
         let (threads, applied) = next_threads(&resources, seq).await?;
         if applied == seq {
-            return Ok(());
+            return project_versions(&resources, index).await;
+        }
+        // What was said of them before may be confidential now.
+        for batch in versions_of(index, &threads).chunks(THREAD_BATCH) {
+            index.apply(documents_of(&resources, batch.to_vec()).await?, seq).await?;
         }
         for batch in threads.chunks(THREAD_BATCH) {
             let documents = documents_of(&resources, batch.to_vec()).await?;
@@ -325,6 +332,55 @@ pub(crate) async fn project_index(resources: &Resources, index: &Index, reporter
     }
 }
 
+/// Brings the versions beside the current documents to what is needed, once less is.
+pub(crate) async fn drop_versions(resources: &Resources) -> Result<()> {
+    let _one_at_a_time = resources.shared.projecting.lock().await;
+    let resources = resources.with_full_visibility();
+    project_versions(&resources, &resources.index()).await
+}
+
+/// The versions that the index has of threads.
+fn versions_of(index: &Index, threads: &[(String, String)]) -> Vec<(String, String)> {
+    let known = index.version_threads();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let projects: HashMap<String, &String> =
+        threads.iter().map(|(project, thread)| (format!("{project}{thread}"), project)).collect();
+    let version = |id: &String| {
+        let project = *projects.get(split_version(id).0)?;
+        Some((project.clone(), id[project.len()..].to_owned()))
+    };
+    known.iter().filter_map(version).collect()
+}
+
+/// Brings the versions beside the current documents to what revisions and recorded states of the index need.
+async fn project_versions(resources: &Resources, index: &Index) -> Result<()> {
+    let needed = resources.blocking(needed_versions).await?;
+    let known = index.version_threads();
+    let id = |(project, key): &(String, String)| format!("{project}{key}");
+    let ids: HashSet<String> = needed.iter().map(id).collect();
+    let gone = known.iter().filter(|thread| !ids.contains(*thread));
+    let gone: Vec<ThreadDocuments> =
+        gone.map(|thread| ThreadDocuments { thread: thread.clone(), documents: vec![] }).collect();
+    let new: Vec<(String, String)> = needed.into_iter().filter(|version| !known.contains(&id(version))).collect();
+    if gone.is_empty() && new.is_empty() {
+        return Ok(());
+    }
+    let seq = index.applied_seq().await?;
+    for batch in gone.chunks(THREAD_BATCH) {
+        index.apply(batch.to_vec(), seq).await?;
+    }
+    for batch in new.chunks(THREAD_BATCH) {
+        let mut documents = documents_of(resources, batch.to_vec()).await?;
+        documents.retain(|thread| !thread.documents.is_empty());
+        if !documents.is_empty() {
+            index.apply(documents, seq).await?;
+        }
+    }
+    Ok(())
+}
+
 /// Brings the documents of files to what their texts are shown as now, which has changed without the ledger.
 pub(crate) async fn reindex_files(resources: &Resources) -> Result<()> {
     let _one_at_a_time = resources.shared.projecting.lock().await;
@@ -336,11 +392,15 @@ async fn index_files(resources: &Resources, project: Option<&str>) -> Result<()>
     let index = resources.index();
     let seq = index.applied_seq().await?;
     let project = project.map(str::to_owned);
+    let known = index.version_threads();
     let threads = resources
-        .with_ledger(move |ledger| {
-            let mut files = ledger.items_of_kind(ItemKind::File)?;
-            files.retain(|file| project.as_ref().is_none_or(|project| file.project == *project));
-            Ok(files.into_iter().filter_map(|file| Some((file.project, file.thread?))).collect::<Vec<_>>())
+        .blocking(move |resources| {
+            let is_wanted = |of: &str| project.as_ref().is_none_or(|project| of == project);
+            let files = resources.ledger().items_of_kind(ItemKind::File)?.into_iter();
+            let files = files.filter_map(|file| Some((file.project, file.thread?)));
+            let versions = needed_versions(resources)?.into_iter();
+            let versions = versions.filter(|(project, key)| known.contains(&format!("{project}{key}")));
+            Ok(files.chain(versions).filter(|(project, _)| is_wanted(project)).collect::<Vec<_>>())
         })
         .await?;
     for batch in threads.chunks(THREAD_BATCH) {
@@ -362,7 +422,7 @@ async fn next_threads(resources: &Resources, seq: u64) -> Result<(Vec<(String, S
         .await
 }
 
-/// The documents of issues and merge requests as the ledger has them now.
+/// The documents of issues and merge requests as the ledger has them now; of a key with a version as they were or are there.
 pub(crate) async fn documents_of(
     resources: &Resources,
     threads: Vec<(String, String)>,
@@ -371,12 +431,12 @@ pub(crate) async fn documents_of(
         .blocking(move |resources| {
             threads
                 .into_iter()
-                .map(|(project, thread)| {
-                    let items = resources.ledger().thread(&project, &thread)?;
-                    Ok(ThreadDocuments {
-                        documents: thread_documents(resources, &items),
-                        thread: format!("{project}{thread}"),
-                    })
+                .map(|(project, key)| {
+                    let documents = match split_version(&key) {
+                        (thread, None) => thread_documents(resources, &resources.ledger().thread(&project, thread)?),
+                        (thread, Some(version)) => version_documents(resources, &project, thread, version)?,
+                    };
+                    Ok(ThreadDocuments { documents, thread: format!("{project}{key}") })
                 })
                 .collect()
         })
@@ -402,6 +462,45 @@ pub(crate) fn thread_documents(resources: &Resources, items: &[StoredItem]) -> V
         tracing::warn!(%error, "an item is left out of the index");
         vec![]
     })
+}
+
+/// The documents of a version of a thread, with ids of that version; none if it is not known any more.
+fn version_documents(
+    resources: &Resources,
+    project: &str,
+    thread: &str,
+    version: &str,
+) -> Result<Vec<document::Document>> {
+    let mut documents = match Version::parse(version) {
+        Some(Version::Recorded(seq)) => {
+            thread_documents(resources, &resources.ledger().thread_at(project, thread, seq)?)
+        }
+        Some(Version::File { blob, changed_at }) => {
+            let Ok(NodeId::File { path, .. }) = format!("{project}{thread}").parse() else { return Ok(vec![]) };
+            file_documents_at(resources, project, &path, (blob, changed_at)).unwrap_or_else(|error| {
+                tracing::warn!(%error, "a version of a file is left out of the index");
+                vec![]
+            })
+        }
+        None => vec![],
+    };
+    for document in &mut documents {
+        document.id = version_id(&document.id, version);
+    }
+    Ok(documents)
+}
+
+/// The documents of a file with some content.
+fn file_documents_at(
+    resources: &Resources,
+    project: &str,
+    path: &str,
+    version: (Sha, Timestamp),
+) -> Result<Vec<document::Document>> {
+    let Some(repository) = repository_record(resources, project)? else { return Ok(vec![]) };
+    let file = read_version(resources, project, &*open_objects(resources, project)?, path, version)?;
+    let record = Record::File(Box::new(file));
+    code_documents(resources, &RepositoryItem { project: project.to_owned(), repository, record })
 }
 
 /// The documents of a commit or file.

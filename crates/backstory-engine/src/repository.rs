@@ -14,12 +14,14 @@ mod add_group;
 mod aggregates;
 mod co_change;
 mod entities;
+mod further_refs;
 mod head;
 mod left_out;
 pub(crate) mod lineage;
 mod named;
 pub(crate) mod people;
 mod recognize;
+mod refs;
 mod shipments;
 pub(crate) mod summary;
 pub(crate) mod sync;
@@ -30,6 +32,7 @@ mod work;
 pub use add::{AddRequest, RemoveRepository};
 pub use add_group::{AddGroup, GroupProjects};
 pub use backstory_sources::git::child::run_git_child_if_requested;
+pub use further_refs::{AddRef, DropRef};
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -53,9 +56,11 @@ use crate::{
     error::Result,
     records::{parse_item, repository_record},
     resources::Resources,
+    revisions::{IndexedRevision, load_revisions},
     use_case::UseCase,
 };
 use left_out::left_out;
+use refs::unknown_names;
 
 /// Most files that are named as central.
 pub const MAX_CENTRAL: usize = 100;
@@ -185,6 +190,9 @@ pub struct RepositoryStatus {
     pub rewritten: u64,
     /// What of it was left out because it cannot be read or is too large, in sentences.
     pub left_out: Vec<String>,
+    /// Further branches, tags and commits whose files can be searched.
+    #[serde(default)]
+    pub revisions: Vec<IndexedRevision>,
     /// Whether what it is cloned from is a shallow clone, which has only a part of the history. One of which only a part is
     /// wanted, by a depth or by retention, is not.
     #[serde(default)]
@@ -282,6 +290,8 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
     let default_branch =
         repository.and_then(|repository| Some(repository.default_branch.as_ref()?.as_str().to_owned()));
     let mut left_out = left_out(resources, &entry.project)?;
+    let revisions = load_revisions(resources, &entry.project)?;
+    left_out.extend(unknown_names(&revisions));
     if entry.synced_at.is_some() && !has_clone(resources, &entry.project) {
         let advice = format!("'backstory sync {}' clones it again", entry.project);
         left_out.push(format!("its clone is missing, so its code cannot be shown and may not be found; {advice}"));
@@ -299,6 +309,7 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
         commits,
         files,
         left_out,
+        revisions,
         shallow: is_cut_off && is_all_wanted,
         project: entry.project,
         address: entry.address,

@@ -2,7 +2,7 @@
 //! case, so every module may use it.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -10,6 +10,7 @@ use std::{
 
 use backstory_model::{
     access::{Actor, Caller, Scopes},
+    id::NodeId,
     repository::Repository,
     visibility::Visibility,
 };
@@ -21,7 +22,7 @@ use backstory_sources::{
 use backstory_store::{
     generations::Generations,
     graph::{Cancel, Graph, Row, Value, queries::Query},
-    index::{Index, ModelTag},
+    index::{Index, ModelTag, View},
     ledger::{Ledger, LedgerError},
     lists::Lists,
 };
@@ -57,6 +58,25 @@ pub struct Resources {
     scopes: Scopes,
     /// When what they may do ends.
     expires: Option<Timestamp>,
+    /// The state of the documents that they show, if not the current one.
+    state: Option<Arc<ShownState>>,
+}
+
+/// A state of the documents other than the current one: that of a further branch, tag or commit, or a recorded one.
+#[derive(Debug, Default)]
+pub(crate) struct ShownState {
+    /// What tells it from others.
+    pub(crate) name: String,
+    /// How its documents differ from the current ones; `None` if they do not.
+    pub(crate) view: Option<Arc<View>>,
+    /// Commits of repositories at it, by project, where they are not those that are indexed.
+    pub(crate) commits: BTreeMap<String, String>,
+    /// Id of the recorded state that it is, or of the current one whose revision it is.
+    pub(crate) snapshot: Option<String>,
+    /// When that was reached, if it is on record.
+    pub(crate) recorded_at: Option<Timestamp>,
+    /// The branch, tag or commit that it is of.
+    pub(crate) revision: Option<String>,
 }
 
 /// What all handles of a data directory share.
@@ -119,7 +139,7 @@ impl AppliedNumbers {
 impl Resources {
     /// Those of somebody who sees everything.
     pub(crate) fn new(shared: Shared, ledger: Ledger) -> Self {
-        Self { shared: Arc::new(shared), ledger, scopes: Scopes::all(), expires: None }
+        Self { shared: Arc::new(shared), ledger, scopes: Scopes::all(), expires: None, state: None }
     }
 
     /// Returns a handle that shows what a visibility allows, as if nothing else existed.
@@ -133,7 +153,30 @@ impl Resources {
     pub(crate) fn with_caller(&self, caller: &Caller) -> Self {
         let ledger = self.ledger.with_visibility(caller.visibility.clone()).with_actor(caller.who.clone());
         let (scopes, expires) = (caller.scopes.clone(), caller.expires);
-        Self { shared: self.shared.clone(), ledger, scopes, expires }
+        Self { shared: self.shared.clone(), ledger, scopes, expires, state: None }
+    }
+
+    /// Returns a handle that shows another state of the documents, as if nothing else existed. Graph, lists and ledger stay
+    /// what they are.
+    #[must_use]
+    pub(crate) fn with_state(&self, state: ShownState) -> Self {
+        Self { state: Some(Arc::new(state)), ..self.clone() }
+    }
+
+    /// The state of the documents that they show; `None` for the current one.
+    pub(crate) fn state(&self) -> Option<&ShownState> {
+        self.state.as_deref()
+    }
+
+    /// Whether the state that they show differs from the current one.
+    pub(crate) fn has_view(&self) -> bool {
+        self.state().is_some_and(|state| state.view.is_some())
+    }
+
+    /// Whether a node, which is there now, is not in the state that they show.
+    pub(crate) fn hides(&self, id: &NodeId) -> bool {
+        let view = self.state().and_then(|state| state.view.as_ref());
+        view.is_some_and(|view| view.hides(&id.to_string()))
     }
 
     /// Who uses it.
@@ -206,7 +249,8 @@ impl Resources {
     }
 
     pub(crate) fn index(&self) -> Index {
-        self.shared.index.read().with_visibility(self.visibility().clone())
+        let view = self.state().and_then(|state| state.view.clone());
+        self.shared.index.read().with_visibility(self.visibility().clone()).with_view(view)
     }
 
     pub(crate) fn tasks(&self) -> &Tasks {

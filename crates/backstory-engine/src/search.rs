@@ -36,6 +36,7 @@ use crate::{
     rerank::{MAX_RERANKED, Reranker},
     resources::Resources,
     settings::Ranking,
+    views::at_state,
     walk::GraphEdge,
 };
 use candidates::{Candidates, retrieve_candidates, score_passages, stored};
@@ -221,6 +222,12 @@ async fn prepare(resources: &Resources, request: SearchRequest) -> Result<(Searc
 /// store failed.
 pub(crate) async fn search_documents(resources: &Resources, request: SearchRequest) -> Result<SearchResponse> {
     let started = Instant::now();
+    let mut request = request;
+    let resources = &at_state(resources, &mut request.filter).await?;
+    if resources.has_view() {
+        // The graph is that of the current state.
+        request.expansion = Expansion::None;
+    }
     let (mut request, page) = prepare(resources, request).await?;
     let only_code = narrow_to_files(&mut request);
     let mut warnings = expand_author_names(resources, &mut request.filter).await?;

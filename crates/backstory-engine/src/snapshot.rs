@@ -4,8 +4,9 @@
 //! The id of a state is a hash over the digest of all documents (ids, texts, states), which the index has in memory,
 //! the embedding model, the number of documents with vectors, and the indexed commits. It is the same wherever the same
 //! was indexed. Whatever changes the index records the state it led to, with a fingerprint of eight bytes for each
-//! document, so that two states can be compared (576 kB for 19,976 documents). The documents of an older state are not
-//! kept.
+//! document, so that two states can be compared (576 kB for 19,976 documents). As long as a state is on record, what changes
+//! in the ledger is kept as it was at that state, and the index has its documents as versions beside the current ones, so
+//! that the state can be searched: see [`views`](crate::views).
 
 use std::{
     collections::BTreeMap,
@@ -22,8 +23,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind, Result},
+    projection::drop_versions,
     records::repository_record,
     resources::Resources,
+    revisions::MAX_CHANGED,
     use_case::{Scope, UseCase, Weight},
 };
 
@@ -34,7 +37,7 @@ pub const MAX_COMPARED: usize = 1000;
 /// Hex digits of an id.
 const DIGITS: usize = 16;
 /// Fewest digits by which a state is found.
-const MIN_DIGITS: usize = 4;
+pub(crate) const MIN_DIGITS: usize = 4;
 
 /// What the index holds at a moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +85,15 @@ pub struct SnapshotReport {
     pub ledger_seq: u64,
     /// Bytes that the list of its documents takes in the ledger.
     pub contents_bytes: u64,
+    /// Whether it can be searched: what has changed since then is kept as it was.
+    #[serde(default)]
+    pub searchable: bool,
+    /// Issues, merge requests, commits and files that have changed since then.
+    #[serde(default)]
+    pub changed: u64,
+    /// Bytes that these occupy in the ledger as they were, some of them for other states too.
+    #[serde(default)]
+    pub kept_bytes: u64,
     /// Why the work failed.
     pub last_error: Option<String>,
 }
@@ -214,15 +226,24 @@ impl UseCase for PruneSnapshots {
     type Answer = Vec<String>;
 
     async fn run(self, resources: &Resources) -> Result<Vec<String>> {
-        resources.blocking(move |resources| prune_now(resources, self.keep)).await
+        let gone = resources.blocking(move |resources| prune_now(resources, self.keep)).await?;
+        drop_versions(resources).await?;
+        Ok(gone)
     }
 }
 
 impl SnapshotReport {
-    fn of(snapshot: Snapshot, current: &str) -> Self {
+    fn of(resources: &Resources, snapshot: Snapshot, current: &str) -> Result<Self> {
         let commit = |(project, sha)| SnapshotCommit { project, sha };
-        Self {
-            current: snapshot.id == current,
+        let (ledger, seq) = (resources.ledger(), snapshot.ledger_seq);
+        let is_current = snapshot.id == current;
+        let changed = if snapshot.kept { ledger.threads_changed_after(seq)?.len() } else { 0 };
+        let searchable = is_current || (snapshot.kept && changed <= MAX_CHANGED);
+        Ok(Self {
+            searchable,
+            changed: changed as u64,
+            kept_bytes: if snapshot.kept { ledger.version_bytes(seq)? } else { 0 },
+            current: is_current,
             id: snapshot.id,
             created_at: snapshot.created_at,
             status: snapshot.status,
@@ -233,7 +254,7 @@ impl SnapshotReport {
             ledger_seq: snapshot.ledger_seq,
             contents_bytes: snapshot.contents_bytes,
             last_error: snapshot.last_error,
-        }
+        })
     }
 }
 
@@ -251,10 +272,21 @@ impl Difference {
 /// # Errors
 /// The ledger cannot be read.
 pub(crate) async fn load_state(resources: &Resources) -> Result<IndexState> {
-    resources.blocking(current_state).await
+    resources.blocking(shown_state).await
 }
 
-fn current_state(resources: &Resources) -> Result<IndexState> {
+/// What the state holds that is shown, which may be another than the current one.
+fn shown_state(resources: &Resources) -> Result<IndexState> {
+    let mut state = current_state(resources)?;
+    if let Some(shown) = resources.state() {
+        state.id = shown.snapshot.clone().unwrap_or(state.id);
+        state.commits.extend(shown.commits.clone());
+    }
+    Ok(state)
+}
+
+/// What the index holds now.
+pub(crate) fn current_state(resources: &Resources) -> Result<IndexState> {
     let mut commits = BTreeMap::new();
     for entry in resources.ledger().repositories()? {
         let default = repository_record(resources, &entry.project)?.and_then(|of| of.default_branch.clone());
@@ -284,21 +316,32 @@ fn current_state(resources: &Resources) -> Result<IndexState> {
 pub(crate) async fn record_snapshot(resources: &Resources, took: Duration, error: Option<&Error>) -> Result<()> {
     let resources = resources.with_full_visibility();
     let last_error = error.map(ToString::to_string);
-    resources
+    let applied_seq = resources.index().applied_seq().await?;
+    let work = Work { took, last_error, applied_seq };
+    let gone = resources
         .blocking(move |resources| {
             // What everybody sees is a state of its own, if it is not all there is.
             let open = resources.with_visibility(Visibility::public());
             let differs = current_state(&open)?.id != current_state(resources)?.id;
-            record_state(&open, took, last_error.as_deref(), false)?;
+            record_state(&open, &work, false)?;
             if differs {
-                record_state(resources, took, last_error.as_deref(), true)?;
+                record_state(resources, &work, true)?;
             }
-            prune_now(resources, None).map(drop)
+            prune_now(resources, None)
         })
-        .await
+        .await?;
+    if gone.is_empty() { Ok(()) } else { drop_versions(&resources).await }
 }
 
-fn record_state(resources: &Resources, took: Duration, last_error: Option<&str>, confidential: bool) -> Result<()> {
+/// Work that led to a state.
+struct Work {
+    took: Duration,
+    last_error: Option<String>,
+    /// The ledger's newest change that the index has.
+    applied_seq: u64,
+}
+
+fn record_state(resources: &Resources, work: &Work, confidential: bool) -> Result<()> {
     let IndexState { id, commits, coverage } = current_state(resources)?;
     if coverage.documents == 0 || resources.ledger().snapshot(&id)?.is_some() {
         return Ok(());
@@ -307,8 +350,8 @@ fn record_state(resources: &Resources, took: Duration, last_error: Option<&str>,
     let snapshot = Snapshot {
         id,
         created_at: Timestamp::now(),
-        status: if last_error.is_some() { SnapshotStatus::Failed } else { SnapshotStatus::Completed },
-        ledger_seq: resources.ledger().last_seq()?,
+        status: if work.last_error.is_some() { SnapshotStatus::Failed } else { SnapshotStatus::Completed },
+        ledger_seq: work.applied_seq,
         model: resources.model_tag().name,
         commits,
         stats: SnapshotStats {
@@ -317,12 +360,13 @@ fn record_state(resources: &Resources, took: Duration, last_error: Option<&str>,
             passages: coverage.passages,
             // What cannot be looked at is not worth failing for.
             bytes: index.size_on_disk().unwrap_or(0),
-            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            duration_ms: u64::try_from(work.took.as_millis()).unwrap_or(u64::MAX),
         },
         pinned: false,
-        last_error: last_error.map(str::to_owned),
+        last_error: work.last_error.clone(),
         contents_bytes: 0,
         confidential,
+        kept: true,
     };
     resources.ledger().put_snapshot(&snapshot, &index.fingerprints())?;
     Ok(())
@@ -345,7 +389,8 @@ async fn list_snapshots(resources: &Resources) -> Result<Snapshots> {
         .blocking(move |resources| {
             let current = current_state(resources)?.id;
             let recorded = resources.ledger().snapshots()?;
-            let recorded = recorded.into_iter().map(|known| SnapshotReport::of(known, &current)).collect();
+            let report = |known| SnapshotReport::of(resources, known, &current);
+            let recorded = recorded.into_iter().map(report).collect::<Result<_>>()?;
             Ok(Snapshots { current, recorded })
         })
         .await
@@ -359,12 +404,12 @@ pub(crate) async fn find_snapshot(resources: &Resources, id: &str) -> Result<Sna
     let id = id.to_owned();
     resources
         .blocking(move |resources| {
-            Ok(SnapshotReport::of(load_snapshot(resources, &id)?, &current_state(resources)?.id))
+            SnapshotReport::of(resources, load_snapshot(resources, &id)?, &current_state(resources)?.id)
         })
         .await
 }
 
-fn load_snapshot(resources: &Resources, id: &str) -> Result<Snapshot> {
+pub(crate) fn load_snapshot(resources: &Resources, id: &str) -> Result<Snapshot> {
     let id = id.trim().to_ascii_lowercase();
     if id.len() < MIN_DIGITS || id.len() > DIGITS || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Error::invalid(format!("'{}' is no id of a snapshot", id.chars().take(80).collect::<String>()))
@@ -394,7 +439,7 @@ async fn pin_snapshot(resources: &Resources, id: &str, pinned: bool) -> Result<S
         .blocking(move |resources| {
             let found = load_snapshot(resources, &id)?;
             resources.ledger().pin_snapshot(&found.id, pinned)?;
-            Ok(SnapshotReport::of(Snapshot { pinned, ..found }, &current_state(resources)?.id))
+            SnapshotReport::of(resources, Snapshot { pinned, ..found }, &current_state(resources)?.id)
         })
         .await
 }

@@ -73,6 +73,9 @@ pub struct Stats {
     pub secrets: Vec<ProjectSecrets>,
     /// How much of the index has vectors.
     pub coverage: Coverage,
+    /// Documents that the index has beside the current ones, for further branches, tags and commits and for recorded states.
+    #[serde(default)]
+    pub versions: u64,
 }
 
 /// Secrets that were replaced in all items of a project.
@@ -126,6 +129,7 @@ pub(crate) async fn collect_stats(resources: &Resources) -> Result<Stats> {
         redactions: secrets.values().sum(),
         secrets: group_by_project(secrets),
         coverage: index_coverage(resources),
+        versions: resources.index().version_documents(),
     })
 }
 

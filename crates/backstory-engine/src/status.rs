@@ -140,6 +140,12 @@ pub(crate) fn index_coverage(resources: &Resources) -> Coverage {
     resources.index().coverage()
 }
 
+/// How many documents the index has beside the current ones, and whether any document waits for vectors. Costs little.
+pub(crate) fn count_versions(resources: &Resources) -> (u64, bool) {
+    let index = resources.index();
+    (index.version_documents(), !index.pending(None, 1).is_empty())
+}
+
 /// Up to which change a projection has followed the ledger, as far as a reader may know who sees changes up to `newest`.
 pub(crate) fn visible_progress(ledger: &Ledger, newest: u64, seq: u64) -> u64 {
     if ledger.visibility().allows_everything() { seq } else { seq.min(newest) }

@@ -63,9 +63,11 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<crate::rebuild::RebuildRequest>();
     visitor.visit::<crate::removed::RemovedRequest>();
     visitor.visit::<crate::repository::AddGroup>();
+    visitor.visit::<crate::repository::AddRef>();
     visitor.visit::<crate::repository::AddRequest>();
     visitor.visit::<crate::repository::CentralFilesRequest>();
     visitor.visit::<crate::repository::CommitProjectsRequest>();
+    visitor.visit::<crate::repository::DropRef>();
     visitor.visit::<crate::repository::ListRepositories>();
     visitor.visit::<crate::repository::RemoveRepository>();
     visitor.visit::<crate::search::ListDocuments>();

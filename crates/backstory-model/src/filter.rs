@@ -40,6 +40,13 @@ pub struct Filter {
     pub state: Option<State>,
     /// None of these documents, nor their parts.
     pub exclude: Vec<String>,
+    /// Branch, tag or commit of the project: only the files that are in its tree, as they are there, and the commits that it
+    /// reaches. It must be indexed. The default branch, with all indexed commits, if absent.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// Id of a recorded state of the index, or its first digits: what was in it, as it was. The current state if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<String>,
 }
 
 impl Filter {

@@ -31,6 +31,7 @@ mod stats;
 mod tables;
 mod types;
 mod vectors;
+mod views;
 mod words;
 mod write;
 
@@ -39,7 +40,10 @@ use std::{
     fmt,
     future::Future,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use backstory_model::{
@@ -61,6 +65,7 @@ pub use self::{
         PendingDocument, ProjectScope, StoredDocument, StoredPassage, TextHit, ThreadDocuments, VectorHit,
     },
     vectors::Vectors,
+    views::{View, ViewThreads, split_version, version_id},
 };
 use self::{
     passages::Passages,
@@ -69,6 +74,7 @@ use self::{
     stats::{Found, IndexStats},
     tables::damaged,
     vectors::DeletedVectorCache,
+    views::{ViewCache, public_id},
 };
 use crate::guard::{Damage, catch_panic_async};
 
@@ -84,6 +90,8 @@ const PASSAGES_VERSION: &str = "backstory.passages_version";
 pub struct Index {
     shared: Arc<Shared>,
     visibility: Visibility,
+    /// The state that it shows, if not the current one.
+    view: Option<Arc<View>>,
 }
 
 struct Shared {
@@ -100,6 +108,9 @@ struct Shared {
     writer: tokio::sync::Mutex<()>,
     stats: Mutex<Counted>,
     remembered: Mutex<DeletedVectorCache>,
+    /// How often documents changed since it was opened.
+    changes: AtomicU64,
+    views: ViewCache,
     damage: Damage,
 }
 
@@ -149,9 +160,11 @@ impl Index {
             writer: tokio::sync::Mutex::default(),
             stats: Mutex::new(Counted { stats, writing: false }),
             remembered: Mutex::default(),
+            changes: AtomicU64::default(),
+            views: ViewCache::default(),
             damage: Damage::default(),
         };
-        let index = Self { shared: Arc::new(shared), visibility: Visibility::everything() };
+        let index = Self { shared: Arc::new(shared), visibility: Visibility::everything(), view: None };
         match index.delete_stale(&stale).await {
             // It can be read all the same; the next write tries again.
             Err(IndexError::Lacking { .. }) => index.counted().writing = true,
@@ -210,13 +223,13 @@ impl Index {
 
     /// How much of projects has vectors. Costs nothing.
     pub fn coverage_of(&self, projects: ProjectScope<'_>) -> Coverage {
-        self.counted().stats.coverage(projects, &self.visibility)
+        self.counted().stats.coverage(projects, self.selection())
     }
 
     /// What filters and ranking look at, of the documents that there are. Costs nothing.
     pub fn facts<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> HashMap<&'a str, DocumentFacts> {
         let counted = self.counted();
-        let visible = |id| Some((id, counted.stats.facts.get_visible(id, &self.visibility)?.clone()));
+        let visible = |id| Some((id, counted.stats.facts.get_visible(id, self.selection())?.clone()));
         ids.into_iter().filter_map(visible).collect()
     }
 
@@ -224,22 +237,22 @@ impl Index {
     /// that weigh most first. Costs nothing but for a name that very many have.
     pub fn definitions(&self, name: &str, projects: ProjectScope<'_>, most: usize) -> Vec<Arc<str>> {
         let name = facts::last_part_of_name(name);
-        self.counted().stats.facts.definitions(name, projects, &self.visibility, most)
+        self.counted().stats.facts.definitions(name, projects, self.selection(), most)
     }
 
     /// The documents that are one of these nodes, or a part of one, by id: at most so many. Costs some milliseconds.
     pub fn documents_of(&self, nodes: &HashSet<String>, most: usize) -> Vec<Arc<str>> {
-        self.counted().stats.facts.of_nodes(nodes, &self.visibility, most)
+        self.counted().stats.facts.of_nodes(nodes, self.selection(), most)
     }
 
     /// The authors or labels of the documents of projects, as they are written. Costs some milliseconds.
     pub fn known_names(&self, what: Named, projects: ProjectScope<'_>) -> BTreeSet<Arc<str>> {
-        self.counted().stats.facts.known(what, projects, &self.visibility)
+        self.counted().stats.facts.known(what, projects, self.selection())
     }
 
     /// When the newest visible document was begun. Costs nothing.
     pub fn newest_created_at(&self) -> Option<Timestamp> {
-        self.counted().stats.facts.newest(&self.visibility)
+        self.counted().stats.facts.newest(self.selection())
     }
 
     /// How many visible documents projects have, and in how many of them each term occurs. Costs nothing.
@@ -249,25 +262,30 @@ impl Index {
         terms: impl IntoIterator<Item = TermId>,
     ) -> (u64, Vec<u64>) {
         let counted = self.counted();
-        let frequency = |term| counted.stats.frequency(projects, &self.visibility, term);
+        let frequency = |term| counted.stats.frequency(projects, self.selection(), term);
         let of_terms = terms.into_iter().map(frequency).collect();
-        (counted.stats.coverage(projects, &self.visibility).documents, of_terms)
+        (counted.stats.documents(projects, self.selection()), of_terms)
     }
 
     /// How the passages of documents stand to a query, of those that have vectors, in no particular order. Costs little.
     pub fn score_passages(&self, vector: &[f32], terms: &QueryTerms, documents: &[&str]) -> Vec<StoredPassage> {
         let counted = self.counted();
-        let seen = documents.iter().copied().filter(|id| counted.stats.facts.shows(id, &self.visibility));
-        counted.stats.quantized.compare(vector, terms, &seen.collect::<Vec<_>>())
+        let seen =
+            documents.iter().copied().filter(|id| counted.stats.facts.get_visible(id, self.selection()).is_some());
+        let rows: Vec<Arc<str>> = seen.map(|id| self.row_id(id)).collect();
+        let rows: Vec<&str> = rows.iter().map(|row| &**row).collect();
+        let mut passages = counted.stats.quantized.compare(vector, terms, &rows);
+        passages.iter_mut().for_each(|passage| passage.document.truncate(public_id(&passage.document).len()));
+        passages
     }
 
-    /// Digest over the ids of all visible documents, their texts and states: the same for every index that says the same.
-    /// Costs nothing.
+    /// Digest over the ids of all visible current documents, their texts and states: the same for every index that says the
+    /// same. Costs nothing.
     pub fn digest(&self) -> String {
         self.counted().stats.facts.digest(&self.visibility)
     }
 
-    /// Every visible document and what it says, by id.
+    /// Every visible current document and what it says, by id.
     pub fn fingerprints(&self) -> Vec<(String, Fingerprint)> {
         self.counted().stats.facts.fingerprints(&self.visibility)
     }
@@ -275,7 +293,7 @@ impl Index {
     /// The documents that are wanted, by id: at most `limit` of those after the id `after`, and how many there are in all.
     /// Costs some milliseconds.
     pub fn page(&self, after: Option<&str>, limit: usize, is_wanted: impl Fn(&str, &DocumentFacts) -> bool) -> IdPage {
-        self.counted().stats.facts.page(&self.visibility, after, limit, is_wanted)
+        self.counted().stats.facts.page(self.selection(), after, limit, is_wanted)
     }
 
     /// Documents, visible or not, whose current text has no vectors of the current model, in the order of their ids: at most
@@ -324,6 +342,7 @@ impl Index {
             let Found { stats, stale } =
                 load_stats(&self.shared.documents, &self.shared.places, &self.passages()).await?;
             self.counted().stats = stats;
+            self.shared.changes.fetch_add(1, Ordering::AcqRel);
             self.delete_stale(&stale).await?;
         }
         Ok(())

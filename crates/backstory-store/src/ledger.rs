@@ -23,6 +23,7 @@ mod runs;
 mod schema;
 mod snapshots;
 mod tokens;
+mod versions;
 mod visibility;
 mod write;
 
@@ -55,6 +56,7 @@ pub use row::{Cursor, IngestBatch, IngestCounts, MAX_PAYLOAD, NewItem, StoredIte
 pub use runs::{Run, RunStatus};
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
 pub use tokens::{IssuedToken, NewToken, TokenHash};
+pub use versions::ChangedThread;
 pub use visibility::ConfidentialCounts;
 
 use crate::{

@@ -69,9 +69,10 @@ impl<'a> Files<'a> {
 
     fn place(&mut self, project: &str) -> Option<&Revision> {
         let resources = self.resources;
+        let commit = self.state.commits.get(project).filter(|_| resources.state().is_some());
         self.places
             .entry(project.to_owned())
-            .or_insert_with(|| resolve_place(resources, Some(project), None).ok())
+            .or_insert_with(|| resolve_place(resources, Some(project), commit.map(String::as_str)).ok())
             .as_ref()
     }
 }
@@ -250,6 +251,11 @@ pub(super) fn related_tests(resources: &Resources, pack: &ContextPack) -> Result
         }
     }
     tests.extend(by_file);
+    if let Some(project) = pack.code_context.first().map(|code| &code.repository).filter(|_| resources.has_view()) {
+        // The graph is that of the current state.
+        let index = resources.index();
+        tests.retain(|test| !index.facts([&*NodeId::file(project, test.path.as_str()).to_string()]).is_empty());
+    }
     let mut seen = std::collections::BTreeSet::new();
     tests.retain(|test| seen.insert((test.path.clone(), test.name.clone())));
     tests.truncate(MAX_TESTS);

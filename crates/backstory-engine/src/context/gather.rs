@@ -67,13 +67,14 @@ pub(super) async fn gather_evidence(
             let request = TraceRequest {
                 project: request.filter.project.clone(),
                 target: target.clone(),
-                rev: rev.clone(),
+                rev: rev.clone().or_else(|| shown_commit(resources, request.filter.project.as_deref())),
                 earlier: EARLIER,
             };
             Some(trace_origin(resources, request).await?)
         }
     };
-    let at_head = trace.as_ref().is_none_or(|trace| trace.rev.is_none() || trace.rev == trace.indexed.commit);
+    let of_state = |trace: &Trace| state.commits.get(&trace.project).and_then(|commit| commit.parse().ok());
+    let at_head = trace.as_ref().is_none_or(|trace| trace.rev.is_none() || trace.rev == of_state(trace));
     let mut evidence = Evidence {
         question: String::new(),
         terms: QuestionTerms::default(),
@@ -107,6 +108,15 @@ pub(super) async fn gather_evidence(
         add_linked(resources, &mut evidence).await?;
     }
     Ok(evidence)
+}
+
+/// The commit of a project at the state that is shown, if that is another than the current one.
+fn shown_commit(resources: &Resources, project: Option<&str>) -> Option<String> {
+    let state = resources.state()?;
+    match project {
+        Some(project) => state.commits.get(project).cloned(),
+        None => state.commits.values().next().filter(|_| state.commits.len() == 1).cloned(),
+    }
 }
 
 /// The items that the trace went along.

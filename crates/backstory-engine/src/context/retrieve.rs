@@ -8,7 +8,7 @@ use backstory_model::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ATTEMPTS, About, ContextRequest, MAX_CHUNKS, MAX_TIME, check_is_current, checked, code::Files,
+    ATTEMPTS, About, ContextRequest, MAX_CHUNKS, MAX_TIME, at_state_of_pack, checked, code::Files,
     gather::gather_evidence, retrieved::retrieved,
 };
 use crate::{
@@ -40,6 +40,8 @@ pub struct RetrieveRequest {
     pub mode: Mode,
     /// Id of the state of the index that they must be from, or its first digits; the current one if absent.
     pub snapshot: Option<String>,
+    /// Branch, tag or commit that they must be from, which must be indexed; the default branch if absent.
+    pub revision: Option<String>,
     /// Most passages, 1 to [`MAX_CHUNKS`].
     pub limit: usize,
     /// Most tokens of all passages, 1 to [`MAX_RETRIEVED_TOKENS`].
@@ -179,6 +181,7 @@ fn pack_request(resources: &Resources, request: &RetrieveRequest) -> Result<Cont
         projects: request.projects.clone(),
         document_types: request.document_types.clone(),
         paths: request.path_prefixes.clone(),
+        revision: request.revision.clone(),
         ..Filter::default()
     };
     checked(ContextRequest {
@@ -198,13 +201,11 @@ fn pack_request(resources: &Resources, request: &RetrieveRequest) -> Result<Cont
 
 /// The passages and the state of the index that they are from. They are read again if it changes meanwhile, a few times.
 async fn find_chunks(resources: &Resources, request: &RetrieveRequest) -> Result<(IndexState, Vec<Chunk>)> {
-    let of_pack = pack_request(resources, request)?;
+    let mut of_pack = pack_request(resources, request)?;
+    let resources = &at_state_of_pack(resources, &mut of_pack.filter, request.snapshot.as_deref()).await?;
     let mut attempt = 1;
     loop {
         let state = load_state(resources).await?;
-        if let Some(wanted) = &request.snapshot {
-            check_is_current(resources, wanted, &state).await?;
-        }
         let evidence = gather_evidence(resources, &of_pack, &state, request.limit).await?;
         let of_files = state.clone();
         let chunks = resources

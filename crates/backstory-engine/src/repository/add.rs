@@ -16,7 +16,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    RepositoryStatus, lock_repositories,
+    RepositoryStatus,
+    further_refs::with_refs,
+    lock_repositories,
     people::{link_people, rebuild_identities},
     recognize::find_project_of_clone,
     repository_status,
@@ -43,6 +45,12 @@ pub struct AddRequest {
     pub name: Option<String>,
     /// Which branches.
     pub branches: Branches,
+    /// Further branches, tags and commits whose files are indexed too, besides those that were named before.
+    #[serde(default)]
+    pub refs: Vec<String>,
+    /// Which of those that were named before are indexed no more.
+    #[serde(default)]
+    pub dropped_refs: Vec<String>,
     /// Which forge it is on, whose issues and merge requests are read too. Told from the host of an address, if that is
     /// one that is configured or well known; read from nowhere otherwise.
     pub forge: Option<Forge>,
@@ -125,7 +133,8 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
                     if is_cloned_again {
                         drop_clone(resources, &known.project)?;
                     }
-                    RepositoryEntry { branches, forge, depth, ..known }
+                    let refs = with_refs(resources, &known.refs, &request.refs, &request.dropped_refs)?;
+                    RepositoryEntry { branches, refs, forge, depth, ..known }
                 }
                 Some(known) => {
                     return Err(Error::new(
@@ -141,6 +150,7 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
                     project,
                     address,
                     branches: redact_branches(resources, request.branches),
+                    refs: with_refs(resources, &[], &request.refs, &request.dropped_refs)?,
                     forge,
                     depth: request.depth.filter(|depth| *depth > 0),
                     added_at: Timestamp::now(),

@@ -69,14 +69,15 @@ pub(super) fn put_aggregate<T: Serialize>(
     Ok(resources.ledger().put_aggregate(project, name, &state)?)
 }
 
-/// When the newest commit was that changed a path, of every path that there ever was.
+/// When the newest commit was that changed a path, of every path that there ever was; stored under a name.
 pub(super) fn changed_at(
     resources: &Resources,
     project: &str,
+    name: &str,
     of: &CommitRange<'_>,
     all: &mut dyn FnMut() -> Result<Vec<CommitSummary>>,
 ) -> Result<BTreeMap<RepoPath, Timestamp>> {
-    fold_commits(resources, project, "changed_at", of, all, BTreeMap::new(), |times, summary| {
+    fold_commits(resources, project, name, of, all, BTreeMap::new(), |times, summary| {
         for path in &summary.touched {
             let time = times.entry(path.clone()).or_insert(summary.at);
             *time = summary.at.max(*time);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use backstory_model::{
-    code::{FileAnalysis, FileSelection, LeftOutReason, TestRole},
+    code::{FileAnalysis, TestRole},
     commit::{RepoPath, Sha},
     entity::ItemKind,
     id::NodeId,
@@ -15,8 +15,8 @@ use backstory_model::{
     test_files::TestIndex,
 };
 use backstory_sources::{
-    code::{Limits, LinkKind, analyze, left_out_by_path, resolve, select},
-    git::objects::{Listing, ObjectError, Objects, TreeFile},
+    code::{LinkKind, resolve},
+    git::objects::{Listing, Objects, TreeFile},
 };
 use backstory_store::ledger::IngestBatch;
 use jiff::Timestamp;
@@ -27,13 +27,13 @@ use super::{left_out::record_left_out_files, thread_key, work::RepositorySync};
 use crate::{
     clones::open_objects,
     error::{Error, Result},
-    settings::RepositorySettings,
+    revisions::read_file,
 };
 
 /// Key of the one record of what is central in a repository.
 pub(super) const IMPORTANCE: &str = "code";
 /// Most files of a tree.
-const MAX_FILES: usize = 1_000_000;
+pub(super) const MAX_FILES: usize = 1_000_000;
 /// Files that are read and written at once.
 const BATCH: usize = 256;
 /// Files of the ledger that are read at once.
@@ -83,7 +83,7 @@ pub(super) fn update_head_files(
 
 /// Takes out the files whose paths hold secrets, and gives these paths without them. A path is a key and part of ids and
 /// addresses, where it must stay what it is, so such a file is not indexed at all.
-fn remove_secret_paths(sync: &RepositorySync<'_>, listing: &mut Listing) -> Vec<RepoPath> {
+pub(super) fn remove_secret_paths(sync: &RepositorySync<'_>, listing: &mut Listing) -> Vec<RepoPath> {
     let redactor = sync.resources.redactor();
     let mut secret = Vec::new();
     listing.files.retain(|file| match redactor.redact(file.path.as_str()) {
@@ -107,7 +107,8 @@ fn read_files(
     let read = |file: &TreeFile| {
         // In a history that is cut off nothing may be known of a change.
         let changed_at = times.get(&file.path).copied().unwrap_or(Timestamp::UNIX_EPOCH);
-        read_file(rules, project, objects, file, changed_at)
+        let (path, blob, bytes) = (file.path.clone(), file.id, file.size.unwrap_or(0));
+        read_file(rules, project, objects, HeadFile { path, blob, bytes, changed_at, left_out: None, analysis: None })
     };
     let work = || {
         let mut done = Vec::new();
@@ -170,43 +171,6 @@ pub(super) fn update_head_links(sync: &mut RepositorySync<'_>) -> Result<()> {
     sync.ingest(&page)?;
     let stored = sync.resources.ledger().keys(sync.project, ItemKind::FileLinks)?;
     sync.tombstone(ItemKind::FileLinks, stored.into_iter().filter(|path| !found.contains_key(path)))
-}
-
-fn read_file(
-    rules: &RepositorySettings,
-    project: &str,
-    objects: &Objects,
-    file: &TreeFile,
-    changed_at: Timestamp,
-) -> Result<HeadFile> {
-    let path = file.path.as_str();
-    let mut head = HeadFile {
-        path: file.path.clone(),
-        blob: file.id,
-        bytes: file.size.unwrap_or(0),
-        changed_at,
-        left_out: None,
-        analysis: None,
-    };
-    let is_excluded = rules.leaves_out(project, path);
-    head.left_out = if is_excluded { Some(LeftOutReason::Excluded) } else { left_out_by_path(path) };
-    if head.left_out.is_some() {
-        return Ok(head);
-    }
-    let limits = Limits { bytes: usize::try_from(rules.max_file_bytes(project)).unwrap_or(usize::MAX) };
-    let bytes = match objects.blob(file.id, limits.bytes as u64) {
-        Ok(bytes) => bytes,
-        Err(ObjectError::TooLarge { .. }) => {
-            head.left_out = Some(LeftOutReason::TooLarge);
-            return Ok(head);
-        }
-        Err(error) => return Err(error.into()),
-    };
-    match select(path, &bytes, limits) {
-        FileSelection::Include => head.analysis = Some(analyze(path, &bytes)),
-        FileSelection::LeftOut(reason) => head.left_out = Some(reason),
-    }
-    Ok(head)
 }
 
 /// The references of every file whose targets were found.

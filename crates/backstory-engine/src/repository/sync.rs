@@ -17,7 +17,7 @@ use backstory_sources::git::{
     command::Cancel,
     graph::CommitGraph,
     history::{CommitSelection, HistoryOptions, history},
-    refs::{self, Refs},
+    refs::{self as git_refs, Refs},
 };
 use backstory_store::ledger::{Branches, ErasureTarget, IngestBatch, RepositoryEntry};
 use jiff::Timestamp;
@@ -35,6 +35,7 @@ use super::{
     lock_repositories,
     named::update_abbreviations,
     people::{add_identities, note_possible_orphans},
+    refs::{FilesAt, TipChanges, change_times, find_revisions, record_revisions, tips_of, update_revisions},
     shipments::update_shipments,
     summary::{CommitSummary, load_summaries},
     sync_state::{Checkpoint, FORMAT, SyncPlan, begin_sync, completed_sync, finish_sync},
@@ -52,6 +53,8 @@ use crate::{
 
 /// Merges, tags and the like that are written at once.
 const SMALL_BATCH: usize = 2_000;
+/// Name in the ledger of when the files of the default branch last changed.
+const CHANGED_AT: &str = "changed_at";
 
 /// Fetches a repository and brings the ledger to what it has. Ends early once `cancel` says so.
 pub(crate) fn sync_repository(
@@ -83,7 +86,7 @@ pub(crate) fn recompute_shipments(
     let _one_at_a_time = lock_repositories(resources);
     let Some(basis) = completed_sync(resources, project)? else { return Ok(Report::default()) };
     let mut work = RepositorySync::new(resources, project, reporter, cancel)?;
-    let refs = work.redact_refs(refs::read(&clone_path(resources, project))?);
+    let refs = work.redact_refs(git_refs::read(&clone_path(resources, project))?);
     update_shipments(&mut work, &basis, &refs)?;
     Ok(work.report)
 }
@@ -105,19 +108,23 @@ impl<'a> RepositorySync<'a> {
         self.reporter.phase(format!("{} fetching", self.project), None);
         let (state, mut repository) = self.fetch(entry)?;
         let clone = clone_path(self.resources, self.project);
-        let refs = self.redact_refs(refs::read(&clone)?);
+        let refs = self.redact_refs(git_refs::read(&clone)?);
         let default = self.default_branch(&refs, &state)?;
         let tips = wanted(&refs, entry, &default)?;
+        let revisions = find_revisions(self, entry, &refs);
         repository.default_branch = Some(RepoPath::from_escaped(&default));
         let window = self.resources.settings().retention.commits;
         repository.shallow |= window.is_some();
         let selection = self.resources.settings().repositories.selection(self.project);
-        let basis = Checkpoint { tips, default, boundary: refs::boundary(&clone), window, selection, format: FORMAT };
+        let boundary = git_refs::boundary(&clone);
+        let further = tips_of(&revisions);
+        let basis = Checkpoint { tips, refs: further, default, boundary, window, selection, format: FORMAT };
         let (extent, done) = begin_sync(self.resources, self.project, &basis, full)?;
         self.put_repository(&repository)?;
         if extent > SyncPlan::Nothing {
             self.commits_and_code(&basis, extent, &done)?;
         }
+        record_revisions(self, &revisions)?;
         self.branches(&basis.tips, &basis.default)?;
         self.tags(&refs)?;
         update_shipments(self, &basis, &refs)?;
@@ -198,10 +205,10 @@ impl<'a> RepositorySync<'a> {
 
     fn commits_and_code(&mut self, basis: &Checkpoint, extent: SyncPlan, done: &Checkpoint) -> Result<()> {
         let (tips, default) = (&basis.tips, basis.default.as_str());
-        let now: BTreeSet<Sha> = tips.values().copied().collect();
+        let now = basis.all_tips();
         let all: Vec<Sha> = now.iter().copied().collect();
         let mut graph = CommitGraph::read(&self.git, &clone_path(self.resources, self.project), &all, self.cancel)?;
-        let before: BTreeSet<Sha> = done.tips.values().copied().collect();
+        let before = done.all_tips();
         let stored = self.stored_commits()?;
         let (kept, comes_back) = self.window(basis, &mut graph, &before, &stored)?;
         let forward = extent == SyncPlan::Forward && before.iter().all(|tip| graph.contains(*tip));
@@ -236,10 +243,17 @@ impl<'a> RepositorySync<'a> {
         let people = pending.iter().flat_map(|summary| summary.people.iter().cloned()).collect();
         add_identities(self.resources, self.project, people)?;
         if let Some(head) = tips.get(default) {
-            let times = changed_at(self.resources, self.project, &counted, &mut every)?;
-            let touched = pending.iter().flat_map(|summary| &summary.touched).collect();
+            let TipChanges { times, touched } = if now.len() == 1 && before.len() <= 1 {
+                let times = changed_at(self.resources, self.project, CHANGED_AT, &counted, &mut every)?;
+                TipChanges { times, touched: Vec::new() }
+            } else {
+                change_times(self, CHANGED_AT, (old_head, *head), &graph)?
+            };
+            let touched = pending.iter().flat_map(|summary| &summary.touched).chain(&touched).collect();
             update_head_files(self, old_head, *head, &touched, &times)?;
             update_head_links(self)?;
+            let known = if forward { &done.refs } else { &Tips::new() };
+            update_revisions(self, (known, &basis.refs), &FilesAt { commit: *head, times: &times }, &graph)?;
         }
         self.co_change(&counted, &mut every)
     }
@@ -254,7 +268,7 @@ impl<'a> RepositorySync<'a> {
         stored: &HashSet<Sha>,
     ) -> Result<(Option<HashSet<Sha>>, bool)> {
         let Some(count) = basis.window else { return Ok((None, false)) };
-        let tips: Vec<Sha> = basis.tips.values().copied().collect();
+        let tips: Vec<Sha> = basis.all_tips().into_iter().collect();
         let clone = clone_path(self.resources, self.project);
         let kept = CommitGraph::newest(&self.git, &clone, &tips, count, self.cancel)?;
         let seen = graph.reachable_from(before);

@@ -2,6 +2,8 @@
 //! and so how much the next one must do. It has the version of a commit record: with another one, commits are read
 //! again.
 
+use std::collections::BTreeSet;
+
 use backstory_model::commit::Sha;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +21,9 @@ pub(super) const FORMAT: u32 = 3;
 pub(super) struct Checkpoint {
     /// The tips that are indexed.
     pub(super) tips: Tips,
+    /// Those of further branches, tags and commits whose files are indexed.
+    #[serde(default)]
+    pub(super) refs: Tips,
     /// Name of the default branch.
     pub(super) default: String,
     /// Commits whose parents are cut off, in order.
@@ -35,6 +40,15 @@ pub(super) struct Checkpoint {
 }
 
 impl Checkpoint {
+    fn has_other_tips(&self, other: &Self) -> bool {
+        self.tips != other.tips || self.refs != other.refs
+    }
+
+    /// Every commit that is a tip.
+    pub(super) fn all_tips(&self) -> BTreeSet<Sha> {
+        self.tips.values().chain(self.refs.values()).copied().collect()
+    }
+
     /// Whether commits must be read again before anything can be said of this one.
     fn requires_reread(&self, other: &Self) -> bool {
         self.boundary != other.boundary || self.window != other.window || self.format != other.format
@@ -77,8 +91,8 @@ pub(super) fn begin_sync(
         Some(done) if done.requires_reread(basis) => SyncPlan::Again,
         Some(done) if done.default != basis.default || done.selection != basis.selection => SyncPlan::Recompute,
         // Sums over commits of which some have left are rebuilt.
-        Some(done) if done.tips != basis.tips && basis.window.is_some() => SyncPlan::Recompute,
-        Some(done) if done.tips != basis.tips => SyncPlan::Forward,
+        Some(done) if done.has_other_tips(basis) && basis.window.is_some() => SyncPlan::Recompute,
+        Some(done) if done.has_other_tips(basis) => SyncPlan::Forward,
         Some(_) => SyncPlan::Nothing,
     };
     // What an interrupted sync wrote is part of what this one would write only if both have the same basis.

@@ -19,6 +19,7 @@ use crate::{
     resources::Resources,
     tokens,
     use_case::{UseCase, Weight},
+    views::at_state,
 };
 
 /// Most documents of a page.
@@ -127,7 +128,8 @@ impl DocumentSummary {
 /// # Errors
 /// The filter or the limit is wrong, or the index cannot be read.
 async fn list_documents(resources: &Resources, request: ListDocuments) -> Result<DocumentPage> {
-    let ListDocuments { filter, limit, after } = request;
+    let ListDocuments { mut filter, limit, after } = request;
+    let resources = &at_state(resources, &mut filter).await?;
     if limit > MAX_DOCUMENTS {
         return Err(Error::invalid(format!(
             "{limit} documents are asked for; at most {MAX_DOCUMENTS} can be listed at once"

@@ -278,12 +278,13 @@ fn introducing_merge_request(resources: &Resources, commit: &NodeId) -> Result<O
     let mut commit = commit.clone();
     for _ in 0..=MAX_MERGES {
         for end in graph.edges(&commit, Direction::In, Some(Edge::MergedAs))? {
-            if let NodeId::Thread(id) = end.other {
-                return Ok(Some(id));
+            match end.other {
+                NodeId::Thread(id) if !resources.hides(&NodeId::Thread(id.clone())) => return Ok(Some(id)),
+                _ => {}
             }
         }
         let merges = graph.edges(&commit, Direction::Out, Some(Edge::MergedBy))?;
-        let Some(merge) = merges.into_iter().next() else { break };
+        let Some(merge) = merges.into_iter().find(|merge| !resources.hides(&merge.other)) else { break };
         commit = merge.other;
     }
     Ok(None)
@@ -299,7 +300,7 @@ fn load_links(resources: &Resources, ids: &[NodeId]) -> Result<Links> {
             NodeId::Thread(ThreadId { kind: ThreadKind::Issue, .. }) => (Edge::Closes, Direction::In),
             _ => (Edge::MergedBy, Direction::Out),
         };
-        for end in graph.edges(id, direction, Some(edge))? {
+        for end in graph.edges(id, direction, Some(edge))?.into_iter().filter(|end| !resources.hides(&end.other)) {
             links.same.push((id_of(id), id_of(&end.other), edge));
         }
     }

@@ -34,7 +34,8 @@ impl Page {
         let state = state(resources).await?;
         let of_page = SearchRequest { after: None, limit: 0, facets: false, explain: false, ..request.clone() };
         let text = serde_json::to_string(&of_page).map_err(|error| Error::invalid(error.to_string()))?;
-        let digest = short(&sha256_hex(&text));
+        let shown = resources.state().map_or("", |state| &state.name);
+        let digest = short(&sha256_hex(&format!("{text}{shown}")));
         let Some(cursor) = &request.after else {
             return Ok(Self { start: 0, request: digest, state, is_of_older_state: false });
         };

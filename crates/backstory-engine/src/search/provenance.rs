@@ -71,8 +71,12 @@ pub(super) async fn chunks_of(resources: &Resources, query: &str, hits: &[Hit]) 
         .await
 }
 
-/// The indexed commit of a project's default branch.
+/// The commit of a project at which the documents are: that of the state that is shown, or the indexed one of its default
+/// branch.
 fn indexed_head(resources: &Resources, project: &str) -> Option<Sha> {
+    if let Some(commit) = resources.state().and_then(|state| state.commits.get(project)) {
+        return commit.parse().ok();
+    }
     let entry = resources.ledger().repository(project).ok()??;
     let default = repository_record(resources, project).ok()??.default_branch.clone()?;
     entry.indexed.get(default.as_str()).copied()

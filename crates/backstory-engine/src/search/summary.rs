@@ -20,6 +20,7 @@ use crate::{
     read::load_items,
     resources::Resources,
     use_case::{UseCase, Weight},
+    views::at_state,
     walk::GraphEdge,
 };
 
@@ -87,7 +88,9 @@ impl UseCase for SearchRequest {
     type Answer = SearchResponse<HitSummary>;
 
     async fn run(self, resources: &Resources) -> Result<Self::Answer> {
-        let found = search_documents(resources, self).await?;
+        let mut request = self;
+        let resources = &at_state(resources, &mut request.filter).await?;
+        let found = search_documents(resources, request).await?;
         let chunks = chunks_of(resources, &found.query, &found.hits).await?;
         let hits = found.hits.into_iter().zip(chunks).filter_map(|(hit, chunk)| hit.into_summary(chunk));
         let mut hits: Vec<HitSummary> = hits.collect();

@@ -5,7 +5,7 @@ use backstory_engine::{
     EmbedRequest, Part, RebuildRequest, Scope, SyncRequest,
     backup::BackupRequest,
     forget::{ForgetRequest, UndoForget},
-    repository::{AddRequest, RemoveRepository},
+    repository::{AddRef, AddRequest, DropRef, RemoveRepository},
     snapshot::{PinSnapshot, PruneSnapshots},
     worker::{CancelJob, QueueJob, StopTask},
 };
@@ -108,9 +108,37 @@ impl Mutation {
                     the whole history of a new one."
         )]
         depth: Option<u32>,
+        #[graphql(
+            desc = "Further branches, tags and commits whose files are indexed too, besides those that were named before. None \
+                    if absent or empty."
+        )]
+        refs: Option<Vec<String>>,
     ) -> Result<Repository> {
         let branches = repository::branches(branches.unwrap_or_default(), all_branches.unwrap_or(false))?;
-        repository::add(ctx, AddRequest { address, name, branches, forge: forge.map(Into::into), depth }).await
+        let (refs, forge) = (refs.unwrap_or_default(), forge.map(Into::into));
+        let request = AddRequest { address, name, branches, refs, dropped_refs: Vec::new(), forge, depth };
+        repository::add(ctx, request).await
+    }
+
+    /// Has the files of a further branch, tag or commit indexed by the next sync.
+    async fn add_ref(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Full path of the project.")] project: String,
+        #[graphql(name = "ref", desc = "Name of a branch or tag, or an object name of a commit that one reaches.")]
+        name: String,
+    ) -> Result<Repository> {
+        Ok(loaders::engine(ctx)?.answer(AddRef { project, name }).await?.into())
+    }
+
+    /// Has the files of a further branch, tag or commit indexed no more: the next sync drops what only it has.
+    async fn drop_ref(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Full path of the project.")] project: String,
+        #[graphql(name = "ref", desc = "Its name, as it was added.")] name: String,
+    ) -> Result<Repository> {
+        Ok(loaders::engine(ctx)?.answer(DropRef { project, name }).await?.into())
     }
 
     /// Forgets a repository, its clone and everything known from it; says how many objects were forgotten.

@@ -50,6 +50,17 @@ pub(crate) struct Repository {
     rewritten_count: usize,
     /// What was left out because it cannot be read or is too large, in sentences.
     left_out: Vec<String>,
+    /// Further branches, tags and commits whose files can be searched, by name.
+    revisions: Vec<IndexedRevision>,
+}
+
+/// A further branch, tag or commit whose files are indexed.
+#[derive(SimpleObject)]
+pub(crate) struct IndexedRevision {
+    /// Name of the branch or tag, or object name of the commit, as it was added.
+    name: String,
+    /// Commit that is indexed; null if the repository has nothing of that name.
+    commit: Option<Commit>,
 }
 
 /// State of a repository.
@@ -179,6 +190,11 @@ impl From<RepositoryStatus> for Repository {
             commit: Commit::new(project(), tip.sha.to_string()),
         };
         let indexed = status.indexed.into_iter().map(tip).collect();
+        let revision = |of: backstory_engine::revisions::IndexedRevision| IndexedRevision {
+            commit: of.commit.map(|commit| Commit::new(project(), commit.to_string())),
+            name: of.name,
+        };
+        let revisions = status.revisions.into_iter().map(revision).collect();
         let default_branch = status.default_branch.map(|name| Branch::new(project(), name));
         let head = status.head.map(|head| Commit::new(project(), head.to_string()));
         Self {
@@ -197,6 +213,7 @@ impl From<RepositoryStatus> for Repository {
             file_count: status.files,
             rewritten_count: usize::try_from(status.rewritten).unwrap_or(usize::MAX),
             left_out: status.left_out,
+            revisions,
         }
     }
 }

@@ -55,6 +55,13 @@ pub(crate) struct DocumentFilter {
     state: Option<State>,
     /// Ids of documents that are left out with their parts, at most 1,000. None are left out if absent or empty.
     exclude: Option<Vec<ID>>,
+    /// Indexed branch, tag or commit of the project: the documents are its files, as they are there, commits that it reaches, and
+    /// conversations. The default branch, with all indexed commits, if absent.
+    #[graphql(name = "ref")]
+    revision: Option<String>,
+    /// Id of a recorded state of the index, or at least four of its first digits: the documents are what was in it. The current
+    /// state if absent.
+    snapshot: Option<ID>,
 }
 
 /// What a search finds: documents that meet all conditions.
@@ -134,6 +141,8 @@ impl From<DocumentFilter> for model::filter::Filter {
             projects,
             state: filter.state.map(Into::into),
             exclude: filter.exclude.unwrap_or_default().into_iter().map(|id| id.0).collect(),
+            revision: filter.revision,
+            snapshot: filter.snapshot.map(|id| id.0),
         }
     }
 }

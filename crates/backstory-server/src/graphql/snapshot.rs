@@ -54,6 +54,12 @@ pub(crate) struct Snapshot {
     ledger_seq: BigInt,
     /// Bytes that the list of the state's documents takes in the ledger.
     contents_bytes: BigInt,
+    /// Whether the state can be searched: what has changed since then is kept as it was.
+    searchable: bool,
+    /// How many issues, merge requests, commits and files have changed since then.
+    changed_count: u64,
+    /// Bytes that these occupy in the ledger as they were, some of them for other states too.
+    kept_bytes: BigInt,
     /// Why the work failed; null if it did not.
     last_error: Option<String>,
 }
@@ -88,6 +94,9 @@ impl From<snapshot::SnapshotReport> for Snapshot {
             duration_ms: report.stats.duration_ms,
             ledger_seq: report.ledger_seq.into(),
             contents_bytes: report.contents_bytes.into(),
+            searchable: report.searchable,
+            changed_count: report.changed,
+            kept_bytes: report.kept_bytes.into(),
             last_error: report.last_error,
         }
     }

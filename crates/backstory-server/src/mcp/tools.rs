@@ -179,6 +179,7 @@ impl<B: Backend> Call<'_, B> {
                 after: self.arguments.time("after")?,
                 before: self.arguments.time("before")?,
                 project: project.clone(),
+                revision: self.arguments.text("ref")?,
                 ..Filter::default()
             },
             mode: SearchMode::default(),
@@ -261,7 +262,7 @@ impl<B: Backend> Call<'_, B> {
         let head = format!("{}\n{EVIDENCE}\n", notes.join("\n"));
         let request = ContextRequest {
             about,
-            filter: Filter { project, ..Filter::default() },
+            filter: Filter { project, revision: self.arguments.text("ref")?, ..Filter::default() },
             path: self.arguments.text("path_prefix")?,
             near: Vec::new(),
             ranking: None,

@@ -19,6 +19,7 @@ use super::{
     error::IndexError,
     rows::{Filterable, instant},
     types::{DocumentFacts, ProjectScope},
+    views::{Selection, is_version, public_id, split_version, version_id},
 };
 
 /// What documents are called by.
@@ -59,6 +60,10 @@ pub(super) struct Facts {
     labels: HashMap<String, HashSet<Arc<str>>>,
     /// Definitions of code by the last part of their names.
     definitions: HashMap<Arc<str>, HashSet<Arc<str>>>,
+    /// The facts of the documents of versions, by the ids of their rows; their threads are named without the version.
+    versions: HashMap<Arc<str>, DocumentFacts>,
+    /// The rows of each version of a thread.
+    version_threads: HashMap<Arc<str>, Vec<Arc<str>>>,
 }
 
 /// Documents that are visible to the same callers.
@@ -71,7 +76,7 @@ struct Group {
 }
 
 /// The last part of the name of what is defined in a file, if a document is of such.
-fn last_part(id: &str, kind: DocumentKind) -> Option<String> {
+pub(super) fn last_part(id: &str, kind: DocumentKind) -> Option<String> {
     if kind != DocumentKind::Code {
         return None;
     }
@@ -96,8 +101,24 @@ impl Facts {
         importance: f32,
         content_hash: &str,
     ) -> Result<(), IndexError> {
+        let facts = self.build(&of.thread, of, importance)?;
+        let said = said(content_hash, of);
+        self.remove(id);
+        let id: Arc<str> = id.into();
+        if let Some(name) = last_part(&id, of.kind) {
+            let name = self.name(&name);
+            self.definitions.entry(name).or_default().insert(id.clone());
+        }
+        let group = self.groups.entry((facts.project.clone(), facts.confidential)).or_default();
+        group.digest.add(&line(&id, &said));
+        *group.created.entry(facts.created_at).or_default() += 1;
+        self.documents.insert(id, (facts, said));
+        Ok(())
+    }
+
+    fn build(&mut self, thread: &str, of: &Filterable, importance: f32) -> Result<DocumentFacts, IndexError> {
         let facts = DocumentFacts {
-            thread: self.name(&of.thread),
+            thread: self.name(thread),
             kind: of.kind,
             project: self.name(&of.project),
             author: of.author.as_deref().map(|author| self.name(author)),
@@ -115,21 +136,71 @@ impl Facts {
         for label in &facts.labels {
             self.labels.entry(label.to_lowercase()).or_default().insert(label.clone());
         }
-        let said = said(content_hash, of);
-        self.remove(id);
-        let id: Arc<str> = id.into();
-        if let Some(name) = last_part(&id, of.kind) {
-            let name = self.name(&name);
-            self.definitions.entry(name).or_default().insert(id.clone());
-        }
-        let group = self.groups.entry((facts.project.clone(), facts.confidential)).or_default();
-        group.digest.add(&line(&id, &said));
-        *group.created.entry(facts.created_at).or_default() += 1;
-        self.documents.insert(id, (facts, said));
+        Ok(facts)
+    }
+
+    /// Takes in a document of a version.
+    pub(super) fn insert_version(&mut self, row: &str, of: &Filterable, importance: f32) -> Result<(), IndexError> {
+        let facts = self.build(public_id(&of.thread), of, importance)?;
+        self.remove_version(row);
+        let row: Arc<str> = row.into();
+        self.version_threads.entry(of.thread.as_str().into()).or_default().push(row.clone());
+        self.versions.insert(row, facts);
         Ok(())
     }
 
+    fn remove_version(&mut self, row: &str) {
+        let Some(facts) = self.versions.remove(row) else { return };
+        let Some(version) = split_version(row).1 else { return };
+        let thread = version_id(&facts.thread, version);
+        if let Some(rows) = self.version_threads.get_mut(&*thread) {
+            rows.retain(|known| **known != *row);
+            if rows.is_empty() {
+                self.version_threads.remove(&*thread);
+            }
+        }
+    }
+
+    /// The facts of a document of a version.
+    pub(super) fn get_version(&self, row: &str) -> Option<&DocumentFacts> {
+        self.versions.get(row)
+    }
+
+    /// The rows of a version of a thread.
+    pub(super) fn rows_of_version(&self, thread: &str) -> &[Arc<str>] {
+        self.version_threads.get(thread).map_or(&[], Vec::as_slice)
+    }
+
+    /// The versions of threads that there are.
+    pub(super) fn version_threads(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.version_threads.keys()
+    }
+
+    /// How many visible documents are of versions.
+    pub(super) fn version_documents(&self, visibility: &Visibility) -> u64 {
+        let visible = self.versions.values().filter(|of| visibility.allows(&of.project, of.confidential));
+        visible.count() as u64
+    }
+
+    /// The current documents of threads. Looks at all documents.
+    pub(super) fn of_threads(&self, threads: &HashSet<String>) -> impl Iterator<Item = (&Arc<str>, &DocumentFacts)> {
+        let documents = self.documents.iter().map(|(id, (facts, _))| (id, facts));
+        documents.filter(|(_, facts)| threads.contains(&*facts.thread))
+    }
+
+    /// The documents that are visible.
+    fn visible<'a>(&'a self, selection: Selection<'a>) -> impl Iterator<Item = (&'a Arc<str>, &'a DocumentFacts)> {
+        let is_shown = move |of: &DocumentFacts| selection.view.is_none_or(|view| !view.hides(&of.thread));
+        let current = self.documents.iter().map(|(id, (facts, _))| (id, facts)).filter(move |(_, of)| is_shown(of));
+        let versions = selection.view.into_iter().flat_map(|view| &view.rows);
+        let versions = versions.filter_map(|(id, row)| Some((id, self.versions.get(row)?)));
+        current.chain(versions).filter(move |(_, of)| selection.visibility.allows(&of.project, of.confidential))
+    }
+
     pub(super) fn remove(&mut self, id: &str) {
+        if is_version(id) {
+            return self.remove_version(id);
+        }
         if let Some((facts, said)) = self.documents.remove(id) {
             let key = (facts.project.clone(), facts.confidential);
             if let Some(group) = self.groups.get_mut(&key) {
@@ -160,13 +231,25 @@ impl Facts {
     }
 
     /// A document that is visible.
-    pub(super) fn get_visible(&self, id: &str, visibility: &Visibility) -> Option<&DocumentFacts> {
-        self.get(id).filter(|facts| visibility.allows(&facts.project, facts.confidential))
+    pub(super) fn get_visible(&self, id: &str, selection: Selection<'_>) -> Option<&DocumentFacts> {
+        let version = selection.view.and_then(|view| view.row_of(id));
+        let found = match version {
+            Some(row) => self.get_version(row),
+            None => self.get(id).filter(|of| selection.view.is_none_or(|view| !view.hides(&of.thread))),
+        };
+        found.filter(|facts| selection.visibility.allows(&facts.project, facts.confidential))
     }
 
-    /// Whether a document is there and visible.
-    pub(super) fn shows(&self, id: &str, visibility: &Visibility) -> bool {
-        self.get_visible(id, visibility).is_some()
+    /// Whether a row is of a document that is there and visible.
+    pub(super) fn shows_row(&self, row: &str, selection: Selection<'_>) -> bool {
+        let id = public_id(row);
+        let shown = selection.view.and_then(|view| view.row_of(id)).map_or(id, |shown| &**shown);
+        shown == row && self.get_visible(id, selection).is_some()
+    }
+
+    /// Whether there are versions beside the current documents.
+    pub(super) fn has_versions(&self) -> bool {
+        !self.versions.is_empty()
     }
 
     /// Whether there are documents that are not visible.
@@ -195,12 +278,17 @@ impl Facts {
         &self,
         name: &str,
         projects: ProjectScope<'_>,
-        visibility: &Visibility,
+        selection: Selection<'_>,
         most: usize,
     ) -> Vec<Arc<str>> {
-        let same = self.definitions.get(name).into_iter().flatten();
-        let mut found: Vec<(&DocumentFacts, &Arc<str>)> = same
-            .filter_map(|id| Some((self.get_visible(id, visibility)?, id)))
+        let current = self.definitions.get(name);
+        let is_new = |id: &&Arc<str>| current.is_none_or(|known| !known.contains(*id));
+        let versions = selection.view.into_iter().flat_map(|view| view.definitions(name)).filter(is_new);
+        let mut found: Vec<(&DocumentFacts, &Arc<str>)> = current
+            .into_iter()
+            .flatten()
+            .chain(versions)
+            .filter_map(|id| Some((self.get_visible(id, selection)?, id)))
             .filter(|(facts, _)| projects.contain(&facts.project))
             .collect();
         found.sort_unstable_by(|(a, one), (b, other)| {
@@ -210,12 +298,9 @@ impl Facts {
     }
 
     /// The visible documents that are one of these, or a part of one: at most so many. Looks at all documents.
-    pub(super) fn of_nodes(&self, nodes: &HashSet<String>, visibility: &Visibility, most: usize) -> Vec<Arc<str>> {
+    pub(super) fn of_nodes(&self, nodes: &HashSet<String>, selection: Selection<'_>, most: usize) -> Vec<Arc<str>> {
         let is_of_nodes = |id: &str, facts: &DocumentFacts| nodes.contains(id) || nodes.contains(&*facts.thread);
-        let documents = self
-            .documents
-            .iter()
-            .filter(|(id, (facts, _))| is_of_nodes(id, facts) && visibility.allows(&facts.project, facts.confidential));
+        let documents = self.visible(selection).filter(|(id, facts)| is_of_nodes(id, facts));
         let mut found: Vec<Arc<str>> = documents.map(|(id, _)| id.clone()).collect();
         found.sort_unstable();
         found.truncate(most);
@@ -246,14 +331,14 @@ impl Facts {
     /// A page of the visible documents that are wanted. Looks at all documents.
     pub(super) fn page(
         &self,
-        visibility: &Visibility,
+        selection: Selection<'_>,
         after: Option<&str>,
         limit: usize,
         is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
     ) -> IdPage {
         let (mut following, mut total): (Vec<&Arc<str>>, _) = (Vec::new(), 0);
-        for (id, (facts, _)) in &self.documents {
-            if visibility.allows(&facts.project, facts.confidential) && is_wanted(id, facts) {
+        for (id, facts) in self.visible(selection) {
+            if is_wanted(id, facts) {
                 total += 1;
                 if after.is_none_or(|after| **id > *after) {
                     following.push(id);
@@ -270,8 +355,14 @@ impl Facts {
     }
 
     /// When the newest visible document was begun.
-    pub(super) fn newest(&self, visibility: &Visibility) -> Option<Timestamp> {
-        self.visible_groups(visibility).filter_map(|group| group.created.last_key_value()).map(|(at, _)| *at).max()
+    pub(super) fn newest(&self, selection: Selection<'_>) -> Option<Timestamp> {
+        if selection.view.is_some() {
+            return self.visible(selection).map(|(_, of)| of.created_at).max();
+        }
+        self.visible_groups(selection.visibility)
+            .filter_map(|group| group.created.last_key_value())
+            .map(|(at, _)| *at)
+            .max()
     }
 
     /// How a name is written, in whatever case.
@@ -284,11 +375,13 @@ impl Facts {
     }
 
     /// The authors or labels of the visible documents of projects.
-    pub(super) fn known(&self, what: Named, projects: ProjectScope<'_>, visibility: &Visibility) -> BTreeSet<Arc<str>> {
-        let visible =
-            self.documents.values().map(|(facts, _)| facts).filter(|facts| {
-                visibility.allows(&facts.project, facts.confidential) && projects.contain(&facts.project)
-            });
+    pub(super) fn known(
+        &self,
+        what: Named,
+        projects: ProjectScope<'_>,
+        selection: Selection<'_>,
+    ) -> BTreeSet<Arc<str>> {
+        let visible = self.visible(selection).map(|(_, facts)| facts).filter(|facts| projects.contain(&facts.project));
         match what {
             Named::Author => visible.filter_map(|facts| facts.author.clone()).collect(),
             Named::Label => visible.flat_map(|facts| facts.labels.iter().cloned()).collect(),

@@ -5,7 +5,7 @@
 //! commit changes, row by row. Names of authors and labels match in any case, since [`facts`](super::facts) knows their
 //! spelling.
 
-use backstory_model::{filter::Filter, visibility::Visibility};
+use backstory_model::filter::Filter;
 use lancedb::{
     datafusion::{arrow::datatypes::DataType, common::ScalarValue, functions_nested::expr_fn::array_has_any},
     expr::{DfExpr as Expr, col, contains, is_in, lit},
@@ -13,8 +13,9 @@ use lancedb::{
 
 use super::{
     facts::{Facts, Named},
-    schema::{AUTHOR, CONFIDENTIAL, CREATED_AT, DOCUMENT_TYPE, KIND, LABELS, PATHS, PROJECT, STATE, THREAD},
+    schema::{AUTHOR, CONFIDENTIAL, CREATED_AT, DOCUMENT_TYPE, KIND, LABELS, PATHS, PROJECT, STATE, THREAD, VERSIONED},
     types::{beginning, end},
+    views::Selection,
 };
 
 /// Most values in one condition of a query.
@@ -33,8 +34,13 @@ pub(super) enum Condition {
 
 /// What rows must meet to pass the filter and to be visible. Names count in whatever case, as the documents in `facts`
 /// write them. `id` is the column with the id of the document.
-pub(super) fn condition(filter: &Filter, visibility: &Visibility, facts: &Facts, id: &str) -> Condition {
+pub(super) fn condition(filter: &Filter, selection: Selection<'_>, facts: &Facts, id: &str) -> Condition {
+    let visibility = selection.visibility;
     let mut all = Vec::new();
+    // Of a view, what is found is looked at one by one.
+    if selection.view.is_none() && facts.has_versions() {
+        all.push(col(VERSIONED).eq(lit(false)));
+    }
     if !visibility.shows_confidential() && facts.has_confidential(visibility) {
         all.push(col(CONFIDENTIAL).eq(lit(false)));
     }
@@ -88,7 +94,16 @@ pub(super) fn condition(filter: &Filter, visibility: &Visibility, facts: &Facts,
     all.extend(filter.extensions().into_iter().map(ends).reduce(Expr::or));
     if !filter.nodes.is_empty() {
         let of_nodes = |column| any_of(column, filter.nodes.iter().map(String::as_str));
-        all.push(of_nodes(id).or(of_nodes(THREAD)));
+        let mut is_of_nodes = of_nodes(id).or(of_nodes(THREAD));
+        if let Some(view) = selection.view {
+            let rows: Vec<&str> = filter.nodes.iter().filter_map(|node| view.row_of(node)).map(|row| &**row).collect();
+            let threads: Vec<&str> = filter.nodes.iter().filter_map(|node| view.version_of(node)).collect();
+            for (column, values) in [(id, rows), (THREAD, threads)].into_iter().filter(|(_, values)| !values.is_empty())
+            {
+                is_of_nodes = is_of_nodes.or(any_of(column, values));
+            }
+        }
+        all.push(is_of_nodes);
     }
     all.into_iter().reduce(Expr::and).map_or(Condition::All, |all| Condition::Some(Box::new(all)))
 }

@@ -1,6 +1,9 @@
 //! Searches the tables: by words, by meaning, by id. Ranking belongs to `engine::search`.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use backstory_model::{filter::Filter, terms::term_id};
 use lancedb::{
@@ -23,12 +26,15 @@ use super::{
         CONFIDENTIAL, DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, WORD_COUNTS, WORDS, analyzer,
     },
     tables::{fetch, snapshot},
-    types::{PassageId, StoredDocument, TextHit, VectorHit},
+    types::{DocumentFacts, PassageId, StoredDocument, TextHit, VectorHit},
+    views::public_id,
     words::Bm25,
 };
 
 /// Most hits of one search.
 pub const MAX_HITS: usize = 1000;
+/// Most documents that a search of a view reads, as what is not in it is among them.
+const MAX_HITS_OF_VIEW: usize = 64_000;
 /// Words of a query that are searched for, the first ones; 10,000 characters of a log need not all be looked up.
 pub const MAX_QUERY_WORDS: usize = 64;
 /// Hits that are fetched beyond those asked for: when documents with equal scores stand at the end, the ids decide.
@@ -64,16 +70,22 @@ impl Index {
                 // The order of the store counts in what is not visible.
                 wanted += limit;
             }
-            let mut hits = self.matches(&words, &condition, wanted).await?;
-            while hits.len() == wanted && hits[limit - 1].score <= hits[wanted - 1].score && wanted < MAX_HITS {
-                wanted = (wanted * 4).min(MAX_HITS);
-                hits = self.matches(&words, &condition, wanted).await?;
+            let mut most = MAX_HITS;
+            if self.view.is_some() {
+                // What is not in the view is found too.
+                (wanted, most) = (MAX_HITS, MAX_HITS_OF_VIEW);
+            }
+            let (mut hits, mut found) = self.matches(&words, &condition, wanted).await?;
+            while found == wanted && wanted < most && has_open_end(&hits, limit, self.view.is_some()) {
+                wanted = (wanted * 4).min(most);
+                (hits, found) = self.matches(&words, &condition, wanted).await?;
             }
             let mut seen = HashSet::new();
             let terms = terms.iter().map(|token| term_id(&token.text)).filter(|term| seen.insert(*term));
-            let statistics = self.counted().stats.word_statistics(&self.visibility, &terms.collect::<Vec<_>>());
+            let statistics = self.counted().stats.word_statistics(self.selection(), &terms.collect::<Vec<_>>());
             let mut hits = Box::pin(self.score(hits, &Bm25::new(&statistics))).await?;
             hits.truncate(limit);
+            hits.iter_mut().for_each(|hit| hit.document.truncate(public_id(&hit.document).len()));
             Ok(hits)
         })
         .await
@@ -101,9 +113,14 @@ impl Index {
         Ok(hits)
     }
 
-    /// The best documents with one of the words, by the store's own score; which of equal ones are among them is left to
-    /// the store.
-    async fn matches(&self, words: &str, condition: &Condition, limit: usize) -> Result<Vec<TextHit>, IndexError> {
+    /// The rows of the best documents with one of the words, by the store's own score, and how many it found, visible or
+    /// not; which of equal ones are among them is left to the store.
+    async fn matches(
+        &self,
+        words: &str,
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<(Vec<TextHit>, usize), IndexError> {
         let query = MatchQuery::new(words.to_owned()).with_column(Some(SEARCH_TEXT.to_owned()));
         let table = snapshot(&self.shared.documents).await?;
         let mut search = table
@@ -124,13 +141,14 @@ impl Index {
                 found.filter_map(|(id, score)| Some(TextHit { document: id.as_ref()?.to_string(), score: *score })),
             );
         }
+        let found = hits.len();
         self.retain_visible(&mut hits, |hit| &hit.document);
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
-        Ok(hits)
+        Ok((hits, found))
     }
 
     fn condition(&self, filter: &Filter, id: &str) -> Condition {
-        condition(filter, &self.visibility, &self.counted().stats.facts, id)
+        condition(filter, self.selection(), &self.counted().stats.facts, id)
     }
 
     /// Whether there is anything that it does not show.
@@ -138,11 +156,11 @@ impl Index {
         self.counted().stats.facts.has_hidden(&self.visibility)
     }
 
-    /// A row may have been found as it was before its document became confidential.
-    fn retain_visible<T>(&self, found: &mut Vec<T>, document: impl Fn(&T) -> &String) {
-        if !self.visibility.allows_everything() {
-            let counted = self.counted();
-            found.retain(|of| counted.stats.facts.shows(document(of), &self.visibility));
+    /// A row may have been found as it was before its document became confidential, or be of no document of the view.
+    fn retain_visible<T>(&self, found: &mut Vec<T>, row: impl Fn(&T) -> &String) {
+        let counted = self.counted();
+        if !self.visibility.allows_everything() || self.view.is_some() || counted.stats.facts.has_versions() {
+            found.retain(|of| counted.stats.facts.shows_row(row(of), self.selection()));
         }
     }
 
@@ -169,14 +187,19 @@ impl Index {
                 return Ok(Vec::new());
             }
             let mut wanted = limit + limit.div_ceil(HITS_PER_SPARE_PASSAGE);
+            if self.view.is_some() {
+                // What is not in the view is found too.
+                wanted *= MORE_PASSAGES;
+            }
             loop {
-                let passages = self.nearest(vector, &condition, wanted).await?;
-                let all = passages.len() < wanted;
+                let (passages, found) = self.nearest(vector, &condition, wanted).await?;
+                let all = found < wanted;
                 let mut documents = HashSet::new();
                 let mut hits = passages;
                 hits.retain(|hit| documents.insert(hit.document.clone()));
                 if hits.len() >= limit || all {
                     hits.truncate(limit);
+                    hits.iter_mut().for_each(|hit| hit.document.truncate(public_id(&hit.document).len()));
                     return Ok(hits);
                 }
                 wanted *= MORE_PASSAGES;
@@ -185,8 +208,14 @@ impl Index {
         .await
     }
 
-    /// The nearest passages, the nearest first, equally near ones by document.
-    async fn nearest(&self, vector: &[f32], condition: &Condition, limit: usize) -> Result<Vec<VectorHit>, IndexError> {
+    /// The nearest passages with the rows of their documents, the nearest first, equally near ones by document; and how many
+    /// there were, visible or not.
+    async fn nearest(
+        &self,
+        vector: &[f32],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<(Vec<VectorHit>, usize), IndexError> {
         let Passages { table, places, .. } = self.passages();
         let table = snapshot(&table).await?;
         let mut search = table
@@ -212,9 +241,10 @@ impl Index {
                 Some(VectorHit { document: id.as_ref()?.to_string(), score: 1.0 - distance })
             }));
         }
+        let found = hits.len();
         self.retain_visible(&mut hits, |hit| &hit.document);
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
-        Ok(hits)
+        Ok((hits, found))
     }
 
     /// The texts of passages, as they were embedded, of those that there are.
@@ -232,7 +262,7 @@ impl Index {
                 let (ids, documents, texts) = (columns.text(ID)?, columns.text(DOCUMENT)?, columns.text(TEXT)?);
                 let (counted, confidential) = (self.counted(), columns.flag(CONFIDENTIAL)?);
                 let is_visible = |row: &usize| {
-                    counted.stats.facts.shows(documents.value(*row), &self.visibility)
+                    counted.stats.facts.shows_row(documents.value(*row), self.selection())
                         && (self.visibility.shows_confidential() || !confidential.value(*row))
                 };
                 let seen = (0..batch.num_rows()).filter(is_visible);
@@ -255,8 +285,8 @@ impl Index {
             if passages.foreign.is_some() {
                 return Ok(HashMap::new());
             }
-            let mut documents = documents.to_vec();
-            self.retain_visible(&mut documents, |id| id);
+            let mut documents: Vec<String> = documents.iter().map(|id| self.row_id(id).to_string()).collect();
+            self.retain_visible(&mut documents, |row| row);
             for documents in documents.chunks(VALUES_PER_QUERY) {
                 let condition = any_of(DOCUMENT, documents.iter().map(String::as_str));
                 let columns = Select::columns(&[DOCUMENT, TEXT_HASH, VECTOR]);
@@ -267,7 +297,7 @@ impl Index {
                     let vectors = columns.vectors(VECTOR)?;
                     for row in 0..batch.num_rows() {
                         let vector = (hashes.value(row).to_owned(), vector(vectors, row));
-                        found.entry(ids.value(row).to_owned()).or_default().push(vector);
+                        found.entry(public_id(ids.value(row)).to_owned()).or_default().push(vector);
                     }
                 }
             }
@@ -286,16 +316,34 @@ impl Index {
     /// If the store fails.
     pub async fn documents(&self, ids: &[String]) -> Result<Vec<StoredDocument>, IndexError> {
         self.guarded(async {
-            let facts = self.facts(ids.iter().map(String::as_str));
+            let of_ids = self.facts(ids.iter().map(String::as_str)).into_iter();
+            let of_rows: HashMap<Arc<str>, DocumentFacts> =
+                of_ids.map(|(id, facts)| (self.row_id(id), facts)).collect();
+            let facts: HashMap<&str, DocumentFacts> =
+                of_rows.iter().map(|(row, facts)| (&**row, facts.clone())).collect();
             let known: Vec<&str> = facts.keys().copied().collect();
             let mut found = HashMap::new();
             for batch in self.shared.places.rows(&self.shared.documents, &known, &STORED_COLUMNS).await? {
-                let documents = stored_documents(&batch, &facts, &self.visibility)?.into_iter();
-                found.extend(documents.map(|document| (document.id.clone(), document)));
+                for mut document in stored_documents(&batch, &facts, &self.visibility)? {
+                    document.id.truncate(public_id(&document.id).len());
+                    if let Some(view) = &self.view {
+                        document.url = view.url(document.url);
+                    }
+                    found.insert(document.id.clone(), document);
+                }
             }
             Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
         })
         .await
+    }
+}
+
+/// Whether hits that count may stand beyond the end of what was read: fewer than `limit` are visible, or those at the end are
+/// as good as the last one that counts.
+fn has_open_end(hits: &[TextHit], limit: usize, is_view: bool) -> bool {
+    match (hits.get(limit - 1), hits.last()) {
+        (Some(last_counted), Some(last)) => !is_view && last_counted.score <= last.score,
+        _ => is_view,
     }
 }
 

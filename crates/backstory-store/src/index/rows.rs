@@ -25,10 +25,11 @@ use super::{
     error::IndexError,
     schema::{
         AUTHOR, CONFIDENTIAL, CONTENT_HASH, CREATED_AT, DOCUMENT, DOCUMENT_TYPE, FILTER_COLUMNS, ID, KIND, LABELS,
-        LINE_END, LINE_START, PATH, PATHS, PROJECT, STATE, TEXT, THREAD, TITLE, UPDATED_AT, URL, VECTOR,
+        LINE_END, LINE_START, PATH, PATHS, PROJECT, STATE, TEXT, THREAD, TITLE, UPDATED_AT, URL, VECTOR, VERSIONED,
         documents_schema,
     },
     types::{DocumentFacts, NewPassage, StoredDocument},
+    views::is_version,
     words::{DocumentWords, WordCounts},
 };
 
@@ -197,6 +198,7 @@ fn filter_column(name: &str, rows: &[&Filterable]) -> ArrayRef {
         STATE => Arc::new(rows.iter().map(|row| row.state.map(State::as_str)).collect::<StringArray>()),
         CREATED_AT => Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.created_at))),
         CONFIDENTIAL => Arc::new(rows.iter().map(|row| Some(row.confidential)).collect::<BooleanArray>()),
+        VERSIONED => Arc::new(rows.iter().map(|row| Some(is_version(&row.thread))).collect::<BooleanArray>()),
         PATHS => column(rows, |row| &row.paths),
         DOCUMENT_TYPE => Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.document_type.as_str()))),
         _ => {

@@ -13,7 +13,7 @@ use super::{error::IndexFormatVersion, types::ModelTag};
 
 /// The format this program reads and writes. A change of the columns, or of what stands in them, raises `schema`, a
 /// change of [`analyzer`] raises `analyzer`.
-pub(super) const FORMAT: IndexFormatVersion = IndexFormatVersion { schema: 10, analyzer: 1 };
+pub(super) const FORMAT: IndexFormatVersion = IndexFormatVersion { schema: 11, analyzer: 1 };
 
 pub(super) const DOCUMENTS: &str = "documents";
 pub(super) const PASSAGES: &str = "passages";
@@ -30,6 +30,8 @@ pub(super) const CONFIDENTIAL: &str = "confidential";
 /// Paths of its files, a line end before and after each.
 pub(super) const PATHS: &str = "paths";
 pub(super) const DOCUMENT_TYPE: &str = "document_type";
+/// Whether it is a version of a document beside the current one.
+pub(super) const VERSIONED: &str = "versioned";
 pub(super) const UPDATED_AT: &str = "updated_at";
 pub(super) const TITLE: &str = "title";
 pub(super) const URL: &str = "url";
@@ -51,8 +53,8 @@ pub(super) const TEXT_HASH: &str = "text_hash";
 pub(super) const VECTOR: &str = "vector";
 
 /// Columns of both tables that a filter looks at, in their order.
-pub(super) const FILTER_COLUMNS: [&str; 10] =
-    [THREAD, KIND, PROJECT, AUTHOR, LABELS, STATE, CREATED_AT, CONFIDENTIAL, PATHS, DOCUMENT_TYPE];
+pub(super) const FILTER_COLUMNS: [&str; 11] =
+    [THREAD, KIND, PROJECT, AUTHOR, LABELS, STATE, CREATED_AT, CONFIDENTIAL, PATHS, DOCUMENT_TYPE, VERSIONED];
 
 /// Longest term that is indexed, in bytes: commit and content hashes are found, encoded blobs are not.
 pub(super) const MAX_TERM: usize = 100;
@@ -121,7 +123,7 @@ fn filter_fields() -> impl Iterator<Item = Field> {
         AUTHOR | STATE => Field::new(name, DataType::Utf8, true),
         LABELS => Field::new(name, DataType::List(Arc::new(Field::new("item", DataType::Utf8, true))), false),
         CREATED_AT => Field::new(name, DataType::Int64, false),
-        CONFIDENTIAL => Field::new(name, DataType::Boolean, false),
+        CONFIDENTIAL | VERSIONED => Field::new(name, DataType::Boolean, false),
         _ => text(name),
     })
 }
@@ -163,7 +165,9 @@ pub(super) fn passages_indexes() -> Vec<(&'static str, Index)> {
 /// Paths are read one after the other.
 fn filter_indexes() -> impl Iterator<Item = (&'static str, Index)> {
     FILTER_COLUMNS.into_iter().filter(|name| *name != PATHS).map(|name| match name {
-        KIND | PROJECT | STATE | CONFIDENTIAL | DOCUMENT_TYPE => (name, Index::Bitmap(BitmapIndexBuilder::default())),
+        KIND | PROJECT | STATE | CONFIDENTIAL | DOCUMENT_TYPE | VERSIONED => {
+            (name, Index::Bitmap(BitmapIndexBuilder::default()))
+        }
         LABELS => (name, Index::LabelList(LabelListIndexBuilder::default())),
         _ => (name, btree()),
     })

@@ -19,7 +19,8 @@ use super::{
     rows::{Filterable, filterables},
     schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, IMPORTANCE, TERMS, WORD_TOTAL, WORDS},
     tables::stream,
-    types::{Coverage, KindCoverage, PendingDocument, ProjectScope},
+    types::{Coverage, DocumentFacts, KindCoverage, PendingDocument, ProjectScope},
+    views::{Selection, is_version},
     words::{DocumentWords, WordStatistics, document_words},
 };
 
@@ -33,11 +34,11 @@ pub(super) struct IndexStats {
 }
 
 /// Project of documents, and whether they are confidential.
-type GroupKey = (String, bool);
+pub(super) type GroupKey = (String, bool);
 
 /// What is counted of documents that are visible to the same callers.
 #[derive(Debug, Default)]
-struct GroupStats {
+pub(super) struct GroupStats {
     tallies: BTreeMap<DocumentKind, KindCounts>,
     passages: u64,
     /// In how many documents each term occurs.
@@ -52,6 +53,23 @@ struct GroupStats {
 struct KindCounts {
     documents: u64,
     pending: u64,
+}
+
+impl GroupStats {
+    /// Counts a document.
+    pub(super) fn add(&mut self, kind: DocumentKind, words: &DocumentWords) {
+        self.tallies.entry(kind).or_default().documents += 1;
+        self.words += words.total;
+        for (counts, found) in [(&mut self.frequencies, &words.terms), (&mut self.word_frequencies, &words.words)] {
+            for term in found {
+                *counts.entry(*term).or_default() += 1;
+            }
+        }
+    }
+
+    fn documents(&self) -> u64 {
+        self.tallies.values().map(|tally| tally.documents).sum()
+    }
 }
 
 /// Index statistics and what was found amiss while it was taken.
@@ -94,8 +112,7 @@ impl IndexStats {
             let [ids, contents] = [columns.text(ID)?, columns.text(CONTENT_HASH)?];
             let importance = columns.float(IMPORTANCE)?;
             for (row, (of, words)) in filterables(&batch)?.into_iter().zip(document_words(&batch)?).enumerate() {
-                stats.add(ids.value(row), &of, &words);
-                stats.facts.insert(ids.value(row), &of, importance.value(row), contents.value(row))?;
+                stats.put(ids.value(row), &of, &words, (importance.value(row), contents.value(row)))?;
                 let document = PendingDocument {
                     id: ids.value(row).to_owned(),
                     kind: of.kind,
@@ -129,36 +146,37 @@ impl IndexStats {
         self.groups.get_mut(&(facts.project.to_string(), facts.confidential))
     }
 
-    fn visible<'a>(
-        &'a self,
-        projects: ProjectScope<'a>,
-        visibility: &'a Visibility,
-    ) -> impl Iterator<Item = &'a GroupStats> {
-        let is_visible = move |(project, confidential): &GroupKey| {
-            visibility.allows(project, *confidential) && projects.contain(project)
-        };
-        self.groups.iter().filter(move |(key, _)| is_visible(key)).map(|(_, group)| group)
+    /// Takes in a document that is new, or is there with other content. Its passages stay counted. Versions beside the
+    /// current documents are in no count.
+    pub(super) fn put(
+        &mut self,
+        id: &str,
+        of: &Filterable,
+        words: &DocumentWords,
+        (importance, content_hash): (f32, &str),
+    ) -> Result<(), IndexError> {
+        if is_version(id) {
+            return self.facts.insert_version(id, of, importance);
+        }
+        self.add(id, of, words);
+        self.facts.insert(id, of, importance, content_hash)
     }
 
-    /// Counts a document that is new, or is there with other content. Its passages stay counted.
-    pub(super) fn add(&mut self, id: &str, of: &Filterable, words: &DocumentWords) {
+    /// Counts a document that is new, or is there with other content.
+    fn add(&mut self, id: &str, of: &Filterable, words: &DocumentWords) {
         let passages = self.quantized.count(id);
         let is_pending = self.pending.contains_key(id);
         let group = self.group(&of.project, of.confidential);
-        let tally = group.tallies.entry(of.kind).or_default();
-        tally.documents += 1;
-        tally.pending += u64::from(is_pending);
+        group.add(of.kind, words);
+        group.tallies.entry(of.kind).or_default().pending += u64::from(is_pending);
         group.passages += passages;
-        group.words += words.total;
-        for (counts, found) in [(&mut group.frequencies, &words.terms), (&mut group.word_frequencies, &words.words)] {
-            for term in found {
-                *counts.entry(*term).or_default() += 1;
-            }
-        }
     }
 
-    /// Takes a document out of the counts, which is gone or [added](Self::add) again as it is by now.
+    /// Takes a document out of the counts, which is gone or [put](Self::put) again as it is by now.
     pub(super) fn remove(&mut self, id: &str, of: &Filterable, words: &DocumentWords) {
+        if is_version(id) {
+            return;
+        }
         let passages = self.quantized.count(id);
         let is_pending = self.pending.contains_key(id);
         let key = (of.project.clone(), of.confidential);
@@ -181,23 +199,38 @@ impl IndexStats {
     }
 
     /// In how many of the visible documents of projects a term occurs.
-    pub(super) fn frequency(&self, projects: ProjectScope<'_>, visibility: &Visibility, term: TermId) -> u64 {
-        let counts = self.visible(projects, visibility).filter_map(|group| group.frequencies.get(&term));
-        counts.map(|count| u64::from(*count)).sum()
+    pub(super) fn frequency(&self, projects: ProjectScope<'_>, selection: Selection<'_>, term: TermId) -> u64 {
+        self.sum(projects, selection, |group| group.frequencies.get(&term).copied().map_or(0, u64::from))
+    }
+
+    /// How many visible documents projects have.
+    pub(super) fn documents(&self, projects: ProjectScope<'_>, selection: Selection<'_>) -> u64 {
+        self.sum(projects, selection, GroupStats::documents)
     }
 
     /// How often words of full-text search occur in all visible documents.
-    pub(super) fn word_statistics(&self, visibility: &Visibility, words: &[TermId]) -> WordStatistics {
-        let visible = || self.visible(ProjectScope::All, visibility);
+    pub(super) fn word_statistics(&self, selection: Selection<'_>, words: &[TermId]) -> WordStatistics {
         let frequency = |word: &TermId| {
-            let counts = visible().filter_map(|group| group.word_frequencies.get(word));
-            (*word, counts.map(|count| u64::from(*count)).sum())
+            let count = |group: &GroupStats| group.word_frequencies.get(word).copied().map_or(0, u64::from);
+            (*word, self.sum(ProjectScope::All, selection, count))
         };
-        let documents = visible().flat_map(|group| group.tallies.values()).map(|tally| tally.documents).sum();
         WordStatistics {
-            documents,
-            total: visible().map(|group| group.words).sum(),
+            documents: self.documents(ProjectScope::All, selection),
+            total: self.sum(ProjectScope::All, selection, |group| group.words),
             frequencies: words.iter().map(frequency).collect(),
+        }
+    }
+
+    /// A sum over the visible documents of projects: of the current ones, without those that a view has not, and with those
+    /// that it has besides.
+    fn sum(&self, projects: ProjectScope<'_>, selection: Selection<'_>, count: impl Fn(&GroupStats) -> u64) -> u64 {
+        let of = |groups: &BTreeMap<GroupKey, GroupStats>| -> u64 {
+            visible(groups, projects, selection.visibility).map(&count).sum()
+        };
+        let current = of(&self.groups);
+        match selection.view {
+            None => current,
+            Some(view) => (current + of(&view.added)).saturating_sub(of(&view.removed)),
         }
     }
 
@@ -251,9 +284,9 @@ impl IndexStats {
     }
 
     /// Of the visible documents of projects.
-    pub(super) fn coverage(&self, projects: ProjectScope<'_>, visibility: &Visibility) -> Coverage {
+    pub(super) fn coverage(&self, projects: ProjectScope<'_>, selection: Selection<'_>) -> Coverage {
         let (mut tallies, mut passages) = (BTreeMap::<DocumentKind, KindCounts>::new(), 0);
-        for group in self.visible(projects, visibility) {
+        for group in visible(&self.groups, projects, selection.visibility) {
             passages += group.passages;
             for (kind, tally) in &group.tallies {
                 let sum = tallies.entry(*kind).or_default();
@@ -261,8 +294,40 @@ impl IndexStats {
                 sum.pending += tally.pending;
             }
         }
+        if let Some(view) = selection.view {
+            let is_visible = |of: &&DocumentFacts| {
+                projects.contain(&of.project) && selection.visibility.allows(&of.project, of.confidential)
+            };
+            // Vectors come without a change of the documents, so what is counted of these is not remembered.
+            for id in &view.hidden_documents {
+                let Some(of) = self.facts.get(id).filter(is_visible) else { continue };
+                let sum = tallies.entry(of.kind).or_default();
+                sum.documents = sum.documents.saturating_sub(1);
+                sum.pending = sum.pending.saturating_sub(u64::from(self.is_pending(id)));
+                passages = passages.saturating_sub(self.quantized.count(id));
+            }
+            for row in view.rows.values() {
+                let Some(of) = self.facts.get_version(row).filter(is_visible) else { continue };
+                let sum = tallies.entry(of.kind).or_default();
+                sum.documents += 1;
+                sum.pending += u64::from(self.is_pending(row));
+                passages += self.quantized.count(row);
+            }
+        }
         covered(&tallies, passages)
     }
+}
+
+/// The groups of projects that are visible.
+fn visible<'a>(
+    groups: &'a BTreeMap<GroupKey, GroupStats>,
+    projects: ProjectScope<'a>,
+    visibility: &'a Visibility,
+) -> impl Iterator<Item = &'a GroupStats> {
+    let is_visible = move |(project, confidential): &GroupKey| {
+        visibility.allows(project, *confidential) && projects.contain(project)
+    };
+    groups.iter().filter(move |(key, _)| is_visible(key)).map(|(_, group)| group)
 }
 
 fn covered(tallies: &BTreeMap<DocumentKind, KindCounts>, passages: u64) -> Coverage {

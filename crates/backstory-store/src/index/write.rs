@@ -1,6 +1,9 @@
 //! Writes documents and passages.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::atomic::Ordering,
+};
 
 use arrow::array::{RecordBatch, RecordBatchIterator};
 use backstory_model::terms::TermExtractor;
@@ -113,6 +116,8 @@ impl Index {
         }
 
         let mut counted = self.counted();
+        // Views that were made are of the documents before.
+        self.shared.changes.fetch_add(1, Ordering::AcqRel);
         let stats = &mut counted.stats;
         for id in gone.iter().copied() {
             let old = &stored[id];
@@ -125,8 +130,8 @@ impl Index {
             if let Some(old) = old {
                 stats.remove(&row.id, &old.filterable, &old.words);
             }
-            stats.facts.insert(&row.id, &row.filterable, row.importance, &row.content_hash)?;
-            stats.add(&row.id, &row.filterable, &row.document_words());
+            let ranked = (row.importance, row.content_hash.as_str());
+            stats.put(&row.id, &row.filterable, &row.document_words(), ranked)?;
             if old.is_none_or(|old| old.content_hash != row.content_hash) {
                 stats.add_pending(pending(row));
             }

@@ -17,7 +17,7 @@ use super::{
     forgotten::{AuditAction, ForgottenKind, record},
     generated, operations,
     row::{COLUMNS, RawItem, raw, unpack},
-    to_i64,
+    to_i64, versions,
     write::{tombstone, upsert},
 };
 
@@ -60,6 +60,7 @@ impl Ledger {
         let audit = record(&tx, &self.actor, AuditAction::Forget, (ForgottenKind::Person, &alias), reason, at)?;
         let aliases = aliases(&tx)?;
         let mut erased = Erased { audit, ..Erased::default() };
+        versions::erase_all_versions(&tx)?;
         rewrite_items(&tx, &aliases, at, &mut erased)?;
         let called = [&names.id].into_iter().chain(&names.addresses).chain(&names.names);
         let called: Vec<String> = called.map(|name| name.to_lowercase()).collect();

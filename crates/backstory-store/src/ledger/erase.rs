@@ -15,7 +15,7 @@ use super::{
     repositories::drop_repository,
     retired,
     row::unpacked,
-    snapshots,
+    snapshots, versions,
     write::tombstone,
 };
 use crate::scan::ZSTD;
@@ -80,6 +80,7 @@ impl Ledger {
         erased.messages = chats::remove_answers(&tx, subject)?;
         operations::forget(&tx, Some(subject))?;
         erased.recorded = snapshots::erase_from_snapshots(&tx, subject)?;
+        versions::erase_versions(&tx, subject)?;
         match subject {
             ErasureTarget::Thread(thread) => {
                 let of = params![thread.project, thread.local_reference()];
@@ -174,11 +175,12 @@ impl Ledger {
 }
 
 /// Every column that may hold what people wrote, by its table. The list and record of what was forgotten have no such columns.
-const TEXTS: [(&str, &str); 32] = [
+const TEXTS: [(&str, &str); 33] = [
     ("items", "project, key, thread, payload"),
+    ("item_versions", "project, key, thread, payload"),
     ("quarantine", "project, key, thread, field, reason"),
     ("sync_runs", "error, summary"),
-    ("repositories", "project, address, branches, indexed"),
+    ("repositories", "project, address, branches, refs, indexed"),
     ("lineage", "path, spans"),
     ("replaced", "path, hunks"),
     ("derived", "name, state"),

@@ -112,6 +112,7 @@ fn keep_projects(tx: &Transaction<'_>, projects: &[String]) -> Result<(), Ledger
     }
     // States of an index that had more, and lists that are filled again when the ledger is opened.
     tx.execute("DELETE FROM index_snapshots", [])?;
+    tx.execute("DELETE FROM item_versions", [])?;
     let lists: Vec<String> = tx
         .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'list\\_%' ESCAPE '\\'")?
         .query_map([], |row| row.get(0))?
@@ -140,7 +141,7 @@ mod tests {
             .expect("rows")
             .collect::<Result<_, _>>()
             .expect("names");
-        let by_name = ["derived", "written", "forgotten", "index_snapshots"];
+        let by_name = ["derived", "written", "forgotten", "index_snapshots", "item_versions"];
         // How much was spent, by which parsers, and the key of the hashes in the forgotten list: nothing of a project.
         let stay = ["model_days", "parsers", "hash_key"];
         for table in tables.iter().filter(|table| !table.starts_with("list_")) {

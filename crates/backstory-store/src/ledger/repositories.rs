@@ -56,6 +56,8 @@ pub struct RepositoryEntry {
     pub address: String,
     /// Which branches.
     pub branches: Branches,
+    /// Further branches, tags and commits whose files are indexed, in order.
+    pub refs: Vec<String>,
     /// How many commits of each branch are cloned; the whole history if absent.
     pub depth: Option<u32>,
     /// The forge whose issues and merge requests are read besides, if they are and no configuration says so.
@@ -117,7 +119,7 @@ impl Ledger {
     pub fn repositories(&self) -> Result<Vec<RepositoryEntry>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
-            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten, forge, depth FROM repositories
+            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten, forge, depth, refs FROM repositories
              WHERE TRUE {} ORDER BY project",
             project_clause(1)
         ))?;
@@ -135,23 +137,25 @@ impl Ledger {
         }
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
-            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten, forge, depth FROM repositories WHERE project = ?1",
+            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten, forge, depth, refs
+             FROM repositories WHERE project = ?1",
         )?;
         Ok(statement.query_row([project], entry).optional()?)
     }
 
-    /// Puts a repository on the list. Of one that is there its address, branches, forge and depth
+    /// Puts a repository on the list. Of one that is there its address, branches, refs, forge and depth
     /// change; what a sync recorded stays.
     ///
     /// # Errors
     /// SQLite refused.
     pub fn put_repository(&self, of: &RepositoryEntry) -> Result<(), LedgerError> {
         self.lock().execute(
-            "INSERT INTO repositories (project, address, branches, added_at, synced_at, indexed, rewritten, forge, depth)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+            "INSERT INTO repositories (project, address, branches, added_at, synced_at, indexed, rewritten, forge, depth,
+                refs)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
              ON CONFLICT DO UPDATE SET
                 address = excluded.address, branches = excluded.branches, forge = excluded.forge,
-                depth = excluded.depth",
+                depth = excluded.depth, refs = excluded.refs",
             params![
                 of.project,
                 of.address,
@@ -162,6 +166,7 @@ impl Ledger {
                 json(&of.unreachable),
                 of.forge.as_ref().map(json),
                 of.depth,
+                json(&of.refs),
             ],
         )?;
         Ok(())
@@ -375,6 +380,15 @@ impl Ledger {
         Ok(())
     }
 
+    /// Deletes what is stored under a name, if anything is.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub fn delete_aggregate(&self, project: &str, name: &str) -> Result<(), LedgerError> {
+        self.lock().execute("DELETE FROM derived WHERE project = ?1 AND name = ?2", params![project, name])?;
+        Ok(())
+    }
+
     /// Stores what a function makes of what is stored now, with nobody else between.
     ///
     /// # Errors
@@ -442,7 +456,8 @@ impl Ledger {
 
 /// Takes a repository off the list, with what is kept of its clone.
 pub(super) fn drop_repository(tx: &Transaction<'_>, project: &str) -> rusqlite::Result<()> {
-    for table in ["repositories", "lineage", "lineage_heads", "replaced", "derived"] {
+    // Without the clone nothing can be said of what its files were.
+    for table in ["repositories", "lineage", "lineage_heads", "replaced", "derived", "item_versions"] {
         tx.execute(&format!("DELETE FROM {table} WHERE project = ?1"), [project])?;
     }
     tx.execute("DELETE FROM sync_failures WHERE project = ?1 AND source = 'repository'", [project])?;
@@ -461,6 +476,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<RepositoryEntry> {
         unreachable: serde_json::from_str(&row.get::<_, String>(6)?).unwrap_or_default(),
         forge: row.get::<_, Option<String>>(7)?.and_then(|text| serde_json::from_str(&text).ok()),
         depth: row.get(8)?,
+        refs: serde_json::from_str(&row.get::<_, String>(9)?).unwrap_or_default(),
     })
 }
 

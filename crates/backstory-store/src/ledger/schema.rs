@@ -290,6 +290,26 @@ const MIGRATIONS: &[&str] = &["
     ALTER TABLE chats ADD COLUMN created_by TEXT;
     -- The newest change of a project.
     CREATE INDEX items_project_seq ON items (project, seq);
+", "
+    -- Further branches, tags and commits whose files are indexed, as JSON.
+    ALTER TABLE repositories ADD COLUMN refs TEXT NOT NULL DEFAULT '[]';
+    -- What items were before they changed, as far as a state in index_snapshots needs it.
+    CREATE TABLE item_versions (
+        project      TEXT    NOT NULL,             -- as in items
+        kind         TEXT    NOT NULL,
+        key          TEXT    NOT NULL,
+        thread       TEXT    NOT NULL,
+        seq          INTEGER NOT NULL,             -- of items, from which on it was so
+        until        INTEGER NOT NULL,             -- of the change that ended it
+        updated_at   INTEGER,
+        fetched_at   INTEGER NOT NULL,
+        payload      BLOB    NOT NULL,             -- JSON, zstd
+        confidential INTEGER NOT NULL,
+        PRIMARY KEY (project, kind, key, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX item_versions_thread ON item_versions (project, thread);
+    -- 1: what items were at this state is kept.
+    ALTER TABLE index_snapshots ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
 "];
 // check-words: on
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
-use super::{ErasureTarget, Ledger, LedgerError, time, to_i64};
+use super::{ErasureTarget, Ledger, LedgerError, time, to_i64, versions::delete_unneeded_versions};
 use crate::index::Fingerprint;
 
 /// Level of compression of documents: fingerprints are noise, so only the ids gain.
@@ -76,6 +76,8 @@ pub struct Snapshot {
     pub contents_bytes: u64,
     /// Whether something confidential is in it.
     pub confidential: bool,
+    /// Whether what items were at it is kept, so that it can be searched.
+    pub kept: bool,
 }
 
 impl Ledger {
@@ -88,7 +90,8 @@ impl Ledger {
         }
     }
 
-    /// Records a state with its documents, ordered by id. One that is on record stays as it is. Says whether it is new.
+    /// Records a state with its documents, ordered by id. One that is on record stays as it is. Says whether it is new. What
+    /// items are is kept from now on, if none has changed since the state.
     ///
     /// # Errors
     /// SQLite refused.
@@ -100,8 +103,10 @@ impl Ledger {
         let contents = zstd::bulk::compress(&pack(documents), ZSTD_LEVEL).map_err(damaged)?;
         let stored = self.lock().execute(
             "INSERT INTO index_snapshots
-                (id, created_at, status, ledger_seq, model, commits, stats, pinned, last_error, contents, confidential)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING",
+                (id, created_at, status, ledger_seq, model, commits, stats, pinned, last_error, contents, confidential,
+                    kept)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
+                ?4 >= (SELECT COALESCE(MAX(seq), 0) FROM items)) ON CONFLICT DO NOTHING",
             params![
                 of.id,
                 of.created_at.as_millisecond(),
@@ -164,17 +169,21 @@ impl Ledger {
         Ok(self.lock().execute("UPDATE index_snapshots SET pinned = ?2 WHERE id = ?1", params![id, pinned])? > 0)
     }
 
-    /// Forgets states, but none that is pinned; says how many.
+    /// Deletes states, but none that is pinned, with the versions of items that only they need; says how many.
     ///
     /// # Errors
     /// SQLite refused.
     pub fn delete_snapshots(&self, ids: &[String]) -> Result<usize, LedgerError> {
-        let connection = self.lock();
-        let mut statement = connection.prepare_cached("DELETE FROM index_snapshots WHERE id = ?1 AND NOT pinned")?;
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut forgotten = 0;
         for id in ids {
-            forgotten += statement.execute([id])?;
+            forgotten += tx.execute("DELETE FROM index_snapshots WHERE id = ?1 AND NOT pinned", [id])?;
         }
+        if forgotten > 0 {
+            delete_unneeded_versions(&tx)?;
+        }
+        tx.commit()?;
         Ok(forgotten)
     }
 }
@@ -211,7 +220,7 @@ pub(super) fn erase_from_snapshots(tx: &Transaction<'_>, subject: &ErasureTarget
 }
 
 const SELECT: &str = "SELECT id, created_at, status, ledger_seq, model, commits, stats, pinned, last_error, \
-                      length(contents), confidential FROM index_snapshots";
+                      length(contents), confidential, kept FROM index_snapshots";
 
 fn snapshot(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
     let status = match row.get::<_, String>(2)?.as_str() {
@@ -230,6 +239,7 @@ fn snapshot(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
         last_error: row.get(8)?,
         contents_bytes: row.get::<_, i64>(9)?.unsigned_abs(),
         confidential: row.get(10)?,
+        kept: row.get(11)?,
     })
 }
 

@@ -5,7 +5,7 @@ use backstory_model::{digest::sha256, entity::ItemKind};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{LedgerError, MAX_PAYLOAD, NewItem, chats, generated, quarantine, row::COMPRESSOR};
+use super::{LedgerError, MAX_PAYLOAD, NewItem, chats, generated, quarantine, row::COMPRESSOR, versions};
 
 /// Stores an object; says whether it is new or different.
 pub(super) fn upsert(tx: &Transaction<'_>, item: &NewItem, fetched_at: Timestamp) -> Result<bool, LedgerError> {
@@ -43,6 +43,11 @@ pub(super) fn upsert(tx: &Transaction<'_>, item: &NewItem, fetched_at: Timestamp
     }
     if confidential && before.is_some_and(|(was_confidential, _)| !was_confidential) {
         chats::hide_answers(tx, &item.project, &item.key)?;
+    }
+    if before == Some((!confidential, true)) {
+        versions::delete_versions(tx, &item.project, item.kind, &item.key)?;
+    } else {
+        versions::keep_version(tx, &item.project, item.kind, &item.key)?;
     }
     if before == Some((!confidential, true)) {
         // What was generated was made of what other readers see.
@@ -88,6 +93,7 @@ pub(super) fn tombstone(
     key: &str,
     at: Timestamp,
 ) -> Result<bool, LedgerError> {
+    versions::keep_version(tx, project, kind, key)?;
     let gone = tx
         .prepare_cached(
             "UPDATE items SET payload = NULL, hash = x'', secrets = NULL, fetched_at = ?4,

@@ -30,6 +30,7 @@ const NAMED: usize = 3;
 Examples:
   backstory add .
   backstory add ~/src/shop --branch release-1 --branch release-2
+  backstory add ~/src/shop --ref v1.2 --ref 1a2b3c4d
   backstory add https://github.com/owner/name
   backstory add https://git.example.com/group/project.git --forge gitlab --all-branches
   backstory add --group https://gitlab.com/group
@@ -41,7 +42,7 @@ pub(super) struct Args {
     address: Option<String>,
     /// Read the issues and merge requests of all projects of this group and its subgroups, organization or user: its address, or
     /// its path if one forge is configured; new projects as they come
-    #[arg(long, value_name = "GROUP", conflicts_with_all = ["address", "name", "branches", "all_branches", "depth"])]
+    #[arg(long, value_name = "GROUP", conflicts_with_all = ["address", "name", "branches", "all_branches", "refs", "dropped_refs", "depth"])]
     group: Option<String>,
     /// Name of the project [default: from its address, or from where the repository was cloned]
     #[arg(long, value_name = "NAME")]
@@ -52,6 +53,12 @@ pub(super) struct Args {
     /// Index every branch
     #[arg(long)]
     all_branches: bool,
+    /// Index the files of this branch, tag or commit too, so that 'search --ref' finds them as they are there (repeatable)
+    #[arg(long = "ref", value_name = "REF")]
+    refs: Vec<String>,
+    /// Index the files of this branch, tag or commit no more (repeatable)
+    #[arg(long = "drop-ref", value_name = "REF")]
+    dropped_refs: Vec<String>,
     /// Forge of the address, if it cannot be inferred; its issues and merge requests are read too
     #[arg(long, value_name = "KIND")]
     forge: Option<ForgeChoice>,
@@ -101,7 +108,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         (false, false) => Branches::Selected(args.branches.clone()),
     };
     let (name, depth) = (args.name.clone(), args.depth);
-    let request = AddRequest { address: address.clone(), name, branches, forge, depth };
+    let (refs, dropped_refs) = (args.refs.clone(), args.dropped_refs.clone());
+    let request = AddRequest { address: address.clone(), name, branches, refs, dropped_refs, forge, depth };
     let project = client.answer(request).await?.project;
     if args.name.is_none() {
         tell_copy(session, &client, &address, &project).await?;

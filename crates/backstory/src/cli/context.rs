@@ -81,9 +81,12 @@ pub(super) struct Args {
     /// Name no tests
     #[arg(long)]
     no_tests: bool,
-    /// Fail unless the index is in this state, as 'backstory snapshots list' shows it
+    /// Make it from what the index held in this state, as 'backstory snapshots list' shows it
     #[arg(long, value_name = "ID")]
     snapshot: Option<String>,
+    /// Make it from the files and commits of this branch, tag or commit, which must be indexed, see 'backstory add --ref'
+    #[arg(long = "ref", value_name = "REF", conflicts_with = "snapshot")]
+    revision: Option<String>,
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
@@ -105,7 +108,8 @@ async fn about(terminal: &Terminal, client: &Client, args: &Args) -> Result<(Abo
         return Ok((About::Query(what.to_owned()), args.project.clone()));
     }
     let place = place::find(client, what, args.project.as_deref()).await?;
-    let mapped = if args.rev.is_none() { checkout::map_place(client, &place).await? } else { None };
+    let is_elsewhere = args.rev.is_some() || args.revision.is_some();
+    let mapped = if !is_elsewhere { checkout::map_place(client, &place).await? } else { None };
     if let Some(mapped) = &mapped {
         checkout::note(terminal, mapped);
     }
@@ -130,6 +134,7 @@ fn request(args: &Args, about: About, project: Option<String>) -> Result<Context
             after: args.after,
             before: args.before,
             project,
+            revision: args.revision.clone(),
             ..Filter::default()
         },
         path: args.path.clone(),

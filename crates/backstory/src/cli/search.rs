@@ -36,6 +36,7 @@ Examples:
   backstory search \"retry with backoff\" --type code --type commit
   backstory search \"why a limit\" --near group/project:src/retry.rs --path src/
   backstory search expiry --weight recency=1 --explain
+  backstory search \"session timeout\" --ref v1.2
   backstory search redis --mode lexical --json
 
 All projects are searched, also from within a clone; --project restricts the search to one.")]
@@ -60,6 +61,12 @@ pub(super) struct Args {
     /// Only of this project
     #[arg(long, value_name = "GROUP/PROJECT")]
     project: Option<String>,
+    /// The files and commits of this branch, tag or commit, which must be indexed, see 'backstory add --ref'
+    #[arg(long = "ref", value_name = "REF")]
+    revision: Option<String>,
+    /// What the index held in this state, as 'backstory snapshots list' shows it
+    #[arg(long, value_name = "ID", conflicts_with = "revision")]
+    snapshot: Option<String>,
     /// Only with this state; a discussion has that of its issue or merge request
     #[arg(long, value_enum)]
     state: Option<State>,
@@ -134,6 +141,8 @@ fn request(args: &Args) -> Result<SearchRequest> {
             state: args.state,
             paths: args.paths.clone(),
             languages: args.languages.clone(),
+            revision: args.revision.clone(),
+            snapshot: args.snapshot.clone(),
             ..Filter::default()
         },
         tags: args.tags.clone(),

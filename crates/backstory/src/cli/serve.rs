@@ -284,6 +284,7 @@ async fn embed_in_background(engine: Engine) {
             continue;
         }
         let Ok(newest) = engine.last_change().await else { continue };
+        let newest = (newest, engine.count_versions().0);
         if looked == Some(newest) {
             continue;
         }
@@ -299,10 +300,11 @@ async fn embed_in_background(engine: Engine) {
 
 async fn embed_waiting(engine: &Engine) -> backstory_engine::error::Result<()> {
     let coverage = engine.answer(CoverageRequest {}).await?;
-    if coverage.embedded >= coverage.documents {
+    let (versions, is_waiting) = engine.count_versions();
+    if coverage.embedded >= coverage.documents && (versions == 0 || !is_waiting) {
         return Ok(());
     }
-    tracing::info!(documents = coverage.documents - coverage.embedded, "making vectors");
+    tracing::info!(documents = coverage.waiting(), "making vectors");
     let id = engine.answer(EmbedRequest {}).await?.id;
     let Some(mut task) = engine.watch_task(id) else { return Ok(()) };
     // The sender lives as long as the engine, and so does this.

@@ -25,8 +25,9 @@ Examples:
   backstory snapshots pin 1a2b3c4d
   backstory snapshots compare 1a2b3c4d 5e6f7081
 
-A record tells what was indexed; the documents of an older state themselves are not kept. The newest three records are
-kept, or as many as 'keep' under [snapshots] in the configuration says, besides those that are pinned.")]
+A state can be searched as long as it is kept ('search --snapshot', 'context --snapshot'): what has changed since then is
+kept as it was. The newest three are kept, or as many as 'keep' under [snapshots] in the configuration says, besides those
+that are pinned.")]
 pub(super) struct Args {
     #[command(subcommand)]
     what: What,
@@ -164,6 +165,15 @@ fn show(session: &Session, of: &SnapshotReport) -> Result<()> {
         of.ledger_seq,
         thousands(of.contents_bytes),
     ))?;
+    if of.searchable {
+        terminal.line(format_args!(
+            "  can be searched; {} changed since then, and what was before takes {} bytes in the ledger",
+            pluralize(of.changed, "item", "items"),
+            thousands(of.kept_bytes),
+        ))?;
+    } else {
+        terminal.line("  cannot be searched: what has changed since then is not kept as it was")?;
+    }
     for commit in &of.commits {
         terminal.line(format_args!("  {} at {}", escape_terminal(&commit.project), commit.sha))?;
     }

@@ -2,10 +2,10 @@
 
 use axum::http::{Method, StatusCode};
 use backstory_engine::{
-    error::{Error, ErrorKind},
     ledger::{JobKind, JobStatus},
-    model::{access::Scope, document_kind::DocumentKind, filter::Filter, text::truncate_echo},
-    repository::{ListRepositories, RepositoryStatus},
+    model::{access::Scope, document_kind::DocumentKind, filter::Filter},
+    repository::{AddRef, ListRepositories, RepositoryStatus},
+    revisions::{IndexedRevision, short_name},
     search::{HitSummary, SearchRequest},
     worker::QueueJob,
 };
@@ -49,7 +49,7 @@ pub(super) fn routes() -> Vec<Route> {
 struct EnrichFile {
     /// Full path of the project.
     repository: String,
-    /// An indexed branch; the default one if absent.
+    /// Branch, tag or commit whose files are indexed too, from now on; the default branch if absent.
     #[serde(rename = "ref")]
     branch: Option<String>,
     /// The commit that the caller has.
@@ -72,12 +72,12 @@ struct Accepted {
     status: JobStatus,
     /// Full path of the project.
     repository: String,
-    /// The branch that is indexed.
+    /// The branch, tag or commit that is indexed.
     #[serde(rename = "ref")]
     branch: Option<String>,
     /// Path of the file.
     path: String,
-    /// The commit that is indexed now.
+    /// The commit of it that is indexed now.
     indexed_commit: Option<String>,
     /// Whether that is the commit that the caller has.
     is_current: bool,
@@ -91,12 +91,14 @@ struct Accepted {
 struct NoParameters {}
 
 async fn enrich(asked: Asked, _: NoParameters, file: EnrichFile) -> Result<Reply, Refusal> {
-    let repository = repository_of(&asked, &file.repository).await?;
-    check_branch(&repository, file.branch.as_deref())?;
+    let mut repository = repository_of(&asked, &file.repository).await?;
+    if let Some(name) = file.branch.as_deref().filter(|name| !is_indexed(&repository, name)) {
+        repository = asked.answer(AddRef { project: repository.project.clone(), name: name.to_owned() }).await?;
+    }
     let job = asked.answer(QueueJob { kind: JobKind::Sync, project: repository.project.clone() }).await?;
     let (job, waited) = prefer::wait_for(&asked, job).await?;
     let repository = if waited.is_some() { repository_of(&asked, &file.repository).await? } else { repository };
-    let indexed_commit = repository.head.map(|head| head.to_string());
+    let indexed_commit = commit_of(&repository, file.branch.as_deref());
     let status = prefer::status_of(&job);
     let accepted = Accepted {
         id: job.id.to_string(),
@@ -112,17 +114,23 @@ async fn enrich(asked: Asked, _: NoParameters, file: EnrichFile) -> Result<Reply
     Reply::waited(status, &accepted, waited)
 }
 
-/// Refuses a branch or commit that is not indexed.
-fn check_branch(repository: &RepositoryStatus, branch: Option<&str>) -> Result<(), Refusal> {
-    let Some(branch) = branch else { return Ok(()) };
-    let name = branch.strip_prefix("refs/heads/").unwrap_or(branch);
-    let is_default = repository.default_branch.as_deref() == Some(name);
-    let is_head = repository.head.is_some_and(|head| head.to_string() == name);
-    if is_default || is_head || repository.indexed.iter().any(|tip| tip.branch == name) {
-        return Ok(());
+/// Whether the files of a branch, tag or commit are indexed.
+fn is_indexed(repository: &RepositoryStatus, name: &str) -> bool {
+    let is_default = repository.default_branch.as_deref() == Some(short_name(name));
+    is_default || commit_of(repository, Some(name)).is_some()
+}
+
+/// The indexed commit of a branch, tag or commit whose files are indexed; of the default branch if none is named.
+fn commit_of(repository: &RepositoryStatus, name: Option<&str>) -> Option<String> {
+    let head = repository.head.map(|head| head.to_string());
+    let Some(name) = name.map(short_name) else { return head };
+    if repository.default_branch.as_deref() == Some(name) || head.as_deref() == Some(name) {
+        return head;
     }
-    let message = format!("'{}' is no indexed branch of {}", truncate_echo(name), repository.project);
-    Err(Error::new(ErrorKind::NotFound, message).with_hint("add the repository again with that branch").into())
+    let is_it = |revision: &&IndexedRevision| {
+        revision.name == name || revision.commit.is_some_and(|commit| commit.to_string() == name)
+    };
+    repository.revisions.iter().find(is_it)?.commit.map(|commit| commit.to_string())
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -134,7 +142,7 @@ struct SearchParameters {
     limit: Option<usize>,
     /// Full path of the project; all if absent.
     repository: Option<String>,
-    /// An indexed branch of the repository.
+    /// Indexed branch, tag or commit of the repository: only its files, as they are there.
     #[serde(rename = "ref")]
     branch: Option<String>,
     /// Only files whose paths start with this, and commits that change them.
@@ -166,7 +174,7 @@ struct ResultItem {
     kind: DocumentKind,
     /// Full path of the project.
     repository: String,
-    /// The indexed commit of its repository.
+    /// The commit at which it stands so, if it is in a file.
     commit: Option<String>,
     /// Path of the file, if it is in one.
     path: Option<String>,
@@ -189,14 +197,19 @@ struct ResultItem {
 async fn search(asked: Asked, parameters: SearchParameters) -> Result<Results, Refusal> {
     let SearchParameters { query, limit, repository, branch, path_prefix, tags, kinds } = parameters;
     let known = asked.answer(ListRepositories {}).await?;
-    if let (Some(name), Some(branch)) = (&repository, &branch) {
-        check_branch(&repository_of(&asked, name).await?, Some(branch))?;
-    }
+    let project = match &repository {
+        Some(name) => Some(repository_of(&asked, name).await?.project),
+        None => None,
+    };
     let paths = path_prefix.into_iter().collect();
-    let filter = Filter { kinds, labels: tags, paths, project: repository, ..Filter::default() };
+    let revision = branch.clone();
+    let filter = Filter { kinds, labels: tags, paths, project, revision, ..Filter::default() };
     let limit = limit.unwrap_or(DEFAULT_HITS);
     let found = asked.answer(SearchRequest { query, filter, limit, rerank: true, ..SearchRequest::default() }).await?;
-    let head = |project: &str| known.iter().find(|known| known.project == project)?.head.map(|head| head.to_string());
+    let head = |project: &str| {
+        let repository = known.iter().find(|known| known.project == project)?;
+        commit_of(repository, branch.as_deref())
+    };
     let items = found.hits.into_iter().map(|hit: HitSummary| ResultItem {
         commit: head(&hit.project).filter(|_| hit.path.is_some()),
         id: hit.id.to_string(),

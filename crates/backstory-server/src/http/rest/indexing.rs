@@ -5,7 +5,8 @@ use axum::http::{Method, StatusCode};
 use backstory_engine::{
     ledger::{JobKind, JobStatus, SnapshotStatus},
     model::{access::Scope, digest::project_uuid},
-    repository::{ListRepositories, RepositoryState, RepositoryStatus},
+    repository::{AddRef, ListRepositories, RepositoryState, RepositoryStatus},
+    revisions::IndexedRevision,
     snapshot::{ListSnapshots, PinSnapshot, PruneSnapshots, SnapshotReport},
     status::CoverageRequest,
     worker::{GetJob, JobReport, ListJobs, QueueJob},
@@ -52,14 +53,14 @@ pub(super) fn routes() -> Vec<Route> {
         change::<_, Pinned, IndexSnapshot, _, _>(
             Method::POST,
             "/api/index/snapshots/{snapshot_id}/pin",
-            doc("Keep the record of a state, or do not", Scope::Admin),
+            doc("Keep a state, or do not", Scope::Admin),
             StatusCode::OK,
             pin,
         ),
         change::<_, (), Deleted, _, _>(
             Method::DELETE,
             "/api/index/snapshots",
-            doc("Delete the records of old states that are not pinned", Scope::Admin),
+            doc("Delete old states that are not pinned", Scope::Admin),
             StatusCode::OK,
             prune,
         ),
@@ -86,6 +87,8 @@ struct IndexedRepo {
     status: RepositoryState,
     /// The indexed commit.
     last_indexed_commit_sha: Option<String>,
+    /// Further branches, tags and commits whose files are indexed.
+    revisions: Vec<IndexedRevision>,
     /// When it was last indexed to the end.
     last_indexed_at: Option<Timestamp>,
     /// Documents of the project that can be found.
@@ -139,8 +142,12 @@ struct IndexSnapshot {
     created_at: Timestamp,
     /// Whether it was reached as it should.
     status: SnapshotStatus,
-    /// Whether the index is in this state now; of others no documents are kept.
+    /// Whether the index is in this state now.
     is_current: bool,
+    /// Whether passages of this state can be retrieved.
+    is_searchable: bool,
+    /// Bytes that what has changed since then takes in the ledger as it was.
+    kept_bytes: u64,
     /// Whether its record is kept.
     pinned: bool,
     /// The model of the vectors.
@@ -194,6 +201,8 @@ impl From<SnapshotReport> for IndexSnapshot {
             created_at: snapshot.created_at,
             status: snapshot.status,
             is_current: snapshot.current,
+            is_searchable: snapshot.searchable,
+            kept_bytes: snapshot.kept_bytes,
             pinned: snapshot.pinned,
             embedding_model: snapshot.model,
             commits: snapshot.commits.into_iter().map(commit).collect(),
@@ -214,6 +223,7 @@ async fn describe(asked: &Asked, repository: RepositoryStatus, jobs: &[JobReport
         repo_id: project_uuid(&repository.project),
         status: repository.state,
         last_indexed_commit_sha: repository.head.map(|head| head.to_string()),
+        revisions: repository.revisions,
         last_indexed_at: repository.synced_at,
         document_count: coverage.documents,
         chunk_count: coverage.passages,
@@ -249,6 +259,9 @@ struct NewJob {
     repo_id: String,
     /// What to do; `index` if absent.
     mode: Option<IndexMode>,
+    /// Branch, tag or commit whose files are indexed too, from now on.
+    #[serde(rename = "ref", alias = "commit_sha")]
+    revision: Option<String>,
 }
 
 /// What to do.
@@ -264,6 +277,9 @@ enum IndexMode {
 
 async fn start(asked: Asked, _: NoParameters, new: NewJob) -> Result<Reply, Refusal> {
     let project = repository_of(&asked, &new.repo_id).await?.project;
+    if let Some(name) = new.revision {
+        asked.answer(AddRef { project: project.clone(), name }).await?;
+    }
     let kind = match new.mode.unwrap_or_default() {
         IndexMode::Index => JobKind::Sync,
         IndexMode::Reindex => JobKind::Full,

@@ -163,6 +163,11 @@ struct SearchParameters {
     /// None of these documents.
     #[serde(default)]
     exclude: Vec<String>,
+    /// Indexed branch, tag or commit: only its files, as they are there, and the commits that it reaches.
+    #[serde(rename = "ref")]
+    revision: Option<String>,
+    /// Id of a recorded state of the index: what was in it; the current state if absent.
+    snapshot: Option<String>,
     /// What the query is compared with.
     mode: Option<Mode>,
     /// Most hits; 10 if absent.
@@ -190,6 +195,8 @@ async fn search(asked: Asked, parameters: SearchParameters) -> Result<SearchResp
         nodes: Vec::new(),
         state: parameters.state,
         exclude: parameters.exclude,
+        revision: parameters.revision,
+        snapshot: parameters.snapshot,
     };
     let request = SearchRequest {
         query: parameters.query,
@@ -228,6 +235,9 @@ struct ContextParameters {
     tests: Option<bool>,
     /// Id of the state of the index that it must be made from; the current one if absent.
     snapshot: Option<String>,
+    /// Indexed branch, tag or commit that it must be made from; the default branch if absent.
+    #[serde(rename = "ref")]
+    revision: Option<String>,
 }
 
 async fn context(asked: Asked, parameters: ContextParameters) -> Result<Reply, Refusal> {
@@ -242,7 +252,7 @@ async fn context(asked: Asked, parameters: ContextParameters) -> Result<Reply, R
     let format = parameters.format.unwrap_or_default();
     let request = ContextRequest {
         about,
-        filter: Filter { project: parameters.project, ..Filter::default() },
+        filter: Filter { project: parameters.project, revision: parameters.revision, ..Filter::default() },
         path: parameters.path,
         near: Vec::new(),
         ranking: None,

@@ -71,8 +71,11 @@ struct Filters {
     doc_types: Vec<DocType>,
     /// Only of files whose paths begin with one of these.
     path_prefixes: Vec<String>,
-    /// State of the index that they must be from; the current one if absent. Of older ones no documents are kept.
+    /// State of the index that they must be from; the current one if absent.
     snapshot_id: Option<String>,
+    /// Indexed branch, tag or commit that they must be from; the default branch if absent.
+    #[serde(rename = "ref")]
+    revision: Option<String>,
 }
 
 /// What a document is for.
@@ -191,6 +194,7 @@ async fn query(asked: Asked, _: NoParameters, query: Query) -> Result<Reply, Ref
         path_prefixes: query.filters.path_prefixes,
         mode: query.mode.unwrap_or_default(),
         snapshot: query.filters.snapshot_id,
+        revision: query.filters.revision,
         limit: query.top_k.unwrap_or(DEFAULT_TOP_K),
         tokens: query.max_total_tokens_in_results.unwrap_or(DEFAULT_TOKENS),
         approval_threshold: query.approval_threshold,

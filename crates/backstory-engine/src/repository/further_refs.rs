@@ -1,0 +1,151 @@
+//! The use cases that have the files of further branches, tags and commits of a repository indexed, or no more.
+
+use std::collections::BTreeSet;
+
+use backstory_model::text::truncate_echo;
+use backstory_sources::git::refs;
+use backstory_store::ledger::RepositoryEntry;
+use serde::{Deserialize, Serialize};
+
+use super::{RepositoryStatus, refs::find_commit, repository_status};
+use crate::{
+    catalog::unknown_repository,
+    clones::{clone_path, has_clone},
+    error::{Error, ErrorKind, Result},
+    resources::Resources,
+    revisions::{MAX_REFS, short_name},
+    use_case::{Scope, UseCase},
+};
+
+/// Longest name of a branch, tag or commit, in bytes.
+const MAX_REF_NAME: usize = 250;
+
+/// Has the files of a further branch, tag or commit of a repository indexed by the next sync.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AddRef {
+    /// Full path of the project.
+    pub project: String,
+    /// Name of a branch or tag, or an object name of a commit that a branch or tag reaches.
+    #[serde(rename = "ref")]
+    pub name: String,
+}
+
+/// Has the files of a further branch, tag or commit indexed no more: the next sync drops what only it has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DropRef {
+    /// Full path of the project.
+    pub project: String,
+    /// Its name, as it was added.
+    #[serde(rename = "ref")]
+    pub name: String,
+}
+
+impl UseCase for AddRef {
+    const NAME: &'static str = "add-ref";
+    const SCOPE: Scope = Scope::Sync;
+    type Answer = RepositoryStatus;
+
+    async fn run(self, resources: &Resources) -> Result<RepositoryStatus> {
+        change_refs(resources, self.project, vec![self.name], vec![]).await
+    }
+}
+
+impl UseCase for DropRef {
+    const NAME: &'static str = "drop-ref";
+    const SCOPE: Scope = Scope::Admin;
+    type Answer = RepositoryStatus;
+
+    async fn run(self, resources: &Resources) -> Result<RepositoryStatus> {
+        change_refs(resources, self.project, vec![], vec![self.name]).await
+    }
+}
+
+async fn change_refs(
+    resources: &Resources,
+    project: String,
+    added: Vec<String>,
+    dropped: Vec<String>,
+) -> Result<RepositoryStatus> {
+    resources
+        .blocking(move |resources| {
+            let known = resources.ledger().repository(&project)?;
+            let mut entry = known.ok_or_else(|| unknown_repository(resources, &project))?;
+            entry.refs = with_refs(resources, &entry.refs, &added, &dropped)?;
+            check_known(resources, &entry, &added)?;
+            resources.ledger().put_repository(&entry)?;
+            repository_status(resources, entry)
+        })
+        .await
+}
+
+/// Refuses names that stand for nothing in the clone, if there is one yet.
+fn check_known(resources: &Resources, entry: &RepositoryEntry, added: &[String]) -> Result<()> {
+    if added.is_empty() || !has_clone(resources, &entry.project) {
+        return Ok(());
+    }
+    let clone = clone_path(resources, &entry.project);
+    let refs = refs::read(&clone)?;
+    let unknown = added.iter().find(|name| find_commit(&clone, short_name(name.trim()), &refs).is_none());
+    let Some(name) = unknown else { return Ok(()) };
+    let message = format!("'{}' is no branch, tag or commit of {}", truncate_echo(name), entry.project);
+    Err(Error::new(ErrorKind::NotFound, message).with_hint("if it is new, sync first"))
+}
+
+/// The names of further branches, tags and commits, with some more and without others, in order.
+///
+/// # Errors
+/// One cannot be such a name, or they are too many.
+pub(super) fn with_refs(
+    resources: &Resources,
+    known: &[String],
+    added: &[String],
+    dropped: &[String],
+) -> Result<Vec<String>> {
+    let name = |text: &String| resources.redact_name(short_name(text.trim()));
+    let mut names: BTreeSet<String> = known.iter().cloned().collect();
+    for text in added {
+        let name = name(text);
+        if !is_ref_name(&name) {
+            return Err(Error::invalid(format!("'{}' is no name of a branch, tag or commit", truncate_echo(text)))
+                .with_hint("write one like release-1.2, v1.2 or 1a2b3c4d"));
+        }
+        names.insert(name);
+    }
+    for text in dropped {
+        if !names.remove(&name(text)) {
+            let message = format!("the files of {} are not indexed", truncate_echo(text));
+            return Err(Error::new(ErrorKind::NotFound, message));
+        }
+    }
+    if names.len() > MAX_REFS {
+        let count = names.len();
+        return Err(Error::invalid(format!("{count} refs would be indexed; at most {MAX_REFS} can be"))
+            .with_hint("drop one with 'backstory add PATH --drop-ref REF'"));
+    }
+    Ok(names.into_iter().collect())
+}
+
+/// Whether git could call a branch or tag so, or a commit is.
+fn is_ref_name(name: &str) -> bool {
+    let is_plain = |c: char| !c.is_control() && !c.is_whitespace() && !"~^:?*[\\".contains(c);
+    (1..=MAX_REF_NAME).contains(&name.len())
+        && name.chars().all(is_plain)
+        && !name.starts_with(['-', '/', '.'])
+        && !name.contains("..")
+        && !name.contains("@{")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_git_refuses_are_refused() {
+        let good = ["main", "release/1.2", "v1.2-rc.1", "1a2b3c4d", "fix#12"];
+        let bad = ["", "-f", "a b", "a..b", "a~1", "v1^{}", "x:y", "HEAD@{1}", "/a", "a\\b", "a\nb"];
+        assert!(good.into_iter().all(is_ref_name));
+        assert!(!bad.into_iter().any(is_ref_name));
+    }
+}

@@ -1,0 +1,238 @@
+//! Views: states of the documents other than the current one.
+//!
+//! A further branch, tag or commit of a repository, and an earlier state of the index, have most documents in common with
+//! the current state. So a document that differs there is kept beside the current one, as a version of its thread, and a
+//! view is the current state without some threads and with versions of some. A handle [with a view](Index::with_view) shows
+//! that state as if nothing else existed: its searches have the hits and scores of an index that holds only that.
+//!
+//! The ids of a version's rows end in a line end and the name of the version, which no other id has. They stay in here:
+//! who asks gets the ids that the documents have anywhere else.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::{Arc, atomic::Ordering},
+};
+
+use backstory_model::{filter::DocumentKind, visibility::Visibility};
+use parking_lot::Mutex;
+
+use super::{
+    Index,
+    columns::Columns,
+    error::IndexError,
+    facts::last_part,
+    schema::{ID, TERMS, WORD_TOTAL, WORDS},
+    stats::{GroupKey, GroupStats},
+    words::{DocumentWords, document_words},
+};
+
+/// What stands between an id and the version that it is of.
+const SEPARATOR: char = '\n';
+/// Documents whose words are read at once.
+const READ_AT_ONCE: usize = 4_096;
+/// Views that are remembered.
+const MAX_VIEWS: usize = 16;
+
+/// The id of a document or thread in a version.
+pub fn version_id(id: &str, version: &str) -> String {
+    format!("{id}{SEPARATOR}{version}")
+}
+
+/// An id and the version that it is of, if it is of one.
+pub fn split_version(id: &str) -> (&str, Option<&str>) {
+    id.split_once(SEPARATOR).map_or((id, None), |(id, version)| (id, Some(version)))
+}
+
+/// Whether an id is one of a version.
+pub(super) fn is_version(id: &str) -> bool {
+    id.contains(SEPARATOR)
+}
+
+/// The id without its version.
+pub(super) fn public_id(id: &str) -> &str {
+    split_version(id).0
+}
+
+/// How a state of the documents differs from the current one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ViewThreads {
+    /// Threads whose current documents are not in it.
+    pub hidden: HashSet<String>,
+    /// Threads of which another version is in it: their ids, as [`version_id`] makes them.
+    pub versions: Vec<String>,
+    /// What the addresses of files at the current state begin with, and what those of this one do.
+    pub urls: Option<[String; 2]>,
+}
+
+/// A state of the documents, and what is counted of it.
+#[derive(Debug, Default)]
+pub struct View {
+    hidden: HashSet<String>,
+    /// Threads of which a version is shown, with the id of that.
+    threads: HashMap<String, String>,
+    /// Documents of versions, with the ids of their rows.
+    pub(super) rows: HashMap<Arc<str>, Arc<str>>,
+    /// Definitions of code among them, by the last part of their names.
+    definitions: HashMap<String, Vec<Arc<str>>>,
+    /// Current documents that are not in it.
+    pub(super) hidden_documents: Vec<Arc<str>>,
+    /// What is counted of its versions, and of the current documents that are not in it.
+    pub(super) added: BTreeMap<GroupKey, GroupStats>,
+    pub(super) removed: BTreeMap<GroupKey, GroupStats>,
+    urls: Option<[String; 2]>,
+}
+
+impl View {
+    /// Whether the current documents of a thread are not in it.
+    pub fn hides(&self, thread: &str) -> bool {
+        self.hidden.contains(thread)
+    }
+
+    /// How many documents it has that are not current, and how many current ones it has not.
+    pub fn difference(&self) -> (usize, usize) {
+        (self.rows.len(), self.hidden_documents.len())
+    }
+
+    /// The definitions among its versions whose names end in this one.
+    pub(super) fn definitions(&self, name: &str) -> impl Iterator<Item = &Arc<str>> {
+        self.definitions.get(name).into_iter().flatten()
+    }
+
+    /// The id of the row of a document of a version.
+    pub(super) fn row_of(&self, id: &str) -> Option<&Arc<str>> {
+        self.rows.get(id)
+    }
+
+    /// The version of a thread that it has in place of the current one.
+    pub(super) fn version_of(&self, thread: &str) -> Option<&str> {
+        self.threads.get(thread).map(String::as_str)
+    }
+
+    /// The address of a document, as it is at this state.
+    pub(super) fn url(&self, url: String) -> String {
+        let Some([current, own]) = &self.urls else { return url };
+        match url.strip_prefix(current.as_str()) {
+            Some(rest) => format!("{own}{rest}"),
+            None => url,
+        }
+    }
+}
+
+/// What a handle shows.
+#[derive(Clone, Copy)]
+pub(super) struct Selection<'a> {
+    pub(super) visibility: &'a Visibility,
+    pub(super) view: Option<&'a View>,
+}
+
+/// Views that were made, each with the number of changes of the index at which it was.
+#[derive(Debug, Default)]
+pub(super) struct ViewCache(Mutex<Vec<(String, u64, Arc<View>)>>);
+
+impl ViewCache {
+    fn get(&self, name: &str, changes: u64) -> Option<Arc<View>> {
+        let cached = self.0.lock();
+        cached.iter().find(|(known, at, _)| known == name && *at == changes).map(|(_, _, view)| view.clone())
+    }
+
+    fn put(&self, name: &str, changes: u64, view: Arc<View>) {
+        let mut cached = self.0.lock();
+        cached.retain(|(known, at, _)| known != name && *at == changes);
+        if cached.len() == MAX_VIEWS {
+            cached.remove(0);
+        }
+        cached.push((name.to_owned(), changes, view));
+    }
+}
+
+impl Index {
+    /// Returns a handle of the same index that shows a view in place of the current state.
+    #[must_use]
+    pub fn with_view(&self, view: Option<Arc<View>>) -> Self {
+        Self { view, ..self.clone() }
+    }
+
+    /// The view of that name, if it was made of the documents as they are.
+    pub fn find_view(&self, name: &str) -> Option<Arc<View>> {
+        self.shared.views.get(name, self.shared.changes.load(Ordering::Acquire))
+    }
+
+    /// Makes a view, and remembers it by its name until documents change. Reads the words of the documents that differ.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn make_view(&self, name: &str, threads: ViewThreads) -> Result<Arc<View>, IndexError> {
+        let changes = self.shared.changes.load(Ordering::Acquire);
+        let view = Arc::new(self.guarded(self.compute_view(threads)).await?);
+        self.shared.views.put(name, changes, view.clone());
+        Ok(view)
+    }
+
+    /// The threads of all versions that it has, by their ids.
+    pub fn version_threads(&self) -> HashSet<String> {
+        self.counted().stats.facts.version_threads().map(ToString::to_string).collect()
+    }
+
+    /// How many visible documents are versions beside the current ones. Costs little.
+    pub fn version_documents(&self) -> u64 {
+        self.counted().stats.facts.version_documents(&self.visibility)
+    }
+
+    async fn compute_view(&self, threads: ViewThreads) -> Result<View, IndexError> {
+        let ViewThreads { hidden, versions, urls } = threads;
+        let mut view = View { hidden, urls, ..View::default() };
+        let mut groups: HashMap<Arc<str>, (GroupKey, DocumentKind)> = HashMap::new();
+        {
+            let counted = self.counted();
+            let facts = &counted.stats.facts;
+            for version in versions {
+                for row in facts.rows_of_version(&version) {
+                    let Some(of) = facts.get_version(row) else { continue };
+                    groups.insert(row.clone(), ((of.project.to_string(), of.confidential), of.kind));
+                    let id: Arc<str> = public_id(row).into();
+                    if let Some(name) = last_part(&id, of.kind) {
+                        view.definitions.entry(name).or_default().push(id.clone());
+                    }
+                    view.rows.insert(id, row.clone());
+                }
+                view.threads.insert(public_id(&version).to_owned(), version);
+            }
+            for (id, of) in facts.of_threads(&view.hidden) {
+                groups.insert(id.clone(), ((of.project.to_string(), of.confidential), of.kind));
+                view.hidden_documents.push(id.clone());
+            }
+        }
+        let ids: Vec<&Arc<str>> = groups.keys().collect();
+        for ids in ids.chunks(READ_AT_ONCE) {
+            for (id, words) in self.words_of(ids).await? {
+                let Some((group, kind)) = groups.get(&*id) else { continue };
+                let counts = if is_version(&id) { &mut view.added } else { &mut view.removed };
+                counts.entry(group.clone()).or_default().add(*kind, &words);
+            }
+        }
+        Ok(view)
+    }
+
+    async fn words_of(&self, rows: &[&Arc<str>]) -> Result<BTreeMap<String, DocumentWords>, IndexError> {
+        let ids: Vec<&str> = rows.iter().map(|id| &***id).collect();
+        let wanted: HashSet<&str> = ids.iter().copied().collect();
+        let mut words = BTreeMap::new();
+        for batch in self.shared.places.rows(&self.shared.documents, &ids, &[TERMS, WORDS, WORD_TOTAL]).await? {
+            let of_rows = document_words(&batch)?;
+            let read = Columns(&batch).text(ID)?.iter().flatten().zip(of_rows);
+            let read = read.filter(|(id, _)| wanted.contains(id));
+            words.extend(read.map(|(id, words)| (id.to_owned(), words)));
+        }
+        Ok(words)
+    }
+
+    pub(super) fn selection(&self) -> Selection<'_> {
+        Selection { visibility: &self.visibility, view: self.view.as_deref() }
+    }
+
+    /// The id of the row that a document has at this handle.
+    pub(super) fn row_id(&self, id: &str) -> Arc<str> {
+        let version = self.view.as_ref().and_then(|view| view.row_of(id));
+        version.cloned().unwrap_or_else(|| id.into())
+    }
+}
