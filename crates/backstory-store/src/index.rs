@@ -17,6 +17,7 @@
 
 mod columns;
 mod copy;
+mod counts;
 mod error;
 mod facts;
 mod filter;
@@ -31,6 +32,8 @@ mod stats;
 mod tables;
 mod types;
 mod vectors;
+mod version_ids;
+mod view;
 mod views;
 mod words;
 mod write;
@@ -65,7 +68,8 @@ pub use self::{
         PendingDocument, ProjectScope, StoredDocument, StoredPassage, TextHit, ThreadDocuments, VectorHit,
     },
     vectors::Vectors,
-    views::{View, ViewThreads, split_version, version_id},
+    version_ids::{split_version, version_id},
+    view::{View, ViewThreads},
 };
 use self::{
     passages::Passages,
@@ -74,7 +78,8 @@ use self::{
     stats::{Found, IndexStats},
     tables::damaged,
     vectors::DeletedVectorCache,
-    views::{ViewCache, public_id},
+    version_ids::public_id,
+    views::ViewCache,
 };
 use crate::guard::{Damage, catch_panic_async};
 

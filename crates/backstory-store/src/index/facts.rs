@@ -19,7 +19,8 @@ use super::{
     error::IndexError,
     rows::{Filterable, instant},
     types::{DocumentFacts, ProjectScope},
-    views::{Selection, is_version, public_id, split_version, version_id},
+    version_ids::{is_version, public_id, split_version, version_id},
+    view::Selection,
 };
 
 /// What documents are called by.

@@ -15,7 +15,7 @@ use super::{
     facts::{Facts, Named},
     schema::{AUTHOR, CONFIDENTIAL, CREATED_AT, DOCUMENT_TYPE, KIND, LABELS, PATHS, PROJECT, STATE, THREAD, VERSIONED},
     types::{beginning, end},
-    views::Selection,
+    view::Selection,
 };
 
 /// Most values in one condition of a query.

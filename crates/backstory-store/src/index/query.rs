@@ -27,7 +27,7 @@ use super::{
     },
     tables::{fetch, snapshot},
     types::{DocumentFacts, PassageId, StoredDocument, TextHit, VectorHit},
-    views::public_id,
+    version_ids::public_id,
     words::Bm25,
 };
 

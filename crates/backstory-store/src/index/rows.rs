@@ -29,7 +29,7 @@ use super::{
         documents_schema,
     },
     types::{DocumentFacts, NewPassage, StoredDocument},
-    views::is_version,
+    version_ids::is_version,
     words::{DocumentWords, WordCounts},
 };
 

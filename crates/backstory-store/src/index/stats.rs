@@ -12,6 +12,7 @@ use lancedb::Table;
 
 use super::{
     columns::Columns,
+    counts::{GroupKey, GroupStats, KindCounts},
     error::IndexError,
     facts::Facts,
     places::Places,
@@ -20,7 +21,8 @@ use super::{
     schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, IMPORTANCE, TERMS, WORD_TOTAL, WORDS},
     tables::stream,
     types::{Coverage, DocumentFacts, KindCoverage, PendingDocument, ProjectScope},
-    views::{Selection, is_version},
+    version_ids::is_version,
+    view::Selection,
     words::{DocumentWords, WordStatistics, document_words},
 };
 
@@ -31,45 +33,6 @@ pub(super) struct IndexStats {
     pending: BTreeMap<String, PendingDocument>,
     pub(super) facts: Facts,
     pub(super) quantized: QuantizedPassages,
-}
-
-/// Project of documents, and whether they are confidential.
-pub(super) type GroupKey = (String, bool);
-
-/// What is counted of documents that are visible to the same callers.
-#[derive(Debug, Default)]
-pub(super) struct GroupStats {
-    tallies: BTreeMap<DocumentKind, KindCounts>,
-    passages: u64,
-    /// In how many documents each term occurs.
-    frequencies: HashMap<TermId, u32>,
-    /// In how many documents each word of full-text search occurs.
-    word_frequencies: HashMap<TermId, u32>,
-    /// How many words the documents have together.
-    words: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct KindCounts {
-    documents: u64,
-    pending: u64,
-}
-
-impl GroupStats {
-    /// Counts a document.
-    pub(super) fn add(&mut self, kind: DocumentKind, words: &DocumentWords) {
-        self.tallies.entry(kind).or_default().documents += 1;
-        self.words += words.total;
-        for (counts, found) in [(&mut self.frequencies, &words.terms), (&mut self.word_frequencies, &words.words)] {
-            for term in found {
-                *counts.entry(*term).or_default() += 1;
-            }
-        }
-    }
-
-    fn documents(&self) -> u64 {
-        self.tallies.values().map(|tally| tally.documents).sum()
-    }
 }
 
 /// Index statistics and what was found amiss while it was taken.

@@ -13,117 +13,25 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use backstory_model::{filter::DocumentKind, visibility::Visibility};
+use backstory_model::filter::DocumentKind;
 use parking_lot::Mutex;
 
 use super::{
     Index,
     columns::Columns,
+    counts::GroupKey,
     error::IndexError,
     facts::last_part,
     schema::{ID, TERMS, WORD_TOTAL, WORDS},
-    stats::{GroupKey, GroupStats},
+    version_ids::{is_version, public_id},
+    view::{Selection, View, ViewThreads},
     words::{DocumentWords, document_words},
 };
 
-/// What stands between an id and the version that it is of.
-const SEPARATOR: char = '\n';
 /// Documents whose words are read at once.
 const READ_AT_ONCE: usize = 4_096;
 /// Views that are remembered.
 const MAX_VIEWS: usize = 16;
-
-/// The id of a document or thread in a version.
-pub fn version_id(id: &str, version: &str) -> String {
-    format!("{id}{SEPARATOR}{version}")
-}
-
-/// An id and the version that it is of, if it is of one.
-pub fn split_version(id: &str) -> (&str, Option<&str>) {
-    id.split_once(SEPARATOR).map_or((id, None), |(id, version)| (id, Some(version)))
-}
-
-/// Whether an id is one of a version.
-pub(super) fn is_version(id: &str) -> bool {
-    id.contains(SEPARATOR)
-}
-
-/// The id without its version.
-pub(super) fn public_id(id: &str) -> &str {
-    split_version(id).0
-}
-
-/// How a state of the documents differs from the current one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ViewThreads {
-    /// Threads whose current documents are not in it.
-    pub hidden: HashSet<String>,
-    /// Threads of which another version is in it: their ids, as [`version_id`] makes them.
-    pub versions: Vec<String>,
-    /// What the addresses of files at the current state begin with, and what those of this one do.
-    pub urls: Option<[String; 2]>,
-}
-
-/// A state of the documents, and what is counted of it.
-#[derive(Debug, Default)]
-pub struct View {
-    hidden: HashSet<String>,
-    /// Threads of which a version is shown, with the id of that.
-    threads: HashMap<String, String>,
-    /// Documents of versions, with the ids of their rows.
-    pub(super) rows: HashMap<Arc<str>, Arc<str>>,
-    /// Definitions of code among them, by the last part of their names.
-    definitions: HashMap<String, Vec<Arc<str>>>,
-    /// Current documents that are not in it.
-    pub(super) hidden_documents: Vec<Arc<str>>,
-    /// What is counted of its versions, and of the current documents that are not in it.
-    pub(super) added: BTreeMap<GroupKey, GroupStats>,
-    pub(super) removed: BTreeMap<GroupKey, GroupStats>,
-    urls: Option<[String; 2]>,
-}
-
-impl View {
-    /// Whether the current documents of a thread are not in it.
-    pub fn hides(&self, thread: &str) -> bool {
-        self.hidden.contains(thread)
-    }
-
-    /// How many documents it has that are not current, and how many current ones it has not.
-    pub fn difference(&self) -> (usize, usize) {
-        (self.rows.len(), self.hidden_documents.len())
-    }
-
-    /// The definitions among its versions whose names end in this one.
-    pub(super) fn definitions(&self, name: &str) -> impl Iterator<Item = &Arc<str>> {
-        self.definitions.get(name).into_iter().flatten()
-    }
-
-    /// The id of the row of a document of a version.
-    pub(super) fn row_of(&self, id: &str) -> Option<&Arc<str>> {
-        self.rows.get(id)
-    }
-
-    /// The version of a thread that it has in place of the current one.
-    pub(super) fn version_of(&self, thread: &str) -> Option<&str> {
-        self.threads.get(thread).map(String::as_str)
-    }
-
-    /// The address of a document, as it is at this state.
-    pub(super) fn url(&self, url: String) -> String {
-        let Some([current, own]) = &self.urls else { return url };
-        match url.strip_prefix(current.as_str()) {
-            Some(rest) => format!("{own}{rest}"),
-            None => url,
-        }
-    }
-}
-
-/// What a handle shows.
-#[derive(Clone, Copy)]
-pub(super) struct Selection<'a> {
-    pub(super) visibility: &'a Visibility,
-    pub(super) view: Option<&'a View>,
-}
 
 /// Views that were made, each with the number of changes of the index at which it was.
 #[derive(Debug, Default)]
