@@ -272,8 +272,9 @@ fn projects_that_began_as_clones_of_the_same_repository_are_told_apart() {
     let of_both = copy_of(&boilerplate, &sandbox, "copy");
     git_in(&of_both, &["checkout", "--quiet", "HEAD~1"]);
     assert!(run_in(&sandbox, &of_both, &["history", FILE]).stderr.contains("this clone is not indexed"));
-    let named =
-        |directory: &Path| run_in(&sandbox, directory, &["shipped", "main", "--json"]).ok().json()["project"].clone();
+    let named = |directory: &Path| {
+        run_in(&sandbox, directory, &["shipped", "main~1..main", "--json"]).ok().json()["project"].clone()
+    };
     assert_eq!((named(&shop), named(&till)), (json!("acme/shop"), json!("acme/till")));
 }
 

@@ -212,7 +212,7 @@ fn open_stores(directory: &Path, trackers: &Arc<Trackers>) -> Result<Opened> {
     if path.exists() && !path.is_file() {
         return Err(Error::new(ErrorKind::Configuration, format!("{} is no file; remove it", path.display())));
     }
-    if has_projections && !restored && Ledger::is_empty_database(&path).map_err(unreadable)? {
+    if has_projections && !restored && Ledger::is_absent_or_blank(&path).map_err(unreadable)? {
         return Err(empty_ledger(directory));
     }
     let ledger = Ledger::open(&path)?;

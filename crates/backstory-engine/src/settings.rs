@@ -213,7 +213,7 @@ impl RepositorySettings {
     }
 
     /// A text that is another if other files of a project are looked into.
-    pub fn selection(&self, project: &str) -> String {
+    pub fn file_rules_hash(&self, project: &str) -> String {
         let own = self.of_projects.get(project).map(FileRules::text).unwrap_or_default();
         sha256_hex(&format!("{} {:?} {own}", self.files.text(), self.output_directories))
     }
@@ -222,13 +222,13 @@ impl RepositorySettings {
 /// Which states of the index stay on record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotSettings {
-    /// How many of the newest, besides those that are pinned; 1 to [`MAX_KEPT`](crate::snapshot::MAX_KEPT).
+    /// How many of the newest, besides those that are pinned; 1 to [`MAX_KEPT_SNAPSHOTS`](crate::snapshot::MAX_KEPT_SNAPSHOTS).
     pub keep: usize,
 }
 
 impl Default for SnapshotSettings {
     fn default() -> Self {
-        Self { keep: DEFAULT_KEPT }
+        Self { keep: DEFAULT_KEPT_SNAPSHOTS }
     }
 }
 
@@ -365,4 +365,4 @@ impl Settings {
 }
 
 /// States that are kept unless configured otherwise, besides those that are pinned.
-pub const DEFAULT_KEPT: usize = 3;
+pub const DEFAULT_KEPT_SNAPSHOTS: usize = 3;

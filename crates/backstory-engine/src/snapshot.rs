@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Most states that may be kept.
-pub const MAX_KEPT: usize = 1000;
+pub const MAX_KEPT_SNAPSHOTS: usize = 1000;
 /// Most documents of each kind that a comparison names; the others are counted.
 pub const MAX_COMPARED: usize = 1000;
 /// Hex digits of an id.

@@ -356,7 +356,7 @@ pub struct DocAnalysis {
 /// What a file contains, by its kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Content {
+pub enum ContentAnalysis {
     /// Source code.
     Code(CodeAnalysis),
     /// A document.
@@ -371,24 +371,24 @@ pub struct FileAnalysis {
     /// How many lines it has; one without a line feed at its end counts.
     pub line_count: u32,
     /// What they hold.
-    pub content: Content,
+    pub content: ContentAnalysis,
 }
 
 impl FileAnalysis {
     /// What it contains if it is source code.
     pub fn code(&self) -> Option<&CodeAnalysis> {
         match &self.content {
-            Content::Code(code) => Some(code),
-            Content::Doc(_) | Content::Text => None,
+            ContentAnalysis::Code(code) => Some(code),
+            ContentAnalysis::Doc(_) | ContentAnalysis::Text => None,
         }
     }
 
     /// Its kind.
     pub fn kind(&self) -> FileKind {
         match &self.content {
-            Content::Code(code) => FileKind::Code(code.language),
-            Content::Doc(doc) => FileKind::Doc(doc.format),
-            Content::Text => FileKind::Text,
+            ContentAnalysis::Code(code) => FileKind::Code(code.language),
+            ContentAnalysis::Doc(doc) => FileKind::Doc(doc.format),
+            ContentAnalysis::Text => FileKind::Text,
         }
     }
 }

@@ -168,7 +168,7 @@ pub struct KeyItem {
     pub content_hash: String,
     /// What it is made from.
     #[serde(skip)]
-    pub sources: Provenance,
+    pub sources: PackSources,
 }
 
 /// Something that happened.
@@ -186,7 +186,7 @@ pub struct TimelineEntry {
     pub commits: Vec<String>,
     /// What it is made from.
     #[serde(skip)]
-    pub sources: Provenance,
+    pub sources: PackSources,
 }
 
 /// A reason that was given.
@@ -209,7 +209,7 @@ pub struct DesignNote {
     pub relevance: String,
     /// What it is made from.
     #[serde(skip)]
-    pub sources: Provenance,
+    pub sources: PackSources,
 }
 
 /// Code.
@@ -232,7 +232,7 @@ pub struct CodeContext {
     pub explanation: String,
     /// What it is made from.
     #[serde(skip)]
-    pub sources: Provenance,
+    pub sources: PackSources,
 }
 
 /// A change of code.
@@ -253,7 +253,7 @@ pub struct ImportantDiff {
     pub hunks_left_out: u32,
     /// What it is made from.
     #[serde(skip)]
-    pub sources: Provenance,
+    pub sources: PackSources,
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -272,12 +272,12 @@ pub struct RelatedTest {
     pub description: String,
     /// What it is made from.
     #[serde(skip)]
-    pub sources: Provenance,
+    pub sources: PackSources,
 }
 
 /// What the pack is made from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Provenance {
+pub struct PackSources {
     /// References of commits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<String>,
@@ -292,7 +292,7 @@ pub struct Provenance {
     pub items: Vec<String>,
 }
 
-impl Provenance {
+impl PackSources {
     /// Whether it names nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -409,8 +409,8 @@ pub struct ContextPack {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related_tests: Vec<RelatedTest>,
     /// What it is made from.
-    #[serde(skip_serializing_if = "Provenance::is_empty")]
-    pub provenance: Provenance,
+    #[serde(skip_serializing_if = "PackSources::is_empty")]
+    pub provenance: PackSources,
     /// Passages of what was found, in the order of [`compare_chunks`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retrieved: Vec<Chunk>,

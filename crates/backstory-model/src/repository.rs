@@ -212,7 +212,7 @@ pub struct Shipment {
 
 /// What changes together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CoChanges {
+pub struct CoChangedPairs {
     /// The pairs, ordered by their names.
     pub pairs: Vec<CoChangedPair>,
 }
@@ -273,7 +273,7 @@ pub enum Record {
     /// What was found about the file at a path.
     FileLinks(RepoPath, FileReferences),
     /// What changes together.
-    CoChanges(CoChanges),
+    CoChanges(CoChangedPairs),
     /// How central code is.
     Importance(CodeRanks),
 }

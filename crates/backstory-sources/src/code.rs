@@ -31,7 +31,7 @@ mod walk;
 
 use std::{borrow::Cow, cell::RefCell, collections::HashMap, ops::ControlFlow};
 
-use backstory_model::code::{CodeAnalysis, Content, EntityKind, FileAnalysis, FileKind, Language};
+use backstory_model::code::{CodeAnalysis, ContentAnalysis, EntityKind, FileAnalysis, FileKind, Language};
 use tree_sitter::{ParseOptions, Parser, Tree};
 
 pub use self::{
@@ -95,9 +95,9 @@ fn read(kind: FileKind, path: &str, bytes: &[u8], last: &mut Option<Option<versi
     let source: Cow<'_, str> = String::from_utf8_lossy(bytes);
     let line_count = line_count(bytes);
     let content = match kind {
-        FileKind::Code(language) => Content::Code(read_code(language, path, &source, last)),
-        FileKind::Doc(format) => Content::Doc(prose::analyze(path, format, &source, line_count)),
-        FileKind::Text => Content::Text,
+        FileKind::Code(language) => ContentAnalysis::Code(read_code(language, path, &source, last)),
+        FileKind::Doc(format) => ContentAnalysis::Doc(prose::analyze(path, format, &source, line_count)),
+        FileKind::Text => ContentAnalysis::Text,
     };
     FileAnalysis { line_count, content }
 }

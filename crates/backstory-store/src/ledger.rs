@@ -128,7 +128,7 @@ impl Ledger {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn is_empty_database(path: &Path) -> io::Result<bool> {
+    pub fn is_absent_or_blank(path: &Path) -> io::Result<bool> {
         let mut head = Vec::new();
         match File::open(path) {
             Ok(file) => file.take(HEADER).read_to_end(&mut head)?,

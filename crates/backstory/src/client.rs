@@ -37,7 +37,7 @@ enum Place {
     /// In this process.
     Here(Engine),
     /// By another one.
-    There(Remote),
+    There(LockOwnerClient),
 }
 
 /// What it takes to open the stores once the process that was asked has ended.
@@ -56,7 +56,7 @@ struct Opening {
 
 /// Another process that executes operations.
 #[derive(Clone)]
-pub(crate) struct Remote {
+pub(crate) struct LockOwnerClient {
     http: reqwest::Client,
     server: Server,
 }
@@ -126,7 +126,7 @@ impl Client {
             refusal: RefCell::new(before_opening().err()),
         };
         let place = opening.open().await?;
-        if let Place::There(Remote { server, .. }) = &place
+        if let Place::There(LockOwnerClient { server, .. }) = &place
             && config.path.exists()
             && server.config != config.digest
         {
@@ -143,7 +143,7 @@ impl Client {
     }
 
     /// One that asks another process.
-    pub(crate) fn remote(remote: Remote) -> Self {
+    pub(crate) fn of_lock_owner(remote: LockOwnerClient) -> Self {
         Self { place: RefCell::new(Place::There(remote)), opening: None }
     }
 
@@ -178,7 +178,7 @@ impl Client {
     /// It has not, or what it was asked for must not be asked for twice.
     async fn move_on(
         &self,
-        remote: &Remote,
+        remote: &LockOwnerClient,
         failure: Failure,
         gone: Option<Gone>,
         repeatable: bool,
@@ -195,7 +195,7 @@ impl Client {
         let place = if remote.server.is_long_running() {
             // Perhaps it was restarted. The stores are not taken in its place: then it could not come back.
             match opening.directory.current_server().await? {
-                Some(server) if server.pid != remote.server.pid => Place::There(Remote::new(server)?),
+                Some(server) if server.pid != remote.server.pid => Place::There(LockOwnerClient::new(server)?),
                 _ => return Err(failure),
             }
         } else {
@@ -219,7 +219,7 @@ impl Opening {
                 self.share.begin(engine.clone(), directory.clone(), &self.command, &self.config);
                 Ok(Place::Here(engine))
             }
-            Claim::Server(server) => Ok(Place::There(Remote::new(server)?)),
+            Claim::Server(server) => Ok(Place::There(LockOwnerClient::new(server)?)),
             Claim::Busy(holder) if holder.is_server() => Err(Failure::new(
                 ErrorKind::Conflict,
                 format!("{holder} is still opening the stores; try again when it says that it listens"),
@@ -297,7 +297,7 @@ impl Problem {
     }
 }
 
-impl Remote {
+impl LockOwnerClient {
     /// # Errors
     /// The other process is of another version.
     pub(crate) fn new(server: Server) -> Result<Self> {

@@ -7,7 +7,7 @@ use backstory_model::{
     commit::{Commit, FileChange, FileDiff},
     id::NodeId,
     message,
-    pack::{ImportantDiff, Provenance, matching_hunks},
+    pack::{ImportantDiff, PackSources, matching_hunks},
     time::utc_date,
 };
 use backstory_sources::git::text_diff::TextDiffOptions;
@@ -110,11 +110,11 @@ fn diff_of(
     if let Some(reason) = message::design_notes(&commit.message).first() {
         explanation.push_str(&format!(" Its reason: “{}”", quoted(&reason.text, REASON)));
     }
-    let sources = Provenance {
+    let sources = PackSources {
         commits: vec![reference],
         files: vec![change.path.as_str().to_owned()],
         authors: vec![commit.author.name.clone()],
-        ..Provenance::default()
+        ..PackSources::default()
     };
     let diff = ImportantDiff {
         repository: project.to_owned(),

@@ -8,7 +8,7 @@ use backstory_model::{
     filter::DocumentKind,
     id::NodeId,
     message,
-    pack::{CodeContext, ContextPack, Provenance, QuestionTerms, RelatedTest, chunk::split_text},
+    pack::{CodeContext, ContextPack, PackSources, QuestionTerms, RelatedTest, chunk::split_text},
     time::utc_date,
 };
 use backstory_store::graph::Direction;
@@ -180,9 +180,9 @@ fn written_by(
     path: &str,
     excerpt: &Excerpt,
     files: &mut Files<'_>,
-) -> Result<(String, Provenance)> {
+) -> Result<(String, PackSources)> {
     let (first, last) = excerpt.asked;
-    let nothing = || ("It is not known which commit wrote it.".to_owned(), Provenance::default());
+    let nothing = || ("It is not known which commit wrote it.".to_owned(), PackSources::default());
     let Some(place) = files.place(project) else { return Ok(nothing()) };
     // A file whose lines are not traced has no explanation, and is no reason to fail.
     let Ok(lineage) = lineage_at(resources, place, path) else { return Ok(nothing()) };
@@ -198,10 +198,10 @@ fn written_by(
     let Some(record) = commit_record(resources, project, &sha.to_string())? else { return Ok(nothing()) };
     let commit = &record.commit;
     let reference = short_reference(&NodeId::commit(project, &sha.to_string()).to_string());
-    let mut sources = Provenance {
+    let mut sources = PackSources {
         commits: vec![reference.clone()],
         authors: vec![commit.author.name.clone()],
-        ..Provenance::default()
+        ..PackSources::default()
     };
     let mut text = match (others, excerpt.is_part) {
         (0, false) => "Written".to_owned(),
@@ -263,7 +263,7 @@ pub(super) fn related_tests(resources: &Resources, pack: &ContextPack) -> Result
 }
 
 fn test_of(path: String, name: Option<String>, description: String) -> RelatedTest {
-    let sources = Provenance { files: vec![path.clone()], ..Provenance::default() };
+    let sources = PackSources { files: vec![path.clone()], ..PackSources::default() };
     RelatedTest { path, name, description, sources }
 }
 

@@ -7,7 +7,7 @@ use backstory_model::{
     entity::Item,
     filter::DocumentKind,
     id::NodeId,
-    pack::{KeyItem, Provenance, TimelineEntry},
+    pack::{KeyItem, PackSources, TimelineEntry},
     repository::CommitRecord,
     time::utc_date,
 };
@@ -131,7 +131,7 @@ pub(super) fn timeline(evidence: &Evidence, records: &Records) -> Vec<TimelineEn
                 date: utc_date(*at).to_string(),
                 summary: format!("{how}: {}", found.document.title.trim()),
                 items: vec![thread.to_owned()],
-                sources: Provenance { items: vec![thread.to_owned()], ..Provenance::default() },
+                sources: PackSources { items: vec![thread.to_owned()], ..PackSources::default() },
                 ..TimelineEntry::default()
             });
         }
@@ -152,10 +152,10 @@ fn earlier(evidence: &Evidence) -> Vec<TimelineEntry> {
             summary: format!("{} wrote an earlier version in “{}”: {old}", version.author, version.title),
             items: version.merge_requests.iter().map(ToString::to_string).collect(),
             commits: vec![version.commit.to_string()],
-            sources: Provenance {
+            sources: PackSources {
                 commits: vec![short_reference(&reference)],
                 authors: vec![version.author.clone()],
-                ..Provenance::default()
+                ..PackSources::default()
             },
         }
     };
@@ -232,11 +232,11 @@ pub(super) fn person(name: &str) -> String {
 }
 
 /// What a document is a source of.
-pub(super) fn sources_of(found: &Found) -> Provenance {
+pub(super) fn sources_of(found: &Found) -> PackSources {
     let document = &found.document;
     // Who wrote a commit is known by an address here; what names them says it.
     let author = document.facts.author.as_deref().filter(|author| !author.contains('@')).map(person);
-    let mut sources = Provenance { authors: author.into_iter().collect(), ..Provenance::default() };
+    let mut sources = PackSources { authors: author.into_iter().collect(), ..PackSources::default() };
     match (&document.path, document.facts.kind) {
         (Some(path), _) => sources.files.push(path.clone()),
         (None, DocumentKind::Commit) => sources.commits.push(short_reference(&document.id)),

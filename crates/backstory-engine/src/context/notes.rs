@@ -4,7 +4,7 @@ use backstory_model::{
     filter::DocumentKind,
     id::NodeId,
     message::{self, DesignNote as Reason},
-    pack::{DesignNote, Provenance},
+    pack::{DesignNote, PackSources},
 };
 
 use super::{
@@ -84,7 +84,7 @@ pub(super) fn model_notes(resources: &Resources, evidence: &Evidence) -> Result<
                 author: None,
                 written_by: Some(written.model.name.clone()),
                 confidential: public.ledger().is_hidden(&id)?,
-                sources: Provenance { items: vec![id.to_string()], ..Provenance::default() },
+                sources: PackSources { items: vec![id.to_string()], ..PackSources::default() },
             });
         }
     }

@@ -2,7 +2,7 @@
 
 use backstory_model::{
     cochange::{CoChangeCounter, Limits, Thresholds},
-    repository::{CoChangedPair, CoChanges},
+    repository::{CoChangedPair, CoChangedPairs},
 };
 
 use super::{
@@ -26,7 +26,7 @@ pub(super) fn co_changes(
     name: &str,
     of: &CommitRange<'_>,
     all: &mut dyn FnMut() -> Result<Vec<CommitSummary>>,
-) -> Result<CoChanges> {
+) -> Result<CoChangedPairs> {
     let nothing = CoChangeCounter::<String>::new(Limits::default());
     let counts =
         fold_commits(resources, project, &format!("co_change {name}"), of, all, nothing, |counts, summary| {
@@ -45,5 +45,5 @@ pub(super) fn co_changes(
         })
         .collect();
     pairs.sort_by(|a, b| (&a.first, &a.second).cmp(&(&b.first, &b.second)));
-    Ok(CoChanges { pairs })
+    Ok(CoChangedPairs { pairs })
 }

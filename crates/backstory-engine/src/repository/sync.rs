@@ -115,7 +115,7 @@ impl<'a> RepositorySync<'a> {
         repository.default_branch = Some(RepoPath::from_escaped(&default));
         let window = self.resources.settings().retention.commits;
         repository.shallow |= window.is_some();
-        let selection = self.resources.settings().repositories.selection(self.project);
+        let selection = self.resources.settings().repositories.file_rules_hash(self.project);
         let boundary = git_refs::boundary(&clone);
         let further = tips_of(&revisions);
         let basis = Checkpoint { tips, refs: further, default, boundary, window, selection, format: FORMAT };

@@ -402,7 +402,7 @@ fn analyze_file(resources: &Resources, place: &Revision, path: &str) -> Result<O
         let file = item.and_then(|item| serde_json::from_slice::<HeadFile>(&item.payload?).ok());
         if let Some(file) = file {
             return Ok(file.analysis.and_then(|analysis| match analysis.content {
-                backstory_model::code::Content::Code(code) => Some(code),
+                backstory_model::code::ContentAnalysis::Code(code) => Some(code),
                 _ => None,
             }));
         }

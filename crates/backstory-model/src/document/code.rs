@@ -7,7 +7,7 @@ use std::{
 
 use super::{Document, DocumentPart, LARGE_COMMIT, MAX_CHANGED_PATHS, MAX_WHOLE_TEXT, among, normalize};
 use crate::{
-    code::{Content, Lines, Passage},
+    code::{ContentAnalysis, Lines, Passage},
     filter::DocumentKind,
     id::NodeId,
     message,
@@ -164,11 +164,11 @@ pub fn file_documents(
         let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { continue };
         let range = (first.first, last.last);
         let named = match (&analysis.content, entity, section) {
-            (Content::Code(code), Some(entity), _) => code.entities.get(entity as usize).map(|entity| {
+            (ContentAnalysis::Code(code), Some(entity), _) => code.entities.get(entity as usize).map(|entity| {
                 let header = format!("{path}: {} {}", entity.kind.as_str(), entity.qualified_name);
                 (DocumentKind::Code, entity.qualified_name.clone(), header)
             }),
-            (Content::Doc(doc), _, Some(section)) => doc.sections.get(section as usize).map(|section| {
+            (ContentAnalysis::Doc(doc), _, Some(section)) => doc.sections.get(section as usize).map(|section| {
                 let heading = section.path.last().map_or("top", String::as_str).trim().to_owned();
                 let header = std::iter::once(path).chain(section.path.iter().map(String::as_str));
                 (DocumentKind::Section, heading, header.collect::<Vec<_>>().join(" › "))

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Provenance;
+use super::PackSources;
 use crate::{
     digest::{sha256, sha256_hex},
     document_type::DocumentType,
@@ -132,7 +132,7 @@ pub struct Chunk {
     pub content_hash: String,
     /// What it is made from.
     #[serde(skip)]
-    pub sources: Provenance,
+    pub sources: PackSources,
     /// What it says.
     pub text: String,
 }

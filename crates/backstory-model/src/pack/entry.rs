@@ -1,7 +1,7 @@
 //! One entry of a context pack, of whatever section: the text of it that can be cut, and what it cites.
 
 use super::{
-    Chunk, CodeContext, ContextPack, DesignNote, HashedEntry, ImportantDiff, KeyItem, Provenance, RelatedTest,
+    Chunk, CodeContext, ContextPack, DesignNote, HashedEntry, ImportantDiff, KeyItem, PackSources, RelatedTest,
     TimelineEntry, clip, trim::CUT,
 };
 
@@ -20,7 +20,7 @@ pub(super) enum Entry {
 }
 
 impl Entry {
-    pub(super) fn sources(&self) -> &Provenance {
+    pub(super) fn sources(&self) -> &PackSources {
         match self {
             Self::KeyItem(of) => &of.sources,
             Self::Timeline(of) => &of.sources,

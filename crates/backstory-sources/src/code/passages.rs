@@ -1,6 +1,6 @@
 //! Cuts files into passages for search: lines that are shown and indexed together.
 
-use backstory_model::code::{CodeAnalysis, Content, DocAnalysis, EntityKind, FileAnalysis, Lines, Passage};
+use backstory_model::code::{CodeAnalysis, ContentAnalysis, DocAnalysis, EntityKind, FileAnalysis, Lines, Passage};
 
 /// Most lines of a constant or declaration that gets no passage of its own.
 const SHORT: u32 = 5;
@@ -46,18 +46,18 @@ impl Default for PassageLimits {
 /// limit.
 pub fn passages(file: &FileAnalysis, text: &str, limits: PassageLimits) -> Vec<Passage> {
     let size = match &file.content {
-        Content::Code(_) => limits.code,
-        Content::Doc(_) => limits.documentation,
-        Content::Text => limits.text,
+        ContentAnalysis::Code(_) => limits.code,
+        ContentAnalysis::Doc(_) => limits.documentation,
+        ContentAnalysis::Text => limits.text,
     };
     let size = PassageSize { lines: size.lines.max(1), ..size };
     let length = |line: &str| u32::try_from(line.chars().count()).unwrap_or(u32::MAX);
     let lengths = if size.characters == 0 { Vec::new() } else { text.split('\n').map(length).collect() };
     let mut cutter = Cutter { size, lengths, most: limits.passages, out: Vec::new() };
     match &file.content {
-        Content::Code(code) => cutter.code(code, file.line_count),
-        Content::Doc(doc) => cutter.doc(doc),
-        Content::Text => cutter.windows(1, file.line_count, None, None),
+        ContentAnalysis::Code(code) => cutter.code(code, file.line_count),
+        ContentAnalysis::Doc(doc) => cutter.doc(doc),
+        ContentAnalysis::Text => cutter.windows(1, file.line_count, None, None),
     }
     cutter.out.truncate(limits.passages);
     cutter.out

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use backstory_model::code::{Content, FileAnalysis, TestRole};
+use backstory_model::code::{ContentAnalysis, FileAnalysis, TestRole};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
@@ -108,7 +108,7 @@ fn other_files_have_lines() {
     assert_eq!(analyze("a.txt", b"a\nb").line_count, 2);
     assert_eq!(analyze("a.txt", b"a\nb\n").line_count, 2);
     assert_eq!(analyze("a.txt", b"").line_count, 0);
-    assert!(matches!(analyze("a.toml", b"a = 1").content, Content::Text));
+    assert!(matches!(analyze("a.toml", b"a = 1").content, ContentAnalysis::Text));
 }
 
 /// Pieces of code that mean something in one language or another.

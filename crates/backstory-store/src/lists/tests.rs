@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
-    code::{CodeAnalysis, Content, Entity, EntityKind, FileAnalysis, Language, Lines, TestRole},
+    code::{CodeAnalysis, ContentAnalysis, Entity, EntityKind, FileAnalysis, Language, Lines, TestRole},
     commit::{Branch, ChangeStatus, Commit, FileChange, ObjectKind, RepoPath, Sha, Signature, Tag},
     entity::{
         Discussion, Issue, Item, ItemKind, Label, MergeRequest, Milestone, Note, NoteKind, Person, Position, Project,
@@ -265,7 +265,7 @@ fn file(random: &mut Random) -> GraphChange {
         bytes: random.below(1000) as u64,
         changed_at: random.time(),
         left_out: None,
-        analysis: Some(FileAnalysis { line_count: 9, content: Content::Code(code) }),
+        analysis: Some(FileAnalysis { line_count: 9, content: ContentAnalysis::Code(code) }),
     };
     change(project, ItemKind::File, path, record(project, Record::File(Box::new(file))))
 }

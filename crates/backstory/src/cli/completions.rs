@@ -8,7 +8,7 @@ use clap::{Arg, Command, CommandFactory as _, ValueEnum};
 
 use super::{Cli, Session};
 use crate::{
-    client::{Client, Remote},
+    client::{Client, LockOwnerClient},
     data_dir::DataDir,
     failure::Result,
     output::escape_terminal,
@@ -112,7 +112,7 @@ async fn known_names(words: &[String]) -> Result<Vec<(String, String)>> {
     }
     let session = Session::from_partial_words(words);
     let Some(server) = DataDir::running(&session.config()?.data_dir) else { return Ok(Vec::new()) };
-    let client = Client::remote(Remote::new(server)?);
+    let client = Client::of_lock_owner(LockOwnerClient::new(server)?);
     let query = format!(
         "SELECT DISTINCT ?name {{ ?node a bs:{class} ; dcterms:title ?name FILTER(STRSTARTS(?name, \"{prefix}\")) }} \
          ORDER BY ?name LIMIT {MAX_NAMES}"

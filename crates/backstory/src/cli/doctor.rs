@@ -28,7 +28,7 @@ use super::{
     task::coverage,
 };
 use crate::{
-    client::{Client, Remote},
+    client::{Client, LockOwnerClient},
     config::{self, Config, Credential},
     data_dir::{Claim, ClaimIntent, DataDir},
     failure::{Failure, Result},
@@ -286,7 +286,7 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
             } else {
                 format!("not running; {} answers while it runs", server.holder())
             };
-            let client = Remote::new(server).map(Client::remote);
+            let client = LockOwnerClient::new(server).map(Client::of_lock_owner);
             match ask(client).await {
                 Ok((client, coverage)) => {
                     report.ok("server", format_args!("{running}, {} documents", coverage.documents));

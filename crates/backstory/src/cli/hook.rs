@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{Session, checkout, place};
 use crate::{
-    client::{Client, Remote},
+    client::{Client, LockOwnerClient},
     data_dir::DataDir,
     failure::Result,
 };
@@ -66,7 +66,7 @@ async fn decision(session: &Session) -> Option<String> {
     let cwd = call.cwd.clone().or_else(|| std::env::current_dir().ok())?;
     let what = code_of(&call, &cwd)?;
     let server = DataDir::running(&session.config().ok()?.data_dir)?;
-    let client = Client::remote(Remote::new(server).ok()?);
+    let client = Client::of_lock_owner(LockOwnerClient::new(server).ok()?);
     // Paths of calls begin there.
     std::env::set_current_dir(&cwd).ok()?;
     let place = place::find(&client, &what, None).await.ok()?;

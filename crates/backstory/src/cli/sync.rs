@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{Session, jobs, repos, task};
 use crate::{
-    client::{Client, Remote, describe_in_use},
+    client::{Client, LockOwnerClient, describe_in_use},
     data_dir::{self, DataDir, LOCK_TIMEOUT},
     failure::{Failure, Result},
     output::pluralize,
@@ -141,7 +141,7 @@ async fn take_over(session: &Session) -> Result<()> {
             Some(server) if server.is_long_running() => return Ok(()),
             Some(server) if !stopped => {
                 let holder = server.holder();
-                let client = Client::remote(Remote::new(server)?);
+                let client = Client::of_lock_owner(LockOwnerClient::new(server)?);
                 // It may have ended meanwhile, or not have begun.
                 let tasks = task::all_running(&client).await.unwrap_or_default();
                 if let Some(sync) = tasks.iter().find(|task| task.kind == TaskKind::Sync) {

@@ -20,7 +20,7 @@ use super::{
     serve::{self, Server},
 };
 use crate::{
-    client::{Client, Remote},
+    client::{Client, LockOwnerClient},
     config::parse_address,
     data_dir::{Claim, ClaimIntent, DataDir, UP},
     failure::{Failure, Result},
@@ -63,7 +63,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         }
         Claim::Server(running) => {
             let url = running.url.clone();
-            let client = Client::remote(Remote::new(running)?);
+            let client = Client::of_lock_owner(LockOwnerClient::new(running)?);
             index(session, &client, &repository).await?;
             Ok(session.terminal.line(format_args!("A server is running at {url} (query page at {url}/graphql)"))?)
         }

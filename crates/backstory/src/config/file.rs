@@ -18,7 +18,7 @@ use backstory_engine::{
         ForgeKind, Globs, LinkSettings, PeopleSettings, Ranking, RepositorySettings, Retention, Schedule,
         SnapshotSettings, group_of_pattern,
     },
-    snapshot::MAX_KEPT,
+    snapshot::MAX_KEPT_SNAPSHOTS,
     sources::{code::PassageLimits, forge::DEFAULT_REQUESTS_PER_SECOND, redact::MAX_ALLOWED},
 };
 use backstory_server::{DEFAULT_REQUESTS_PER_MINUTE, Origin, Proxy};
@@ -160,7 +160,7 @@ impl File {
             rerank: file.search.rerank.map(|rerank| source.rerank(rerank)).transpose()?,
             llm: file.llm.map(|llm| source.llm(llm)).transpose()?,
             snapshots: source
-                .bounded("keep", file.snapshots.keep, MAX_KEPT)?
+                .bounded("keep", file.snapshots.keep, MAX_KEPT_SNAPSHOTS)?
                 .map_or_else(SnapshotSettings::default, |keep| SnapshotSettings { keep }),
             links: source.links(&file.links)?,
             schedule: source.schedule(file.sync)?,

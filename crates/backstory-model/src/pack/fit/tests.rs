@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{
-    super::{CodeContext, DesignNote, ImportantDiff, KeyItem, Provenance, RelatedTest, TimelineEntry},
+    super::{CodeContext, DesignNote, ImportantDiff, KeyItem, PackSources, RelatedTest, TimelineEntry},
     *,
 };
 use crate::{digest::sha256_hex, document_type::DocumentType, pack::chunk::chunk_id};
@@ -13,8 +13,8 @@ fn count(text: &str) -> usize {
     text.len().div_ceil(4)
 }
 
-fn sources(number: usize) -> Provenance {
-    Provenance { commits: vec![format!("acme/shop@{number:012x}")], ..Provenance::default() }
+fn sources(number: usize) -> PackSources {
+    PackSources { commits: vec![format!("acme/shop@{number:012x}")], ..PackSources::default() }
 }
 
 fn chunk(number: usize, text: &str) -> Chunk {

@@ -2,7 +2,7 @@
 
 use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::model::{
-    code::{self, Content},
+    code::{self, ContentAnalysis},
     commit::Sha,
     document::{commit_url, lines_url},
     id::{NodeId, NoteSource},
@@ -50,15 +50,15 @@ impl DesignNote {
 
     fn in_file(&self, file: &HeadFile) -> Option<(code::Lines, NoteText)> {
         match &file.analysis.as_ref()?.content {
-            Content::Code(code) => {
+            ContentAnalysis::Code(code) => {
                 let note = code.explanations.iter().find(|note| note.lines.first == self.line)?;
                 Some((note.lines, NoteText::Known(note.text.clone())))
             }
-            Content::Doc(doc) => {
+            ContentAnalysis::Doc(doc) => {
                 let lines = doc.decision.as_ref()?.lines.unwrap_or(code::Lines::new(1, 1));
                 (lines.first == self.line).then_some((lines, NoteText::In(file.blob)))
             }
-            Content::Text => None,
+            ContentAnalysis::Text => None,
         }
     }
 }

@@ -117,8 +117,8 @@ impl From<pack::Manifest> for PackManifest {
     }
 }
 
-impl From<pack::Provenance> for PackSources {
-    fn from(of: pack::Provenance) -> Self {
+impl From<pack::PackSources> for PackSources {
+    fn from(of: pack::PackSources) -> Self {
         Self { commits: nodes(&of.commits), files: of.files, authors: of.authors, items: nodes(&of.items) }
     }
 }

@@ -2,14 +2,14 @@
 
 use backstory_model::{
     classify,
-    code::{Content, DocAnalysis, Entity, FileAnalysis, TestRole},
+    code::{ContentAnalysis, DocAnalysis, Entity, FileAnalysis, TestRole},
     commit::{ChangeStatus, Commit, FileChange, Sha, Tag},
     edge::Edge,
     id::{NAMESPACE, NodeId, NoteSource},
     message::{self, ClosingVerb, CorrectionKind, RelatedChange},
     repository::{
-        CoChanges, CodeLinkKind, CodeRanks, CommitRecord, EntityChange, EntityChangeKind, FileReferences, HeadFile,
-        IndexedBranch, Merge, Record, RepositoryItem, Shipment, code_node_id, identity_key,
+        CoChangedPairs, CodeLinkKind, CodeRanks, CommitRecord, EntityChange, EntityChangeKind, FileReferences,
+        HeadFile, IndexedBranch, Merge, Record, RepositoryItem, Shipment, code_node_id, identity_key,
     },
 };
 use oxigraph::model::{Literal, NamedNode, NamedOrBlankNode, Quad, vocab::xsd};
@@ -262,7 +262,7 @@ impl QuadBuilder<'_> {
         let Some(FileAnalysis { line_count, content }) = &file.analysis else { return };
         self.number(&id, "lines", u64::from(*line_count));
         match content {
-            Content::Code(code) => {
+            ContentAnalysis::Code(code) => {
                 self.own(&id, "language", code.language.name());
                 let node = |at: u32| {
                     let entity = code.entities.get(at as usize)?;
@@ -281,8 +281,8 @@ impl QuadBuilder<'_> {
                     self.edge(&own, Edge::PartOf, &note.entity.and_then(node).unwrap_or_else(|| id.clone()));
                 }
             }
-            Content::Doc(doc) => self.decision(project, file.path.as_str(), &id, doc),
-            Content::Text => {}
+            ContentAnalysis::Doc(doc) => self.decision(project, file.path.as_str(), &id, doc),
+            ContentAnalysis::Text => {}
         }
     }
 
@@ -335,7 +335,7 @@ impl QuadBuilder<'_> {
         }
     }
 
-    fn co_changes(&mut self, project: &str, changes: &CoChanges) {
+    fn co_changes(&mut self, project: &str, changes: &CoChangedPairs) {
         self.method("commits that change both");
         for pair in &changes.pairs {
             self.edge(&code_node_id(project, &pair.first), Edge::CoEvolvesWith, &code_node_id(project, &pair.second));
