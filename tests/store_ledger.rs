@@ -646,13 +646,23 @@ fn what_items_were_is_kept_as_long_as_a_state_needs_it() {
     assert!(ledger.put_snapshot(&state("bbbbbbbb", second), &[]).unwrap());
     let kept: Vec<bool> = ["aaaaaaaa", "bbbbbbbb"].map(|id| ledger.snapshot(id).unwrap().unwrap().kept).into();
     assert_eq!(kept, [true, false]);
-    // What is deleted was there.
     ledger.put_snapshot(&state("cccccccc", fourth), &[]).unwrap();
-    ledger.tombstone(&[("acme/shop".to_owned(), ItemKind::Issue, "#1".to_owned())], at(9)).unwrap();
-    assert_eq!((texts(second).len(), texts(fourth).len(), changed(fourth)), (1, 1, vec![Some(fourth)]));
+    put(vec![issue("fifth")]);
     ledger.delete_snapshots(&["aaaaaaaa".to_owned()]).unwrap();
-    assert_eq!((texts(second).len(), texts(fourth).len()), (0, 1));
-    // What is forgotten was never there.
+    assert_eq!((texts(second).len(), texts(fourth).len()), (0, 1), "only what the other state needs");
+    // What is forgotten, or deleted at the forge, is in no state.
     ledger.forget(&first_issue(), &[], None, at(10)).unwrap();
     assert_eq!((texts(fourth).len(), ledger.version_bytes(fourth).unwrap()), (0, 0));
+    let other = || item(ItemKind::Issue, "#2", Some("#2"), "{}");
+    put(vec![other()]);
+    let last = ledger.last_seq().unwrap();
+    ledger.put_snapshot(&state("dddddddd", last), &[]).unwrap();
+    ledger.tombstone(&[("acme/shop".to_owned(), ItemKind::Issue, "#2".to_owned())], at(11)).unwrap();
+    assert_eq!(ledger.version_bytes(last).unwrap(), 0);
+    // A file that a commit removes stays in the history of its repository.
+    put(vec![item(ItemKind::File, "a.rs", Some(":a.rs"), "{}")]);
+    let last = ledger.last_seq().unwrap();
+    ledger.put_snapshot(&state("eeeeeeee", last), &[]).unwrap();
+    ledger.tombstone(&[("acme/shop".to_owned(), ItemKind::File, "a.rs".to_owned())], at(12)).unwrap();
+    assert_eq!(ledger.thread_at("acme/shop", ":a.rs", last).unwrap().len(), 1);
 }

@@ -136,7 +136,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Full path of the project.")] project: String,
-        #[graphql(name = "ref", desc = "Its name, as it was added.")] name: String,
+        #[graphql(name = "ref", desc = "Name of the ref, as it was added.")] name: String,
     ) -> Result<Repository> {
         Ok(loaders::engine(ctx)?.answer(DropRef { project, name }).await?.into())
     }

@@ -2,7 +2,7 @@
 //!
 //! A state on record is the ledger at a sequence number. An item that changes after that leaves its payload here, as the
 //! version from its own number up to that of the change, and stays as long as a state lies in between. So what is the same in
-//! several states is stored once, and what has not changed since is stored nowhere else.
+//! several states is stored once, and what has not changed since is stored nowhere else. Of what a forge deletes nothing stays.
 
 use backstory_model::entity::ItemKind;
 use rusqlite::{Transaction, params};
@@ -102,7 +102,7 @@ pub(super) fn keep_version(
     Ok(())
 }
 
-/// Takes out the versions of an item, which others than before may see now.
+/// Takes out the versions of an item that others than before may see now, or that is gone.
 pub(super) fn delete_versions(
     tx: &Transaction<'_>,
     project: &str,

@@ -93,7 +93,12 @@ pub(super) fn tombstone(
     key: &str,
     at: Timestamp,
 ) -> Result<bool, LedgerError> {
-    versions::keep_version(tx, project, kind, key)?;
+    // What a forge deletes, or what is not kept of it any more, is in no state either; a clone has its own history.
+    if kind.comes_from_git() {
+        versions::keep_version(tx, project, kind, key)?;
+    } else {
+        versions::delete_versions(tx, project, kind, key)?;
+    }
     let gone = tx
         .prepare_cached(
             "UPDATE items SET payload = NULL, hash = x'', secrets = NULL, fetched_at = ?4,
