@@ -270,7 +270,7 @@ async fn conversations_are_read_by_those_who_see_as_much() {
     assert!(words_in(&told.to_string()).contains("marzipan"), "{told}");
     assert_eq!(told["data"]["sendMessage"]["answer"]["citations"][0]["confidential"], true);
     let answer = open.ask(None, read, &json!({ "chat": "1" })).await;
-    assert_eq!(answer["data"], json!({ "chat": null, "chats": [] }));
+    assert_eq!(answer["data"], json!({ "chat": null, "chats": { "nodes": [] } }));
     assert!(open.ask(None, send, &json!({ "chat": "1", "text": "And?" })).await["errors"].is_array());
     let removed = open.ask(None, "mutation { removeChat(id: 1) }", &Value::Null).await;
     assert_ne!(removed["data"]["removeChat"], true, "{removed}");
@@ -279,8 +279,14 @@ async fn conversations_are_read_by_those_who_see_as_much() {
     let told = open.ask(None, send, &json!({ "chat": "2", "text": question })).await;
     // The question repeats the words; nothing else may.
     assert_eq!(told["data"]["sendMessage"]["answer"]["citations"], json!([]), "{told}");
-    assert_eq!(open.ask(None, read, &json!({ "chat": "2" })).await["data"]["chats"], json!([{ "id": "2" }]));
-    assert_eq!(whole.ask(None, read, &json!({ "chat": "2" })).await["data"]["chats"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        open.ask(None, read, &json!({ "chat": "2" })).await["data"]["chats"],
+        json!({ "nodes": [{ "id": "2" }] })
+    );
+    assert_eq!(
+        whole.ask(None, read, &json!({ "chat": "2" })).await["data"]["chats"]["nodes"].as_array().unwrap().len(),
+        2
+    );
 
     // A subscription sees what the token of its first message sees.
     for (token, sees) in [("a plain token, long enough", false), ("a scoped token, long enough", true)] {
@@ -288,8 +294,7 @@ async fn conversations_are_read_by_those_who_see_as_much() {
         let payload = json!({ "Authorization": format!("Bearer {token}") });
         socket.send(json!({ "type": "connection_init", "payload": payload })).await;
         socket.next().await.unwrap();
-        let query =
-            "subscription ($chat: ID!, $text: String!) { answer(chat: $chat, text: $text) { citations { id text } } }";
+        let query = "subscription ($chat: ID!, $text: String!) { answer(chat: $chat, text: $text) { citations { documentId text } } }";
         let variables =
             json!({ "chat": "2", "text": "Why was it decided, because of the cache that leaked sessions?" });
         let payload = json!({ "query": query, "variables": variables });

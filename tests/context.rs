@@ -480,7 +480,7 @@ async fn as_many_passages_are_retrieved_as_are_asked_for() {
     let mut origin = Origin::new();
     for tenant in 0..40 {
         let text = format!("# Tenant {tenant}\n\nThe session of tenant {tenant} ends after {tenant} idle minutes.\n");
-        origin.write(&format!("docs/tenant_{tenant}.md"), text);
+        origin.write(format!("docs/tenant_{tenant}.md"), text);
     }
     origin.commit_all("Say when sessions end");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;

@@ -126,7 +126,7 @@ async fn places_of_the_head_are_told_once_where_a_text_is_followed_out_of_a_dire
     let mut origin = Origin::new();
     let with = |name: &str| format!("def {name}():\n    retries = 3\n    return {name}\n");
     for name in ["a", "b", "c"] {
-        origin.write(&format!("src/{name}.py"), with(name));
+        origin.write(format!("src/{name}.py"), with(name));
     }
     origin.commit_all("Begin");
     origin.write("src/c.py", "def c():\n    return c\n").write("lib/c.py", "def d():\n    retries = 3\n");

@@ -223,11 +223,19 @@ async fn prepare(resources: &Resources, request: SearchRequest) -> Result<(Searc
 pub(crate) async fn search_documents(resources: &Resources, request: SearchRequest) -> Result<SearchResponse> {
     let started = Instant::now();
     let mut request = request;
-    let resources = &at_state(resources, &mut request.filter).await?;
+    let resources = at_state(resources, &mut request.filter).await?;
     if resources.has_view() {
         // The graph is that of the current state.
         request.expansion = Expansion::None;
     }
+    // What is kept across its waits is large.
+    let mut response = Box::pin(search_state(&resources, request)).await?;
+    response.took_ms = started.elapsed().as_secs_f64() * 1000.0;
+    Ok(response)
+}
+
+/// Searches the state of the documents that the resources show.
+async fn search_state(resources: &Resources, request: SearchRequest) -> Result<SearchResponse> {
     let (mut request, page) = prepare(resources, request).await?;
     let only_code = narrow_to_files(&mut request);
     let mut warnings = expand_author_names(resources, &mut request.filter).await?;
@@ -256,7 +264,7 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
 
     let ids = match &scope {
         Some(scope) => scope.documents.clone(),
-        None => found.select(&index, &request.filter, &understood),
+        None => found.select(&index, &request, &understood),
     };
     let measured = score_passages(resources, &scale, &found.vector, &ids).await?;
     if scope.is_some() {
@@ -287,7 +295,7 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
         mode,
         ranking,
         coverage,
-        took_ms: started.elapsed().as_secs_f64() * 1000.0,
+        took_ms: 0.0,
         understood: notes,
         warnings,
         hits,

@@ -33,6 +33,7 @@ mod sign_in;
 mod socket;
 mod sparql;
 mod throttle;
+mod token_key;
 mod web;
 mod webhooks;
 

@@ -165,13 +165,14 @@ impl Candidates {
     }
 
     /// The documents that are read: the best of each leg and kind, what they are part of, and what the query names.
-    pub(super) fn select(&self, index: &Index, filter: &Filter, understood: &ParsedQuery) -> Vec<String> {
+    pub(super) fn select(&self, index: &Index, request: &SearchRequest, understood: &ParsedQuery) -> Vec<String> {
+        let filter = &request.filter;
         let facts = index.facts(self.proposed().map(String::as_str));
         let mut chosen: BTreeSet<String> = BTreeSet::new();
         let words = self.words.iter().map(|hit| hit.document.as_str());
         let meaning = self.passages.iter().map(|hit| hit.document.as_str());
         for leg in [words.collect::<Vec<_>>(), meaning.collect()] {
-            let mut left = RemainingQuota::of(filter);
+            let mut left = RemainingQuota::of(filter, request.limit);
             for id in leg {
                 if facts.get(id).is_some_and(|of| left.takes(of.kind)) {
                     chosen.insert(id.to_owned());
@@ -198,10 +199,10 @@ struct RemainingQuota {
 }
 
 impl RemainingQuota {
-    /// Where no conversations are wanted there is room for more of what is.
-    fn of(filter: &Filter) -> Self {
+    /// Where no conversations are wanted there is room for more of what is, and where many hits are wanted for as many.
+    fn of(filter: &Filter, wanted: usize) -> Self {
         if filter.kinds.is_empty() || filter.kinds.iter().any(|kind| is_conversation(*kind)) {
-            Self { conversations: CONVERSATIONS, commits: COMMITS, code: CODE }
+            Self { conversations: CONVERSATIONS, commits: COMMITS, code: CODE.max(wanted) }
         } else {
             Self { conversations: 0, commits: CONVERSATIONS, code: CODE_ALONE }
         }

@@ -32,6 +32,7 @@ use super::{
     proxy::{self, Proxy},
     session::{self, Sessions},
     throttle::{AuthDenied, AuthThrottle, RequestRates},
+    token_key::TokenKey,
     web,
 };
 
@@ -67,17 +68,6 @@ pub struct Access {
     pub requests_per_minute: u32,
     /// What is between clients and the server.
     pub proxy: Proxy,
-}
-
-/// Which token was shown. It can be kept in place of its text, and stands for a caller as long as the token is valid.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum TokenKey {
-    /// The data directory's own secret.
-    Own,
-    /// One of the configuration, by its place there.
-    Configured(usize),
-    /// One that was made, by its id.
-    Issued(String),
 }
 
 /// What a request showed.

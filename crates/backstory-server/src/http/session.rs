@@ -14,8 +14,8 @@ use backstory_engine::error::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 
 use super::{
-    access::TokenKey,
     cors::{FromOwnPage, Origin},
+    token_key::TokenKey,
 };
 
 /// Where a session is opened, asked about and closed.
