@@ -17,14 +17,14 @@ const QUERIES: [&str; 5] = ["common", "rare", "word1 word2 common", "word7", "la
 /// An issue with words of its own; a later state of it has others.
 fn document(number: usize, state: &str) -> Document {
     let often = "common ".repeat(1 + number % 4);
-    let rare = if number % 7 == 0 { "rare" } else { "" };
+    let rare = if number.is_multiple_of(7) { "rare" } else { "" };
     let body = format!("{often} word{} {rare} {state}", number % 11);
-    let kind = if number % 3 == 0 { DocumentKind::Commit } else { DocumentKind::Issue };
+    let kind = if number.is_multiple_of(3) { DocumentKind::Commit } else { DocumentKind::Issue };
     Document {
         kind,
         labels: vec![format!("label{}", number % 2), state.to_owned()],
         created_at: at(i64::try_from(number).unwrap() + i64::try_from(state.len()).unwrap()),
-        confidential: number % 5 == 0,
+        confidential: number.is_multiple_of(5),
         ..issue(&format!("acme/shop#{number}"), &format!("Number {number}"), &body)
     }
 }
