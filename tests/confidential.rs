@@ -281,7 +281,7 @@ async fn conversations_are_read_by_those_who_see_as_much() {
     assert_eq!(told["data"]["sendMessage"]["answer"]["citations"], json!([]), "{told}");
     assert_eq!(
         open.ask(None, read, &json!({ "chat": "2" })).await["data"]["chats"],
-        json!({ "nodes": [{ "id": "2" }] })
+        json!({ "nodes": [{ "id": "chat/2" }] })
     );
     assert_eq!(
         whole.ask(None, read, &json!({ "chat": "2" })).await["data"]["chats"]["nodes"].as_array().unwrap().len(),
