@@ -133,7 +133,7 @@ async fn fields_tell_what_the_forge_told() {
         ("/discussions/nodes/0/position/newFile/path", json!("src/auth/token.rs")),
         ("/discussions/nodes/0/position/newLines/first", json!(42)),
         ("/discussions/nodes/0/notes/0/project/id", json!("acme/shop")),
-        ("/unresolvedCount", json!(0)),
+        ("/unresolvedCount", json!(1)),
         ("/discussions/nodes/0/author/username", json!("janedoe")),
         ("/discussions/nodes/0/thread/title", json!("Refactor auth to use JWT tokens")),
         ("/discussions/nodes/0/notes/0/noteKind", json!("DIFF")),
@@ -236,8 +236,8 @@ async fn nodes_of_a_project_are_found_by_what_names_them_there() {
 #[tokio::test]
 async fn what_cannot_be_resolved_is_neither_resolved_nor_not() {
     let api = Api::new();
-    let query = "{ issue(id: \"acme/shop#1\") { discussions(first: 100) { nodes { resolvable resolved
-        notes { resolvable resolved } } } } mergeRequest(id: \"acme/shop!2\") { discussions(first: 100) { nodes {
+    let query = "{ issue(id: \"acme/shop#1\") { discussions(first: 20) { nodes { resolvable resolved
+        notes { resolvable resolved } } } } mergeRequest(id: \"acme/shop!2\") { discussions(first: 20) { nodes {
         resolvable resolved notes { resolvable resolved } } } } }";
     let data = api.data(query).await;
     let mut seen = BTreeSet::new();
