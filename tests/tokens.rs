@@ -161,7 +161,7 @@ async fn the_audit_log_has_what_holders_of_tokens_ask_and_what_anyone_changes() 
     let names: Vec<_> = names.into_iter().filter(|(name, _)| *name != "operations").collect();
     assert_eq!(
         names,
-        [("backup", "FORBIDDEN"), ("graphql", "ok"), ("jobs", "ok"), ("create-token", "ok")],
+        [("backup", "FORBIDDEN"), ("graphql", "ok"), ("jobs", "ok"), ("create-token", "ok"), ("tokens", "ok")],
         "{found:#?}"
     );
     let graphql = found.iter().find(|row| row["name"] == "graphql").unwrap();
