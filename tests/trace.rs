@@ -186,7 +186,7 @@ async fn a_line_that_is_like_none_of_those_that_were_replaced_has_no_earlier_ver
         "def retry():\n    wait = 60\n    if attempts > MAX_ATTEMPTS:\n        raise GaveUp(url)\n    return wait\n";
     origin.write("retry.py", text).commit_all("Give up after a while");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
-    for (line, before) in [(2, vec!["    wait = 30"]), (3, vec![]), (4, vec![])] {
+    for (line, before) in [(2, vec!["    wait = 30\n    log.debug('again')"]), (3, vec![]), (4, vec![])] {
         let request = TraceRequest { project: None, ..about(lines("retry.py", line, line)) };
         let trace = indexed.engine.answer(request).await.unwrap();
         let earlier: Vec<&str> = trace.earlier.iter().map(|earlier| earlier.text.as_str()).collect();

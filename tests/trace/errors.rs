@@ -88,6 +88,6 @@ async fn which_repository_is_asked() {
     expect![[r#"
         no repository is indexed; add one with 'backstory add PATH'
         acme/one is not indexed yet; run 'backstory sync' and ask again
-        several repositories are indexed; say which one: acme/one, acme/two"#]]
+        several repositories are indexed; name its project (--project): acme/one, acme/two; 'backstory add .' indexes the clone that you stand in"#]]
     .assert_eq(&said.join("\n"));
 }
