@@ -2,6 +2,7 @@
 
 /// What stands between an id and the version that it is of.
 const SEPARATOR: char = '\n';
+
 /// The id of a document or thread in a version.
 pub fn version_id(id: &str, version: &str) -> String {
     format!("{id}{SEPARATOR}{version}")
