@@ -3,6 +3,7 @@
 //!
 //! [`Engine`] only delegates. A use case is a request type whose [`run`](use_case::UseCase::run) takes the
 //! [`Resources`], and free functions that it imports.
+#![recursion_limit = "256"] // what LanceDB awaits is nested deep
 
 pub mod access;
 pub mod ask;

@@ -221,21 +221,38 @@ async fn prepare(resources: &Resources, request: SearchRequest) -> Result<(Searc
 /// The query is empty or too long, a filter or node names what does not exist, the cursor belongs to another search, or a
 /// store failed.
 pub(crate) async fn search_documents(resources: &Resources, request: SearchRequest) -> Result<SearchResponse> {
+    search_with_quota(resources, request, 0).await
+}
+
+/// Searches for what a context pack is filled with: it reads at least as many documents of code as hits are wanted. How
+/// many there are depends on that, so these hits have no pages.
+///
+/// # Errors
+/// As [`search_documents`].
+pub(crate) async fn search_for_context(resources: &Resources, request: SearchRequest) -> Result<SearchResponse> {
+    let least_code = request.limit;
+    search_with_quota(resources, request, least_code).await
+}
+
+async fn search_with_quota(
+    resources: &Resources,
+    mut request: SearchRequest,
+    least_code: usize,
+) -> Result<SearchResponse> {
     let started = Instant::now();
-    let mut request = request;
     let resources = at_state(resources, &mut request.filter).await?;
     if resources.has_view() {
         // The graph is that of the current state.
         request.expansion = Expansion::None;
     }
     // What is kept across its waits is large.
-    let mut response = Box::pin(search_state(&resources, request)).await?;
+    let mut response = Box::pin(search_state(&resources, request, least_code)).await?;
     response.took_ms = started.elapsed().as_secs_f64() * 1000.0;
     Ok(response)
 }
 
 /// Searches the state of the documents that the resources show.
-async fn search_state(resources: &Resources, request: SearchRequest) -> Result<SearchResponse> {
+async fn search_state(resources: &Resources, request: SearchRequest, least_code: usize) -> Result<SearchResponse> {
     let (mut request, page) = prepare(resources, request).await?;
     let only_code = narrow_to_files(&mut request);
     let mut warnings = expand_author_names(resources, &mut request.filter).await?;
@@ -264,7 +281,7 @@ async fn search_state(resources: &Resources, request: SearchRequest) -> Result<S
 
     let ids = match &scope {
         Some(scope) => scope.documents.clone(),
-        None => found.select(&index, &request, &understood),
+        None => found.select(&index, (&request.filter, least_code), &understood),
     };
     let measured = score_passages(resources, &scale, &found.vector, &ids).await?;
     if scope.is_some() {

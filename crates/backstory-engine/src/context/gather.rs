@@ -22,7 +22,7 @@ use crate::{
     introduction::merge_requests_introducing,
     records::commit_record,
     resources::Resources,
-    search::{Expansion, Hit, MAX_QUERY, SearchRequest, search_documents},
+    search::{Expansion, Hit, MAX_QUERY, SearchRequest, search_for_context},
     snapshot::IndexState,
     trace::{LineOrigin, Step, Target, Trace, TraceRequest, trace_origin},
 };
@@ -161,7 +161,7 @@ async fn add_hits(
         expansion: Expansion::None,
         ..Default::default()
     };
-    let found = search_documents(resources, search).await?;
+    let found = Box::pin(search_for_context(resources, search)).await?;
     evidence.warnings.extend(found.warnings);
     let best = found.hits.first().map_or(1.0, |hit| hit.score).max(f32::MIN_POSITIVE);
     let worth = if evidence.trace.is_some() { BESIDE_TRACE } else { 1.0 };

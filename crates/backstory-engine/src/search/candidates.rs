@@ -164,15 +164,20 @@ impl Candidates {
         self.words.iter().map(|hit| &hit.document).chain(self.passages.iter().map(|hit| &hit.document))
     }
 
-    /// The documents that are read: the best of each leg and kind, what they are part of, and what the query names.
-    pub(super) fn select(&self, index: &Index, request: &SearchRequest, understood: &ParsedQuery) -> Vec<String> {
-        let filter = &request.filter;
+    /// The documents that are read: the best of each leg and kind, of code so many at least, what they are part of, and what
+    /// the query names.
+    pub(super) fn select(
+        &self,
+        index: &Index,
+        (filter, least_code): (&Filter, usize),
+        understood: &ParsedQuery,
+    ) -> Vec<String> {
         let facts = index.facts(self.proposed().map(String::as_str));
         let mut chosen: BTreeSet<String> = BTreeSet::new();
         let words = self.words.iter().map(|hit| hit.document.as_str());
         let meaning = self.passages.iter().map(|hit| hit.document.as_str());
         for leg in [words.collect::<Vec<_>>(), meaning.collect()] {
-            let mut left = RemainingQuota::of(filter, request.limit);
+            let mut left = RemainingQuota::of(filter, least_code);
             for id in leg {
                 if facts.get(id).is_some_and(|of| left.takes(of.kind)) {
                     chosen.insert(id.to_owned());
@@ -199,10 +204,10 @@ struct RemainingQuota {
 }
 
 impl RemainingQuota {
-    /// Where no conversations are wanted there is room for more of what is, and where many hits are wanted for as many.
-    fn of(filter: &Filter, wanted: usize) -> Self {
+    /// Where no conversations are wanted there is room for more of what is.
+    fn of(filter: &Filter, least_code: usize) -> Self {
         if filter.kinds.is_empty() || filter.kinds.iter().any(|kind| is_conversation(*kind)) {
-            Self { conversations: CONVERSATIONS, commits: COMMITS, code: CODE.max(wanted) }
+            Self { conversations: CONVERSATIONS, commits: COMMITS, code: CODE.max(least_code) }
         } else {
             Self { conversations: 0, commits: CONVERSATIONS, code: CODE_ALONE }
         }

@@ -312,7 +312,7 @@ fn an_idiom_that_stands_elsewhere_too_is_new_where_it_is_written_again() {
     let old: &[&str] = &[
         "int connect_to(Context *c) {",
         "    if (!(c->flags & SESSION_CONNECTED)) {",
-        "        return SESSION_ERROR;",
+        "        return -1;",
         "    }",
         "    begin_the_first_handshake(c);",
         "}",
