@@ -135,6 +135,58 @@ fn without_evidence_it_says_so_and_what_is_missing() {
     assert_eq!(ask(&nothing, "Why did we choose Redis?")["answered"], false);
 }
 
+/// A project that says little about many things, so that any question finds something about one of its words.
+fn storefront() -> Fixture {
+    let mut project = Fixture::new();
+    let commits = [
+        ("server.go", "Hash passwords before they are stored\n\nA stolen table must not show them."),
+        ("cart.go", "Rewrite the cart\n\nThe old one was too slow because it locked every row."),
+        ("parse.go", "Borrow a trick from Haskell in the parser\n\nLazy lists make the code shorter."),
+        ("cache.go", "Keep pages in a cache\n\nRendering takes 300 ms, and pages seldom change."),
+        ("retry.go", "Retry payments three times\n\nThe bank drops connections at midnight."),
+        ("mail.go", "Send mail from a queue\n\nThe customer should not wait for the mail server."),
+        ("log.go", "Write logs as JSON\n\nThe collector cannot parse anything else."),
+        ("tax.go", "Round taxes per line\n\nThe law wants it so."),
+    ];
+    for (file, message) in commits {
+        project.write(file, "package shop\n");
+        project.commit_all(message);
+    }
+    project
+}
+
+#[test]
+fn a_false_premise_is_refused_with_what_is_missing() {
+    let sandbox = Sandbox::indexed(&storefront());
+    let check = || {
+        for (question, missing) in [
+            ("why was the cart rewritten in Haskell?", "'Haskell' together with the rest"),
+            ("Why was the cache moved to kafka?", "'kafka'"),
+            ("Why are passwords encrypted by the collector at midnight?", "together with the rest"),
+        ] {
+            let answer = ask(&sandbox, question);
+            assert_eq!(
+                (&answer["answered"], &answer["citations"]),
+                (&json!(false), &json!([])),
+                "{question}: {answer:#}"
+            );
+            assert!(answer["refusal"]["missing"][0].as_str().unwrap().contains(missing), "{answer:#}");
+        }
+        for (question, quote) in [
+            ("why was the cart rewritten?", "too slow because it locked every row"),
+            ("Why do we retry payments?", "The bank drops connections at midnight."),
+            ("Why is mail sent from a queue?", "should not wait for the mail server"),
+        ] {
+            let answer = ask(&sandbox, question);
+            let said = answer["citations"].to_string();
+            assert!(said.contains(quote), "{question}: {answer:#}");
+        }
+    };
+    check();
+    sandbox.run(&["embed"]).ok();
+    check();
+}
+
 #[test]
 fn code_commits_and_documents_are_quoted_with_their_lines() {
     let shop = shop();

@@ -21,9 +21,11 @@ use backstory_model::{
     filter::Filter,
     id::NodeId,
     question::Question,
+    sentence::stems,
     terms::term_of,
+    text::has_stem,
 };
-use backstory_store::index::ProjectScope;
+use backstory_store::index::{ProjectScope, StoredDocument};
 use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -34,17 +36,14 @@ use crate::{
     error::{Error, Result},
     read::existing_nodes,
     resources::Resources,
-    search::{
-        Expansion, MAX_QUERY, Mode, SearchRequest, SearchResponse, check_names, find_named, is_excluded,
-        search_documents,
-    },
+    search::{Expansion, MAX_QUERY, Mode, SearchRequest, SearchResponse, check_names, find_named, search_documents},
     settings::Ranking,
     use_case::{UseCase, Weight},
 };
 use definition::definitions_asked;
-use evidence::{Candidate, QuestionWord, Verdict, WeightedQuestion};
+use evidence::{Candidate, PassageFit, QuestionWord, Verdict, WeightedQuestion};
 use generate::generate_answer;
-use select::{MAX_QUOTES, Scored, choose_quotes, score_sentences};
+use select::{MAX_QUOTES, Scored, add_meaning, choose_quotes, score_by_words};
 use stories::{Story, load_stories};
 
 pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
@@ -53,8 +52,8 @@ pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
 const HITS: usize = 40;
 /// Number of words at which a text in quotation marks must have been said just so.
 const QUOTED_WORDS: usize = 4;
-/// Documents in which a name is looked for.
-const NAME_HITS: usize = 30;
+/// Documents that are left out in which a rare word is looked for.
+const LEFT_OUT_HITS: usize = 30;
 
 /// A question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -165,11 +164,13 @@ async fn date_citations(resources: &Resources, mut citations: Vec<Citation>) -> 
 /// Those of [`ask`].
 pub(crate) async fn find_missing(resources: &Resources, request: AskRequest) -> Result<Option<Vec<String>>> {
     let reading = read_stories(resources, &request).await?;
-    // By words alone, which is quick: meaning can only make a question answerable that words do not.
-    if reading.judge(&[]).answerable {
-        return Ok(None);
+    let mut scored = reading.score_by_words();
+    // By words alone, which is quick; of a question that they can answer the meaning is not asked.
+    let mut verdict = reading.judge(&scored);
+    if !verdict.answerable {
+        reading.add_meaning(resources, &mut scored).await;
+        verdict = reading.judge(&scored);
     }
-    let verdict = reading.judge(&reading.score(resources).await);
     Ok((!verdict.answerable).then_some(verdict.missing))
 }
 
@@ -185,10 +186,16 @@ struct Reading {
 }
 
 impl Reading {
-    /// Scores the sentences of the stories.
-    async fn score(&self, resources: &Resources) -> Vec<Scored> {
-        let Self { read, query, asked, stories, by_meaning, .. } = self;
-        score_sentences(resources, read, query, &asked.weights(), stories, *by_meaning).await
+    /// Scores the pieces of the stories by the words of the question.
+    fn score_by_words(&self) -> Vec<Scored> {
+        score_by_words(&self.read, &self.asked.weights(), &self.stories)
+    }
+
+    /// Adds how near the best pieces are in meaning, if there are vectors.
+    async fn add_meaning(&self, resources: &Resources, scored: &mut [Scored]) {
+        if self.by_meaning {
+            add_meaning(resources, &self.query, &self.stories, scored).await;
+        }
     }
 
     fn judge(&self, scored: &[Scored]) -> Verdict {
@@ -198,9 +205,16 @@ impl Reading {
 
 async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<AskEvidence> {
     let reading = read_stories(resources, request).await?;
-    let scored = reading.score(resources).await;
+    let mut scored = reading.score_by_words();
+    reading.add_meaning(resources, &mut scored).await;
     let verdict = reading.judge(&scored);
-    let Reading { question, stories, warnings, .. } = reading;
+    let Reading { question, stories, mut warnings, .. } = reading;
+    // What lacks a name that the question gives is about something else.
+    scored.retain(|one| verdict.about.iter().any(|id| *id == stories[one.story].id.to_string()));
+    if !verdict.lacking.is_empty() {
+        warnings
+            .push(format!("no passage mentions {} together with the rest of the question", verdict.lacking.join(", ")));
+    }
     Ok(AskEvidence { question, stories, scored, verdict, warnings })
 }
 
@@ -263,25 +277,23 @@ async fn question_weights(resources: &Resources, question: &Question, filter: &F
     let (project, projects) = (filter.project.clone(), filter.projects.clone());
     let within = Filter { project, projects, ..Filter::default() };
     let projects = ProjectScope::of(filter);
-    let terms = question.terms.iter().map(|term| term_of(&term.word).unwrap_or(0));
-    let (_, frequencies) = index.document_frequencies(projects, terms);
+    let terms: Vec<_> = question.terms.iter().map(|term| term_of(&term.word)).collect();
+    let (documents, frequencies) = index.document_frequencies(projects, terms.iter().map(|term| term.unwrap_or(0)));
+    // What is no term is a word that all have.
+    let frequencies = terms.iter().zip(frequencies).map(|(term, of)| if term.is_some() { of } else { documents });
+    let left_out = Filter { nodes: filter.exclude.clone(), ..within };
     let counts = question.terms.iter().zip(frequencies).map(|(term, frequency)| {
-        let (index, within) = (index.clone(), within.clone());
+        let (index, left_out) = (index.clone(), left_out.clone());
         async move {
-            if frequency > NAME_HITS as u64 && !term.named {
+            if left_out.nodes.is_empty() || frequency == 0 || frequency > LEFT_OUT_HITS as u64 {
                 return Ok::<_, Error>(frequency);
             }
-            // Parts of a name are found too, and what is left out is counted; the texts tell.
-            let hits = index.search_text(&term.word, &within, NAME_HITS).await?;
+            // What is left out is counted; the texts tell, as parts of a name are found too.
+            let hits = index.search_text(&term.word, &left_out, LEFT_OUT_HITS).await?;
             let ids: Vec<String> = hits.into_iter().map(|hit| hit.document).collect();
             let documents = index.documents(&ids).await?.into_iter();
-            let documents = documents.filter(|document| !is_excluded(filter, &document.id, &document.facts));
-            if !term.named {
-                return Ok(documents.count() as u64);
-            }
-            let name = term.word.to_lowercase();
-            let has = |text: &str| has_name(&text.to_lowercase(), &name);
-            Ok(documents.filter(|document| has(&document.text) || has(&document.title)).count() as u64)
+            let has = |document: &StoredDocument| has_stem(&stems(&document.text), &term.stem);
+            Ok(frequency.saturating_sub(documents.filter(has).count() as u64))
         }
     });
     let counts = try_join_all(counts).await?;
@@ -332,16 +344,6 @@ fn unquoted_phrases(question: &str, stories: &[Story]) -> Vec<String> {
     quotes.filter(|quote| !said(quote)).map(str::to_owned).collect()
 }
 
-/// Whether a text has a name, alone or as a part of an identifier; both in lower case.
-fn has_name(text: &str, name: &str) -> bool {
-    let alone = |at: usize| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + name.len()..].chars().next();
-        !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
-    };
-    text.match_indices(name).any(|(at, _)| alone(at))
-}
-
 /// Tells a statement, unless nobody listens.
 async fn send_statement(telling: Option<&StatementSender>, statement: &Statement, citations: Vec<Citation>) {
     if let Some(telling) = telling {
@@ -353,18 +355,19 @@ fn warnings(response: SearchResponse) -> Vec<String> {
     response.warnings
 }
 
+/// What the verdict is about. Where there are vectors, a piece that was not compared is too far behind to be near.
 fn candidates(question: &Question, stories: &[Story], scored: &[Scored]) -> Vec<Candidate> {
-    let mut nearest: BTreeMap<usize, f32> = BTreeMap::new();
-    for (story, meaning) in scored.iter().filter_map(|one| Some((one.story, one.meaning?))) {
-        let known = nearest.entry(story).or_insert(meaning);
-        *known = known.max(meaning);
+    let far = scored.iter().any(|one| one.meaning.is_some()).then_some(0.0);
+    let mut passages: Vec<Vec<PassageFit>> = stories.iter().map(|_| vec![]).collect();
+    for one in scored {
+        passages[one.story].push(PassageFit { covered: one.around.clone(), meaning: one.meaning.or(far) });
     }
-    let candidate = |(place, story): (usize, &Story)| Candidate {
+    let candidate = |(story, passages): (&Story, Vec<PassageFit>)| Candidate {
         id: story.id.to_string(),
-        covered: story.covers(&question.terms),
-        nearest: nearest.get(&place).copied(),
+        covered: story.found(question),
+        passages,
     };
-    stories.iter().enumerate().map(candidate).collect()
+    stories.iter().zip(passages).map(candidate).collect()
 }
 
 /// The best pieces, verbatim; those of one story stay together, in the order in which they were said.

@@ -53,7 +53,7 @@ use understand::parse_query;
 
 pub use backstory_model::score::Mode;
 
-pub(crate) use candidates::{is_excluded, meets};
+pub(crate) use candidates::meets;
 
 pub(crate) use definitions::{Definition, symbols};
 
@@ -325,7 +325,7 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
 /// Drops what meaning alone found for a query of which nothing has a word, as far as it is far away; of the name of what
 /// does not exist nothing is near. Returns whether it is such a query.
 fn drop_unknown(found: &mut Candidates, understood: &ParsedQuery, frequencies: &[u64]) -> bool {
-    let is_unknown = !frequencies.is_empty() && frequencies.iter().all(|documents| *documents == 0);
+    let is_unknown = frequencies.iter().all(|documents| *documents == 0);
     if !is_unknown || !found.words.is_empty() {
         return false;
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 
 use backstory_model::{
     sentence::{exact_words, split_sentences, stems},
-    text::words,
+    text::{has_stem, words},
 };
 use regex::Regex;
 
@@ -153,14 +153,4 @@ fn contains_negation(text: &str) -> bool {
     const WORDS: [&str; 9] = ["not", "no", "never", "none", "cannot", "nobody", "nothing", "without", "neither"];
     let lower = text.to_lowercase().replace('’', "'");
     lower.contains("n't") || words(&lower).iter().any(|word| WORDS.contains(&word.as_str()))
-}
-
-/// Whether a text with these stems has a word; longer forms of a long word count.
-pub(crate) fn has_stem(stems: &BTreeSet<String>, stem: &str) -> bool {
-    const LONG: usize = 5;
-    if stems.contains(stem) {
-        return true;
-    }
-    let next = stems.range(stem.to_owned()..).next();
-    stem.chars().count() >= LONG && next.is_some_and(|next| next.starts_with(stem))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::stem;
+use crate::text::{has_stem, stem};
 
 /// Content words of a question that count, the first ones.
 pub const MAX_TERMS: usize = 24;
@@ -81,6 +81,11 @@ impl Question {
             }
         }
         Self { kind: kind(text), terms }
+    }
+
+    /// Which of its terms a text with these stems has, in their order.
+    pub fn found_in(&self, stems: &BTreeSet<String>) -> Vec<bool> {
+        self.terms.iter().map(|term| has_stem(stems, &term.stem)).collect()
     }
 
     /// Whether it says by itself what it is about: it has two content words and does not begin with a pronoun. One that

@@ -92,6 +92,16 @@ pub fn stem(word: &str) -> String {
     rest.to_owned()
 }
 
+/// Whether a text with these stems has a word; longer forms of a long word count.
+pub fn has_stem(stems: &BTreeSet<String>, stem: &str) -> bool {
+    const LONG: usize = 5;
+    if stems.contains(stem) {
+        return true;
+    }
+    let next = stems.range(stem.to_owned()..).next();
+    stem.chars().count() >= LONG && next.is_some_and(|next| next.starts_with(stem))
+}
+
 /// The first line of a text, cut to `width` characters with `…`.
 pub fn one_line(text: &str, width: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,12 +1,14 @@
 //! Judges whether the results can answer a question at all: a pure function of words, how many documents have them, and
-//! which of them each result group has.
+//! which of them each result group and each of its passages has.
 
-/// Least share of a question's words, weighted by rarity, that one story must have.
-const LEAST_COVERAGE: f32 = 0.4;
-/// Least share of them for a question whose meaning is near to what a story says, in other words.
-const LEAST_NEAR_COVERAGE: f32 = 0.25;
-/// Cosine from which a story says the same in other words.
-const NEAR: f32 = 0.5;
+/// Least fit of the best passage: the share of the question's words that it has, times how near its meaning is.
+const LEAST_FIT: f32 = 0.17;
+/// Share of a question's words from which a passage is about it, however far its meaning seems.
+const SURE: f32 = 0.75;
+/// A name that more than one of so many documents have does not tell what a question is about,
+const COMMON: u64 = 20;
+/// unless it is in no more than so many.
+const FEW: u64 = 3;
 /// What a word of the question before counts where the question that goes on from there has words of its own.
 const OF_BEFORE: f32 = 0.4;
 
@@ -51,14 +53,23 @@ impl WeightedQuestion {
 }
 
 /// A story that may hold the answer: an issue, merge request, commit or file with all that belongs to it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Candidate {
     /// Its reference.
     pub id: String,
     /// Which of the question's words its text has, in their order.
     pub covered: Vec<bool>,
-    /// Cosine of its nearest sentence to the question, if vectors are there.
-    pub nearest: Option<f32>,
+    /// Its passages.
+    pub passages: Vec<PassageFit>,
+}
+
+/// How a passage stands to the question.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PassageFit {
+    /// Which of the question's words it, what is beside it or its title has, in their order.
+    pub covered: Vec<bool>,
+    /// Cosine to the question, if there is a vector.
+    pub meaning: Option<f32>,
 }
 
 /// Whether there is enough to answer.
@@ -70,70 +81,148 @@ pub struct Verdict {
     pub searched: (u64, Vec<String>),
     /// What was looked for and not found, for a person.
     pub missing: Vec<String>,
-    /// How well the best story fits, 0 to 1: the share of the question's words that it has, times how near its nearest
-    /// sentence is.
+    /// How well the best passage fits, 0 to 1: the share of the question's words that it has, times how near it is.
     pub confidence: f32,
+    /// References of the stories that have every rare name of the question: only these can answer it.
+    pub about: Vec<String>,
+    /// Words of the question that the best passage lacks, if it lacks many.
+    pub lacking: Vec<String>,
 }
 
-/// Judges. Without a story there is no answer; nor where a thing that the question names occurs nowhere; nor where no
-/// story has enough of its words.
+/// Judges. Without a story there is no answer; nor where a thing that the question names occurs nowhere, or in no story
+/// that was found; nor where no passage fits. What a whole story has, over many pages, says little: the question's words
+/// must stand together.
 pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
-    let searched = (asked.documents, candidates.iter().map(|candidate| candidate.id.clone()).collect());
-    let confidence = confidence(asked, candidates);
-    let refuse = |missing| Verdict { answerable: false, searched: (asked.documents, vec![]), missing, confidence };
+    let ids = |of: &[&Candidate]| of.iter().map(|candidate| candidate.id.clone()).collect::<Vec<_>>();
+    let all: Vec<&Candidate> = candidates.iter().collect();
+    let weights = asked.weights();
+    let confidence = best(&weights, &all).map_or(0.0, |best| best.fit);
+    let nothing = Verdict { searched: (asked.documents, vec![]), confidence, ..Verdict::default() };
+    let refuse = |missing: Vec<String>| Verdict { missing, ..nothing.clone() };
     if !asked.absent.is_empty() {
         return refuse(asked.absent.iter().map(|id| format!("{id} is not in the index")).collect());
     }
     if !asked.unsaid.is_empty() {
         return refuse(asked.unsaid.iter().map(|quote| format!("\u{201c}{quote}\u{201d} is said nowhere")).collect());
     }
+    let searched = (asked.documents, ids(&all));
     if asked.named && !candidates.is_empty() {
-        let searched = (asked.documents, candidates.iter().map(|candidate| candidate.id.clone()).collect());
-        return Verdict { answerable: true, searched, missing: vec![], confidence };
+        return Verdict { answerable: true, searched, about: ids(&all), ..nothing };
     }
     if asked.words.is_empty() {
         return refuse(vec!["the question names nothing that could be looked for".to_owned()]);
     }
-    let nowhere: Vec<&QuestionWord> = asked.words.iter().filter(|word| word.documents == 0).collect();
-    let named: Vec<String> = (nowhere.iter())
-        .filter(|word| word.named)
-        .map(|word| format!("'{}' occurs in no document", word.word))
-        .collect();
-    if !named.is_empty() {
-        return Verdict { searched, ..refuse(named) };
+    // Who wrote a document is not among its words.
+    let is_found = |at: usize| candidates.iter().any(|candidate| candidate.covered.get(at) == Some(&true));
+    let nowhere =
+        asked.words.iter().enumerate().filter(|(at, word)| word.named && word.documents == 0 && !is_found(*at));
+    let nowhere: Vec<String> = nowhere.map(|(_, word)| format!("'{}' occurs in no document", word.word)).collect();
+    if !nowhere.is_empty() {
+        return Verdict { searched, ..refuse(nowhere) };
     }
-    let Some(best) = best(asked, candidates) else {
-        return refuse(vec!["no document has any of these words".to_owned()]);
+    let few = (asked.documents / COMMON).max(FEW);
+    let is_rare = |word: &QuestionWord| word.named && word.documents <= few;
+    let lacks_name = |candidate: &Candidate| {
+        asked.words.iter().zip(&candidate.covered).any(|(word, covered)| is_rare(word) && !covered)
     };
-    let near = candidates.iter().filter_map(|candidate| candidate.nearest).fold(0.0, f32::max) >= NEAR;
-    let least = if near { LEAST_NEAR_COVERAGE } else { LEAST_COVERAGE };
-    if best.0 >= least {
-        return Verdict { answerable: true, searched, missing: vec![], confidence };
+    let about: Vec<&Candidate> = all.iter().copied().filter(|candidate| !lacks_name(candidate)).collect();
+    let together =
+        |words: Vec<String>| format!("nothing mentions {} together with the rest of the question", words.join(", "));
+    let Some(best) = best(&weights, &about) else {
+        let names: Vec<String> = asked.words.iter().filter(|word| is_rare(word)).map(quoted).collect();
+        return match names.is_empty() || candidates.is_empty() {
+            true => refuse(vec!["no document has any of these words".to_owned()]),
+            false => Verdict { searched, ..refuse(vec![together(names)]) },
+        };
+    };
+    let lacking = asked.words.iter().zip(&best.passage.covered).filter(|(_, covered)| !**covered);
+    let lacking: Vec<String> = lacking.map(|(word, _)| quoted(word)).collect();
+    let is_sure = best.share >= SURE;
+    if !is_sure && best.fit < LEAST_FIT {
+        return Verdict { searched, ..refuse(vec![together(lacking)]) };
     }
-    let lacking = asked.words.iter().zip(&best.1.covered).filter(|(_, covered)| !**covered);
-    let lacking: Vec<String> = lacking.map(|(word, _)| format!("'{}'", word.word)).collect();
-    let missing = format!("nothing mentions {} together with the rest of the question", lacking.join(", "));
-    Verdict { searched, ..refuse(vec![missing]) }
+    let lacking = if is_sure { vec![] } else { lacking };
+    Verdict { answerable: true, searched, about: ids(&about), lacking, ..nothing }
 }
 
-fn confidence(asked: &WeightedQuestion, candidates: &[Candidate]) -> f32 {
-    let weights = asked.weights();
-    let fit = |candidate: &Candidate| {
-        let share = share(&weights, candidate);
-        share * candidate.nearest.unwrap_or(share).clamp(0.0, 1.0)
-    };
-    candidates.iter().map(fit).fold(0.0, f32::max)
+fn quoted(word: &QuestionWord) -> String {
+    format!("'{}'", word.word)
 }
 
-fn share(weights: &[f32], candidate: &Candidate) -> f32 {
+/// A passage with the share of the question's words that it has, and its fit.
+struct Best<'a> {
+    passage: &'a PassageFit,
+    share: f32,
+    fit: f32,
+}
+
+/// The passage that fits best: of those that are surely about the question, or of all. Words stand for the meaning where
+/// there is no vector.
+fn best<'a>(weights: &[f32], candidates: &[&'a Candidate]) -> Option<Best<'a>> {
     let total: f32 = weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
-    let covered = weights.iter().zip(&candidate.covered).filter(|(_, covered)| **covered);
-    covered.map(|(weight, _)| weight).sum::<f32>() / total
+    let passages = candidates.iter().flat_map(|candidate| &candidate.passages);
+    let measured = passages.map(|passage| {
+        let covered = weights.iter().zip(&passage.covered).filter(|(_, covered)| **covered);
+        let share = covered.map(|(weight, _)| weight).sum::<f32>() / total;
+        Best { passage, share, fit: share * passage.meaning.unwrap_or(share).clamp(0.0, 1.0) }
+    });
+    let rank = |of: &Best<'_>| if of.share >= SURE { 1.0 + of.share } else { of.fit };
+    // Of equal ones the first.
+    measured.reduce(|best, other| if rank(&other) > rank(&best) { other } else { best })
 }
 
-/// The story with most of the words, and its share of them.
-fn best<'a>(asked: &WeightedQuestion, candidates: &'a [Candidate]) -> Option<(f32, &'a Candidate)> {
-    let weights = asked.weights();
-    let scored = candidates.iter().map(|candidate| (share(&weights, candidate), candidate));
-    scored.rev().max_by(|a, b| a.0.total_cmp(&b.0))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `Redis` is a rare name, the others are words of some documents.
+    fn question(words: &[(&str, u64)]) -> WeightedQuestion {
+        let word = |(word, documents): &(&str, u64)| QuestionWord {
+            word: (*word).to_owned(),
+            named: word.starts_with(char::is_uppercase),
+            documents: *documents,
+        };
+        WeightedQuestion { words: words.iter().map(word).collect(), documents: 1000, ..WeightedQuestion::default() }
+    }
+
+    fn story(id: &str, passages: &[(&[bool], Option<f32>)]) -> Candidate {
+        let mut covered = vec![false; passages.first().map_or(0, |(words, _)| words.len())];
+        for (words, _) in passages {
+            covered.iter_mut().zip(*words).for_each(|(all, one)| *all |= one);
+        }
+        let fit =
+            |(covered, meaning): &(&[bool], Option<f32>)| PassageFit { covered: covered.to_vec(), meaning: *meaning };
+        Candidate { id: id.to_owned(), covered, passages: passages.iter().map(fit).collect() }
+    }
+
+    #[test]
+    fn words_must_stand_together() {
+        let asked = question(&[("password", 9), ("hash", 9), ("salt", 9)]);
+        let apart =
+            story("a", &[(&[true, false, false], None), (&[false, true, false], None), (&[false, false, true], None)]);
+        assert!(!judge(&asked, &[apart]).answerable);
+        let together = judge(&asked, &[story("a", &[(&[true, true, true], Some(0.0))])]);
+        assert!(together.answerable && together.lacking.is_empty());
+    }
+
+    #[test]
+    fn a_rare_name_must_be_in_the_story_that_answers() {
+        let asked = question(&[("Redis", 3), ("chosen", 90), ("cache", 80)]);
+        let about_another = story("a", &[(&[false, true, true], Some(0.9))]);
+        let verdict = judge(&asked, std::slice::from_ref(&about_another));
+        assert_eq!(verdict.missing, ["nothing mentions 'Redis' together with the rest of the question"]);
+        let verdict = judge(&asked, &[about_another, story("b", &[(&[true, false, true], Some(0.6))])]);
+        assert_eq!((verdict.answerable, verdict.about), (true, vec!["b".to_owned()]));
+        assert!(
+            !judge(&question(&[("Kafka", 0), ("cache", 80)]), &[story("a", &[(&[false, true], Some(0.9))])]).answerable
+        );
+    }
+
+    #[test]
+    fn fewer_words_do_if_the_meaning_is_near() {
+        let asked = question(&[("banned", 4), ("floats", 40), ("timing", 40)]);
+        let judged = |meaning| judge(&asked, &[story("a", &[(&[false, true, false], meaning)])]);
+        assert!(judged(Some(0.7)).answerable && !judged(Some(0.3)).answerable && !judged(None).answerable);
+        assert_eq!(judged(Some(0.7)).lacking, ["'banned'", "'timing'"]);
+    }
 }

@@ -11,12 +11,12 @@ use std::{
 
 use backstory_model::{
     question::{Question, QuestionKind},
-    sentence::{PieceKind, stems, word_overlap},
+    sentence::{PieceKind, word_overlap},
     text::words,
 };
 use regex::Regex;
 
-use super::stories::{Passage, Role, Story, coverage};
+use super::stories::{Passage, Role, Story};
 use crate::resources::Resources;
 
 /// Most quotations of an answer.
@@ -61,57 +61,57 @@ pub(super) struct Scored {
     pub(super) passage: usize,
     /// How well it answers; only comparable within one question.
     pub(super) score: f32,
+    /// Which of the question's words it, the pieces beside it or its title has.
+    pub(super) around: Vec<bool>,
     /// Cosine to the question, if there are vectors.
     pub(super) meaning: Option<f32>,
+    /// Share of the question's words that it has itself.
+    own: f32,
 }
 
-/// The pieces of stories, the best first.
-pub(super) async fn score_sentences(
-    resources: &Resources,
-    question: &Question,
-    query: &str,
-    weights: &[f32],
-    stories: &[Story],
-    by_meaning: bool,
-) -> Vec<Scored> {
+/// The pieces of stories by the words of the question, the best first.
+pub(super) fn score_by_words(question: &Question, weights: &[f32], stories: &[Story]) -> Vec<Scored> {
     let mut scored: Vec<Scored> = Vec::new();
     for (place, story) in stories.iter().enumerate() {
-        let covered: Vec<f32> =
-            story.passages.iter().map(|passage| coverage(question, weights, &passage.stems)).collect();
-        let title = story.documents.first().map_or(0.0, |own| coverage(question, weights, &stems(&own.title)));
+        let found: Vec<Vec<bool>> = story.passages.iter().map(|passage| question.found_in(&passage.stems)).collect();
+        let titles = story.titles().map(|stems| question.found_in(&stems)).collect::<Vec<_>>();
         for (at, passage) in story.passages.iter().enumerate() {
-            let same = |other: usize| story.passages.get(other).is_some_and(|o| o.document == passage.document);
-            let before = at.checked_sub(1).filter(|before| same(*before)).map_or(0.0, |before| covered[before]);
-            let after = Some(at + 1).filter(|after| same(*after)).map_or(0.0, |after| covered[after]);
+            let is_beside = |other: &usize| story.passages.get(*other).is_some_and(|o| o.document == passage.document);
+            let mut around = found[at].clone();
+            for other in [at.wrapping_sub(1), at + 1].into_iter().filter(is_beside) {
+                unite(&mut around, &found[other]);
+            }
+            unite(&mut around, &titles[passage.document]);
+            let own = share(weights, &found[at]);
             // A title does not speak for itself.
-            let title = if passage.role == Role::Subject { 0.0 } else { title };
-            let beside = title.max(before).max(after * 0.7);
-            let text = story.text(passage);
-            let score = WORDS_ALONE * covered[at]
+            let beside = if passage.role == Role::Subject { 0.0 } else { share(weights, &around) };
+            let score = WORDS_ALONE * own
                 + BESIDE * beside
                 + STORY * story.score
-                + CUE * cue_score(question.kind, passage, text)
+                + CUE * cue_score(question.kind, passage, story.text(passage))
                 + if passage.role == Role::Definition { DEFINITION } else { 0.0 }
-                - penalty(question.kind, passage, text);
-            scored.push(Scored { story: place, passage: at, score, meaning: None });
+                - penalty(question.kind, passage, story.text(passage));
+            scored.push(Scored { story: place, passage: at, score, around, meaning: None, own });
         }
     }
     sort(&mut scored);
-    if by_meaning {
-        add_meaning(resources, question, query, weights, stories, &mut scored).await;
-    }
     scored
 }
 
+/// Adds words that another text has.
+fn unite(words: &mut [bool], others: &[bool]) {
+    words.iter_mut().zip(others).for_each(|(word, other)| *word |= other);
+}
+
+/// The share of a question's words that was found, by their weights, 0 to 1.
+fn share(weights: &[f32], found: &[bool]) -> f32 {
+    let total: f32 = weights.iter().sum();
+    let found: f32 = weights.iter().zip(found).filter(|(_, found)| **found).map(|(weight, _)| weight).sum();
+    if total > 0.0 { found / total } else { 0.0 }
+}
+
 /// Compares the best pieces with the question by meaning; the others stay behind them.
-async fn add_meaning(
-    resources: &Resources,
-    question: &Question,
-    query: &str,
-    weights: &[f32],
-    stories: &[Story],
-    scored: &mut [Scored],
-) {
+pub(super) async fn add_meaning(resources: &Resources, query: &str, stories: &[Story], scored: &mut [Scored]) {
     let nearest = scored.len().min(MAX_EMBEDDED);
     let (best, _) = scored.split_at_mut(nearest);
     let passage = |one: &Scored| &stories[one.story].passages[one.passage];
@@ -123,9 +123,8 @@ async fn add_meaning(
     let Ok(Some((query, vectors))) = tokio::time::timeout(EMBED_TIME, vectors).await else { return };
     for (one, vector) in best.iter_mut().zip(&vectors) {
         let cosine: f32 = query.iter().zip(vector).map(|(a, b)| a * b).sum();
-        let words = coverage(question, weights, &passage(one).stems);
         let meaning = ((cosine - FAR) / (NEAR - FAR)).clamp(0.0, 1.0);
-        one.score += MEANING * (meaning - words);
+        one.score += MEANING * (meaning - one.own);
         one.meaning = Some(cosine);
     }
     sort(best);

@@ -8,7 +8,7 @@ use std::{
 use backstory_model::{
     filter::DocumentKind,
     id::NodeId,
-    question::{Question, Term},
+    question::Question,
     sentence::{PieceKind, SentencePiece, split_sentences, stems},
 };
 use backstory_store::index::StoredDocument;
@@ -18,13 +18,14 @@ use crate::{
     error::{Error, Result},
     resources::Resources,
     search::{Definition, Hit},
-    support::has_stem,
 };
 
 /// Stories that are read.
 const MAX_STORIES: usize = 6;
 /// Pieces of one story that are looked at, the first ones.
 const MAX_PIECES: usize = 4_000;
+/// Shortest sentence below the first line of a commit's message that says more than that line, in bytes.
+const LEAST_BODY: usize = 25;
 /// Longest block of code that is quoted, in lines.
 const MAX_CODE_LINES: usize = 12;
 
@@ -74,15 +75,19 @@ impl Story {
         &self.documents[passage.document].text[passage.range.clone()]
     }
 
-    /// Which of the terms its texts have, titles and authors among them.
-    pub(super) fn covers(&self, terms: &[Term]) -> Vec<bool> {
-        let mut all: BTreeSet<String> =
-            self.passages.iter().flat_map(|passage| passage.stems.iter().cloned()).collect();
-        for document in &self.documents {
-            all.extend(stems(&document.title));
-            all.extend(document.author.as_deref().map(stems).unwrap_or_default());
-        }
-        terms.iter().map(|term| has_stem(&all, &term.stem)).collect()
+    /// For each of its texts, the words of its title, of the story's own title and of who wrote it.
+    pub(super) fn titles(&self) -> impl Iterator<Item = BTreeSet<String>> {
+        let own = self.documents.first().map(|own| stems(&own.title)).unwrap_or_default();
+        self.documents.iter().map(move |document| {
+            let author = document.author.as_deref().map(stems).unwrap_or_default();
+            own.iter().cloned().chain(stems(&document.title)).chain(author).collect()
+        })
+    }
+
+    /// Which of a question's words its texts have, titles and authors among them.
+    pub(super) fn found(&self, question: &Question) -> Vec<bool> {
+        let texts = self.passages.iter().flat_map(|passage| passage.stems.iter().cloned());
+        question.found_in(&texts.chain(self.titles().flatten()).collect())
     }
 }
 
@@ -183,10 +188,13 @@ fn load_story(resources: &Resources, id: &NodeId, wanted: &Wanted) -> Result<Opt
             NodeId::Commit { .. } => document.text.lines().next().map_or(0, str::len),
             _ => 0,
         };
+        // Where a message has a body, that says why.
+        let says_more = pieces.iter().any(|piece| piece.range.start >= subject && piece.range.len() >= LEAST_BODY);
+        let heading = if says_more { document.heading.max(subject) } else { document.heading };
         passages.extend(pieces.into_iter().map(|piece| Passage {
             document: place,
             stems: stems(&document.text[piece.range.clone()]),
-            kind: if piece.range.end <= document.heading { PieceKind::Heading } else { piece.kind },
+            kind: if piece.range.end <= heading { PieceKind::Heading } else { piece.kind },
             role: if piece.range.end <= subject { Role::Subject } else { Role::Anywhere },
             range: piece.range,
         }));
@@ -331,14 +339,6 @@ impl Comments {
                     .is_some_and(|rest| *mark != "--" || rest.is_empty() || rest.starts_with([' ', '-']))
             })
     }
-}
-
-/// The share of a question's words that a text has, by their weights, 0 to 1.
-pub(super) fn coverage(question: &Question, weights: &[f32], stems: &BTreeSet<String>) -> f32 {
-    let total: f32 = weights.iter().sum();
-    let covered = question.terms.iter().zip(weights).filter(|(term, _)| has_stem(stems, &term.stem));
-    let covered: f32 = covered.map(|(_, weight)| weight).sum();
-    if total > 0.0 { covered / total } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Makes questions from the project itself, with what answers them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use backstory_model::{
     edge::Edge,
@@ -8,8 +8,10 @@ use backstory_model::{
     eval::{MAX_PAIRS, Pair, PairKind, PairSource, pairs},
     filter::Filter,
     id::{NodeId, ThreadId},
+    question::Question,
+    sentence::{split_sentences, stems},
 };
-use backstory_store::graph::Direction;
+use backstory_store::{graph::Direction, index::StoredDocument};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -24,8 +26,8 @@ use crate::{
 const SEED: u64 = 0x9a17;
 /// Most issues and merge requests that questions are made from, those with the lowest numbers.
 const MAX_SOURCES: usize = 20_000;
-/// Documents with an identifier that are looked at, to see whether other stories have it too.
-const MAX_WITH_IDENTIFIER: usize = 20;
+/// Documents that are looked at, to see whether other stories answer too.
+const MAX_ELSEWHERE: usize = 40;
 /// How many more questions are made than wanted, as some have answers elsewhere.
 const SPARE: usize = 2;
 
@@ -66,7 +68,12 @@ async fn question_pairs(resources: &Resources, project: Option<&str>, count: usi
             break;
         }
         add_commits(resources, &project, &mut pair).await?;
-        if pair.kind != PairKind::Identifier || is_only_there(resources, &project, &pair).await? {
+        let is_only_there = match pair.kind {
+            PairKind::Identifier => is_identifier_only_there(resources, &project, &pair).await?,
+            PairKind::Title => is_title_only_there(resources, &project, &pair).await?,
+            _ => true,
+        };
+        if is_only_there {
             kept.push(pair);
         }
     }
@@ -122,18 +129,42 @@ async fn add_commits(resources: &Resources, project: &str, pair: &mut Pair) -> R
 }
 
 /// Whether no document beside the evidence has the identifier that a question is about.
-async fn is_only_there(resources: &Resources, project: &str, pair: &Pair) -> Result<bool> {
+async fn is_identifier_only_there(resources: &Resources, project: &str, pair: &Pair) -> Result<bool> {
     let identifier = pair.question.trim_end_matches('?').rsplit(' ').next().unwrap_or_default();
+    let others = documents_elsewhere(resources, project, pair, identifier).await?;
+    Ok(!others.iter().any(|document| document.text.contains(identifier)))
+}
+
+/// Whether no passage beside the evidence has every word of a question that is made from a title: `Why was a typo fixed?`
+/// is answered in many places.
+async fn is_title_only_there(resources: &Resources, project: &str, pair: &Pair) -> Result<bool> {
+    let question = Question::parse(&pair.question);
+    let says_all = |document: &StoredDocument| {
+        let title = stems(&document.title);
+        let pieces = split_sentences(&document.text);
+        let mut windows = (0..pieces.len())
+            .map(|at| pieces[at.saturating_sub(1)].range.start..pieces[(at + 1).min(pieces.len() - 1)].range.end);
+        windows.any(|bytes| {
+            let found = stems(&document.text[bytes]).union(&title).cloned().collect();
+            question.found_in(&found).into_iter().all(|found| found)
+        })
+    };
+    let others = documents_elsewhere(resources, project, pair, &pair.question).await?;
+    Ok(!others.iter().any(says_all))
+}
+
+/// The documents beside the evidence that a text search finds first.
+async fn documents_elsewhere(
+    resources: &Resources,
+    project: &str,
+    pair: &Pair,
+    query: &str,
+) -> Result<Vec<StoredDocument>> {
     let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
     let index = resources.index();
-    let hits = index.search_text(identifier, &filter, MAX_WITH_IDENTIFIER).await?;
+    let hits = index.search_text(query, &filter, MAX_ELSEWHERE).await?;
     let ids: Vec<String> = hits.into_iter().map(|hit| hit.document).collect();
-    let wholes: BTreeMap<String, String> = index
-        .facts(ids.iter().map(String::as_str))
-        .into_iter()
-        .map(|(id, facts)| (id.to_owned(), facts.thread.to_string()))
-        .collect();
-    let elsewhere = |id: &String| wholes.get(id).is_none_or(|whole| !pair.evidence.contains(whole));
-    let others: Vec<String> = ids.iter().filter(|id| elsewhere(id)).cloned().collect();
-    Ok(!index.documents(&others).await?.iter().any(|document| document.text.contains(identifier)))
+    let mut documents = index.documents(&ids).await?;
+    documents.retain(|document| !pair.evidence.iter().any(|id| **id == *document.facts.thread));
+    Ok(documents)
 }

@@ -27,7 +27,7 @@ const LEXICAL_CANDIDATES: [usize; 2] = [150, 30];
 const SEMANTIC_CANDIDATES: usize = 150;
 /// Least cosine similarity of what is found by meaning alone for a query of which no document has a word. With the bundled
 /// model invented words reach 0.2 to 0.4 in a large index, and words of another language no more.
-const LEAST_SIMILARITY: f32 = 0.35;
+const LEAST_SIMILARITY: f32 = 0.45;
 /// Of each leg, how many documents of conversations are read,
 const CONVERSATIONS: usize = 60;
 /// how many commits,
@@ -294,7 +294,7 @@ fn lexical_filters(filter: &Filter) -> Vec<(Filter, usize)> {
     apart.flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES)).collect()
 }
 
-pub(crate) fn is_excluded(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
+pub(super) fn is_excluded(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
     is_of(&filter.exclude, id, facts)
 }
 
