@@ -129,7 +129,8 @@ async fn a_group_that_cannot_be_read_is_named_only_to_those_who_see_all_projects
     let forge = Forge::start_with(&fixture(false));
     let sandbox = Sandbox::new(&forge);
     configure(&sandbox, &forge, "projects = [\"nobody/*\", \"acme/shop\"]");
-    sandbox.run(&["sync"]).error(1);
+    let failed = sandbox.run(&["sync"]);
+    assert_eq!(failed.code, 1, "{failed:#?}");
     let made = sandbox.run(&["token", "create", "--json", "--projects", "acme/*", "--scopes", "sync"]).ok().json();
     let server = sandbox.serve();
     let http = reqwest::Client::builder().no_proxy().build().unwrap();

@@ -40,7 +40,7 @@ use crate::{
     settings::Ranking,
     use_case::{UseCase, Weight},
 };
-use definition::definitions_asked;
+use definition::{definitions_asked, kind_word};
 use evidence::{Candidate, PassageFit, QuestionWord, Verdict, WeightedQuestion};
 use generate::generate_answer;
 use select::{MAX_QUOTES, Scored, add_meaning, choose_quotes, score_by_words};
@@ -238,7 +238,16 @@ async fn read_stories(resources: &Resources, request: &AskRequest) -> Result<Rea
     let question = resources.redactor().redact(question).0.into_owned();
     let before = request.before.as_deref().unwrap_or_default();
     let query: String = format!("{question} {before}").trim().chars().take(MAX_QUERY).collect();
-    let read = Question { kind: Question::parse(&question).kind, ..Question::parse(&query) };
+    let kind_word = kind_word(&question).map(str::to_lowercase);
+    let parse = |text: &str| {
+        let mut parsed = Question::parse(text);
+        parsed.terms.retain(|term| Some(term.word.to_lowercase()) != kind_word);
+        parsed
+    };
+    let own = parse(&question);
+    // Those of a question that goes on from one before; 0 if there is nothing to tell them from.
+    let own_words = if before.is_empty() { 0 } else { own.terms.len() };
+    let read = Question { kind: own.kind, ..parse(&query) };
     let search = SearchRequest {
         query: query.clone(),
         filter: request.filter.clone(),
@@ -251,7 +260,7 @@ async fn read_stories(resources: &Resources, request: &AskRequest) -> Result<Rea
     };
     let (response, asked) =
         tokio::try_join!(search_documents(resources, search), question_weights(resources, &read, &request.filter))?;
-    let asked = WeightedQuestion { own: own_words(&question, before), ..asked };
+    let asked = WeightedQuestion { own: own_words, ..asked };
     let definitions = definitions_asked(resources, &question, &request.filter).await?;
     let stories = load_stories(resources, &response.hits, &definitions).await?;
     let by_meaning = response.mode == Mode::Hybrid && response.coverage.embedded > 0;
@@ -325,11 +334,6 @@ async fn finish_answer(
     }
     answer.warnings = found.warnings.iter().cloned().chain(warnings).collect();
     Ok(answer)
-}
-
-/// How many words of a question that goes on from one before are its own; 0 if there is nothing to tell them from.
-fn own_words(question: &str, before: &str) -> usize {
-    if before.is_empty() { 0 } else { Question::parse(question).terms.len() }
 }
 
 /// What stands in quotation marks, is long enough to be a saying, and in none of the stories.

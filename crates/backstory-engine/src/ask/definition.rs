@@ -17,7 +17,7 @@ const MAX_DEFINITIONS: usize = 3;
 /// `What does total do?`, where the name need not look like one of code.
 static WHAT_DOES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)^\s*(?:what does|what do|how does|how do)\s+(?:the\s+)?(?:(?:function|method|class|type|struct|macro|interface|trait)\s+)?`?(?P<name>[a-z_$][\w$]*)`?(?:\(\))?\s+(?:do|return|mean|compute|work|stand for|give)\b",
+        r"(?i)^\s*(?:what does|what do|how does|how do)\s+(?:the\s+)?(?:(?P<kind>function|method|class|type|struct|macro|interface|trait)\s+)?`?(?P<name>[a-z_$][\w$.:]*)`?(?:\(\))?\s+(?:do|return|mean|compute|work|stand for|give)\b",
     )
     .expect("the pattern is constant")
 });
@@ -38,6 +38,11 @@ fn names(question: &str) -> Vec<&str> {
         names.extend(name.map(|name| name.as_str()).filter(|name| !is_stop_word(&name.to_lowercase())));
     }
     names
+}
+
+/// The word for what is asked about, as in `What does the method Start do?`: a definition seldom says it of itself.
+pub(super) fn kind_word(question: &str) -> Option<&str> {
+    WHAT_DOES.captures(question)?.name("kind").map(|kind| kind.as_str())
 }
 
 /// The definitions that a question asks the purpose of, of those that a filter lets through.
@@ -71,5 +76,7 @@ mod tests {
         ] {
             assert_eq!(names(question), expected, "{question}");
         }
+        assert_eq!(kind_word("What does the method Server.Start do?"), Some("method"));
+        assert_eq!(kind_word("What does the method do about errors?"), None);
     }
 }
