@@ -325,7 +325,7 @@ async fn planted_secrets_reach_no_file_no_log_and_no_answer() {
         assert!(all.contains(&format!("[redacted:{kind}")), "{kind}");
     }
     let nodes = warned["data"]["issues"]["nodes"].as_array().unwrap_or_else(|| panic!("{warned:#}"));
-    let of = |reference: &str| nodes.iter().find(|node| node["ref"] == reference).unwrap();
+    let of = |reference: &str| nodes.iter().find(|node| node["id"] == reference).unwrap();
     let issue = of(&threads[0]);
     assert_eq!(issue["securityWarning"], true, "{warned:#}");
     expect![[r#"[{"kind":"aws-access-key","description":"id of an access key of AWS","count":1},{"kind":"github-token","description":"token of GitHub: personal, fine-grained, OAuth, app, refresh","count":1}]"#]]

@@ -5,6 +5,9 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::Duration,
 };
 
 use rustix::process::{Pid, kill_process};
@@ -64,6 +67,9 @@ impl Output {
         serde_json::from_str(&self.raw).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 }
+
+/// No command takes as long, on the slowest machine.
+const LONGEST_RUN: Duration = Duration::from_mins(10);
 
 /// A line of a configuration: a server does what it is asked for and nothing else.
 pub(crate) const NO_SCHEDULE: &str = "sync = { every_minutes = 0, reconcile_hours = 0, full_days = 0 }\n";
@@ -169,10 +175,20 @@ impl Sandbox {
         command
     }
 
-    /// Runs the program to its end.
+    /// Runs the program to its end; one that does not end by itself is killed, so that only its own test fails.
     #[track_caller]
     pub(crate) fn run(&self, args: &[&str]) -> Output {
-        self.output(&self.command(args).output().unwrap())
+        let child = self.spawn(args);
+        let (id, (ended, end)) = (child.id(), mpsc::channel::<()>());
+        let watch = thread::spawn(move || {
+            if end.recv_timeout(LONGEST_RUN) == Err(RecvTimeoutError::Timeout) {
+                signal(id, Signal::KILL);
+            }
+        });
+        let output = child.wait_with_output().unwrap();
+        drop(ended);
+        watch.join().unwrap();
+        self.output(&output)
     }
 
     /// Runs the program with something to read.

@@ -78,9 +78,13 @@ fn hit(token: &str, stems: &[String]) -> Option<usize> {
 }
 
 /// The beginning of a word, in lower case, that its forms share: `redesigned` → `redesign`, `caches` → `cach`,
-/// `stopped` → `stop`.
+/// `stopped` → `stop`, `written` → `writ`.
 pub fn stem(word: &str) -> String {
     const SUFFIXES: [&str; 10] = ["ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y"];
+    // Participles: rewritten, forgotten; `flatten` is none.
+    if let Some(rest) = word.strip_suffix("ten").filter(|rest| rest.ends_with("it") || rest.ends_with("ot")) {
+        return rest.to_owned();
+    }
     let cut = |suffix: &'static str| Some((word.strip_suffix(suffix)?, suffix));
     let cuts = SUFFIXES.into_iter().filter_map(cut);
     let Some((rest, suffix)) = cuts.into_iter().find(|(rest, _)| rest.chars().count() >= 3) else {
@@ -174,6 +178,19 @@ mod tests {
         let shown = snippet(&text, "why JWT token cookie", 80);
         assert!(shown.contains("JWT tokens because cookies failed"), "{shown}");
         assert!(shown.starts_with('…') && shown.ends_with('…'), "{shown}");
+    }
+
+    #[test]
+    fn forms_of_a_word_have_one_stem() {
+        for forms in [
+            &["write", "writes", "writing", "written"][..],
+            &["rewrite", "rewritten"],
+            &["forgot", "forgotten"],
+            &["stop", "stops", "stopped"],
+            &["flatten", "flattened", "flattening"],
+        ] {
+            assert!(forms.iter().all(|form| stem(form) == stem(forms[0])), "{forms:?}");
+        }
     }
 
     #[test]
