@@ -163,7 +163,7 @@ async fn date_citations(resources: &Resources, mut citations: Vec<Citation>) -> 
 /// # Errors
 /// Those of [`ask`].
 pub(crate) async fn find_missing(resources: &Resources, request: AskRequest) -> Result<Option<Vec<String>>> {
-    let reading = read_stories(resources, &request).await?;
+    let reading = Box::pin(read_stories(resources, &request)).await?;
     let mut scored = reading.score_by_words();
     // By words alone, which is quick; of a question that they can answer the meaning is not asked.
     let mut verdict = reading.judge(&scored);
@@ -204,7 +204,7 @@ impl Reading {
 }
 
 async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<AskEvidence> {
-    let reading = read_stories(resources, request).await?;
+    let reading = Box::pin(read_stories(resources, request)).await?;
     let mut scored = reading.score_by_words();
     reading.add_meaning(resources, &mut scored).await;
     let verdict = reading.judge(&scored);

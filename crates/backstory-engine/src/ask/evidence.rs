@@ -96,10 +96,7 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
     let ids = |of: &[&Candidate]| of.iter().map(|candidate| candidate.id.clone()).collect::<Vec<_>>();
     let all: Vec<&Candidate> = candidates.iter().collect();
     let weights = asked.weights();
-    let few = (asked.documents / COMMON).max(FEW);
-    let is_rare = |word: &QuestionWord| word.named && word.documents <= few;
-    let names: Vec<bool> = asked.words.iter().map(is_rare).collect();
-    let confidence = best(&weights, &names, &all).map_or(0.0, |best| best.fit);
+    let confidence = best(&weights, &all).map_or(0.0, |best| best.fit);
     let nothing = Verdict { searched: (asked.documents, vec![]), confidence, ..Verdict::default() };
     let refuse = |missing: Vec<String>| Verdict { missing, ..nothing.clone() };
     if !asked.absent.is_empty() {
@@ -123,12 +120,15 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
     if !nowhere.is_empty() {
         return Verdict { searched, ..refuse(nowhere) };
     }
-    let lacks_name =
-        |candidate: &Candidate| names.iter().zip(&candidate.covered).any(|(is_name, covered)| *is_name && !covered);
+    let few = (asked.documents / COMMON).max(FEW);
+    let is_rare = |word: &QuestionWord| word.named && word.documents <= few;
+    let lacks_name = |candidate: &Candidate| {
+        asked.words.iter().zip(&candidate.covered).any(|(word, covered)| is_rare(word) && !covered)
+    };
     let about: Vec<&Candidate> = all.iter().copied().filter(|candidate| !lacks_name(candidate)).collect();
     let together =
         |words: Vec<String>| format!("nothing mentions {} together with the rest of the question", words.join(", "));
-    let Some(best) = best(&weights, &names, &about) else {
+    let Some(best) = best(&weights, &about) else {
         let names: Vec<String> = asked.words.iter().filter(|word| is_rare(word)).map(quoted).collect();
         return match names.is_empty() || candidates.is_empty() {
             true => refuse(vec!["no document has any of these words".to_owned()]),
@@ -157,18 +157,14 @@ struct Best<'a> {
 }
 
 /// The passage that fits best: of those that are surely about the question, or of all. Words stand for the meaning where
-/// there is no vector. What has the rare names of a question and none of several other words fits half as well: its meaning
-/// is near because of the names.
-fn best<'a>(weights: &[f32], names: &[bool], candidates: &[&'a Candidate]) -> Option<Best<'a>> {
+/// there is no vector.
+fn best<'a>(weights: &[f32], candidates: &[&'a Candidate]) -> Option<Best<'a>> {
     let total: f32 = weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
-    let others = names.iter().filter(|is_name| !**is_name).count();
     let passages = candidates.iter().flat_map(|candidate| &candidate.passages);
     let measured = passages.map(|passage| {
         let covered = weights.iter().zip(&passage.covered).filter(|(_, covered)| **covered);
         let share = covered.map(|(weight, _)| weight).sum::<f32>() / total;
-        let has_others = passage.covered.iter().zip(names).any(|(covered, is_name)| *covered && !is_name);
-        let part = if others < 2 || has_others { 1.0 } else { 0.5 };
-        Best { passage, share, fit: part * share * passage.meaning.unwrap_or(share).clamp(0.0, 1.0) }
+        Best { passage, share, fit: share * passage.meaning.unwrap_or(share).clamp(0.0, 1.0) }
     });
     let rank = |of: &Best<'_>| if of.share >= SURE { 1.0 + of.share } else { of.fit };
     // Of equal ones the first.
@@ -217,8 +213,6 @@ mod tests {
         assert_eq!(verdict.missing, ["nothing mentions 'Redis' together with the rest of the question"]);
         let verdict = judge(&asked, &[about_another, story("b", &[(&[true, false, true], Some(0.6))])]);
         assert_eq!((verdict.answerable, verdict.about), (true, vec!["b".to_owned()]));
-        let only_name = story("c", &[(&[true, false, false], Some(0.5))]);
-        assert!(!judge(&asked, &[only_name]).answerable);
         assert!(
             !judge(&question(&[("Kafka", 0), ("cache", 80)]), &[story("a", &[(&[false, true], Some(0.9))])]).answerable
         );
