@@ -3,14 +3,17 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader},
+    os::unix::process::CommandExt as _,
     path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
+use rustix::process::{Pid, kill_process_group};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
-use super::skipped;
+use super::{Signal, skipped};
 
 /// Longest time that anything on a page may take.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -32,14 +35,18 @@ pub(crate) struct Browser {
     http: reqwest::Client,
     /// Address of the session.
     session: String,
+    /// What both write.
+    _files: TempDir,
 }
 
 impl Browser {
     /// Starts one with a window of that size. `None` where there is none, which fails where `CI` is `true`.
     #[expect(clippy::disallowed_methods, reason = "where CI runs, a browser is required")]
     pub(crate) async fn start(width: u32, height: u32) -> Option<Self> {
+        let files = tempfile::tempdir().unwrap();
         let mut command = Command::new("chromedriver");
         command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.env("TMPDIR", files.path()).process_group(0);
         let Ok(mut driver) = command.spawn() else {
             assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "chromedriver is not installed; .ci/run does that");
             skipped(
@@ -54,7 +61,7 @@ impl Browser {
         });
         let base = format!("http://127.0.0.1:{}/session", port.expect("chromedriver says where it listens"));
         let http = reqwest::Client::builder().no_proxy().timeout(DEADLINE).build().unwrap();
-        let mut browser = Self { driver, http, session: base.clone() };
+        let mut browser = Self { driver, http, session: base.clone(), _files: files };
         let arguments = [
             "--headless=new".to_owned(),
             // Tests run as root in a container, where chromium's own sandbox does not start.
@@ -196,8 +203,9 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The driver ends its browser when it is asked to end.
-        super::signal(self.driver.id(), super::Signal::TERM);
+        // The driver leaves its browser behind.
+        let group = Pid::from_raw(self.driver.id().try_into().unwrap()).unwrap();
+        let _ = kill_process_group(group, Signal::KILL);
         let _ = self.driver.wait();
     }
 }

@@ -41,8 +41,10 @@ use crate::{
 
 /// Most changes that are applied at once.
 const BATCH: usize = 1000;
-/// Most issues and merge requests, with all their discussions, that go into the index at once.
+/// Most issues and merge requests, with all their discussions, whose documents are made at once.
 const THREAD_BATCH: usize = 250;
+/// Texts that go into the index at once, in bytes: what is written takes longer with each time that something was.
+const INDEX_BATCH: usize = 4 << 20;
 /// Notes in the ledger that documents of a project's files were left out because its clone was missing.
 const FILES_WITHOUT_CLONE: &str = "files without clone";
 /// Largest file that is read for its documents, in bytes; the sync reads none that is larger.
@@ -316,20 +318,25 @@ pub(crate) async fn project_index(resources: &Resources, index: &Index, reporter
         for batch in versions_of(index, &threads).chunks(THREAD_BATCH) {
             index.apply(documents_of(&resources, batch.to_vec()).await?, seq).await?;
         }
+        let mut waiting = Vec::new();
         for batch in threads.chunks(THREAD_BATCH) {
-            let documents = documents_of(&resources, batch.to_vec()).await?;
-            // Recorded as applied only with the last batch of these changes.
-            let mark = if batch.last() == threads.last() { applied } else { seq };
-            index.apply(documents, mark).await?;
+            waiting.extend(documents_of(&resources, batch.to_vec()).await?);
+            if text_bytes(&waiting) >= INDEX_BATCH {
+                index.apply(std::mem::take(&mut waiting), seq).await?;
+            }
         }
-        if threads.is_empty() {
-            index.apply(vec![], applied).await?;
-        }
+        // Recorded as applied only with the last of these changes.
+        index.apply(waiting, applied).await?;
         if let Some(reporter) = reporter {
             reporter.advance(applied - seq);
         }
         seq = applied;
     }
+}
+
+fn text_bytes(threads: &[ThreadDocuments]) -> usize {
+    let parts = threads.iter().flat_map(|thread| &thread.documents).flat_map(|document| &document.parts);
+    parts.map(|part| part.body.len()).sum()
 }
 
 /// Brings the versions beside the current documents to what is needed, once less is.

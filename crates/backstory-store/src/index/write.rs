@@ -34,7 +34,7 @@ use super::{
 };
 
 /// Threads that are written in one commit.
-const THREADS_PER_COMMIT: usize = 500;
+const THREADS_PER_COMMIT: usize = 4000;
 
 /// What is stored of a document that may change.
 struct Stored {
@@ -71,8 +71,10 @@ impl Index {
             let _writer = self.shared.writer.lock().await;
             self.begin_write().await?;
             let mut applied = ApplyCounts::default();
-            for threads in threads.chunks(THREADS_PER_COMMIT) {
-                let step = self.replace(threads).await?;
+            let mut threads = threads;
+            while !threads.is_empty() {
+                let later = threads.split_off(threads.len().min(THREADS_PER_COMMIT));
+                let step = self.replace(std::mem::replace(&mut threads, later)).await?;
                 applied.written += step.written;
                 applied.unchanged += step.unchanged;
                 applied.deleted += step.deleted;
@@ -97,9 +99,11 @@ impl Index {
         record(documents, [(APPLIED_SEQ, seq), (PASSAGES_VERSION, version)]).await
     }
 
-    async fn replace(&self, threads: &[ThreadDocuments]) -> Result<ApplyCounts, IndexError> {
-        let stored = self.stored(threads).await?;
-        let rows = rows_of(threads)?;
+    async fn replace(&self, threads: Vec<ThreadDocuments>) -> Result<ApplyCounts, IndexError> {
+        let stored = self.stored(&threads).await?;
+        // Cutting texts into words takes long enough to keep others waiting.
+        let rows = tokio::task::spawn_blocking(move || rows_of(&threads));
+        let rows = rows.await.map_err(IndexError::store("cut texts into words"))??;
         let gone: Vec<&str> = stored.keys().map(String::as_str).filter(|id| !rows.contains_key(*id)).collect();
         let changed: Vec<&DocumentRow> =
             rows.values().filter(|row| stored.get(&row.id).is_none_or(|old| old.row_hash != row.row_hash)).collect();
@@ -145,19 +149,21 @@ impl Index {
 
     /// The documents of threads as they are stored.
     async fn stored(&self, threads: &[ThreadDocuments]) -> Result<HashMap<String, Stored>, IndexError> {
-        let condition = any_of(THREAD, threads.iter().map(|of| of.thread.as_str()));
         let own = [ID, CONTENT_HASH, ROW_HASH, TERMS, WORDS, WORD_TOTAL];
         let selected: Vec<&str> = own.into_iter().chain(FILTER_COLUMNS).collect();
-        let query = self.shared.documents.query().only_if_expr(condition).select(Select::columns(&selected));
         let mut stored = HashMap::new();
-        for batch in fetch(query, "read documents").await? {
-            let columns = Columns(&batch);
-            let [ids, contents, rows] = [columns.text(ID)?, columns.text(CONTENT_HASH)?, columns.text(ROW_HASH)?];
-            for (row, (filterable, words)) in filterables(&batch)?.into_iter().zip(document_words(&batch)?).enumerate()
-            {
-                let (content_hash, row_hash) = (contents.value(row).to_owned(), rows.value(row).to_owned());
-                let document = Stored { filterable, content_hash, row_hash, words };
-                stored.insert(ids.value(row).to_owned(), document);
+        for threads in threads.chunks(VALUES_PER_QUERY) {
+            let condition = any_of(THREAD, threads.iter().map(|of| of.thread.as_str()));
+            let query = self.shared.documents.query().only_if_expr(condition).select(Select::columns(&selected));
+            for batch in fetch(query, "read documents").await? {
+                let columns = Columns(&batch);
+                let [ids, contents, rows] = [columns.text(ID)?, columns.text(CONTENT_HASH)?, columns.text(ROW_HASH)?];
+                let words = document_words(&batch)?;
+                for (row, (filterable, words)) in filterables(&batch)?.into_iter().zip(words).enumerate() {
+                    let (content_hash, row_hash) = (contents.value(row).to_owned(), rows.value(row).to_owned());
+                    let document = Stored { filterable, content_hash, row_hash, words };
+                    stored.insert(ids.value(row).to_owned(), document);
+                }
             }
         }
         Ok(stored)
