@@ -43,7 +43,7 @@ use crate::{
 const BATCH: usize = 1000;
 /// Most issues and merge requests, with all their discussions, whose documents are made at once.
 const THREAD_BATCH: usize = 250;
-/// Texts that go into the index at once, in bytes: what is written takes longer with each time that something was.
+/// Texts that go into the index at once, in bytes. Each write reads all files of the table, and adds one.
 const INDEX_BATCH: usize = 4 << 20;
 /// Notes in the ledger that documents of a project's files were left out because its clone was missing.
 const FILES_WITHOUT_CLONE: &str = "files without clone";

@@ -33,7 +33,7 @@ use super::{
     words::{DocumentWords, document_words, word_counter},
 };
 
-/// Threads that are written in one commit.
+/// Most threads that are written in one commit. Each commit reads all files of the table, and adds one.
 const THREADS_PER_COMMIT: usize = 4000;
 
 /// What is stored of a document that may change.
