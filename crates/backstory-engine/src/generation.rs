@@ -24,7 +24,7 @@ pub(crate) async fn rebuild_graph(resources: &Resources, reporter: &Reporter) ->
     let made = rebuild_graph_generation(resources).await;
     if made.is_ok() {
         // The new graph may be ahead of the lists.
-        project_graph_and_lists(resources).await?;
+        project_graph_and_lists(resources, None).await?;
     }
     if made.is_err() {
         // There may be no room on the disk because of what was begun.
@@ -38,7 +38,7 @@ pub(crate) async fn rebuild_lists(resources: &Resources, reporter: &Reporter) ->
     let _one_at_a_time = resources.shared.projecting.lock().await;
     refill_lists(resources).await?;
     // They may be ahead of the graph.
-    project_graph_and_lists(resources).await
+    project_graph_and_lists(resources, None).await
 }
 
 /// The caller keeps others from projecting.

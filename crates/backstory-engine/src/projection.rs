@@ -93,17 +93,24 @@ fn lacks_file_documents(resources: &Resources, project: &str) -> Result<bool> {
 }
 
 /// Brings the graph and the lists up to the ledger. The caller keeps others from projecting.
-pub(crate) async fn project_graph_and_lists(resources: &Resources) -> Result<()> {
+pub(crate) async fn project_graph_and_lists(resources: &Resources, reporter: Option<&Reporter>) -> Result<()> {
     // First: what has to be projected again is also found in what the caller may not see.
     let resources = resources.with_full_visibility();
-    let (graph, lists) = (resources.graph(), resources.ledger().lists());
-    resources.blocking(move |resources| Target { graph: Some(&graph), lists: Some(&lists) }.apply(resources)).await
+    let (graph, lists, reporter) = (resources.graph(), resources.ledger().lists(), reporter.cloned());
+    resources
+        .blocking(move |resources| {
+            let target = Target { graph: Some(&graph), lists: Some(&lists), reporter: reporter.as_ref() };
+            target.apply(resources)
+        })
+        .await
 }
 
 /// Brings a graph that nobody reads yet up to the ledger.
 pub(crate) async fn project_graph(resources: &Resources, graph: Graph) -> Result<()> {
     let resources = resources.with_full_visibility();
-    resources.blocking(move |resources| Target { graph: Some(&graph), lists: None }.apply(resources)).await
+    resources
+        .blocking(move |resources| Target { graph: Some(&graph), lists: None, reporter: None }.apply(resources))
+        .await
 }
 
 /// Fills the lists from scratch with what the ledger has, and says up to which sequence number. The old ones answer until
@@ -113,7 +120,7 @@ pub(crate) async fn refill_lists(resources: &Resources) -> Result<u64> {
     resources
         .blocking(|resources| {
             let lists = resources.ledger().lists();
-            load(resources, None, Some(&lists), &SharedNumbers::default())
+            load(resources, Target { graph: None, lists: Some(&lists), reporter: None }, &SharedNumbers::default())
         })
         .await
 }
@@ -123,6 +130,7 @@ pub(crate) async fn refill_lists(resources: &Resources) -> Result<u64> {
 struct Target<'a> {
     graph: Option<&'a Graph>,
     lists: Option<&'a Lists>,
+    reporter: Option<&'a Reporter>,
 }
 
 impl Target<'_> {
@@ -139,14 +147,21 @@ impl Target<'_> {
         let mut uneven = is_uneven(graph_seq, lists_seq).then(|| resources.shared.uneven.blocking_write());
         let (new_graph, new_lists) = (graph_seq == Some(0), lists_seq == Some(0));
         if new_graph || new_lists {
-            let end = load(resources, self.graph.filter(|_| new_graph), self.lists.filter(|_| new_lists), &numbers)?;
+            let new = Self {
+                graph: self.graph.filter(|_| new_graph),
+                lists: self.lists.filter(|_| new_lists),
+                reporter: self.reporter,
+            };
+            let end = load(resources, new, &numbers)?;
             graph_seq = if new_graph { Some(end) } else { graph_seq };
             lists_seq = if new_lists { Some(end) } else { lists_seq };
         }
         let mut seq = [graph_seq, lists_seq].into_iter().flatten().min().unwrap_or(end);
+        self.begin_phase(end.saturating_sub(seq));
         loop {
             let stored = resources.ledger().changes_after(seq, BATCH)?;
             let Some(last) = stored.last() else { return Ok(()) };
+            self.advance(last.seq - seq);
             seq = last.seq;
             let mut changes = item_changes(resources, &stored);
             if let Some(graph) = self.graph {
@@ -170,22 +185,37 @@ impl Target<'_> {
             }
         }
     }
+
+    /// Says that so many changes are ahead; a few are not worth it.
+    fn begin_phase(self, changes: u64) {
+        if let Some(reporter) = self.reporter.filter(|_| changes > BATCH as u64) {
+            reporter.phase("graph and lists", Some(changes));
+        }
+    }
+
+    fn advance(self, by: u64) {
+        if let Some(reporter) = self.reporter {
+            reporter.advance(by);
+        }
+    }
 }
 
 /// Fills empty projections with what the ledger has now, and says up to which sequence number. What changes meanwhile
 /// gets a later number and is applied after it, so that no item is loaded twice.
-fn load(resources: &Resources, graph: Option<&Graph>, lists: Option<&Lists>, numbers: &SharedNumbers) -> Result<u64> {
+fn load(resources: &Resources, target: Target<'_>, numbers: &SharedNumbers) -> Result<u64> {
     let end = resources.ledger().last_seq()?;
     if end == 0 {
         return Ok(end);
     }
-    let mut graph_load = graph.map(Graph::begin_bulk_load);
-    let mut lists_load = lists.map(Lists::load).transpose()?;
+    let mut graph_load = target.graph.map(Graph::begin_bulk_load);
+    let mut lists_load = target.lists.map(Lists::load).transpose()?;
     let mut seq = 0;
+    target.begin_phase(end);
     while seq < end {
         let mut stored = resources.ledger().changes_after(seq, BATCH)?;
         stored.retain(|stored| stored.seq <= end);
         let Some(last) = stored.last() else { break };
+        target.advance(last.seq - seq);
         seq = last.seq;
         let changes = item_changes(resources, &stored);
         if let Some(load) = &mut graph_load {
@@ -318,20 +348,31 @@ pub(crate) async fn project_index(resources: &Resources, index: &Index, reporter
         for batch in versions_of(index, &threads).chunks(THREAD_BATCH) {
             index.apply(documents_of(&resources, batch.to_vec()).await?, seq).await?;
         }
-        let mut waiting = Vec::new();
-        for batch in threads.chunks(THREAD_BATCH) {
-            waiting.extend(documents_of(&resources, batch.to_vec()).await?);
-            if text_bytes(&waiting) >= INDEX_BATCH {
-                index.apply(std::mem::take(&mut waiting), seq).await?;
-            }
-        }
+        let last = index_all_but_last(&resources, index, &threads, seq).await?;
         // Recorded as applied only with the last of these changes.
-        index.apply(waiting, applied).await?;
+        index.apply(last, applied).await?;
         if let Some(reporter) = reporter {
             reporter.advance(applied - seq);
         }
         seq = applied;
     }
+}
+
+/// Makes the documents of threads and writes them, [`INDEX_BATCH`] at a time; the last ones are left to the caller.
+async fn index_all_but_last(
+    resources: &Resources,
+    index: &Index,
+    threads: &[(String, String)],
+    seq: u64,
+) -> Result<Vec<ThreadDocuments>> {
+    let mut waiting = Vec::new();
+    for batch in threads.chunks(THREAD_BATCH) {
+        if text_bytes(&waiting) >= INDEX_BATCH {
+            index.apply(std::mem::take(&mut waiting), seq).await?;
+        }
+        waiting.extend(documents_of(resources, batch.to_vec()).await?);
+    }
+    Ok(waiting)
 }
 
 fn text_bytes(threads: &[ThreadDocuments]) -> usize {
@@ -378,12 +419,11 @@ async fn project_versions(resources: &Resources, index: &Index) -> Result<()> {
     for batch in gone.chunks(THREAD_BATCH) {
         index.apply(batch.to_vec(), seq).await?;
     }
-    for batch in new.chunks(THREAD_BATCH) {
-        let mut documents = documents_of(resources, batch.to_vec()).await?;
-        documents.retain(|thread| !thread.documents.is_empty());
-        if !documents.is_empty() {
-            index.apply(documents, seq).await?;
-        }
+    let mut last = index_all_but_last(resources, index, &new, seq).await?;
+    // Versions without documents stay unknown to the index, and are no reason to write each time.
+    last.retain(|thread| !thread.documents.is_empty());
+    if !last.is_empty() {
+        index.apply(last, seq).await?;
     }
     Ok(())
 }
@@ -410,8 +450,9 @@ async fn index_files(resources: &Resources, project: Option<&str>) -> Result<()>
             Ok(files.chain(versions).filter(|(project, _)| is_wanted(project)).collect::<Vec<_>>())
         })
         .await?;
-    for batch in threads.chunks(THREAD_BATCH) {
-        index.apply(documents_of(resources, batch.to_vec()).await?, seq).await?;
+    let last = index_all_but_last(resources, &index, &threads, seq).await?;
+    if !last.is_empty() {
+        index.apply(last, seq).await?;
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ pub(crate) async fn catch_up(resources: &Resources, reporter: Option<&Reporter>)
 pub(crate) async fn catch_up_graph_and_lists(resources: &Resources) -> Result<()> {
     retry_after_repair(resources, || async {
         let _one_at_a_time = resources.shared.projecting.lock().await;
-        project_graph_and_lists(resources).await
+        project_graph_and_lists(resources, None).await
     })
     .await
 }
@@ -30,7 +30,7 @@ pub(crate) async fn catch_up_graph_and_lists(resources: &Resources) -> Result<()
 async fn project_changes(resources: &Resources, reporter: Option<&Reporter>) -> Result<()> {
     let resources = resources.with_full_visibility();
     let _one_at_a_time = resources.shared.projecting.lock().await;
-    project_graph_and_lists(&resources).await?;
+    project_graph_and_lists(&resources, reporter).await?;
     // What is in the store's files need not be read from its log when it is opened next.
     let graph = resources.graph();
     blocking(move || Ok(graph.flush()?)).await?;

@@ -36,7 +36,7 @@ use std::{
 
 use backstory_model::{access::Actor, alias::Aliases, visibility::Visibility};
 use jiff::Timestamp;
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{MutexGuard, RwLock};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use crate::ledger_error::LedgerError;
@@ -60,6 +60,7 @@ pub use versions::ChangedThread;
 pub use visibility::ConfidentialCounts;
 
 use crate::{
+    connections::{Connections, ReadGuard},
     lists::{self, Lists},
     missing_resource::MissingResource,
 };
@@ -68,8 +69,6 @@ use crate::{
 const ID: &str = "ledger_id";
 /// Bytes of a database's header.
 const HEADER: u64 = 100;
-/// Statements that are kept prepared.
-const PREPARED_STATEMENTS: usize = 256;
 
 /// The ledger. Cheap to clone. Every call blocks.
 ///
@@ -77,10 +76,10 @@ const PREPARED_STATEMENTS: usize = 256;
 /// sequence number is that of the whole ledger.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    connection: Arc<Mutex<Connection>>,
+    connections: Arc<Connections>,
     /// The file; `None` in memory.
     path: Option<PathBuf>,
-    /// Those that the list gives, changed with it while the connection is held.
+    /// Those that the list gives, changed with it while the writer is held.
     aliases: Arc<RwLock<Arc<Aliases>>>,
     visibility: Visibility,
     /// The projects that it shows, as a JSON array; `None` for all.
@@ -101,7 +100,7 @@ impl Ledger {
             if alone {
                 connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
             }
-            Self::prepare(connection, Some(path.to_owned()))
+            Self::prepare(connection, Some(path.to_owned()), !alone)
         };
         // On a full disk there is no room for the file that several processes would share. Only this one has the ledger.
         let opened =
@@ -151,7 +150,7 @@ impl Ledger {
 
     /// The lists beside it.
     pub fn lists(&self) -> Lists {
-        Lists::new(self.connection.clone(), self.path.clone())
+        Lists::new(self.connections.clone(), self.path.clone())
     }
 
     /// Whether a file is a database with the tables of a ledger, of whichever version. Nothing is created.
@@ -170,7 +169,7 @@ impl Ledger {
         if let Some(id) = self.aggregate("", ID)? {
             return Ok(String::from_utf8_lossy(&id).into_owned());
         }
-        let id: String = self.lock().query_row("SELECT lower(hex(randomblob(16)))", [], |row| row.get(0))?;
+        let id: String = self.read()?.query_row("SELECT lower(hex(randomblob(16)))", [], |row| row.get(0))?;
         self.put_aggregate("", ID, id.as_bytes())?;
         Ok(id)
     }
@@ -180,21 +179,18 @@ impl Ledger {
     /// # Errors
     /// SQLite could not be started.
     pub fn in_memory() -> Result<Self, LedgerError> {
-        Self::prepare(Connection::open_in_memory()?, None)
+        Self::prepare(Connection::open_in_memory()?, None, false)
     }
 
-    fn prepare(mut connection: Connection, path: Option<PathBuf>) -> Result<Self, LedgerError> {
-        connection.busy_timeout(std::time::Duration::from_secs(10))?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update(None, "foreign_keys", "ON")?;
-        connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
+    /// `is_shared`: readers may open the file beside.
+    fn prepare(mut connection: Connection, path: Option<PathBuf>, is_shared: bool) -> Result<Self, LedgerError> {
+        Connections::prepare_writer(&connection)?;
         schema::migrate(&mut connection)?;
         lists::schema::prepare(&mut connection)?;
         let aliases = Arc::new(RwLock::new(Arc::new(aliases::aliases(&connection)?)));
-        let connection = Arc::new(Mutex::new(connection));
+        let connections = Arc::new(Connections::new(connection, path.clone().filter(|_| is_shared)));
         Ok(Self {
-            connection,
+            connections,
             path,
             aliases,
             visibility: Visibility::everything(),
@@ -203,9 +199,14 @@ impl Ledger {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Connection> {
-        // A panic in another call rolled its transaction back; the connection itself is sound.
-        self.connection.lock()
+    /// A connection for what only reads: one state of the ledger, that of now, until it is dropped.
+    fn read(&self) -> Result<ReadGuard<'_>, LedgerError> {
+        Ok(self.connections.read()?)
+    }
+
+    /// The connection for what writes, or has to see what another call is writing.
+    fn write(&self) -> MutexGuard<'_, Connection> {
+        self.connections.write()
     }
 }
 

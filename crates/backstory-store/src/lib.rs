@@ -2,6 +2,7 @@
 //! names those libraries.
 
 pub mod bundle;
+mod connections;
 pub mod export;
 pub mod generations;
 pub mod graph;

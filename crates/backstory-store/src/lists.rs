@@ -75,7 +75,6 @@ use backstory_model::{
     id::{NodeId, ThreadId},
     visibility::Visibility,
 };
-use parking_lot::Mutex;
 use rusqlite::{Connection, TransactionBehavior};
 
 pub use code::{EntityOrder, EntityQuery, EntityRow, FileOrder, FileQuery, FileRow, LanguageRow};
@@ -98,21 +97,21 @@ pub use refs::{RefKey, RefKind, RefOrder, RefQuery};
 pub use select::{Cursor, Direction, End, MAX_COUNTED, MAX_PAGE, Page, PageRequest, TimeRange, Total};
 pub use threads::{ThreadFilter, ThreadOrder, ThreadQuery, ThreadRow};
 
-use crate::{graph::GraphChange, ledger_error::LedgerError};
+use crate::{connections::Connections, graph::GraphChange, ledger_error::LedgerError};
 use columns::to_i64;
 use select::{Reader, Selection};
 
 /// The lists of a ledger. Cheap to clone. Every call blocks.
 #[derive(Clone, Debug)]
 pub struct Lists {
-    connection: Arc<Mutex<Connection>>,
+    connections: Arc<Connections>,
     /// The ledger's file; `None` in memory.
     path: Option<PathBuf>,
 }
 
 impl Lists {
-    pub(crate) fn new(connection: Arc<Mutex<Connection>>, path: Option<PathBuf>) -> Self {
-        Self { connection, path }
+    pub(crate) fn new(connections: Arc<Connections>, path: Option<PathBuf>) -> Self {
+        Self { connections, path }
     }
 
     /// The ledger's sequence number up to which changes have been applied.
@@ -132,7 +131,7 @@ impl Lists {
     /// # Errors
     /// The database cannot be written; nothing is applied.
     pub fn apply(&self, changes: &[GraphChange], seq: u64) -> Result<(), LedgerError> {
-        let mut connection = self.connection.lock();
+        let mut connection = self.connections.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut batch = batch::Batch::new(&tx);
         for change in changes {
@@ -425,9 +424,7 @@ impl Lists {
 
     /// Reads everything as of one sequence number.
     fn read<T>(&self, step: impl FnOnce(&Connection) -> Result<T, LedgerError>) -> Result<T, LedgerError> {
-        let connection = self.connection.lock();
-        let tx = connection.unchecked_transaction()?;
-        step(&tx)
+        step(&*self.connections.read()?)
     }
 
     fn set_seq(connection: &Connection, seq: u64) -> Result<(), LedgerError> {

@@ -122,7 +122,7 @@ impl Ledger {
         limits: ChatLimits,
         now: Timestamp,
     ) -> Result<Option<i64>, LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (all, own): (i64, i64) =
             tx.query_row("SELECT COUNT(*), COUNT(*) FILTER (WHERE created_by = ?1) FROM chats", [created_by], |row| {
@@ -156,7 +156,7 @@ impl Ledger {
         if self.item(&issue.project, ItemKind::Issue, &issue.local_reference())?.is_none() {
             return Ok(());
         }
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         hide_answers(&tx, &issue.project, &issue.local_reference())?;
         Ok(tx.commit()?)
@@ -167,7 +167,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn chats(&self, before: Option<i64>, limit: usize) -> Result<Vec<Chat>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let visible = chat_clause(self, 2);
         let mut statement =
             connection.prepare_cached(&format!("{CHATS} WHERE id < ?3 {visible} ORDER BY id DESC LIMIT ?1"))?;
@@ -182,7 +182,7 @@ impl Ledger {
     /// SQLite refused.
     pub fn chat(&self, id: i64) -> Result<Option<Chat>, LedgerError> {
         let select = format!("{CHATS} WHERE id = ?1 {}", chat_clause(self, 2));
-        Ok(self.lock().query_row(&select, params![id, self.visible_projects()], chat).optional()?)
+        Ok(self.read()?.query_row(&select, params![id, self.visible_projects()], chat).optional()?)
     }
 
     /// Adds messages to a conversation, all or none; says the number of the last. `None` if there is no such
@@ -199,7 +199,7 @@ impl Ledger {
         most: u64,
         now: Timestamp,
     ) -> Result<Option<u64>, LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (visible, projects) = (chat_clause(self, 2), self.visible_projects());
         let exists = tx
@@ -247,7 +247,7 @@ impl Ledger {
     /// # Errors
     /// An answer is damaged, or SQLite refused.
     pub fn messages(&self, chat: i64, after: u64, limit: usize) -> Result<Vec<Message>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT number, role, text, answer, created_at FROM messages WHERE chat = ?1 AND number > ?2
              AND chat IN (SELECT id FROM chats WHERE id = ?1 {}) ORDER BY number LIMIT ?3",
@@ -271,7 +271,7 @@ impl Ledger {
     /// SQLite refused.
     pub fn remove_chat(&self, id: i64) -> Result<bool, LedgerError> {
         let delete = format!("DELETE FROM chats WHERE id = ?1 {}", chat_clause(self, 2));
-        Ok(self.lock().execute(&delete, params![id, self.visible_projects()])? > 0)
+        Ok(self.write().execute(&delete, params![id, self.visible_projects()])? > 0)
     }
 }
 

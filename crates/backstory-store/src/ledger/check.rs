@@ -34,7 +34,7 @@ impl Ledger {
         };
         let copied = connection.execute("VACUUM INTO ?1", [name]).or_else(|error| match error.sqlite_error_code() {
             // Opened on a full disk the ledger is this process's alone.
-            Some(ErrorCode::DatabaseBusy) => self.lock().execute("VACUUM INTO ?1", [name]),
+            Some(ErrorCode::DatabaseBusy) => self.write().execute("VACUUM INTO ?1", [name]),
             _ => Err(error),
         });
         copied.map(drop).map_err(|error| {
@@ -66,7 +66,7 @@ impl Ledger {
     pub fn check(&self) -> Result<Vec<String>, LedgerError> {
         let mut problems = Vec::new();
         {
-            let connection = self.lock();
+            let connection = self.read()?;
             let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
             for line in statement.query_map([], |row| row.get::<_, String>(0))? {
                 let line = line?;
@@ -89,7 +89,7 @@ impl Ledger {
     }
 
     fn with_hashes(&self, after: i64) -> Result<Vec<(RawItem, Vec<u8>)>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection
             .prepare_cached(&format!("SELECT {COLUMNS}, hash FROM items WHERE seq > ?1 ORDER BY seq LIMIT ?2"))?;
         let rows = statement.query_map([after, BATCH], |row| Ok((raw(row)?, row.get("hash")?)))?;
@@ -132,8 +132,8 @@ mod tests {
         ledger.ingest(&IngestBatch { items, fetched_at: Timestamp::UNIX_EPOCH, ..IngestBatch::default() }).unwrap();
         assert_eq!(ledger.check().unwrap(), Vec::<String>::new());
         let swap = "UPDATE items SET payload = (SELECT payload FROM items WHERE key = '#2') WHERE key = '#1'";
-        ledger.lock().execute(swap, []).unwrap();
-        ledger.lock().execute("UPDATE items SET payload = x'00' WHERE key = '#3'", []).unwrap();
+        ledger.write().execute(swap, []).unwrap();
+        ledger.write().execute("UPDATE items SET payload = x'00' WHERE key = '#3'", []).unwrap();
         let problems = ledger.check().unwrap();
         assert_eq!(problems[0], "acme/shop issue #1: the payload is not what was stored");
         assert!(problems.len() == 2 && problems[1].contains("acme/shop issue #3"), "{problems:?}");

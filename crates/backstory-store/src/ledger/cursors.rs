@@ -14,7 +14,7 @@ impl Ledger {
         if !self.allows_project(project) {
             return Ok(None);
         }
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement =
             connection.prepare_cached("SELECT updated_at, id FROM cursors WHERE project = ?1 AND resource = ?2")?;
         Ok(statement
@@ -29,7 +29,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn etag(&self, project: &str, resource: ItemKind) -> Result<Option<String>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement =
             connection.prepare_cached("SELECT etag FROM cursors WHERE project = ?1 AND resource = ?2")?;
         Ok(statement.query_row(params![project, resource.as_str()], |row| row.get(0)).optional()?.flatten())
@@ -41,7 +41,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn put_etag(&self, project: &str, resource: ItemKind, etag: Option<&str>) -> Result<(), LedgerError> {
-        self.lock().execute(
+        self.write().execute(
             "UPDATE cursors SET etag = ?3 WHERE project = ?1 AND resource = ?2",
             params![project, resource.as_str(), etag],
         )?;
@@ -53,7 +53,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn reset_cursors(&self, project: &str) -> Result<(), LedgerError> {
-        self.lock().execute("DELETE FROM cursors WHERE project = ?1", [project])?;
+        self.write().execute("DELETE FROM cursors WHERE project = ?1", [project])?;
         Ok(())
     }
 }

@@ -74,7 +74,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn record_delivery(&self, delivery: &Delivery, jobs: &[NewJob], now: Timestamp) -> Result<bool, LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let Delivery { forge, id, event, project, sender } = delivery;
         let new = tx
@@ -104,7 +104,7 @@ impl Ledger {
         if !self.allows_all_projects() {
             return Ok((0, None));
         }
-        let connection = self.lock();
+        let connection = self.read()?;
         Ok(connection.query_row("SELECT COUNT(*), MAX(received_at) FROM deliveries", [], |row| {
             Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, Option<i64>>(1)?.map(time)))
         })?)
@@ -120,7 +120,7 @@ impl Ledger {
         before: Option<&DeliveryCursor>,
         limit: usize,
     ) -> Result<Vec<ReceivedDelivery>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(
             "SELECT deliveries.id, deliveries.forge, event, deliveries.project, sender, received_at, jobs.finished_at, job,
                 jobs.error, jobs.kind, jobs.project, jobs.subject

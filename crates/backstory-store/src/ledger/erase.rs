@@ -54,7 +54,7 @@ impl Ledger {
         reason: Option<&str>,
         at: Timestamp,
     ) -> Result<Erased, LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         // What is deleted is overwritten; `compact` ends that.
         connection.pragma_update(None, "secure_delete", "ON")?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -108,7 +108,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn delete_tombstones(&self, subject: Option<&ErasureTarget>, at: Timestamp) -> Result<(), LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // An object that never was takes the log's last number, so that no number is given twice.
         tx.execute(
@@ -135,7 +135,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused; there may be no room, or somebody else may be reading what the log has.
     pub fn compact(&self) -> Result<(), LedgerError> {
-        let connection = self.lock();
+        let connection = self.write();
         connection.execute_batch("VACUUM")?;
         let is_busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         if is_busy {
@@ -154,7 +154,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn for_each_text(&self, mut show: impl FnMut(&'static str, &[u8]) -> bool) -> Result<(), LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         for (table, columns) in TEXTS {
             let mut statement = connection.prepare(&format!("SELECT {columns} FROM {table}"))?;
             let count = statement.column_count();
@@ -249,7 +249,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ledger.sqlite");
         let ledger = Ledger::open(&path).unwrap();
-        ledger.lock().busy_timeout(std::time::Duration::ZERO).unwrap();
+        ledger.write().busy_timeout(std::time::Duration::ZERO).unwrap();
         let reader = Connection::open(&path).unwrap();
         reader.execute_batch("BEGIN; SELECT COUNT(*) FROM items").unwrap();
         assert!(ledger.compact().unwrap_err().to_string().contains("somebody else reads it"));
@@ -273,7 +273,7 @@ mod tests {
         ];
         let ledger = Ledger::in_memory().unwrap();
         ledger.for_each_text(|_, _| true).unwrap();
-        let connection = ledger.lock();
+        let connection = ledger.write();
         let mut statement = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
         let tables: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         let searched = |table: &str| TEXTS.iter().any(|(name, _)| *name == table) || WITHOUT_TEXTS.contains(&table);
@@ -300,7 +300,7 @@ mod tests {
             "thread",
         ];
         let ledger = Ledger::in_memory().unwrap();
-        let connection = ledger.lock();
+        let connection = ledger.write();
         let mut statement = connection
             .prepare(
                 "SELECT tables.name, columns.name FROM sqlite_schema AS tables

@@ -29,7 +29,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn stored_projects(&self) -> Result<Vec<String>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare(
             "SELECT project FROM repositories UNION SELECT project FROM items WHERE project <> '' ORDER BY 1",
         )?;
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn excerpt_treats_every_table() {
         let ledger = Ledger::in_memory().expect("a ledger");
-        let connection = ledger.lock();
+        let connection = ledger.write();
         let tables: Vec<String> = connection
             .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
             .expect("a statement")
@@ -156,7 +156,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let ledger = Ledger::open(&directory.path().join("ledger.sqlite")).expect("a ledger");
         ledger
-            .lock()
+            .write()
             .execute_batch(
                 "INSERT INTO items (project, kind, key, seq, fetched_at, hash) VALUES
                      ('acme/shop', 'issue', '#1', 1, 0, x''), ('acme/shop-old', 'issue', '#1', 2, 0, x'');

@@ -159,7 +159,7 @@ impl Ledger {
         if !self.allows_project(subject.project()) {
             return Ok(false);
         }
-        is_on_list(&self.lock(), subject.kind(), &subject.to_string())
+        is_on_list(&*self.read()?, subject.kind(), &subject.to_string())
     }
 
     /// Keys of a project's issues and merge requests that are not to be taken in, as `#12` and `!7`.
@@ -167,7 +167,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn forgotten_threads(&self, project: &str) -> Result<Vec<String>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached("SELECT subject FROM forgotten WHERE kind = 'thread'")?;
         let subjects = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
         let key = |subject: &String| {
@@ -192,7 +192,7 @@ impl Ledger {
         if !self.allows_project(subject.project()) {
             return Ok(false);
         }
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (kind, name) = (subject.kind(), subject.to_string());
         let records = "SELECT EXISTS (SELECT 1 FROM audit WHERE subject = ?1 AND confidential)";
@@ -215,7 +215,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn finish_erasure(&self, audit: i64, counts: &Value, verified: Option<bool>) -> Result<(), LedgerError> {
-        self.lock().execute(
+        self.write().execute(
             "UPDATE audit SET counts = ?2, verified = COALESCE(?3, (
                 SELECT NULLIF(earlier.verified, 1) FROM audit AS earlier
                 WHERE earlier.subject = audit.subject AND earlier.id < audit.id
@@ -236,7 +236,7 @@ impl Ledger {
         if !self.allows_project(subject.project()) {
             return Ok(None);
         }
-        let connection = self.lock();
+        let connection = self.read()?;
         let name = subject.to_string();
         if !is_on_list(&connection, subject.kind(), &name)? {
             return Ok(None);
@@ -255,7 +255,7 @@ impl Ledger {
         if !self.allows_project(subject.project()) {
             return Ok(false);
         }
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection
             .prepare_cached("SELECT EXISTS (SELECT 1 FROM items WHERE project = ?1 AND (?2 IS NULL OR thread = ?2))")?;
         Ok(statement.query_row(params![subject.project(), subject.thread()], |row| row.get(0))?)
@@ -271,7 +271,7 @@ impl Ledger {
         reason: Option<&str>,
         at: Timestamp,
     ) -> Result<(), LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let id = record(&tx, &self.actor, AuditAction::Forget, (subject.kind(), &subject.to_string()), reason, at)?;
         tx.execute("UPDATE audit SET verified = 1 WHERE id = ?1", [id])?;
@@ -284,7 +284,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn unfinished_erasures(&self) -> Result<Vec<String>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(
             // What ended has counts, also if it could not be verified.
             "SELECT DISTINCT subject FROM audit AS begun
@@ -308,7 +308,7 @@ impl Ledger {
         before: Option<i64>,
         limit: usize,
     ) -> Result<Vec<AuditEntry>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {ENTRY} FROM audit WHERE (?1 IS NULL OR action = ?1) AND id < ?2 {} AND {IS_OF_VISIBLE_PROJECT}
              ORDER BY id DESC LIMIT ?3",

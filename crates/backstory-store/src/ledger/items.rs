@@ -44,7 +44,7 @@ impl Ledger {
     /// # Errors
     /// A payload is damaged, or SQLite refused.
     pub fn changes_after(&self, seq: u64, limit: usize) -> Result<Vec<StoredItem>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items WHERE seq > ?1 {} ORDER BY seq LIMIT ?2",
             self.visibility_clause(3)
@@ -63,7 +63,7 @@ impl Ledger {
         seq: u64,
         limit: usize,
     ) -> Result<Vec<(u64, String, Option<String>)>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT seq, project, thread FROM items WHERE seq > ?1 {} ORDER BY seq LIMIT ?2",
             self.visibility_clause(3)
@@ -85,7 +85,7 @@ impl Ledger {
         projects: &[String],
         limit: usize,
     ) -> Result<Vec<ItemChange>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT seq, project, kind, key FROM items
              WHERE seq > ?1 AND payload IS NOT NULL
@@ -107,7 +107,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn last_seq(&self) -> Result<u64, LedgerError> {
-        let seq: i64 = self.lock().query_row("SELECT COALESCE(MAX(seq), 0) FROM items", [], |row| row.get(0))?;
+        let seq: i64 = self.read()?.query_row("SELECT COALESCE(MAX(seq), 0) FROM items", [], |row| row.get(0))?;
         Ok(seq.unsigned_abs())
     }
 
@@ -120,7 +120,7 @@ impl Ledger {
             return self.last_seq();
         }
         let confidential = self.confidential_clause();
-        let connection = self.lock();
+        let connection = self.read()?;
         let seq: Option<i64> = match self.visible_projects() {
             None => {
                 let select = format!("SELECT seq FROM items WHERE TRUE {confidential} ORDER BY seq DESC LIMIT 1");
@@ -136,7 +136,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be read.
     pub fn last_change(&self, project: &str, kind: ItemKind) -> Result<u64, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(LAST_CHANGE)?;
         let seq: i64 = statement.query_row(params![project, kind.as_str()], |row| row.get(0))?;
         Ok(seq.unsigned_abs())
@@ -147,7 +147,7 @@ impl Ledger {
     /// # Errors
     /// The payload is damaged, or SQLite refused.
     pub fn item(&self, project: &str, kind: ItemKind, key: &str) -> Result<Option<StoredItem>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3 AND payload IS NOT NULL {}",
             self.visibility_clause(4)
@@ -162,7 +162,7 @@ impl Ledger {
     /// The payload is damaged, or SQLite refused.
     pub fn verify_hash(&self, project: &str, kind: ItemKind, key: &str) -> Result<Option<bool>, LedgerError> {
         let Some(StoredItem { payload: Some(payload), .. }) = self.item(project, kind, key)? else { return Ok(None) };
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement =
             connection.prepare_cached("SELECT hash FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3")?;
         let hash: Option<Vec<u8>> =
@@ -175,7 +175,7 @@ impl Ledger {
     /// # Errors
     /// A payload is damaged, or SQLite refused.
     pub fn thread(&self, project: &str, thread: &str) -> Result<Vec<StoredItem>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items INDEXED BY items_thread
              WHERE project = ?1 AND thread = ?2 AND payload IS NOT NULL {} ORDER BY kind, key",
@@ -190,7 +190,7 @@ impl Ledger {
     /// # Errors
     /// A payload is damaged, or SQLite refused.
     pub fn items_of_kind(&self, kind: ItemKind) -> Result<Vec<StoredItem>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items WHERE kind = ?1 AND payload IS NOT NULL {} ORDER BY project, key",
             self.visibility_clause(2)
@@ -204,7 +204,7 @@ impl Ledger {
     /// # Errors
     /// A payload is damaged, or the database cannot be read.
     pub fn people_with_key(&self, kind: ItemKind, key: &str) -> Result<Vec<StoredItem>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items INDEXED BY items_people
              WHERE kind IN ('person', 'identity') AND key = ?1 AND kind = ?2 AND payload IS NOT NULL {}
@@ -226,7 +226,7 @@ impl Ledger {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<StoredItem>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items
              WHERE project = ?1 AND kind = ?2 AND key > ?3 AND payload IS NOT NULL {} ORDER BY key LIMIT ?4",
@@ -247,7 +247,7 @@ impl Ledger {
         kind: ItemKind,
         before: Timestamp,
     ) -> Result<Vec<StoredItem>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items
              WHERE project = ?1 AND kind = ?2 AND updated_at < ?3 AND payload IS NOT NULL {} ORDER BY key",
@@ -263,7 +263,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn keys(&self, project: &str, kind: ItemKind) -> Result<Vec<String>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT key FROM items WHERE project = ?1 AND kind = ?2 AND payload IS NOT NULL {} ORDER BY key",
             self.visibility_clause(3)
@@ -283,7 +283,7 @@ impl Ledger {
         beginning: &str,
         limit: usize,
     ) -> Result<Vec<String>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT key FROM items WHERE project = ?1 AND kind = ?2 AND key >= ?3 AND key < ?3 || char(1114111)
              AND payload IS NOT NULL {} ORDER BY key LIMIT ?4",
@@ -298,7 +298,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn counts(&self) -> Result<BTreeMap<(String, ItemKind), u64>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT project, kind, COUNT(*) FROM items WHERE payload IS NOT NULL {} GROUP BY project, kind",
             self.visibility_clause(1)
@@ -321,7 +321,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn secrets(&self) -> Result<BTreeMap<(String, String), u64>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT project, found.key, SUM(found.value) FROM items, json_each(items.secrets) AS found
              WHERE secrets IS NOT NULL {} GROUP BY project, found.key",
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn newest_changes_are_looked_up_in_the_index_that_has_no_others() {
         let ledger = Ledger::in_memory().unwrap();
-        let connection = ledger.lock();
+        let connection = ledger.write();
         for (query, index) in [
             (newest_of(""), "items_project_seq (project=?)"),
             (newest_of("AND NOT confidential"), "items_project_seq (project=?)"),

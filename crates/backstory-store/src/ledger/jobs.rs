@@ -185,7 +185,7 @@ impl Ledger {
         due_at: Timestamp,
         now: Timestamp,
     ) -> Result<i64, LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let id = queue(&tx, job, priority, due_at, now)?;
         tx.commit()?;
@@ -199,7 +199,7 @@ impl Ledger {
     /// SQLite refused.
     pub fn due_jobs(&self, kinds: &[JobKind], now: Timestamp, limit: usize) -> Result<Vec<Job>, LedgerError> {
         let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "{SELECT} WHERE status = 'queued' AND due_at <= ?1 AND kind IN (SELECT value FROM json_each(?2))
              ORDER BY due_at - priority * ?4, id LIMIT ?3"
@@ -215,7 +215,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn begin_jobs(&self, ids: &[i64], now: Timestamp) -> Result<Vec<i64>, LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut begun = Vec::new();
         for id in ids {
@@ -238,7 +238,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn end_jobs(&self, ids: &[i64], outcome: &Outcome, now: Timestamp) -> Result<(), LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for id in ids {
             end(&tx, *id, outcome, now)?;
@@ -252,7 +252,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn cancel_job(&self, id: i64, now: Timestamp) -> Result<bool, LedgerError> {
-        let changed = self.lock().execute(
+        let changed = self.write().execute(
             &format!(
                 "UPDATE jobs SET status = 'cancelled', finished_at = ?2 WHERE id = ?1 AND status = 'queued' {}",
                 project_clause(3)
@@ -269,7 +269,7 @@ impl Ledger {
     /// SQLite refused.
     pub fn requeue_running_jobs(&self, now: Timestamp) -> Result<usize, LedgerError> {
         let running: Vec<i64> = {
-            let connection = self.lock();
+            let connection = self.read()?;
             let mut statement = connection.prepare("SELECT id FROM jobs WHERE status = 'running'")?;
             let ids = statement.query_map([], |row| row.get(0))?;
             ids.collect::<Result<_, _>>()?
@@ -283,7 +283,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn prune_jobs(&self, now: Timestamp) -> Result<(), LedgerError> {
-        let connection = self.lock();
+        let connection = self.write();
         connection.execute(
             "DELETE FROM jobs WHERE status NOT IN ('queued', 'running') AND id <= (
                 SELECT id FROM jobs WHERE status NOT IN ('queued', 'running') ORDER BY id DESC LIMIT 1 OFFSET ?1)
@@ -301,7 +301,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn remove_jobs(&self, project: &str) -> Result<(), LedgerError> {
-        self.lock().execute("DELETE FROM jobs WHERE project = ?1", [project])?;
+        self.write().execute("DELETE FROM jobs WHERE project = ?1", [project])?;
         Ok(())
     }
 
@@ -310,7 +310,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn jobs(&self, status: Option<JobStatus>, before: Option<i64>, limit: usize) -> Result<Vec<Job>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "{SELECT} WHERE (?1 IS NULL OR status = ?1) AND id < ?2 {} ORDER BY id DESC LIMIT ?3",
             project_clause(4)
@@ -326,7 +326,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn job(&self, id: i64) -> Result<Option<Job>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let select = format!("{SELECT} WHERE id = ?1 {}", project_clause(2));
         let job = connection.query_row(&select, params![id, self.visible_projects()], job).optional()?;
         job.map(|job| self.redact_subject(&connection, job)).transpose()
@@ -358,7 +358,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn job_counts(&self) -> Result<Vec<(JobKind, JobStatus, u64)>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT kind, status, COUNT(*) FROM jobs WHERE TRUE {} GROUP BY 1, 2",
             project_clause(1)
@@ -381,7 +381,7 @@ impl Ledger {
         if !self.allows_project(project) {
             return Ok(None);
         }
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection
             .prepare_cached(&format!("{SELECT} WHERE kind = ?1 AND project = ?2 ORDER BY id DESC LIMIT 1"))?;
         Ok(statement.query_row(params![kind.as_str(), project], job).optional()?)

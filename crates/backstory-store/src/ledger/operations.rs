@@ -70,7 +70,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn add_operations(&self, operations: &[NewOperation], keep_since: Timestamp) -> Result<(), LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for new in operations {
             let projects = serde_json::json!(new.projects).to_string();
@@ -99,7 +99,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be read.
     pub fn operations(&self, filter: &OperationFilter, limit: usize) -> Result<Vec<Operation>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(
             "SELECT id, at, actor, name, scope, projects, request, outcome FROM operations
              WHERE id < ?1 AND (?2 IS NULL OR instr(actor, ?2) > 0) AND (?3 IS NULL OR name = ?3)

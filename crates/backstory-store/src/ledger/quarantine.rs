@@ -66,7 +66,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn quarantine(&self, limit: usize) -> Result<(u64, Vec<Quarantined>), LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let (visible, projects) = (self.visibility_clause(1), self.visible_projects());
         let count = format!("SELECT COUNT(*) FROM quarantine WHERE TRUE {visible}");
         let count: i64 = connection.query_row(&count, [projects], |row| row.get(0))?;
@@ -80,7 +80,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn quarantine_of(&self, project: &str) -> Result<Vec<Quarantined>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let visible = self.visibility_clause(2);
         let sql = format!("SELECT {ROW} FROM quarantine WHERE project = ?1 {visible} ORDER BY last_tried, kind, key");
         collect(&connection, &sql, params![project, self.visible_projects()])
@@ -91,7 +91,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn quarantine_items(&self, items: &[NewQuarantined], at: Timestamp) -> Result<(), LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         for item in items {
@@ -114,7 +114,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn release(&self, project: &str, items: &[(ItemKind, String)]) -> Result<(), LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for (kind, key) in items {
             tx.prepare_cached("DELETE FROM quarantine WHERE project = ?1 AND kind = ?2 AND key = ?3")?
@@ -129,7 +129,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn parser_version(&self) -> Result<u32, LedgerError> {
-        let version = self.lock().query_row("SELECT version FROM parsers", [], |row| row.get(0)).optional()?;
+        let version = self.read()?.query_row("SELECT version FROM parsers", [], |row| row.get(0)).optional()?;
         Ok(version.unwrap_or(0))
     }
 
@@ -138,7 +138,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn set_parser_version(&self, version: u32) -> Result<(), LedgerError> {
-        self.lock().execute(
+        self.write().execute(
             "INSERT INTO parsers (id, version) VALUES (1, ?1) ON CONFLICT DO UPDATE SET version = excluded.version",
             [version],
         )?;

@@ -49,7 +49,7 @@ impl Ledger {
         counts: &Value,
         at: Timestamp,
     ) -> Result<u64, LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         // What is deleted is overwritten; `compact` ends that.
         connection.pragma_update(None, "secure_delete", "ON")?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -82,7 +82,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn has_unpurged_data(&self, since: Timestamp) -> Result<bool, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT EXISTS (SELECT 1 FROM audit WHERE {REMAINS})
              AND NOT EXISTS (SELECT 1 FROM audit WHERE action = 'retire' AND json_extract(counts, '$.cleared') > ?1)"
@@ -95,7 +95,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn record_purged(&self, at: Timestamp) -> Result<(), LedgerError> {
-        self.lock().execute(
+        self.write().execute(
             &format!("UPDATE audit SET counts = json_set(counts, '$.cleared', ?1) WHERE {REMAINS}"),
             [at.as_millisecond()],
         )?;
@@ -107,7 +107,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn retired(&self, project: &str) -> Result<BTreeMap<String, Retired>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement =
             connection.prepare_cached("SELECT thread, updated_at, bytes FROM retired WHERE project = ?1")?;
         let rows = statement.query_map([project], |row| {
@@ -123,7 +123,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn restore_retired(&self, project: &str, threads: &[String]) -> Result<(), LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for thread in threads {
             clear_retired(&tx, project, Some(thread))?;
@@ -137,7 +137,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn sizes(&self, project: &str) -> Result<BTreeMap<Option<String>, u64>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(
             "SELECT thread, substr(payload, 1, ?2) FROM items WHERE project = ?1 AND payload IS NOT NULL",
         )?;

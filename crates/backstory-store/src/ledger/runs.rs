@@ -63,7 +63,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn begin_run(&self, command: &str, now: Timestamp) -> Result<i64, LedgerError> {
-        let connection = self.lock();
+        let connection = self.write();
         connection.execute(
             "INSERT INTO sync_runs (command, started_at, status) VALUES (?1, ?2, 'running')",
             params![command, now.as_millisecond()],
@@ -83,7 +83,7 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<(), LedgerError> {
         let status = if error.is_some() { RunStatus::Failed } else { RunStatus::Succeeded };
-        self.lock().execute(
+        self.write().execute(
             "UPDATE sync_runs SET finished_at = ?2, status = ?3, error = ?4, summary = ?5 WHERE id = ?1",
             params![id, now.as_millisecond(), status.as_str(), error, summary.to_string()],
         )?;
@@ -95,7 +95,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn record_synced(&self, project: &str, began: Timestamp) -> Result<(), LedgerError> {
-        self.lock().execute(
+        self.write().execute(
             "INSERT INTO synced (project, at) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET at = excluded.at",
             params![project, began.as_millisecond()],
         )?;
@@ -107,7 +107,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be written.
     pub fn record_confidential_sync(&self, project: &str, confidential: bool) -> Result<(), LedgerError> {
-        self.lock().execute(
+        self.write().execute(
             "INSERT INTO synced (project, at, confidential) VALUES (?1, ?2, ?3)
              ON CONFLICT DO UPDATE SET confidential = excluded.confidential",
             params![project, NEVER, confidential],
@@ -120,7 +120,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be read.
     pub fn is_confidential_synced(&self, project: &str) -> Result<Option<bool>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached("SELECT confidential FROM synced WHERE project = ?1")?;
         Ok(statement.query_row([project], |row| row.get(0)).optional()?)
     }
@@ -133,7 +133,7 @@ impl Ledger {
         if !self.allows_project(project) {
             return Ok(None);
         }
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached("SELECT at FROM synced WHERE project = ?1 AND at > ?2")?;
         Ok(statement.query_row(params![project, NEVER], |row| row.get(0)).optional()?.map(time))
     }
@@ -143,7 +143,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be read.
     pub fn last_synced(&self) -> Result<Option<Timestamp>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let last = format!("SELECT MAX(at) FROM synced WHERE at > ?1 {}", project_clause(2));
         let last: Option<i64> =
             connection.query_row(&last, params![NEVER, self.visible_projects()], |row| row.get(0))?;
@@ -157,7 +157,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be written; nothing is changed.
     pub fn fail_stale_runs(&self, reason: &str, now: Timestamp) -> Result<usize, LedgerError> {
-        Ok(self.lock().execute(
+        Ok(self.write().execute(
             "UPDATE sync_runs SET finished_at = ?1, status = 'failed', error = ?2 WHERE status = 'running'",
             params![now.as_millisecond(), reason],
         )?)
@@ -171,7 +171,7 @@ impl Ledger {
         if !self.allows_all_projects() {
             return Ok(Vec::new());
         }
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!("{SELECT} ORDER BY id DESC LIMIT ?1"))?;
         let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], run)?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -185,7 +185,7 @@ impl Ledger {
         if !self.allows_all_projects() {
             return Ok(None);
         }
-        let connection = self.lock();
+        let connection = self.read()?;
         Ok(connection.query_row(&format!("{SELECT} WHERE id = ?1"), [id], run).optional()?)
     }
 }

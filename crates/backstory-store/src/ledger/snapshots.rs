@@ -101,7 +101,7 @@ impl Ledger {
             reason: reason.to_string(),
         };
         let contents = zstd::bulk::compress(&pack(documents), ZSTD_LEVEL).map_err(damaged)?;
-        let stored = self.lock().execute(
+        let stored = self.write().execute(
             "INSERT INTO index_snapshots
                 (id, created_at, status, ledger_seq, model, commits, stats, pinned, last_error, contents, confidential,
                     kept)
@@ -130,7 +130,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn snapshots(&self) -> Result<Vec<Snapshot>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection
             .prepare_cached(&format!("{SELECT} WHERE {} ORDER BY created_at DESC, id", self.snapshot_clause()))?;
         let rows = statement.query_map([], snapshot)?;
@@ -142,7 +142,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn snapshot(&self, id: &str) -> Result<Option<Snapshot>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement =
             connection.prepare_cached(&format!("{SELECT} WHERE id = ?1 AND {}", self.snapshot_clause()))?;
         Ok(statement.query_row([id], snapshot).optional()?)
@@ -154,7 +154,7 @@ impl Ledger {
     /// They are damaged, or SQLite refused.
     pub fn snapshot_documents(&self, id: &str) -> Result<Option<Vec<(String, Fingerprint)>>, LedgerError> {
         let select = format!("SELECT contents FROM index_snapshots WHERE id = ?1 AND {}", self.snapshot_clause());
-        let contents: Option<Vec<u8>> = self.lock().query_row(&select, [id], |row| row.get(0)).optional()?;
+        let contents: Option<Vec<u8>> = self.read()?.query_row(&select, [id], |row| row.get(0)).optional()?;
         let Some(contents) = contents else { return Ok(None) };
         let damaged = |reason: String| LedgerError::Payload { item: format!("snapshot {id}"), reason };
         let bytes = zstd::bulk::decompress(&contents, MAX_CONTENTS).map_err(|error| damaged(error.to_string()))?;
@@ -166,7 +166,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn pin_snapshot(&self, id: &str, pinned: bool) -> Result<bool, LedgerError> {
-        Ok(self.lock().execute("UPDATE index_snapshots SET pinned = ?2 WHERE id = ?1", params![id, pinned])? > 0)
+        Ok(self.write().execute("UPDATE index_snapshots SET pinned = ?2 WHERE id = ?1", params![id, pinned])? > 0)
     }
 
     /// Deletes states, but none that is pinned, with the versions of items that only they need; says how many.
@@ -174,7 +174,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn delete_snapshots(&self, ids: &[String]) -> Result<usize, LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut forgotten = 0;
         for id in ids {

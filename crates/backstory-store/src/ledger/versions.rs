@@ -30,7 +30,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be read.
     pub fn threads_changed_after(&self, seq: u64) -> Result<Vec<ChangedThread>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT changed.project, changed.thread, (SELECT MAX(seq) FROM (
                 SELECT seq FROM items INDEXED BY items_thread
@@ -54,7 +54,7 @@ impl Ledger {
     /// # Errors
     /// A payload is damaged, or the database cannot be read.
     pub fn thread_at(&self, project: &str, thread: &str, seq: u64) -> Result<Vec<StoredItem>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items INDEXED BY items_thread
              WHERE project = ?1 AND thread = ?2 AND seq <= ?3 AND payload IS NOT NULL
@@ -72,7 +72,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be read.
     pub fn version_bytes(&self, seq: u64) -> Result<u64, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT COALESCE(SUM(LENGTH(payload)), 0) FROM item_versions WHERE seq <= ?1 AND until > ?1 {}",
             self.visibility_clause(2)

@@ -71,7 +71,7 @@ impl Ledger {
         if self.visibility.shows_confidential() || !self.allows_project(&id.project) {
             return Ok(false);
         }
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM items INDEXED BY items_confidential
              WHERE confidential AND payload IS NOT NULL AND project = ?1 AND key = ?2)",
@@ -84,7 +84,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be read.
     pub fn has_confidential(&self) -> Result<bool, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT EXISTS (SELECT 1 FROM items INDEXED BY items_confidential
              WHERE confidential AND payload IS NOT NULL {})",
@@ -98,7 +98,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be read.
     pub fn confidential_items(&self, project: &str) -> Result<Vec<(ItemKind, String)>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(
             "SELECT kind, key FROM items INDEXED BY items_confidential
              WHERE confidential AND payload IS NOT NULL AND project = ?1 AND kind <> 'person' ORDER BY kind, key",
@@ -139,7 +139,7 @@ impl Ledger {
         hidden: &BTreeSet<(String, String)>,
         through_seq: u64,
     ) -> Result<u64, LedgerError> {
-        let mut connection = self.lock();
+        let mut connection = self.write();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let people: Vec<((String, String), bool)> = tx
             .prepare(
@@ -168,7 +168,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be read.
     pub fn hidden_people(&self) -> Result<BTreeSet<(String, String)>, LedgerError> {
-        let connection = self.lock();
+        let connection = self.read()?;
         let mut statement = connection.prepare_cached(
             "SELECT project, key FROM items INDEXED BY items_confidential
              WHERE confidential AND payload IS NOT NULL AND kind = 'person'",
