@@ -188,7 +188,7 @@ fn a_false_premise_is_refused_with_what_is_missing() {
     sandbox.run(&["embed"]).ok();
     check(true);
     let answer = ask(&sandbox, "why was the cart rewritten in Haskell?");
-    expect!["no passage mentions 'cart', 'rewritten' together with the rest of the question"]
+    expect!["nothing mentions 'cart', 'rewritten' together with the rest of the question"]
         .assert_eq(answer["warnings"][0].as_str().unwrap());
 }
 

@@ -318,6 +318,24 @@ async fn filters_hold_for_every_section_of_a_pack_about_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_author_may_be_named_in_any_way() {
+    let mut origin = governed();
+    origin.author("Alice Smith", "alice@example.org");
+    origin.write("src/more.rs", "/// Errors with a code, once more.\npub fn more() {}\n");
+    origin.commit_all("Report more errors with a code");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let kinds = vec![DocumentKind::Commit];
+    let by = async |author: &str| {
+        let asked = question("errors with a code");
+        let filter = Filter { authors: vec![author.to_owned()], kinds: kinds.clone(), ..asked.filter.clone() };
+        let pack = indexed.engine.build_pack(ContextRequest { filter, ..asked }).await.unwrap();
+        pack.key_items.into_iter().map(|item| item.title).collect::<Vec<_>>()
+    };
+    assert_eq!(by("ALICE SMITH").await, ["Report more errors with a code"]);
+    assert_eq!(by("alice@example.org").await, ["Report more errors with a code"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_same_bytes_each_time_also_after_a_restart() {
     let origin = governed();
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;

@@ -344,6 +344,34 @@ fn a_link_in_the_place_of_a_file_is_not_followed() {
     assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
 }
 
+/// All directories that it leads to were removed as old generations.
+#[test]
+fn a_link_in_the_place_of_a_projection_is_refused_and_nothing_behind_it_removed() {
+    let world = World::new();
+    for name in DAMAGED {
+        let sandbox = world.copy();
+        let elsewhere = sandbox.path().join("elsewhere");
+        for directory in ["kept", "2"] {
+            fs::create_dir_all(elsewhere.join(directory)).unwrap();
+        }
+        let (own, aside) = (sandbox.data().join(name), sandbox.path().join("aside"));
+        fs::rename(&own, &aside).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &own).unwrap();
+        for command in [&["search", "redis"][..], &["rebuild"], &["sync"]] {
+            let output = quiet(sandbox.run(command), name);
+            assert!(output.code != 0 && output.stderr.contains("it is a link"), "{name}: {output:#?}");
+        }
+        assert!(elsewhere.join("kept").is_dir() && elsewhere.join("2").is_dir());
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 2);
+        fs::remove_file(&own).unwrap();
+        fs::rename(&aside, &own).unwrap();
+        // What stands beside the generations stays, too.
+        fs::create_dir_all(own.join("kept")).unwrap();
+        is_well(&world, &sandbox, name);
+        assert!(own.join("kept").is_dir());
+    }
+}
+
 /// Runs a command of a shell in a data directory that is on a disk of its own, and its output; `None` if that cannot be had.
 fn on_a_small_disk(sandbox: &Sandbox, megabytes: u64, script: &str) -> Option<Output> {
     let program = sandbox.command(&[]).get_program().to_owned();

@@ -500,6 +500,7 @@ async fn revoke_token(resources: &Resources, named: &str) -> Result<IssuedToken>
 /// Takes the tokens of the ledger into memory.
 async fn reload(resources: &Resources) -> Result<()> {
     flush(resources).await?;
+    let _one_at_a_time = resources.shared.access.reloading.lock().await;
     let tokens = resources.with_ledger(|ledger| ledger.tokens()).await?;
     resources.shared.access.replace(tokens);
     Ok(())

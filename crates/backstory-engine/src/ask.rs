@@ -207,13 +207,12 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
     let reading = Box::pin(read_stories(resources, request)).await?;
     let mut scored = reading.score_by_words();
     reading.add_meaning(resources, &mut scored).await;
-    let verdict = reading.judge(&scored);
+    let mut verdict = reading.judge(&scored);
     let Reading { question, stories, mut warnings, .. } = reading;
     // What lacks a name that the question gives is about something else.
     scored.retain(|one| verdict.about.iter().any(|id| *id == stories[one.story].id.to_string()));
-    if !verdict.lacking.is_empty() {
-        warnings
-            .push(format!("no passage mentions {} together with the rest of the question", verdict.lacking.join(", ")));
+    if verdict.answerable {
+        warnings.append(&mut verdict.missing);
     }
     Ok(AskEvidence { question, stories, scored, verdict, warnings })
 }

@@ -125,7 +125,7 @@ pub(crate) async fn refill_lists(resources: &Resources) -> Result<u64> {
         .await
 }
 
-/// The projections that get each item itself.
+/// The projections that get each item itself, and who is told how far they are.
 #[derive(Clone, Copy)]
 struct Target<'a> {
     graph: Option<&'a Graph>,
@@ -157,11 +157,11 @@ impl Target<'_> {
             lists_seq = if new_lists { Some(end) } else { lists_seq };
         }
         let mut seq = [graph_seq, lists_seq].into_iter().flatten().min().unwrap_or(end);
-        self.begin_phase(end.saturating_sub(seq));
+        let target = self.begin_phase(end.saturating_sub(seq));
         loop {
             let stored = resources.ledger().changes_after(seq, BATCH)?;
             let Some(last) = stored.last() else { return Ok(()) };
-            self.advance(last.seq - seq);
+            let applied = last.seq - seq;
             seq = last.seq;
             let mut changes = item_changes(resources, &stored);
             if let Some(graph) = self.graph {
@@ -183,14 +183,17 @@ impl Target<'_> {
             if !is_uneven(graph_seq, lists_seq) {
                 uneven = None;
             }
+            target.advance(applied);
         }
     }
 
-    /// Says that so many changes are ahead; a few are not worth it.
-    fn begin_phase(self, changes: u64) {
-        if let Some(reporter) = self.reporter.filter(|_| changes > BATCH as u64) {
+    /// Says that so many changes are ahead. A few are not worth it: then nothing is said of them at all.
+    fn begin_phase(self, changes: u64) -> Self {
+        let reporter = self.reporter.filter(|_| changes > BATCH as u64);
+        if let Some(reporter) = reporter {
             reporter.phase("graph and lists", Some(changes));
         }
+        Self { reporter, ..self }
     }
 
     fn advance(self, by: u64) {
@@ -210,12 +213,12 @@ fn load(resources: &Resources, target: Target<'_>, numbers: &SharedNumbers) -> R
     let mut graph_load = target.graph.map(Graph::begin_bulk_load);
     let mut lists_load = target.lists.map(Lists::load).transpose()?;
     let mut seq = 0;
-    target.begin_phase(end);
+    let target = target.begin_phase(end);
     while seq < end {
         let mut stored = resources.ledger().changes_after(seq, BATCH)?;
         stored.retain(|stored| stored.seq <= end);
         let Some(last) = stored.last() else { break };
-        target.advance(last.seq - seq);
+        let loaded = last.seq - seq;
         seq = last.seq;
         let changes = item_changes(resources, &stored);
         if let Some(load) = &mut graph_load {
@@ -224,7 +227,14 @@ fn load(resources: &Resources, target: Target<'_>, numbers: &SharedNumbers) -> R
         if let Some(load) = &mut lists_load {
             load.add(&changes)?;
         }
+        target.advance(loaded);
     }
+    if let Some(reporter) = target.reporter {
+        reporter.phase("writing graph and lists", None);
+    }
+    // Where one of them is filled alone, the caller keeps it from those who read both.
+    let is_both = graph_load.is_some() && lists_load.is_some();
+    let _uneven = is_both.then(|| resources.shared.uneven.blocking_write());
     if let Some(load) = graph_load {
         load.commit(end)?;
     }

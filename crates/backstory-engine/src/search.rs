@@ -44,7 +44,6 @@ use code::{narrow_to_files, score_files};
 use evidence::{ScoredPassage, ScoringContext};
 use expand::{Relations, relate};
 use group::{ResultGroup, Stories, UNMIXED, behind, group_results, stories_of_graph};
-use names::expand_author_names;
 use order::{RankingContext, build_candidates};
 use page::Page;
 use query::ParsedQuery;
@@ -57,7 +56,7 @@ pub(crate) use candidates::meets;
 
 pub(crate) use definitions::{Definition, symbols};
 
-pub(crate) use names::check_names;
+pub(crate) use names::{check_names, expand_author_names};
 
 pub(crate) use understand::find_named;
 

@@ -4,7 +4,7 @@
 use std::{
     ops::Deref,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -14,6 +14,12 @@ use rusqlite::{Connection, OpenFlags};
 const MAX_READERS: usize = 8;
 /// How long a statement waits for a lock that another connection has.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes beyond which the log is emptied. SQLite begins it again only when no reader needs what it has, and with many
+/// readers there may always be one.
+const MAX_LOG: u64 = 64 << 20;
+/// How long readers are waited for to empty the log, and new ones wait meanwhile. Without success it may grow by
+/// [`MAX_LOG`] before it is tried again.
+const LOG_PATIENCE: Duration = Duration::from_millis(200);
 /// Statements that the writer keeps prepared.
 const WRITER_STATEMENTS: usize = 256;
 /// Statements that a reader keeps prepared.
@@ -34,6 +40,10 @@ struct Readers {
     idle: Vec<Connection>,
     /// How many there are, idle or not.
     open: usize,
+    /// Whether new ones wait, because the log is being emptied.
+    paused: bool,
+    /// By how much the log has outgrown [`MAX_LOG`] when it could not be emptied.
+    log_excess: u64,
 }
 
 impl Connections {
@@ -55,10 +65,49 @@ impl Connections {
     /// The connection that writes, once nobody else has it.
     pub(crate) fn write(&self) -> MutexGuard<'_, Connection> {
         // A panic in another call rolled its transaction back; the connection itself is sound.
-        self.writer.lock()
+        let writer = self.writer.lock();
+        self.bound_log(&writer);
+        writer
     }
 
-    /// A connection that sees what is committed now, whatever is committed while it is held.
+    /// Empties the log if it is large and no reader is at work for long.
+    fn bound_log(&self, writer: &Connection) {
+        let Some(path) = &self.shared else { return };
+        let mut log = path.clone().into_os_string();
+        log.push("-wal");
+        let bytes = std::fs::metadata(log).map_or(0, |log| log.len());
+        if bytes <= MAX_LOG + self.readers.lock().log_excess {
+            return;
+        }
+        // What fails now is tried again.
+        let is_empty = self.empty_log(writer, Some(LOG_PATIENCE)).unwrap_or(false);
+        self.readers.lock().log_excess = if is_empty { 0 } else { bytes };
+    }
+
+    /// Writes what the log has into the file and empties it, once no reader is left, or gives up after a while. Nobody
+    /// who holds a reader may wait for the writer. False if a reader, of this process or another one, is in the way.
+    pub(crate) fn empty_log(&self, writer: &Connection, patience: Option<Duration>) -> rusqlite::Result<bool> {
+        let deadline = patience.map(|patience| Instant::now() + patience);
+        let mut readers = self.readers.lock();
+        readers.paused = true;
+        let mut in_time = true;
+        while in_time && readers.idle.len() < readers.open {
+            match deadline {
+                Some(deadline) => in_time = !self.returned.wait_until(&mut readers, deadline).timed_out(),
+                None => self.returned.wait(&mut readers),
+            }
+        }
+        let is_busy = match readers.idle.len() < readers.open {
+            true => Ok(true),
+            false => checkpoint(writer, patience),
+        };
+        readers.paused = false;
+        drop(readers);
+        self.returned.notify_all();
+        is_busy.map(|is_busy| !is_busy)
+    }
+
+    /// A connection that sees one state, that of its first query, whatever is committed while it is held.
     pub(crate) fn read(&self) -> rusqlite::Result<ReadGuard<'_>> {
         let Some(connection) = self.shared.as_deref().and_then(|path| self.reader(path)) else {
             return Ok(ReadGuard::Writer(self.write()));
@@ -72,6 +121,10 @@ impl Connections {
     fn reader(&self, path: &Path) -> Option<Connection> {
         let mut readers = self.readers.lock();
         loop {
+            if readers.paused {
+                self.returned.wait(&mut readers);
+                continue;
+            }
             if let Some(connection) = readers.idle.pop() {
                 return Some(connection);
             }
@@ -99,8 +152,21 @@ impl Connections {
             readers.open -= 1;
         }
         drop(readers);
-        self.returned.notify_one();
+        // Those who want a reader may wait, and so may the writer that empties the log.
+        self.returned.notify_all();
     }
+}
+
+/// Whether somebody of another process, or a copy in progress, keeps the log from being emptied.
+fn checkpoint(writer: &Connection, patience: Option<Duration>) -> rusqlite::Result<bool> {
+    if let Some(patience) = patience {
+        writer.busy_timeout(patience)?;
+    }
+    let is_busy = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+    if patience.is_some() {
+        writer.busy_timeout(BUSY_TIMEOUT)?;
+    }
+    is_busy
 }
 
 fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
@@ -194,6 +260,42 @@ mod tests {
             assert_eq!(waiting.join().unwrap(), 1);
         });
         assert_eq!(connections.readers.lock().open, MAX_READERS);
+    }
+
+    #[test]
+    fn the_log_is_bounded_while_somebody_always_reads() {
+        let (dir, connections) = file();
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        let largest = std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                        assert!(sum(&connections.read().unwrap()) > 0);
+                    }
+                });
+            }
+            let mut largest = 0;
+            for _ in 0..40 {
+                connections.write().execute("CREATE TABLE IF NOT EXISTS blobs (b BLOB)", []).unwrap();
+                connections.write().execute("INSERT INTO blobs VALUES (zeroblob(8 << 20))", []).unwrap();
+                connections.write().execute("DELETE FROM blobs", []).unwrap();
+                largest = std::fs::metadata(dir.path().join("db-wal")).unwrap().len().max(largest);
+            }
+            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+            largest
+        });
+        assert!(largest < 2 * MAX_LOG, "{largest} bytes");
+    }
+
+    #[test]
+    fn a_reader_that_stays_keeps_the_log_but_no_writer() {
+        let (_dir, connections) = file();
+        let reader = connections.read().unwrap();
+        assert_eq!(sum(&reader), 1);
+        let writer = connections.write();
+        assert!(!connections.empty_log(&writer, Some(Duration::ZERO)).unwrap());
+        drop(reader);
+        assert!(connections.empty_log(&writer, None).unwrap());
     }
 
     #[test]

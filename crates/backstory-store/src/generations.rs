@@ -24,8 +24,13 @@ impl Generations {
     /// Those in `directory`, which is created if it is absent.
     ///
     /// # Errors
-    /// The directory cannot be created.
+    /// The directory cannot be created, or it is a link: what that leads to may be somebody else's, and old generations
+    /// are removed.
     pub fn open(directory: PathBuf) -> io::Result<Self> {
+        if directory.is_symlink() {
+            let reason = "it is a link; remove the link, and move the whole data directory if it should be elsewhere";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
         fs::create_dir_all(&directory)?;
         Ok(Self { directory })
     }
@@ -146,15 +151,17 @@ impl Generations {
         None
     }
 
-    /// Removes every generation but the current one.
+    /// Removes every generation but the current one, and nothing else.
     ///
     /// # Errors
     /// One cannot be removed.
     pub fn remove_others(&self) -> io::Result<()> {
         let current = self.current();
         for entry in fs::read_dir(&self.directory)? {
-            let path = entry?.path();
-            if path.is_dir() && path != current {
+            let entry = entry?;
+            let is_numbered = entry.file_name().to_str().is_some_and(|name| name.parse::<u64>().is_ok());
+            let path = entry.path();
+            if is_numbered && entry.file_type()?.is_dir() && path != current {
                 // A process that still reads there may have written meanwhile.
                 fs::remove_dir_all(&path).or_else(|_| fs::remove_dir_all(&path))?;
             }

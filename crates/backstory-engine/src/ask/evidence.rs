@@ -79,14 +79,12 @@ pub struct Verdict {
     pub answerable: bool,
     /// How many documents were searched, and references of the stories that were read.
     pub searched: (u64, Vec<String>),
-    /// What was looked for and not found, for a person.
+    /// What was looked for and not found, a sentence each. An answer lacks it too.
     pub missing: Vec<String>,
     /// How well the best passage fits, 0 to 1: the share of the question's words that it has, times how near it is.
     pub confidence: f32,
     /// References of the stories that have every rare name of the question: only these can answer it.
     pub about: Vec<String>,
-    /// Words of the question that the best passage lacks, if it lacks many.
-    pub lacking: Vec<String>,
 }
 
 /// Judges. Without a story there is no answer; nor where a thing that the question names occurs nowhere, or in no story
@@ -141,8 +139,8 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
     if !is_sure && best.fit < LEAST_FIT {
         return Verdict { searched, ..refuse(vec![together(lacking)]) };
     }
-    let lacking = if is_sure { vec![] } else { lacking };
-    Verdict { answerable: true, searched, about: ids(&about), lacking, ..nothing }
+    let missing = if is_sure { vec![] } else { vec![together(lacking)] };
+    Verdict { answerable: true, searched, about: ids(&about), missing, ..nothing }
 }
 
 fn quoted(word: &QuestionWord) -> String {
@@ -202,7 +200,7 @@ mod tests {
             story("a", &[(&[true, false, false], None), (&[false, true, false], None), (&[false, false, true], None)]);
         assert!(!judge(&asked, &[apart]).answerable);
         let together = judge(&asked, &[story("a", &[(&[true, true, true], Some(0.0))])]);
-        assert!(together.answerable && together.lacking.is_empty());
+        assert!(together.answerable && together.missing.is_empty());
     }
 
     #[test]
@@ -223,6 +221,9 @@ mod tests {
         let asked = question(&[("banned", 4), ("floats", 40), ("timing", 40)]);
         let judged = |meaning| judge(&asked, &[story("a", &[(&[false, true, false], meaning)])]);
         assert!(judged(Some(0.7)).answerable && !judged(Some(0.3)).answerable && !judged(None).answerable);
-        assert_eq!(judged(Some(0.7)).lacking, ["'banned'", "'timing'"]);
+        assert_eq!(
+            judged(Some(0.7)).missing,
+            ["nothing mentions 'banned', 'timing' together with the rest of the question"]
+        );
     }
 }

@@ -22,7 +22,7 @@ use crate::{
     introduction::merge_requests_introducing,
     records::commit_record,
     resources::Resources,
-    search::{Expansion, Hit, MAX_QUERY, SearchRequest, search_for_context},
+    search::{Expansion, Hit, MAX_QUERY, SearchRequest, expand_author_names, search_for_context},
     snapshot::IndexState,
     trace::{LineOrigin, Step, Target, Trace, TraceRequest, trace_origin},
 };
@@ -73,6 +73,9 @@ pub(super) async fn gather_evidence(
             Some(trace_origin(resources, request).await?)
         }
     };
+    // The search does the same, and warns of names that nothing has.
+    let mut filter = request.filter.clone();
+    expand_author_names(resources, &mut filter).await?;
     let of_state = |trace: &Trace| state.commits.get(&trace.project).and_then(|commit| commit.parse().ok());
     let at_head = trace.as_ref().is_none_or(|trace| trace.rev.is_none() || trace.rev == of_state(trace));
     let mut evidence = Evidence {
@@ -85,7 +88,7 @@ pub(super) async fn gather_evidence(
         merged_as: BTreeMap::new(),
         coverage: state.coverage.clone(),
         at_head,
-        narrowing: PackConditions::of(&request.filter),
+        narrowing: PackConditions::of(&filter),
         missing: None,
         lines_left_out: 0,
     };

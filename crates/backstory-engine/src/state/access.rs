@@ -23,6 +23,8 @@ pub(crate) struct AccessState {
     pending: Mutex<Pending>,
     /// Held while what waits is taken out and written, so that it is written when a flush returns.
     pub(crate) flushing: tokio::sync::Mutex<()>,
+    /// Held while the tokens are read again, so that an older list never replaces a newer one.
+    pub(crate) reloading: tokio::sync::Mutex<()>,
 }
 
 /// What waits to be written.
@@ -40,7 +42,12 @@ pub(crate) struct Pending {
 impl AccessState {
     /// With the tokens of a ledger.
     pub(crate) fn new(tokens: Vec<(IssuedToken, TokenHash)>) -> Self {
-        Self { tokens: RwLock::new(tokens), pending: Mutex::default(), flushing: tokio::sync::Mutex::default() }
+        Self {
+            tokens: RwLock::new(tokens),
+            pending: Mutex::default(),
+            flushing: tokio::sync::Mutex::default(),
+            reloading: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Reads the tokens of the ledger again.

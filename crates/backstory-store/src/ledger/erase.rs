@@ -137,8 +137,7 @@ impl Ledger {
     pub fn compact(&self) -> Result<(), LedgerError> {
         let connection = self.write();
         connection.execute_batch("VACUUM")?;
-        let is_busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-        if is_busy {
+        if !self.connections.empty_log(&connection, None)? {
             let message =
                 "somebody else reads it, so the log beside it cannot be emptied; try again when they are done";
             let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);

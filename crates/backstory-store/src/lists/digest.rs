@@ -1,9 +1,7 @@
 //! Digests of the tables: equal rows have equal digests, however they came about.
 
-use std::path::Path;
-
 use backstory_model::{digest::SetDigest, visibility::Visibility};
-use rusqlite::{Connection, OpenFlags, types::ValueRef};
+use rusqlite::{Connection, types::ValueRef};
 
 use super::{Lists, columns::text, schema::TABLES, select::Reader};
 use crate::ledger_error::LedgerError;
@@ -25,20 +23,8 @@ impl Lists {
     /// # Errors
     /// The database cannot be read.
     pub fn digests(&self, visibility: &Visibility) -> Result<Vec<TableDigest>, LedgerError> {
-        let reader = Some(Reader(visibility));
-        // In memory there is no other connection, and on a full disk one has the ledger for itself.
-        if let Some(Ok(digests)) = self.path.as_ref().map(|path| digest_file(path, reader)) {
-            return Ok(digests);
-        }
-        self.read(|connection| digest_tables(connection, reader))
+        self.read(|connection| digest_tables(connection, Some(Reader(visibility))))
     }
-}
-
-/// The digest of every table of a ledger through a connection of its own.
-fn digest_file(path: &Path, reader: Option<Reader<'_>>) -> Result<Vec<TableDigest>, LedgerError> {
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let tx = connection.unchecked_transaction()?;
-    digest_tables(&tx, reader)
 }
 
 /// The digest of every table; without a reader, of all rows.

@@ -122,6 +122,13 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     session.terminal.line(format_args!("{} in {}", indexed(&repository), duration(took)))?;
     repos::tell_left_out(&session.terminal, &repository);
+    let secrets = sync::secrets_replaced(&summary);
+    if secrets > 0 {
+        session.terminal.note(format_args!(
+            "{} replaced before anything was stored; 'backstory doctor' says of which kinds",
+            pluralize(secrets, "secret was", "secrets were")
+        ));
+    }
     if args.depth.is_none() {
         tell_shallow(session, &repository);
     }

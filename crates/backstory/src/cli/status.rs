@@ -203,9 +203,10 @@ fn print(session: &Session, projects: &[Fresh], coverage: &Coverage) -> Result<(
     };
     let headings = ["project", "head", "commits", "files", "synced", "issues to", "merge requests to"];
     terminal.table(&headings, &["commits", "files"], projects.iter().map(row).collect())?;
-    let vectors = match coverage.waiting() {
-        0 => "all with vectors".to_owned(),
-        _ => format!("{} with vectors", thousands(coverage.embedded)),
+    let vectors = match (coverage.documents, coverage.waiting()) {
+        (0, _) => String::new(),
+        (_, 0) => ", all with vectors".to_owned(),
+        _ => format!(", {} with vectors", thousands(coverage.embedded)),
     };
-    Ok(terminal.line(format_args!("\n{}, {vectors}", pluralize(coverage.documents, "document", "documents")))?)
+    Ok(terminal.line(format_args!("\n{}{vectors}", pluralize(coverage.documents, "document", "documents")))?)
 }

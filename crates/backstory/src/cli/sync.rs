@@ -197,6 +197,11 @@ pub(super) async fn projects(client: &Client, projects: Vec<String>) -> Result<V
     task::follow(client, TaskKind::Sync, Box::pin(begin(client, request))).await
 }
 
+/// How many secrets a sync replaced.
+pub(super) fn secrets_replaced(summary: &Value) -> u64 {
+    summary["redactions"].as_object().map_or(0, |rules| rules.values().filter_map(Value::as_u64).sum())
+}
+
 /// `1 issue, 0 merge requests updated; 3 discussions refetched; 2 commits, 5 files indexed`
 pub(super) fn sentence(summary: &Value) -> String {
     let changed = |kind: &str| summary["changed"][kind].as_u64().unwrap_or(0);
@@ -230,8 +235,7 @@ pub(super) fn sentence(summary: &Value) -> String {
     also(told("put_aside"), "item", "items", "that cannot be read ('backstory status' says why)");
     also(told("retired"), "item", "items", "not kept any more");
     also(told("confidential_left_out"), "confidential issue", "confidential issues", "left out");
-    let secrets = summary["redactions"].as_object().map_or(0, |rules| rules.values().filter_map(Value::as_u64).sum());
-    also(secrets, "secret", "secrets", "replaced");
+    also(secrets_replaced(summary), "secret", "secrets", "replaced");
     for (project, bytes) in summary["too_large"].as_object().into_iter().flatten() {
         let megabytes = bytes.as_u64().unwrap_or(0).div_ceil(1_000_000);
         parts.push(format!(
