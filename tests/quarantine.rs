@@ -328,6 +328,26 @@ fn an_answer_that_is_small_on_the_wire_and_large_in_memory_stops_nothing_else() 
     assert_eq!(digest(&sandbox), expected);
 }
 
+/// It waited for requests that others had under way, and these for it.
+#[test]
+fn an_item_that_is_read_by_itself_does_not_wait_for_those_after_it() {
+    let forge = Forge::start();
+    let reference = forge.new_issue("acme/shop", "alice", "Much to say", "See the comments.");
+    for number in 0..60 {
+        forge.new_issue("acme/shop", "alice", &format!("Issue {number}"), "Little to say.");
+    }
+    let number = reference.rsplit('#').next().unwrap();
+    // More than is read beside others.
+    forge.stuff(&format!("/issues/{number}/discussions"), zeros(5 << 20));
+    let sandbox = two_projects(&forge);
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(put_aside(&sandbox), [(reference, String::new())]);
+    sandbox.run(&["search", "Issue 59", "--project", "acme/shop"]).ok();
+    forge.repair();
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(put_aside(&sandbox), NOTHING);
+}
+
 #[test]
 fn lists_without_an_end_end() {
     let forge = Forge::start();

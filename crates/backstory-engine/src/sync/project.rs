@@ -499,12 +499,17 @@ impl<'a> ProjectSync<'a> {
     fn details(&self, listings: Vec<ThreadListing>) -> BoxStream<'a, Fetched> {
         let (client, project, reporter) = (self.client, self.project, self.reporter);
         let fetch = move |listing: ThreadListing| {
-            async move {
-                let details = client.details(project, &listing, MAX_CONCURRENT_THREAD).await;
+            let (client, project, reporter) = (client.clone(), project.to_owned(), reporter.clone());
+            let fetched = async move {
+                let details = client.details(&project, &listing, MAX_CONCURRENT_THREAD).await;
                 reporter.advance(1);
                 (listing, details)
-            }
-            .boxed()
+            };
+            // It goes on while nobody looks at the stream: it has some of the requests that may be under way, and an item
+            // that is read by itself meanwhile needs one. It ends with its handle.
+            let (fetching, handle) = fetched.remote_handle();
+            drop(tokio::spawn(fetching));
+            handle
         };
         stream::iter(listings).map(fetch).buffered(CONCURRENCY).boxed()
     }
