@@ -2,7 +2,9 @@
 //! writer.
 
 use std::{
+    fs, io,
     ops::Deref,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -32,7 +34,40 @@ pub(crate) struct Connections {
     readers: Mutex<Readers>,
     returned: Condvar,
     /// The file that readers open; `None` if it cannot be shared, and then the writer reads too.
-    shared: Option<PathBuf>,
+    shared: Option<SharedFile>,
+}
+
+/// A file that the writer has open.
+#[derive(Debug)]
+struct SharedFile {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+impl SharedFile {
+    fn new(path: PathBuf) -> io::Result<Self> {
+        Ok(Self { identity: identity(&path)?, path })
+    }
+
+    /// Size of the log beside it, in bytes.
+    fn log_bytes(&self) -> u64 {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        fs::metadata(log).map_or(0, |log| log.len())
+    }
+
+    /// Opens it once more; `None` if that fails, or another file has its name now: a reader must not see another ledger
+    /// than the writer.
+    fn open(&self) -> Option<Connection> {
+        let connection = open_reader(&self.path).ok()?;
+        (identity(&self.path).ok()? == self.identity).then_some(connection)
+    }
+}
+
+/// What tells a file from every other, whatever its name.
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let about = fs::metadata(path)?;
+    Ok((about.dev(), about.ino()))
 }
 
 #[derive(Debug, Default)]
@@ -42,13 +77,14 @@ struct Readers {
     open: usize,
     /// Whether new ones wait, because the log is being emptied.
     paused: bool,
-    /// By how much the log has outgrown [`MAX_LOG`] when it could not be emptied.
-    log_excess: u64,
+    /// Size of the log when it could not be emptied, in bytes.
+    log_kept: u64,
 }
 
 impl Connections {
     /// Takes a connection for the writer, and the file if others may open it beside.
     pub(crate) fn new(writer: Connection, shared: Option<PathBuf>) -> Self {
+        let shared = shared.and_then(|path| SharedFile::new(path).ok());
         Self { writer: Mutex::new(writer), readers: Mutex::default(), returned: Condvar::new(), shared }
     }
 
@@ -72,16 +108,13 @@ impl Connections {
 
     /// Empties the log if it is large and no reader is at work for long.
     fn bound_log(&self, writer: &Connection) {
-        let Some(path) = &self.shared else { return };
-        let mut log = path.clone().into_os_string();
-        log.push("-wal");
-        let bytes = std::fs::metadata(log).map_or(0, |log| log.len());
-        if bytes <= MAX_LOG + self.readers.lock().log_excess {
+        let bytes = self.shared.as_ref().map_or(0, SharedFile::log_bytes);
+        if bytes <= MAX_LOG + self.readers.lock().log_kept {
             return;
         }
         // What fails now is tried again.
         let is_empty = self.empty_log(writer, Some(LOG_PATIENCE)).unwrap_or(false);
-        self.readers.lock().log_excess = if is_empty { 0 } else { bytes };
+        self.readers.lock().log_kept = if is_empty { 0 } else { bytes };
     }
 
     /// Writes what the log has into the file and empties it, once no reader is left, or gives up after a while. Nobody
@@ -109,7 +142,7 @@ impl Connections {
 
     /// A connection that sees one state, that of its first query, whatever is committed while it is held.
     pub(crate) fn read(&self) -> rusqlite::Result<ReadGuard<'_>> {
-        let Some(connection) = self.shared.as_deref().and_then(|path| self.reader(path)) else {
+        let Some(connection) = self.shared.as_ref().and_then(|file| self.reader(file)) else {
             return Ok(ReadGuard::Writer(self.write()));
         };
         let guard = ReadGuard::Reader { connection: Some(connection), connections: self };
@@ -118,7 +151,7 @@ impl Connections {
     }
 
     /// A reader, once there is one; `None` if none can be opened, for lack of descriptors for instance.
-    fn reader(&self, path: &Path) -> Option<Connection> {
+    fn reader(&self, file: &SharedFile) -> Option<Connection> {
         let mut readers = self.readers.lock();
         loop {
             if readers.paused {
@@ -129,14 +162,14 @@ impl Connections {
                 return Some(connection);
             }
             if readers.open < MAX_READERS {
-                match open_reader(path) {
-                    Ok(connection) => {
+                match file.open() {
+                    Some(connection) => {
                         readers.open += 1;
                         return Some(connection);
                     }
-                    Err(_) if readers.open == 0 => return None,
+                    None if readers.open == 0 => return None,
                     // One of the others comes back.
-                    Err(_) => {}
+                    None => {}
                 }
             }
             self.returned.wait(&mut readers);
@@ -279,7 +312,7 @@ mod tests {
                 connections.write().execute("CREATE TABLE IF NOT EXISTS blobs (b BLOB)", []).unwrap();
                 connections.write().execute("INSERT INTO blobs VALUES (zeroblob(8 << 20))", []).unwrap();
                 connections.write().execute("DELETE FROM blobs", []).unwrap();
-                largest = std::fs::metadata(dir.path().join("db-wal")).unwrap().len().max(largest);
+                largest = fs::metadata(dir.path().join("db-wal")).unwrap().len().max(largest);
             }
             is_done.store(true, std::sync::atomic::Ordering::Relaxed);
             largest
@@ -301,7 +334,11 @@ mod tests {
     #[test]
     fn what_cannot_be_opened_twice_is_read_by_the_writer() {
         let (dir, connections) = file();
-        std::fs::rename(dir.path().join("db"), dir.path().join("elsewhere")).unwrap();
+        let path = dir.path().join("db");
+        fs::rename(&path, dir.path().join("elsewhere")).unwrap();
         assert_eq!(sum(&connections.read().unwrap()), 1);
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (7)").unwrap();
+        assert_eq!(sum(&connections.read().unwrap()), 1, "another file of that name is not read");
     }
 }
