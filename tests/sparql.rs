@@ -282,6 +282,47 @@ fn expressions_that_the_parser_reads_twice_end_in_time_however_deep() {
 }
 
 #[test]
+fn queries_that_take_long_to_plan_are_refused_before() {
+    let (graph, limits) = (graph(), SparqlLimits::default());
+    let group = |pattern: &str, times: usize| format!("SELECT * {{ {} }}", pattern.repeat(times));
+    let path = |step: &str, times: usize| format!("ASK {{ ?a <a:b>{} ?c }}", step.repeat(times));
+    let select = |variables: &str, times: usize| {
+        format!("SELECT * {{ {} }}", (0..times).map(|n| variables.replace('@', &n.to_string())).collect::<String>())
+    };
+    let values = |times: usize| {
+        let (names, terms): (String, String) = (0..times).map(|n| (format!("?v{n} "), "1 ")).unzip();
+        format!("SELECT * {{ VALUES ({names}) {{ ({terms}) }} }}")
+    };
+    for (query, is_refused) in [
+        (group("?a ?b ?c.", 1_700), true),
+        (group("?a ?b ?c.", 60), false),
+        (select("?a@ <a:b> ?c@ .", 60), false),
+        (select("?a@ <a:b> ?a1@ .", 60), false),
+        (path("/a", 8_000), true),
+        (path("/<a:b>", 60), false),
+        (path("|<a:b>", 60), false),
+        (path("/<a:b>*", 15), false),
+        (group("OPTIONAL{?a ?b ?c}", 800), true),
+        (group("OPTIONAL{?a <a:b> ?c}", 28), false),
+        (group("{}UNION", 1_500) + "{}", true),
+        (group("{?a <a:b> ?c}MINUS{?a <a:b> ?c}", 300), true),
+        (group("BIND(1 AS ?x)", 1_000), true),
+        (select("BIND(1 AS ?x@)", 700), true),
+        (select("FILTER(?x=@)", 1_000), false),
+        (select("FILTER EXISTS{?x@ <a:b> 1}", 400), true),
+        (select("FILTER EXISTS{?x@ <a:b> 1}", 55), false),
+        (values(1_000), false),
+    ] {
+        let shown: String = query.chars().take(60).collect();
+        let query = SparqlQuery { text: query, ..SparqlQuery::default() };
+        let started = Instant::now();
+        let outcome = graph.answer_sparql(&query, limits, &Cancel::default());
+        assert!(started.elapsed() < limits.time + Duration::from_secs(5), "{shown}: {:?}", started.elapsed());
+        assert_eq!(matches!(outcome, Err(SparqlError::Refused(_))), is_refused, "{shown}: {outcome:?}");
+    }
+}
+
+#[test]
 fn a_query_that_nobody_waits_for_ends() {
     let (graph, cancel) = (graph(), Cancel::default());
     let other = cancel.clone();

@@ -13,7 +13,10 @@ use oxigraph::{
 use spareval::QueryEvaluator;
 use spargebra::{
     Query,
-    algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern, OrderExpression},
+    algebra::{
+        AggregateExpression, AggregateFunction, Expression, Function, GraphPattern, OrderExpression,
+        PropertyPathExpression,
+    },
 };
 
 use super::meter::Meter;
@@ -22,6 +25,9 @@ use super::meter::Meter;
 const SORTED_ROW: usize = 256;
 /// Most arguments of a function.
 const MAX_ARGUMENTS: usize = 64;
+/// Most triple patterns, steps of paths and operators on them. 190 patterns were planned for a minute, and
+/// nothing cancels a planner.
+const MAX_PARTS: usize = 64;
 
 /// False: a row goes by.
 const ROW: &str = "row";
@@ -89,16 +95,28 @@ pub(super) fn guard_query(query: &mut Query) -> Result<(), &'static str> {
     | Query::Construct { pattern, .. }
     | Query::Describe { pattern, .. }
     | Query::Ask { pattern, .. }) = query;
-    Guard { counters: 0 }.guard_pattern(pattern)
+    Guard { counters: 0, parts: 0 }.guard_pattern(pattern)
 }
 
 struct Guard {
     /// How many variables of its own the query has.
     counters: usize,
+    /// How many patterns, steps and operators were seen.
+    parts: usize,
 }
 
 impl Guard {
+    fn count_parts(&mut self, parts: usize) -> Result<(), &'static str> {
+        self.parts += parts;
+        if self.parts <= MAX_PARTS { Ok(()) } else { Err("the query has more than 64 patterns and steps of paths") }
+    }
+
     fn guard_pattern(&mut self, pattern: &mut GraphPattern) -> Result<(), &'static str> {
+        self.count_parts(match pattern {
+            GraphPattern::Bgp { patterns } => patterns.len(),
+            GraphPattern::Path { path, .. } => steps(path),
+            _ => 1,
+        })?;
         match pattern {
             GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => Ok(()),
             GraphPattern::Join { left, right }
@@ -225,6 +243,21 @@ impl Guard {
                 }
                 Ok(())
             }
+        }
+    }
+}
+
+/// How many predicates and operators a path has.
+fn steps(path: &PropertyPathExpression) -> usize {
+    match path {
+        PropertyPathExpression::NamedNode(_) => 1,
+        PropertyPathExpression::NegatedPropertySet(predicates) => predicates.len(),
+        PropertyPathExpression::Reverse(inner)
+        | PropertyPathExpression::ZeroOrMore(inner)
+        | PropertyPathExpression::OneOrMore(inner)
+        | PropertyPathExpression::ZeroOrOne(inner) => 1 + steps(inner),
+        PropertyPathExpression::Sequence(left, right) | PropertyPathExpression::Alternative(left, right) => {
+            steps(left) + steps(right)
         }
     }
 }
