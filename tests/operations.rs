@@ -63,6 +63,36 @@ fn a_copy_of_the_ledger_brings_everything_back() {
     assert_eq!(digest(&other), before);
 }
 
+/// Writes went to the file that nobody could find any more, and were lost.
+#[test]
+fn a_ledger_that_is_removed_or_replaced_under_a_server_is_read_but_not_written() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let before = digest(&sandbox);
+    let other = Sandbox::new(&forge);
+    other.run(&["status"]);
+    let server = sandbox.serve();
+    let ledger = sandbox.data().join("ledger.sqlite");
+    fs::remove_file(&ledger).unwrap();
+    for how in ["removed", "replaced"] {
+        if how == "replaced" {
+            fs::copy(other.data().join("ledger.sqlite"), &ledger).unwrap();
+        }
+        let refused = sandbox.run(&["annotate", "acme/shop#2", "Mind the order"]);
+        let said = refused.error(1);
+        assert!(said.contains("was removed or replaced while it was open"), "{how}: {said}");
+        assert!(said.contains("start it again"), "{how}: {said}");
+        let issues = sandbox.run(&["show", "acme/shop#2"]).ok();
+        assert!(!issues.stdout.is_empty(), "{how}: what is there can still be read");
+        sandbox.run(&["backup", &format!("{how}.sqlite")]).ok();
+    }
+    drop(server);
+    for how in ["replaced", "removed"] {
+        sandbox.run(&["restore", &format!("{how}.sqlite")]).ok();
+        assert_eq!(digest(&sandbox), before, "{how}");
+    }
+}
+
 #[test]
 fn a_backup_that_cannot_be_written_leaves_no_copy() {
     let forge = Forge::start();

@@ -153,6 +153,7 @@ impl From<LedgerError> for Error {
             LedgerError::Backup { .. } => ErrorKind::Configuration,
             LedgerError::Quarantine { .. } => ErrorKind::Upstream,
             LedgerError::Lacking { .. } => ErrorKind::Lacking,
+            LedgerError::Replaced { .. } => ErrorKind::Unavailable,
             LedgerError::Outdated { .. }
             | LedgerError::Damaged { .. }
             | LedgerError::Sqlite(_)

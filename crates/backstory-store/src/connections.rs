@@ -12,6 +12,8 @@ use std::{
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rusqlite::{Connection, OpenFlags};
 
+use crate::ledger_error::LedgerError;
+
 /// Readers at once; others wait for one of them. Each has two open files and a cache of 2 MB.
 const MAX_READERS: usize = 8;
 /// How long a statement waits for a lock that another connection has.
@@ -56,11 +58,19 @@ impl SharedFile {
         fs::metadata(log).map_or(0, |log| log.len())
     }
 
+    /// Whether its name is that of no file or of another one now.
+    fn is_replaced(&self) -> bool {
+        match identity(&self.path) {
+            Ok(found) => found != self.identity,
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        }
+    }
+
     /// Opens it once more; `None` if that fails, or another file has its name now: a reader must not see another ledger
     /// than the writer.
-    fn open(&self) -> Option<Connection> {
-        let connection = open_reader(&self.path).ok()?;
-        (identity(&self.path).ok()? == self.identity).then_some(connection)
+    fn open(&self, open: impl Fn(&Path) -> rusqlite::Result<Connection>) -> Option<Connection> {
+        let connection = open(&self.path).ok()?;
+        (!self.is_replaced()).then_some(connection)
     }
 }
 
@@ -99,11 +109,28 @@ impl Connections {
     }
 
     /// The connection that writes, once nobody else has it.
-    pub(crate) fn write(&self) -> MutexGuard<'_, Connection> {
-        // A panic in another call rolled its transaction back; the connection itself is sound.
-        let writer = self.writer.lock();
+    ///
+    /// # Errors
+    /// What is written would be lost: the file was removed or replaced.
+    pub(crate) fn write(&self) -> Result<MutexGuard<'_, Connection>, LedgerError> {
+        let writer = self.lock_writer();
+        if let Some(file) = self.shared.as_ref().filter(|file| file.is_replaced()) {
+            return Err(LedgerError::Replaced { path: file.path.clone() });
+        }
         self.bound_log(&writer);
-        writer
+        Ok(writer)
+    }
+
+    /// The same to read with, wherever its file is now.
+    pub(crate) fn lock_writer(&self) -> MutexGuard<'_, Connection> {
+        // A panic in another call rolled its transaction back; the connection itself is sound.
+        self.writer.lock()
+    }
+
+    /// A connection of the caller's own that only reads; `None` if the file that the writer has cannot be opened beside it.
+    pub(crate) fn open_beside(&self) -> Option<Connection> {
+        let open = |path: &Path| Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+        self.shared.as_ref()?.open(open)
     }
 
     /// Empties the log if it is large and no reader is at work for long.
@@ -143,7 +170,7 @@ impl Connections {
     /// A connection that sees one state, that of its first query, whatever is committed while it is held.
     pub(crate) fn read(&self) -> rusqlite::Result<ReadGuard<'_>> {
         let Some(connection) = self.shared.as_ref().and_then(|file| self.reader(file)) else {
-            return Ok(ReadGuard::Writer(self.write()));
+            return Ok(ReadGuard::Writer(self.lock_writer()));
         };
         let guard = ReadGuard::Reader { connection: Some(connection), connections: self };
         guard.execute_batch("BEGIN")?;
@@ -162,7 +189,7 @@ impl Connections {
                 return Some(connection);
             }
             if readers.open < MAX_READERS {
-                match file.open() {
+                match file.open(open_reader) {
                     Some(connection) => {
                         readers.open += 1;
                         return Some(connection);
@@ -265,7 +292,7 @@ mod tests {
     #[test]
     fn a_reader_neither_waits_for_a_writer_nor_sees_half_of_what_it_does() {
         let (_dir, connections) = file();
-        let mut writer = connections.write();
+        let mut writer = connections.write().unwrap();
         let tx = writer.transaction().unwrap();
         tx.execute("INSERT INTO t VALUES (2)", []).unwrap();
         let reader = connections.read().unwrap();
@@ -309,9 +336,9 @@ mod tests {
             }
             let mut largest = 0;
             for _ in 0..40 {
-                connections.write().execute("CREATE TABLE IF NOT EXISTS blobs (b BLOB)", []).unwrap();
-                connections.write().execute("INSERT INTO blobs VALUES (zeroblob(8 << 20))", []).unwrap();
-                connections.write().execute("DELETE FROM blobs", []).unwrap();
+                connections.write().unwrap().execute("CREATE TABLE IF NOT EXISTS blobs (b BLOB)", []).unwrap();
+                connections.write().unwrap().execute("INSERT INTO blobs VALUES (zeroblob(8 << 20))", []).unwrap();
+                connections.write().unwrap().execute("DELETE FROM blobs", []).unwrap();
                 largest = fs::metadata(dir.path().join("db-wal")).unwrap().len().max(largest);
             }
             is_done.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -325,14 +352,14 @@ mod tests {
         let (_dir, connections) = file();
         let reader = connections.read().unwrap();
         assert_eq!(sum(&reader), 1);
-        let writer = connections.write();
+        let writer = connections.write().unwrap();
         assert!(!connections.empty_log(&writer, Some(Duration::ZERO)).unwrap());
         drop(reader);
         assert!(connections.empty_log(&writer, None).unwrap());
     }
 
     #[test]
-    fn what_cannot_be_opened_twice_is_read_by_the_writer() {
+    fn a_file_that_was_removed_or_replaced_is_read_by_its_writer_and_not_written() {
         let (dir, connections) = file();
         let path = dir.path().join("db");
         fs::rename(&path, dir.path().join("elsewhere")).unwrap();
@@ -340,5 +367,11 @@ mod tests {
         let other = Connection::open(&path).unwrap();
         other.execute_batch("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (7)").unwrap();
         assert_eq!(sum(&connections.read().unwrap()), 1, "another file of that name is not read");
+        let refused = connections.write().map(drop).unwrap_err();
+        assert!(matches!(&refused, LedgerError::Replaced { .. }), "{refused}");
+        drop(other);
+        fs::rename(dir.path().join("elsewhere"), &path).unwrap();
+        connections.write().unwrap().execute("INSERT INTO t VALUES (2)", []).unwrap();
+        assert_eq!(sum(&connections.read().unwrap()), 3);
     }
 }

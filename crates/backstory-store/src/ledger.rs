@@ -205,7 +205,7 @@ impl Ledger {
     }
 
     /// The connection for what writes, or has to see what another call is writing.
-    fn write(&self) -> MutexGuard<'_, Connection> {
+    fn write(&self) -> Result<MutexGuard<'_, Connection>, LedgerError> {
         self.connections.write()
     }
 }

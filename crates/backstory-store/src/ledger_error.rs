@@ -40,6 +40,15 @@ pub enum LedgerError {
         /// What SQLite says.
         reason: String,
     },
+    /// Another file has its name now, or none has.
+    #[error(
+        "{} was removed or replaced while it was open, so nothing is written to it any more; put it back, or end the \
+         process that has it open (the server, or a long command) and start it again", .path.display()
+    )]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// A copy could not be written.
     #[error("the copy {path} cannot be written: {reason}; name a file that is not there yet, on a disk with room")]
     Backup {

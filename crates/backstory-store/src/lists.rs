@@ -131,7 +131,7 @@ impl Lists {
     /// # Errors
     /// The database cannot be written; nothing is applied.
     pub fn apply(&self, changes: &[GraphChange], seq: u64) -> Result<(), LedgerError> {
-        let mut connection = self.connections.write();
+        let mut connection = self.connections.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut batch = batch::Batch::new(&tx);
         for change in changes {

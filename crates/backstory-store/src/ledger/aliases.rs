@@ -43,7 +43,7 @@ impl Ledger {
         reason: Option<&str>,
         at: Timestamp,
     ) -> Result<(Erased, String), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         // What is replaced is overwritten; `compact` ends that.
         connection.pragma_update(None, "secure_delete", "ON")?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -78,7 +78,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn undo_forget_person(&self, username: &str, reason: Option<&str>, at: Timestamp) -> Result<bool, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let names = PersonNames { id: username.to_owned(), ..PersonNames::default() };
         let Some(alias) = alias_in_list(&tx, &names.hashes(&key(&tx)?)[0])? else { return Ok(false) };

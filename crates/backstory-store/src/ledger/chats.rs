@@ -122,7 +122,7 @@ impl Ledger {
         limits: ChatLimits,
         now: Timestamp,
     ) -> Result<Option<i64>, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (all, own): (i64, i64) =
             tx.query_row("SELECT COUNT(*), COUNT(*) FILTER (WHERE created_by = ?1) FROM chats", [created_by], |row| {
@@ -156,7 +156,7 @@ impl Ledger {
         if self.item(&issue.project, ItemKind::Issue, &issue.local_reference())?.is_none() {
             return Ok(());
         }
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         hide_answers(&tx, &issue.project, &issue.local_reference())?;
         Ok(tx.commit()?)
@@ -199,7 +199,7 @@ impl Ledger {
         most: u64,
         now: Timestamp,
     ) -> Result<Option<u64>, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (visible, projects) = (chat_clause(self, 2), self.visible_projects());
         let exists = tx
@@ -271,7 +271,7 @@ impl Ledger {
     /// SQLite refused.
     pub fn remove_chat(&self, id: i64) -> Result<bool, LedgerError> {
         let delete = format!("DELETE FROM chats WHERE id = ?1 {}", chat_clause(self, 2));
-        Ok(self.write().execute(&delete, params![id, self.visible_projects()])? > 0)
+        Ok(self.write()?.execute(&delete, params![id, self.visible_projects()])? > 0)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use backstory_model::digest::sha256;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::Connection;
 use serde::de::IgnoredAny;
 
 use super::{
@@ -27,16 +27,14 @@ impl Ledger {
         if to.exists() {
             return Err(refused("it is there already".to_owned()));
         }
-        // Through a connection of its own, which waits for nobody and keeps nobody waiting.
-        let connection = match &self.path {
-            Some(path) => Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
-            None => return Err(refused("a ledger in memory has no file".to_owned())),
+        if self.path.is_none() {
+            return Err(refused("a ledger in memory has no file".to_owned()));
+        }
+        let copied = match self.connections.open_beside() {
+            // It waits for nobody and keeps nobody waiting.
+            Some(own) => own.execute("VACUUM INTO ?1", [name]),
+            None => self.connections.lock_writer().execute("VACUUM INTO ?1", [name]),
         };
-        let copied = connection.execute("VACUUM INTO ?1", [name]).or_else(|error| match error.sqlite_error_code() {
-            // Opened on a full disk the ledger is this process's alone.
-            Some(ErrorCode::DatabaseBusy) => self.write().execute("VACUUM INTO ?1", [name]),
-            _ => Err(error),
-        });
         copied.map(drop).map_err(|error| {
             // Half a copy; it was not there before.
             drop(fs::remove_file(to));
@@ -132,8 +130,8 @@ mod tests {
         ledger.ingest(&IngestBatch { items, fetched_at: Timestamp::UNIX_EPOCH, ..IngestBatch::default() }).unwrap();
         assert_eq!(ledger.check().unwrap(), Vec::<String>::new());
         let swap = "UPDATE items SET payload = (SELECT payload FROM items WHERE key = '#2') WHERE key = '#1'";
-        ledger.write().execute(swap, []).unwrap();
-        ledger.write().execute("UPDATE items SET payload = x'00' WHERE key = '#3'", []).unwrap();
+        ledger.write().unwrap().execute(swap, []).unwrap();
+        ledger.write().unwrap().execute("UPDATE items SET payload = x'00' WHERE key = '#3'", []).unwrap();
         let problems = ledger.check().unwrap();
         assert_eq!(problems[0], "acme/shop issue #1: the payload is not what was stored");
         assert!(problems.len() == 2 && problems[1].contains("acme/shop issue #3"), "{problems:?}");

@@ -41,7 +41,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn put_etag(&self, project: &str, resource: ItemKind, etag: Option<&str>) -> Result<(), LedgerError> {
-        self.write().execute(
+        self.write()?.execute(
             "UPDATE cursors SET etag = ?3 WHERE project = ?1 AND resource = ?2",
             params![project, resource.as_str(), etag],
         )?;
@@ -53,7 +53,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn reset_cursors(&self, project: &str) -> Result<(), LedgerError> {
-        self.write().execute("DELETE FROM cursors WHERE project = ?1", [project])?;
+        self.write()?.execute("DELETE FROM cursors WHERE project = ?1", [project])?;
         Ok(())
     }
 }

@@ -74,7 +74,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn record_delivery(&self, delivery: &Delivery, jobs: &[NewJob], now: Timestamp) -> Result<bool, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let Delivery { forge, id, event, project, sender } = delivery;
         let new = tx

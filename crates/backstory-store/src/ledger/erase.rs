@@ -54,7 +54,7 @@ impl Ledger {
         reason: Option<&str>,
         at: Timestamp,
     ) -> Result<Erased, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         // What is deleted is overwritten; `compact` ends that.
         connection.pragma_update(None, "secure_delete", "ON")?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -108,7 +108,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn delete_tombstones(&self, subject: Option<&ErasureTarget>, at: Timestamp) -> Result<(), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // An object that never was takes the log's last number, so that no number is given twice.
         tx.execute(
@@ -135,7 +135,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused; there may be no room, or somebody else may be reading what the log has.
     pub fn compact(&self) -> Result<(), LedgerError> {
-        let connection = self.write();
+        let connection = self.write()?;
         connection.execute_batch("VACUUM")?;
         if !self.connections.empty_log(&connection, None)? {
             let message =
@@ -248,7 +248,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ledger.sqlite");
         let ledger = Ledger::open(&path).unwrap();
-        ledger.write().busy_timeout(std::time::Duration::ZERO).unwrap();
+        ledger.write().unwrap().busy_timeout(std::time::Duration::ZERO).unwrap();
         let reader = Connection::open(&path).unwrap();
         reader.execute_batch("BEGIN; SELECT COUNT(*) FROM items").unwrap();
         assert!(ledger.compact().unwrap_err().to_string().contains("somebody else reads it"));
@@ -272,7 +272,7 @@ mod tests {
         ];
         let ledger = Ledger::in_memory().unwrap();
         ledger.for_each_text(|_, _| true).unwrap();
-        let connection = ledger.write();
+        let connection = ledger.write().unwrap();
         let mut statement = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
         let tables: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         let searched = |table: &str| TEXTS.iter().any(|(name, _)| *name == table) || WITHOUT_TEXTS.contains(&table);
@@ -299,7 +299,7 @@ mod tests {
             "thread",
         ];
         let ledger = Ledger::in_memory().unwrap();
-        let connection = ledger.write();
+        let connection = ledger.write().unwrap();
         let mut statement = connection
             .prepare(
                 "SELECT tables.name, columns.name FROM sqlite_schema AS tables

@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn excerpt_treats_every_table() {
         let ledger = Ledger::in_memory().expect("a ledger");
-        let connection = ledger.write();
+        let connection = ledger.write().unwrap();
         let tables: Vec<String> = connection
             .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
             .expect("a statement")
@@ -157,6 +157,7 @@ mod tests {
         let ledger = Ledger::open(&directory.path().join("ledger.sqlite")).expect("a ledger");
         ledger
             .write()
+            .unwrap()
             .execute_batch(
                 "INSERT INTO items (project, kind, key, seq, fetched_at, hash) VALUES
                      ('acme/shop', 'issue', '#1', 1, 0, x''), ('acme/shop-old', 'issue', '#1', 2, 0, x'');

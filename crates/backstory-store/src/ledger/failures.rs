@@ -45,7 +45,7 @@ impl Ledger {
     /// SQLite refused.
     pub fn note_failure(&self, failure: &SyncFailure) -> Result<(), LedgerError> {
         let SyncFailure { project, source, at, error } = failure;
-        self.write().execute(
+        self.write()?.execute(
             "INSERT INTO sync_failures (project, source, at, error) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT DO UPDATE SET at = excluded.at, error = excluded.error",
             params![project, source.as_str(), at.as_millisecond(), error],
@@ -58,7 +58,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn note_success(&self, project: &str, source: Source) -> Result<(), LedgerError> {
-        self.write().execute(
+        self.write()?.execute(
             "DELETE FROM sync_failures WHERE project = ?1 AND source = ?2",
             params![project, source.as_str()],
         )?;

@@ -192,7 +192,7 @@ impl Ledger {
         if !self.allows_project(subject.project()) {
             return Ok(false);
         }
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (kind, name) = (subject.kind(), subject.to_string());
         let records = "SELECT EXISTS (SELECT 1 FROM audit WHERE subject = ?1 AND confidential)";
@@ -215,7 +215,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn finish_erasure(&self, audit: i64, counts: &Value, verified: Option<bool>) -> Result<(), LedgerError> {
-        self.write().execute(
+        self.write()?.execute(
             "UPDATE audit SET counts = ?2, verified = COALESCE(?3, (
                 SELECT NULLIF(earlier.verified, 1) FROM audit AS earlier
                 WHERE earlier.subject = audit.subject AND earlier.id < audit.id
@@ -271,7 +271,7 @@ impl Ledger {
         reason: Option<&str>,
         at: Timestamp,
     ) -> Result<(), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let id = record(&tx, &self.actor, AuditAction::Forget, (subject.kind(), &subject.to_string()), reason, at)?;
         tx.execute("UPDATE audit SET verified = 1 WHERE id = ?1", [id])?;

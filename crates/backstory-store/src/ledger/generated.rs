@@ -211,7 +211,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn put_generated(&self, written: &GeneratedText) -> Result<(), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if forgotten::forgotten_targets(&tx)?.iter().any(|subject| subject.has(&written.subject)) {
             return Ok(());
@@ -239,7 +239,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn reserve_tokens(&self, day: Date, tokens: u64, limit: u64) -> Result<bool, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let day = day.to_string();
         let used: Option<i64> =
@@ -262,7 +262,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn refund_tokens(&self, day: Date, tokens: u64) -> Result<(), LedgerError> {
-        self.write().execute(
+        self.write()?.execute(
             "UPDATE model_days SET tokens = MAX(0, tokens - ?2) WHERE day = ?1",
             params![day.to_string(), to_i64(tokens)],
         )?;
@@ -331,7 +331,7 @@ mod tests {
     fn what_is_gone_takes_the_annotations_of_what_is_in_it_along() {
         let ledger = Ledger::in_memory().unwrap();
         let forget_all = |what: &[(ItemKind, &str)]| {
-            let mut connection = ledger.write();
+            let mut connection = ledger.write().unwrap();
             let tx = connection.transaction().unwrap();
             for (kind, key) in what {
                 delete_for_item(&tx, "acme/shop", *kind, key).unwrap();
@@ -360,7 +360,7 @@ mod tests {
             put(&ledger, kind, "acme/shop#1", "[]");
         }
         {
-            let mut connection = ledger.write();
+            let mut connection = ledger.write().unwrap();
             let tx = connection.transaction().unwrap();
             delete_generated(&tx, "acme/shop", ItemKind::Issue, "#1").unwrap();
             tx.commit().unwrap();

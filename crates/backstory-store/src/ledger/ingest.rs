@@ -25,7 +25,7 @@ impl Ledger {
     /// # Errors
     /// Nothing of the page is stored.
     pub fn ingest(&self, page: &IngestBatch) -> Result<IngestCounts, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut changes = IngestCounts::default();
         let aliases = self.aliases();
@@ -74,7 +74,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is marked.
     pub fn tombstone(&self, items: &[(String, ItemKind, String)], at: Timestamp) -> Result<u64, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut gone = 0;
         for (project, kind, key) in items {

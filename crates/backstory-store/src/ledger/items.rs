@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn newest_changes_are_looked_up_in_the_index_that_has_no_others() {
         let ledger = Ledger::in_memory().unwrap();
-        let connection = ledger.write();
+        let connection = ledger.write().unwrap();
         for (query, index) in [
             (newest_of(""), "items_project_seq (project=?)"),
             (newest_of("AND NOT confidential"), "items_project_seq (project=?)"),

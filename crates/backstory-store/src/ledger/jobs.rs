@@ -185,7 +185,7 @@ impl Ledger {
         due_at: Timestamp,
         now: Timestamp,
     ) -> Result<i64, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let id = queue(&tx, job, priority, due_at, now)?;
         tx.commit()?;
@@ -215,7 +215,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn begin_jobs(&self, ids: &[i64], now: Timestamp) -> Result<Vec<i64>, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut begun = Vec::new();
         for id in ids {
@@ -238,7 +238,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn end_jobs(&self, ids: &[i64], outcome: &Outcome, now: Timestamp) -> Result<(), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for id in ids {
             end(&tx, *id, outcome, now)?;
@@ -252,7 +252,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn cancel_job(&self, id: i64, now: Timestamp) -> Result<bool, LedgerError> {
-        let changed = self.write().execute(
+        let changed = self.write()?.execute(
             &format!(
                 "UPDATE jobs SET status = 'cancelled', finished_at = ?2 WHERE id = ?1 AND status = 'queued' {}",
                 project_clause(3)
@@ -283,7 +283,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn prune_jobs(&self, now: Timestamp) -> Result<(), LedgerError> {
-        let connection = self.write();
+        let connection = self.write()?;
         connection.execute(
             "DELETE FROM jobs WHERE status NOT IN ('queued', 'running') AND id <= (
                 SELECT id FROM jobs WHERE status NOT IN ('queued', 'running') ORDER BY id DESC LIMIT 1 OFFSET ?1)
@@ -301,7 +301,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn remove_jobs(&self, project: &str) -> Result<(), LedgerError> {
-        self.write().execute("DELETE FROM jobs WHERE project = ?1", [project])?;
+        self.write()?.execute("DELETE FROM jobs WHERE project = ?1", [project])?;
         Ok(())
     }
 

@@ -70,7 +70,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn add_operations(&self, operations: &[NewOperation], keep_since: Timestamp) -> Result<(), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for new in operations {
             let projects = serde_json::json!(new.projects).to_string();

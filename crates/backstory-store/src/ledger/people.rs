@@ -33,7 +33,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is marked.
     pub fn tombstone_unreferenced_people(&self, at: Timestamp) -> Result<u64, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut named = HashSet::new();
         for_each_thread_item(&tx, |stored, _, mut payload| {

@@ -91,7 +91,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn quarantine_items(&self, items: &[NewQuarantined], at: Timestamp) -> Result<(), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         for item in items {
@@ -114,7 +114,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn release(&self, project: &str, items: &[(ItemKind, String)]) -> Result<(), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for (kind, key) in items {
             tx.prepare_cached("DELETE FROM quarantine WHERE project = ?1 AND kind = ?2 AND key = ?3")?
@@ -138,7 +138,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn set_parser_version(&self, version: u32) -> Result<(), LedgerError> {
-        self.write().execute(
+        self.write()?.execute(
             "INSERT INTO parsers (id, version) VALUES (1, ?1) ON CONFLICT DO UPDATE SET version = excluded.version",
             [version],
         )?;

@@ -149,7 +149,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn put_repository(&self, of: &RepositoryEntry) -> Result<(), LedgerError> {
-        self.write().execute(
+        self.write()?.execute(
             "INSERT INTO repositories (project, address, branches, added_at, synced_at, indexed, rewritten, forge, depth,
                 refs)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
@@ -183,7 +183,7 @@ impl Ledger {
         indexed: &BTreeMap<String, Sha>,
         at: Timestamp,
     ) -> Result<(), LedgerError> {
-        self.write().execute(
+        self.write()?.execute(
             "UPDATE repositories SET indexed = ?2, synced_at = ?3 WHERE project = ?1",
             params![project, json(indexed), at.as_millisecond()],
         )?;
@@ -195,7 +195,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn set_unreachable(&self, project: &str, unreachable: &BTreeSet<Sha>) -> Result<(), LedgerError> {
-        self.write().execute(
+        self.write()?.execute(
             "UPDATE repositories SET rewritten = ?2 WHERE project = ?1",
             params![project, json(unreachable)],
         )?;
@@ -209,7 +209,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused; nothing is removed.
     pub fn remove_repository_and_added_forge(&self, project: &str, at: Timestamp) -> Result<u64, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let items: Vec<(String, String)> = tx
             .prepare("SELECT kind, key FROM items WHERE project = ?1 AND payload IS NOT NULL")?
@@ -286,7 +286,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn update_lineage(&self, update: &BlameUpdate<'_>) -> Result<(), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (project, branch) = (update.project, update.branch);
         if update.whole {
@@ -323,7 +323,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn retain_blame_of(&self, project: &str, branches: &[&str]) -> Result<(), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let known: Vec<String> = tx
             .prepare("SELECT branch FROM lineage_heads WHERE project = ?1")?
@@ -373,7 +373,7 @@ impl Ledger {
     /// SQLite refused.
     pub fn put_aggregate(&self, project: &str, name: &str, state: &[u8]) -> Result<(), LedgerError> {
         let state = pack(state, name)?;
-        self.write().execute(
+        self.write()?.execute(
             "INSERT OR REPLACE INTO derived (project, name, state) VALUES (?1, ?2, ?3)",
             params![project, name, state],
         )?;
@@ -385,7 +385,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be written.
     pub fn delete_aggregate(&self, project: &str, name: &str) -> Result<(), LedgerError> {
-        self.write().execute("DELETE FROM derived WHERE project = ?1 AND name = ?2", params![project, name])?;
+        self.write()?.execute("DELETE FROM derived WHERE project = ?1 AND name = ?2", params![project, name])?;
         Ok(())
     }
 
@@ -399,7 +399,7 @@ impl Ledger {
         name: &str,
         update: impl FnOnce(Option<Vec<u8>>) -> Result<Vec<u8>, E>,
     ) -> Result<(), E> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(LedgerError::from)?;
         let select = "SELECT state FROM derived WHERE project = ?1 AND name = ?2";
         let stored: Option<Vec<u8>> =
@@ -419,7 +419,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is stored.
     pub fn put_replaced(&self, project: &str, replaced: &[(Sha, ReplacedHunks)]) -> Result<(), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
             let mut insert =
@@ -438,7 +438,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn retain_replaced_by(&self, project: &str, is_kept: impl Fn(Sha) -> bool) -> Result<(), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let known: Vec<String> = tx
             .prepare("SELECT DISTINCT sha FROM replaced WHERE project = ?1")?

@@ -49,7 +49,7 @@ impl Ledger {
         counts: &Value,
         at: Timestamp,
     ) -> Result<u64, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         // What is deleted is overwritten; `compact` ends that.
         connection.pragma_update(None, "secure_delete", "ON")?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -95,7 +95,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn record_purged(&self, at: Timestamp) -> Result<(), LedgerError> {
-        self.write().execute(
+        self.write()?.execute(
             &format!("UPDATE audit SET counts = json_set(counts, '$.cleared', ?1) WHERE {REMAINS}"),
             [at.as_millisecond()],
         )?;
@@ -123,7 +123,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn restore_retired(&self, project: &str, threads: &[String]) -> Result<(), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for thread in threads {
             clear_retired(&tx, project, Some(thread))?;

@@ -63,7 +63,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn begin_run(&self, command: &str, now: Timestamp) -> Result<i64, LedgerError> {
-        let connection = self.write();
+        let connection = self.write()?;
         connection.execute(
             "INSERT INTO sync_runs (command, started_at, status) VALUES (?1, ?2, 'running')",
             params![command, now.as_millisecond()],
@@ -83,7 +83,7 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<(), LedgerError> {
         let status = if error.is_some() { RunStatus::Failed } else { RunStatus::Succeeded };
-        self.write().execute(
+        self.write()?.execute(
             "UPDATE sync_runs SET finished_at = ?2, status = ?3, error = ?4, summary = ?5 WHERE id = ?1",
             params![id, now.as_millisecond(), status.as_str(), error, summary.to_string()],
         )?;
@@ -95,7 +95,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn record_synced(&self, project: &str, began: Timestamp) -> Result<(), LedgerError> {
-        self.write().execute(
+        self.write()?.execute(
             "INSERT INTO synced (project, at) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET at = excluded.at",
             params![project, began.as_millisecond()],
         )?;
@@ -107,7 +107,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be written.
     pub fn record_confidential_sync(&self, project: &str, confidential: bool) -> Result<(), LedgerError> {
-        self.write().execute(
+        self.write()?.execute(
             "INSERT INTO synced (project, at, confidential) VALUES (?1, ?2, ?3)
              ON CONFLICT DO UPDATE SET confidential = excluded.confidential",
             params![project, NEVER, confidential],
@@ -157,7 +157,7 @@ impl Ledger {
     /// # Errors
     /// The database cannot be written; nothing is changed.
     pub fn fail_stale_runs(&self, reason: &str, now: Timestamp) -> Result<usize, LedgerError> {
-        Ok(self.write().execute(
+        Ok(self.write()?.execute(
             "UPDATE sync_runs SET finished_at = ?1, status = 'failed', error = ?2 WHERE status = 'running'",
             params![now.as_millisecond(), reason],
         )?)

@@ -101,7 +101,7 @@ impl Ledger {
             reason: reason.to_string(),
         };
         let contents = zstd::bulk::compress(&pack(documents), ZSTD_LEVEL).map_err(damaged)?;
-        let stored = self.write().execute(
+        let stored = self.write()?.execute(
             "INSERT INTO index_snapshots
                 (id, created_at, status, ledger_seq, model, commits, stats, pinned, last_error, contents, confidential,
                     kept)
@@ -166,7 +166,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn pin_snapshot(&self, id: &str, pinned: bool) -> Result<bool, LedgerError> {
-        Ok(self.write().execute("UPDATE index_snapshots SET pinned = ?2 WHERE id = ?1", params![id, pinned])? > 0)
+        Ok(self.write()?.execute("UPDATE index_snapshots SET pinned = ?2 WHERE id = ?1", params![id, pinned])? > 0)
     }
 
     /// Deletes states, but none that is pinned, with the versions of items that only they need; says how many.
@@ -174,7 +174,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn delete_snapshots(&self, ids: &[String]) -> Result<usize, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut forgotten = 0;
         for id in ids {

@@ -59,7 +59,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn add_token(&self, token: &NewToken, most: usize) -> Result<bool, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let count: i64 = tx.query_row("SELECT COUNT(*) FROM tokens WHERE revoked_at IS NULL", [], |row| row.get(0))?;
         if usize::try_from(count).unwrap_or(usize::MAX) >= most {
@@ -106,7 +106,7 @@ impl Ledger {
     /// Nothing is changed.
     pub fn revoke_token(&self, id: &str, at: Timestamp) -> Result<bool, LedgerError> {
         let revoke = "UPDATE tokens SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
-        Ok(self.write().execute(revoke, params![id, at.as_millisecond()])? > 0)
+        Ok(self.write()?.execute(revoke, params![id, at.as_millisecond()])? > 0)
     }
 
     /// Records when tokens were last used.
@@ -114,7 +114,7 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn record_token_use(&self, used: &[(String, Timestamp)]) -> Result<(), LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for (id, at) in used {
             tx.execute("UPDATE tokens SET last_used_at = ?2 WHERE id = ?1", params![id, at.as_millisecond()])?;

@@ -139,7 +139,7 @@ impl Ledger {
         hidden: &BTreeSet<(String, String)>,
         through_seq: u64,
     ) -> Result<u64, LedgerError> {
-        let mut connection = self.write();
+        let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let people: Vec<((String, String), bool)> = tx
             .prepare(

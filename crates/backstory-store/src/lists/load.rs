@@ -89,7 +89,7 @@ impl Load {
         self.finish()?;
         let Self { lists, connection, file } = self;
         drop(connection);
-        let mut connection = lists.connections.write();
+        let mut connection = lists.connections.write()?;
         connection.execute("ATTACH ?1 AS filled", [file.0.to_string_lossy()])?;
         let copied = copy(&mut connection, seq);
         connection.execute_batch("DETACH filled")?;
