@@ -81,7 +81,7 @@ fn a_ledger_that_is_removed_or_replaced_under_a_server_is_read_but_not_written()
         let refused = sandbox.run(&["annotate", "acme/shop#2", "Mind the order"]);
         let said = refused.error(1);
         assert!(said.contains("was removed or replaced while it was open"), "{how}: {said}");
-        assert!(said.contains("start it again"), "{how}: {said}");
+        assert!(said.contains("with 'backstory backup'"), "{how}: {said}");
         let issues = sandbox.run(&["show", "acme/shop#2"]).ok();
         assert!(!issues.stdout.is_empty(), "{how}: what is there can still be read");
         sandbox.run(&["backup", &format!("{how}.sqlite")]).ok();

@@ -42,8 +42,8 @@ pub enum LedgerError {
     },
     /// Another file has its name now, or none has.
     #[error(
-        "{} was removed or replaced while it was open, so nothing is written to it any more; put it back, or end the \
-         process that has it open (the server, or a long command) and start it again", .path.display()
+        "{} was removed or replaced while it was open, so nothing is written to it any more; put it back, or copy what is \
+         open with 'backstory backup', end the process that has it open, and restore the copy", .path.display()
     )]
     Replaced {
         /// The file.

@@ -108,7 +108,11 @@ struct Guard {
 impl Guard {
     fn count_parts(&mut self, parts: usize) -> Result<(), &'static str> {
         self.parts += parts;
-        if self.parts <= MAX_PARTS { Ok(()) } else { Err("the query has more than 64 patterns and steps of paths") }
+        if self.parts <= MAX_PARTS {
+            Ok(())
+        } else {
+            Err("the query has more than 64 patterns, steps of paths and operators")
+        }
     }
 
     fn guard_pattern(&mut self, pattern: &mut GraphPattern) -> Result<(), &'static str> {
