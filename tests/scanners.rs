@@ -35,11 +35,13 @@ const SCANNERS: [Scanner; 20] = [
     ("markers", |text| count_markers([text]).len()),
     ("references on GitLab", |text| extract(text, place(Forge::GitLab)).len()),
     ("references on GitHub", |text| extract(text, place(Forge::GitHub)).len()),
-    ("messages on GitLab", |text| message::parse_facts(text, place(Forge::GitLab)).mentions.len()),
-    ("messages on GitHub", |text| message::parse_facts(text, place(Forge::GitHub)).mentions.len()),
+    ("messages on GitLab", |text| message::parse_references(text, place(Forge::GitLab)).mentions.len()),
+    ("messages on GitHub", |text| message::parse_references(text, place(Forge::GitHub)).mentions.len()),
     ("trailers", |text| message::Message::parse(&format!("subject\n\nRefs: #1\nPart-of: {text}")).trailers.len()),
     ("carriers", |text| {
-        message::parse_facts(&format!("subject\n\nRefs: #1\nPart-of: {text}"), place(Forge::GitHub)).introduced_by.len()
+        message::parse_references(&format!("subject\n\nRefs: #1\nPart-of: {text}"), place(Forge::GitHub))
+            .introduced_by
+            .len()
     }),
     ("design notes", |text| message::design_notes(text).len()),
     ("closed by a description", |text| message::closed_by_description(text, place(Forge::GitLab)).len()),

@@ -44,7 +44,7 @@ pub enum ErrorKind {
     Timeout,
     /// There is too much to do at the moment.
     Busy,
-    /// This server does other things.
+    /// This server does other things, or cannot do this as it is now.
     Unavailable,
     /// The machine lacks room, file descriptors or memory.
     Lacking,

@@ -447,9 +447,14 @@ impl Engine {
         read::last_change(&self.0).await
     }
 
-    /// Returns how many documents the index has beside the current ones, and whether any document waits for vectors.
-    pub fn count_versions(&self) -> (u64, bool) {
-        status::count_versions(&self.0)
+    /// Returns how many documents the index has beside the current ones. Costs little.
+    pub fn count_version_documents(&self) -> u64 {
+        self.0.index().version_documents()
+    }
+
+    /// Whether any document, a current one or another, waits for vectors. Costs little.
+    pub fn has_pending_vectors(&self) -> bool {
+        !self.0.index().pending(None, 1).is_empty()
     }
 
     /// Resolves abbreviated ids of commits, and the kind of a thread where issues and merge requests share their numbers.

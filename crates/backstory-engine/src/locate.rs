@@ -70,7 +70,7 @@ impl UseCase for LocateRequest {
 
 /// Whether a text names code or an item, and is no question: one word that has a `/`, `:` or `#` in it, or reads as a
 /// reference.
-pub fn names_place(text: &str) -> bool {
+pub fn is_location(text: &str) -> bool {
     if text.is_empty() || text.contains(char::is_whitespace) {
         return false;
     }
@@ -343,10 +343,10 @@ mod tests {
     #[test]
     fn question_is_no_place() {
         for text in ["why", "and what then", "std::mem", "https://example.com/a", "and/or is fine", ""] {
-            assert!(!names_place(text), "{text}");
+            assert!(!is_location(text), "{text}");
         }
         for text in ["src/a.rs", "src/a.rs:4", "a.rs#login", "#12", "!7", "acme/shop!7", "1a2b3c4", "@1a2b3c4"] {
-            assert!(names_place(text), "{text}");
+            assert!(is_location(text), "{text}");
         }
     }
 }

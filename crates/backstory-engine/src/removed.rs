@@ -24,7 +24,7 @@ use crate::{
 use fate::{find_symbols, removals_of_nodes};
 use text::TextSearch;
 
-pub use text::{MAX_SEARCH_TIME, MAX_SEARCHED};
+pub use text::{MAX_REMOVED_SEARCH_TIME, MAX_SEARCHED_COMMITS};
 
 /// Longest text, in bytes.
 pub const MAX_TEXT: usize = 2000;

@@ -165,7 +165,7 @@ pub struct RepositoryStatus {
     /// Path or URL that it is cloned from, without credentials.
     pub address: String,
     /// Which of its branches are indexed.
-    pub branches: BranchSelection,
+    pub branches: IndexedBranches,
     /// When it was added.
     pub added_at: Timestamp,
     /// When it was last fetched and indexed to the end.
@@ -202,7 +202,7 @@ pub struct RepositoryStatus {
 /// Which branches of a repository are indexed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct BranchSelection {
+pub struct IndexedBranches {
     /// Which.
     pub which: BranchChoice,
     /// Names of those that are indexed besides the default one, if they were selected.
@@ -232,7 +232,7 @@ pub struct BranchTip {
     pub sha: Sha,
 }
 
-impl From<Branches> for BranchSelection {
+impl From<Branches> for IndexedBranches {
     fn from(branches: Branches) -> Self {
         let (which, names) = match branches {
             Branches::Default => (BranchChoice::Default, vec![]),

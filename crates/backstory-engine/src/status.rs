@@ -57,7 +57,7 @@ pub struct ProjectStatus {
 /// How fresh a project is, and how much of it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Freshness {
+pub struct ProjectFreshness {
     /// Full path.
     pub project: String,
     /// Whether its forge says that it is archived.
@@ -115,7 +115,7 @@ pub struct SyncStatus {
     /// Every project of a forge.
     pub projects: Vec<ProjectStatus>,
     /// Every project.
-    pub freshness: Vec<Freshness>,
+    pub freshness: Vec<ProjectFreshness>,
     /// Groups that could not be asked for their projects, for those who see all projects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupFailure>,
@@ -138,12 +138,6 @@ pub struct SyncStatus {
 /// How many documents have vectors. Costs nothing.
 pub(crate) fn index_coverage(resources: &Resources) -> Coverage {
     resources.index().coverage()
-}
-
-/// How many documents the index has beside the current ones, and whether any document waits for vectors. Costs little.
-pub(crate) fn count_versions(resources: &Resources) -> (u64, bool) {
-    let index = resources.index();
-    (index.version_documents(), !index.pending(None, 1).is_empty())
 }
 
 /// Up to which change a projection has followed the ledger, as far as a reader may know who sees changes up to `newest`.
@@ -188,7 +182,7 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
                 let stored = ledger.item(&project, ItemKind::Project, "project")?.and_then(|item| item.payload);
                 let stored = stored.and_then(|json| serde_json::from_slice::<serde_json::Value>(&json).ok());
                 let coverage = index.coverage_of(ProjectScope::Only(std::slice::from_ref(&project)));
-                Ok(Freshness {
+                Ok(ProjectFreshness {
                     documents: coverage.documents,
                     passages: coverage.passages,
                     embedded: coverage.embedded,

@@ -29,7 +29,7 @@ pub struct ModelClassification {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Aspect {
+pub enum NoteAspect {
     /// What was decided.
     Decision,
     /// Why.
@@ -38,7 +38,7 @@ pub enum Aspect {
     Alternative,
 }
 
-impl Aspect {
+impl NoteAspect {
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Aspect {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GeneratedNote {
     /// What it is about.
-    pub aspect: Aspect,
+    pub aspect: NoteAspect,
     /// What it says.
     pub text: String,
     /// How much of it stands in what it cites, 0 to 1, in hundredths.

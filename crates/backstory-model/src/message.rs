@@ -64,7 +64,7 @@ impl Message {
 /// What a commit message says of other things. Every list is without duplicates, and what stands in one of the others
 /// is not among the mentions.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct MessageFacts {
+pub struct MessageReferences {
     /// Issues that the forge closes when the commit gets to the default branch, sorted. On GitHub a number may be that
     /// of a pull request.
     pub closes: Vec<ClosedIssue>,
@@ -83,7 +83,7 @@ pub struct MessageFacts {
 }
 
 /// Reads a commit message, given where the commit is.
-pub fn parse_facts(message: &str, context: ReferenceContext<'_>) -> MessageFacts {
+pub fn parse_references(message: &str, context: ReferenceContext<'_>) -> MessageReferences {
     let message = normalized(message);
     let parts = Message::parse(&message);
     let (introduced_by, merged_branch) = introduction::find(&parts, context);
@@ -93,7 +93,7 @@ pub fn parse_facts(message: &str, context: ReferenceContext<'_>) -> MessageFacts
     let reverts = related::reverts(&parts, &message, context);
     let cherry_picks = related::cherry_picks(&message, context);
     let corrects = related::corrections(&parts, &message, context);
-    let mut findings = MessageFacts {
+    let mut findings = MessageReferences {
         closes,
         introduced_by,
         merged_branch,
@@ -121,7 +121,7 @@ struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    fn by(findings: &'a MessageFacts) -> Self {
+    fn by(findings: &'a MessageReferences) -> Self {
         let corrected = findings.corrects.iter().map(|correction| &correction.target);
         let earlier = || findings.reverts.iter().chain(&findings.cherry_picks).chain(corrected.clone());
         let requests = earlier().filter_map(|earlier| match earlier {

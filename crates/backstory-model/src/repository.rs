@@ -173,7 +173,7 @@ pub struct FileTest {
 
 /// What was found about a file at the indexed head by names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FileReferences {
+pub struct ResolvedFileLinks {
     /// Its references.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<CodeLink>,
@@ -271,7 +271,7 @@ pub enum Record {
     /// A file at the indexed head.
     File(Box<HeadFile>),
     /// What was found about the file at a path.
-    FileLinks(RepoPath, FileReferences),
+    FileLinks(RepoPath, ResolvedFileLinks),
     /// What changes together.
     CoChanges(CoChangedPairs),
     /// How central code is.

@@ -282,7 +282,7 @@ async fn graphql(
 }
 
 /// The answer to an operation. Programs between client and server see the status only, so it tells what they must know:
-/// that nothing was executed because there is too much to do or this server does other things, or that it took too long.
+/// that nothing was executed because there is too much to do or this server cannot do it, or that it took too long.
 fn answer(response: async_graphql::Response) -> Response {
     let is = |error: &async_graphql::ServerError, kind| {
         let code = error.extensions.as_ref().and_then(|extensions| extensions.get(error_table::CODE));

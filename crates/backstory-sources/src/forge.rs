@@ -33,7 +33,7 @@ pub use fields::ParseError;
 pub use network::AllowedNetwork;
 pub use parse::{PARSER_VERSION, origin_of_project, parse, parse_project};
 
-/// Retries of one request unless configured otherwise.
+/// Retries of one request to a forge.
 pub const DEFAULT_RETRIES: u32 = 8;
 /// Requests per second unless configured otherwise.
 pub const DEFAULT_REQUESTS_PER_SECOND: u32 = 10;
@@ -378,7 +378,7 @@ pub struct ThreadDetails {
 
 impl ThreadDetails {
     /// How many of its discussions hold what people wrote: the others say what happened.
-    pub fn conversations(&self) -> u64 {
+    pub fn count_human_discussions(&self) -> u64 {
         let is_written = |note: &Value| note["system"] != true;
         let holds_text = |payload: &&Payload| {
             ["notes", "comments"]

@@ -106,7 +106,7 @@ impl Credential {
 
 /// Which configuration, as the command line says.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ConfigSource<'a> {
+pub(crate) struct ConfigOverrides<'a> {
     /// The file, instead of the usual places.
     pub(crate) config: Option<&'a Path>,
     /// The data directory, instead of the configured one.
@@ -119,7 +119,7 @@ impl Config {
     /// # Errors
     /// The file that was chosen does not exist, or it is wrong.
     #[expect(clippy::too_many_lines, reason = "a line for each part of the configuration")]
-    pub(crate) fn load(choice: ConfigSource<'_>) -> Result<Self> {
+    pub(crate) fn load(choice: ConfigOverrides<'_>) -> Result<Self> {
         let (path, text) = match choice.config.map(Path::to_owned).or_else(find) {
             Some(path) => (path.clone(), read(&path)?),
             None => (PathBuf::from(FILE), String::new()),

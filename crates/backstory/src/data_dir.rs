@@ -74,7 +74,7 @@ pub(crate) struct Server {
     pub(crate) command: String,
     /// How long it answers.
     #[serde(default)]
-    pub(crate) role: Role,
+    pub(crate) role: ServerKind,
     /// Where it listens: `http://127.0.0.1:7373`, without a path.
     pub(crate) url: String,
     /// Version of the program.
@@ -111,7 +111,7 @@ impl std::fmt::Debug for ProcessSecret {
 /// How long a process answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Role {
+pub(crate) enum ServerKind {
     /// Until somebody ends it.
     #[default]
     Server,
@@ -126,7 +126,7 @@ fn usual_command() -> String {
 impl Server {
     /// Whether it is a server, which goes on until somebody ends it.
     pub(crate) fn is_long_running(&self) -> bool {
-        self.role == Role::Server
+        self.role == ServerKind::Server
     }
 
     /// Whether it takes on long work of others: what ends with its own work does not.
@@ -333,7 +333,13 @@ impl DataDir {
     ///
     /// # Errors
     /// The directory cannot be written to.
-    pub(crate) fn announce(&self, role: Role, command: &str, url: &str, config: &str) -> Result<ServerRegistration> {
+    pub(crate) fn announce(
+        &self,
+        role: ServerKind,
+        command: &str,
+        url: &str,
+        config: &str,
+    ) -> Result<ServerAnnouncement> {
         let failed = |error: io::Error| {
             let path = self.path.join(SERVER);
             Failure::new(ErrorKind::Internal, format!("{} cannot be written: {}", path.display(), reason(&error)))
@@ -361,24 +367,24 @@ impl DataDir {
             fs::rename(&new, &path)
         };
         write().map_err(failed)?;
-        Ok(ServerRegistration { path, secret: server.secret.0.into() })
+        Ok(ServerAnnouncement { path, secret: server.secret.0.into() })
     }
 }
 
 /// Others can find the server, until this is dropped.
-pub(crate) struct ServerRegistration {
+pub(crate) struct ServerAnnouncement {
     path: PathBuf,
     secret: SecretString,
 }
 
-impl ServerRegistration {
+impl ServerAnnouncement {
     /// What they show.
     pub(crate) fn secret(&self) -> &SecretString {
         &self.secret
     }
 }
 
-impl Drop for ServerRegistration {
+impl Drop for ServerAnnouncement {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(path = %self.path.display(), %error, "the server's address stays behind");

@@ -11,7 +11,7 @@ use backstory_engine::{
 use backstory_server::{Access, Limits, Proxy, Token};
 use tokio::{sync::watch, task::JoinHandle};
 
-use crate::data_dir::{DataDir, Role, SCHEME};
+use crate::data_dir::{DataDir, SCHEME, ServerKind};
 
 /// A command that ends sooner has no need to be found.
 const AFTER: Duration = Duration::from_millis(100);
@@ -61,7 +61,7 @@ async fn serve(
     let failed = |error: std::io::Error| Error::new(ErrorKind::Internal, format!("no address to listen on: {error}"));
     let listener = backstory_server::listen((Ipv4Addr::LOCALHOST, 0).into()).map_err(failed)?;
     let url = format!("{SCHEME}{}", listener.local_addr().map_err(failed)?);
-    let announced = directory.announce(Role::Command, command, &url, config);
+    let announced = directory.announce(ServerKind::Command, command, &url, config);
     let announcement = announced.map_err(|failure| Error::new(ErrorKind::Internal, failure.sentence()))?;
     let own = announcement.secret().clone();
     // Unlike a server that somebody started, it answers nobody without the secret.

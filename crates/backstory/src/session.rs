@@ -8,7 +8,7 @@ use std::{
 use clap::ArgAction;
 
 use crate::{
-    config::{Config, ConfigSource},
+    config::{Config, ConfigOverrides},
     embedded_server::EmbeddedServer,
     failure::Result,
     output::Terminal,
@@ -64,7 +64,8 @@ impl Session {
         if let Some(config) = self.config.get() {
             return Ok(config);
         }
-        let choice = ConfigSource { config: self.global.config.as_deref(), data_dir: self.global.data_dir.as_deref() };
+        let choice =
+            ConfigOverrides { config: self.global.config.as_deref(), data_dir: self.global.data_dir.as_deref() };
         let config = Config::load(choice)?;
         Ok(self.config.get_or_init(|| config))
     }

@@ -140,7 +140,7 @@ impl Repository {
         let context = ReferenceContext { forge, project: &self.project, forge_url: "https://github.com" };
         let mut named: HashMap<u64, BTreeSet<Sha>> = HashMap::new();
         for commit in &self.commits {
-            let found = message::parse_facts(&commit.message, context);
+            let found = message::parse_references(&commit.message, context);
             let closed = found.closes.iter().map(|closing| &closing.issue);
             let threads = closed.chain(found.introduced_by.iter().map(|carrier| &carrier.request));
             for thread in threads.filter(|thread| thread.project == self.project) {

@@ -6,7 +6,7 @@ use backstory_model::{
     edge::Edge,
     entity::{Item, ItemKind},
     id::{NodeId, ThreadId},
-    repository::{CodeLinkKind, FileReferences, Record},
+    repository::{CodeLinkKind, Record, ResolvedFileLinks},
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -81,7 +81,7 @@ struct Meter<'a> {
     /// When nodes came into being.
     times: HashMap<NodeId, Option<Timestamp>>,
     /// What was found about files by names.
-    links: HashMap<NodeId, Option<FileReferences>>,
+    links: HashMap<NodeId, Option<ResolvedFileLinks>>,
 }
 
 impl Meter<'_> {
@@ -129,7 +129,7 @@ impl Meter<'_> {
         Ok(same.map(|link| link.confidence).max_by(f32::total_cmp))
     }
 
-    fn links_of(&mut self, file: NodeId) -> Result<Option<&FileReferences>> {
+    fn links_of(&mut self, file: NodeId) -> Result<Option<&ResolvedFileLinks>> {
         let slot = match self.links.entry(file) {
             Entry::Occupied(known) => return Ok(known.into_mut().as_ref()),
             Entry::Vacant(slot) => slot,

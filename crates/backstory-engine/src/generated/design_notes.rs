@@ -2,7 +2,7 @@
 //! cite.
 
 use backstory_model::{
-    generated::{Aspect, GeneratedNote, MAX_NOTES, MAX_TEXT},
+    generated::{GeneratedNote, MAX_NOTES, MAX_TEXT, NoteAspect},
     id::{NodeId, ThreadId},
     time::utc_date,
 };
@@ -72,7 +72,7 @@ struct Answer {
 
 #[derive(Deserialize)]
 struct Note {
-    about: Aspect,
+    about: NoteAspect,
     text: String,
     evidence: Vec<usize>,
 }

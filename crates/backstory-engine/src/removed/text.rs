@@ -24,9 +24,9 @@ use crate::{
 };
 
 /// Longest search.
-pub const MAX_SEARCH_TIME: Duration = Duration::from_secs(25);
+pub const MAX_REMOVED_SEARCH_TIME: Duration = Duration::from_secs(25);
 /// Most commits that are searched.
-pub const MAX_SEARCHED: usize = 200_000;
+pub const MAX_SEARCHED_COMMITS: usize = 200_000;
 /// Commits that git compares at first; each further time twice as many, up to [`MAX_BATCH`].
 const FIRST_BATCH: usize = 125;
 const MAX_BATCH: usize = lists::MAX_PAGE;
@@ -77,7 +77,7 @@ impl TextSearch {
             paths,
             renames,
             limit: request.limit,
-            deadline: Instant::now() + MAX_SEARCH_TIME,
+            deadline: Instant::now() + MAX_REMOVED_SEARCH_TIME,
             since: None,
             searched: 0,
         })
@@ -99,7 +99,7 @@ impl TextSearch {
         }
         found.searched_commits = self.searched;
         if is_over {
-            let seconds = MAX_SEARCH_TIME.as_secs();
+            let seconds = MAX_REMOVED_SEARCH_TIME.as_secs();
             found.missing.push(format!(
                 "the search ended after {} commits, the newest, as it may take {seconds} s; name the file or directory",
                 self.searched
@@ -156,8 +156,8 @@ impl TextSearch {
             }
             self.searched += commits.len();
             page.after = rows.next;
-            if found.removals.len() >= self.limit || page.after.is_none() || self.searched >= MAX_SEARCHED {
-                return Ok(self.searched >= MAX_SEARCHED);
+            if found.removals.len() >= self.limit || page.after.is_none() || self.searched >= MAX_SEARCHED_COMMITS {
+                return Ok(self.searched >= MAX_SEARCHED_COMMITS);
             }
             page.first = (page.first * 2).min(MAX_BATCH);
         }

@@ -19,7 +19,7 @@ pub(crate) fn known_of(names: &AbbreviatedShas) -> BTreeMap<String, Sha> {
 
 /// The abbreviated names of commits in a message.
 pub(crate) fn abbreviated(message: &str, context: ReferenceContext<'_>) -> Vec<String> {
-    let findings = message::parse_facts(message, context);
+    let findings = message::parse_references(message, context);
     let earlier = findings.reverts.iter().chain(&findings.cherry_picks);
     let earlier = earlier.chain(findings.corrects.iter().map(|correction| &correction.target));
     let earlier = earlier.filter_map(|earlier| match earlier {

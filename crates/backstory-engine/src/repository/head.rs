@@ -11,12 +11,12 @@ use backstory_model::{
     entity::ItemKind,
     id::NodeId,
     rank::{PageRankSettings, WeightedEdge, pagerank},
-    repository::{CodeLink, CodeLinkKind, CodeRanks, FileReferences, FileTest, HeadFile, code_key},
+    repository::{CodeLink, CodeLinkKind, CodeRanks, FileTest, HeadFile, ResolvedFileLinks, code_key},
     test_files::TestIndex,
 };
 use backstory_sources::{
     code::{LinkKind, resolve},
-    git::objects::{Listing, Objects, TreeFile},
+    git::objects::{Objects, TreeFile, TreeListing},
 };
 use backstory_store::ledger::IngestBatch;
 use jiff::Timestamp;
@@ -83,7 +83,7 @@ pub(super) fn update_head_files(
 
 /// Takes out the files whose paths hold secrets, and gives these paths without them. A path is a key and part of ids and
 /// addresses, where it must stay what it is, so such a file is not indexed at all.
-pub(super) fn remove_secret_paths(sync: &RepositorySync<'_>, listing: &mut Listing) -> Vec<RepoPath> {
+pub(super) fn remove_secret_paths(sync: &RepositorySync<'_>, listing: &mut TreeListing) -> Vec<RepoPath> {
     let redactor = sync.resources.redactor();
     let mut secret = Vec::new();
     listing.files.retain(|file| match redactor.redact(file.path.as_str()) {
@@ -174,12 +174,12 @@ pub(super) fn update_head_links(sync: &mut RepositorySync<'_>) -> Result<()> {
 }
 
 /// The references of every file whose targets were found.
-fn links_of(analyses: &BTreeMap<String, FileAnalysis>) -> BTreeMap<String, FileReferences> {
+fn links_of(analyses: &BTreeMap<String, FileAnalysis>) -> BTreeMap<String, ResolvedFileLinks> {
     let files: BTreeMap<&str, &FileAnalysis> =
         analyses.iter().map(|(path, analysis)| (path.as_str(), analysis)).collect();
     let resolved = resolve(&files);
     let entity = |file: &str, at: Option<u32>| analyses.get(file)?.code()?.entities.get(at? as usize);
-    let mut found: BTreeMap<String, FileReferences> = BTreeMap::new();
+    let mut found: BTreeMap<String, ResolvedFileLinks> = BTreeMap::new();
     for link in &resolved.links {
         let (from, to) = (&resolved.paths[link.from.file as usize], &resolved.paths[link.to.file as usize]);
         let (caller, target) = (entity(from, link.from.entity), entity(to, link.to.entity));
@@ -211,7 +211,7 @@ fn links_of(analyses: &BTreeMap<String, FileAnalysis>) -> BTreeMap<String, FileR
 }
 
 /// PageRank of files and entities over the references between them, a more confident one counting more.
-fn importance(found: &BTreeMap<String, FileReferences>) -> CodeRanks {
+fn importance(found: &BTreeMap<String, ResolvedFileLinks>) -> CodeRanks {
     let mut graph: DiGraph<String, f32> = DiGraph::new();
     let mut nodes: HashMap<String, NodeIndex> = HashMap::new();
     let mut node = |graph: &mut DiGraph<String, f32>, name: String| {

@@ -4,7 +4,7 @@ use backstory_model::{
     commit::{RepoPath, Sha},
     people::MAX_MAILMAP,
 };
-use backstory_sources::git::{mailmap, objects::Listing};
+use backstory_sources::git::{mailmap, objects::TreeListing};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,11 @@ pub(super) fn record_left_out_commits(
 }
 
 /// Notes what is left out of the files at the head: what is too much, and paths that had secrets in them.
-pub(super) fn record_left_out_files(sync: &RepositorySync<'_>, listing: &Listing, secret: &[RepoPath]) -> Result<()> {
+pub(super) fn record_left_out_files(
+    sync: &RepositorySync<'_>,
+    listing: &TreeListing,
+    secret: &[RepoPath],
+) -> Result<()> {
     let is_mailmap = |path: &RepoPath| path.as_str() == mailmap::PATH;
     let mailmap = listing.files.iter().find(|file| file.mode.is_file() && is_mailmap(&file.path));
     let name = |path: &RepoPath| sync.resources.redactor().redact(path.as_str()).0.into_owned();

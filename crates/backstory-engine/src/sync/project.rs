@@ -456,7 +456,7 @@ impl<'a> ProjectSync<'a> {
             return Ok(());
         }
         for details in &step.details {
-            self.report.refetched += details.conversations();
+            self.report.refetched += details.count_human_discussions();
             if !self.forge.reads_confidential() {
                 self.report.confidential += details.internal_notes;
             }

@@ -28,7 +28,7 @@ const MAX_TEXT: usize = 64 << 10;
 /// is read of a project on GitHub, its merges alone tell what its pull requests say.
 pub fn commit_document(record: &CommitRecord, context: ReferenceContext<'_>) -> Option<Document> {
     let commit = &record.commit;
-    let repeats = || commit.is_merge() && !message::parse_facts(&commit.message, context).introduced_by.is_empty();
+    let repeats = || commit.is_merge() && !message::parse_references(&commit.message, context).introduced_by.is_empty();
     if record.rewritten || (context.forge == Forge::GitLab && repeats()) {
         return None;
     }
@@ -36,6 +36,10 @@ pub fn commit_document(record: &CommitRecord, context: ReferenceContext<'_>) -> 
     // Without the lines that only say who signed what.
     let message = message::Message::parse(&commit.message);
     let mut whole_text = format!("{}\n", purpose(&message)).repeat(SUBJECT_COUNTS);
+    if purpose(&message) != message.subject {
+        whole_text.push_str(&message.subject);
+        whole_text.push('\n');
+    }
     whole_text.push_str(&message.body);
     whole_text.push('\n');
     for change in commit.changes.iter().take(MAX_PATHS) {

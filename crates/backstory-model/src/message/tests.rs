@@ -53,7 +53,7 @@ impl Case {
             "github" => (Forge::GitHub, "https://github.com"),
             other => panic!("no forge '{other}'"),
         };
-        let found = parse_facts(&self.message, ReferenceContext { forge, project: "acme/shop", forge_url });
+        let found = parse_references(&self.message, ReferenceContext { forge, project: "acme/shop", forge_url });
         let earlier = |earlier: &RelatedChange| match earlier {
             RelatedChange::Commit { project, sha } => format!("{project}@{sha}"),
             RelatedChange::Request(id) => id.to_string(),
@@ -127,15 +127,16 @@ fn knows_trailers_as_git_does() {
 #[test]
 fn says_which_pattern_names_the_request() {
     let context = ReferenceContext { forge: Forge::GitHub, project: "acme/shop", forge_url: "https://github.com" };
-    let pattern = |message: &str| parse_facts(message, context).introduced_by.first().map(|carrier| carrier.pattern);
+    let pattern =
+        |message: &str| parse_references(message, context).introduced_by.first().map(|carrier| carrier.pattern);
     assert_eq!(pattern("Merge pull request #1 from a/b"), Some(MentionPattern::MergePullRequest));
     assert_eq!(pattern("Title (#1)"), Some(MentionPattern::SubjectSuffix));
     assert_eq!(pattern("Title (#1)\n\nPR-URL: https://github.com/acme/shop/pull/2"), Some(MentionPattern::Trailer));
     assert_eq!(pattern("Title #1"), None);
     let branch =
-        parse_facts("Merge branch 'fix/a' into 'main'\n\nSee merge request !1", context).merged_branch.unwrap();
+        parse_references("Merge branch 'fix/a' into 'main'\n\nSee merge request !1", context).merged_branch.unwrap();
     assert_eq!((branch.source.as_str(), branch.target.as_deref()), ("fix/a", Some("main")));
-    let branch = parse_facts("Merge pull request #1 from ann/fix/a", context).merged_branch.unwrap();
+    let branch = parse_references("Merge pull request #1 from ann/fix/a", context).merged_branch.unwrap();
     assert_eq!((branch.source.as_str(), branch.target), ("fix/a", None));
 }
 
@@ -180,7 +181,7 @@ proptest! {
     #[test]
     fn reads_any_message_without_panic_and_keeps_its_lines(message in "([a-zA-Z#!:@ '\"().0-9-]{0,12}\n{0,2}){0,20}") {
         let context = ReferenceContext { forge: Forge::GitHub, project: "acme/shop", forge_url: "https://github.com" };
-        let _ = parse_facts(&message, context);
+        let _ = parse_references(&message, context);
         let parts = Message::parse(&message);
         let lines: Vec<&str> = message.lines().collect();
         for (at, line) in parts.body.lines().enumerate() {

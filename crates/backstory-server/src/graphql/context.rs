@@ -32,8 +32,8 @@ pub(crate) enum PackFormat {
 
 /// What a pack may hold.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
-#[graphql(remote = "pack::Mode")]
-pub(crate) enum PackMode {
+#[graphql(name = "PackMode", remote = "pack::Mode")]
+pub(crate) enum PackContents {
     /// Everything that is known.
     All,
     /// Specifications, contracts and recorded decisions, and nothing else.
@@ -96,7 +96,7 @@ pub(crate) struct PackOptions {
     /// How the pack is printed, which decides how many tokens it has; JSON if absent.
     format: Option<PackFormat>,
     /// What the pack may hold; everything if absent.
-    mode: Option<PackMode>,
+    mode: Option<PackContents>,
     /// Beginning of a path: only code and documents of files whose paths have it, and commits that change such files, in every
     /// section.
     path_prefix: Option<String>,

@@ -25,7 +25,7 @@ pub(crate) struct Repository {
     /// Path or URL that the repository is cloned from.
     address: String,
     /// Which branches of the repository are indexed.
-    branch_selection: BranchSelection,
+    branch_selection: IndexedBranches,
     /// When the repository was added.
     added_at: DateTime,
     /// When the repository was last fetched and indexed to the end; null if it never was.
@@ -80,7 +80,7 @@ pub(crate) enum RepositoryState {
 
 /// Which branches of a repository are indexed.
 #[derive(SimpleObject)]
-pub(crate) struct BranchSelection {
+pub(crate) struct IndexedBranches {
     /// Whether the default branch, some or all branches are indexed.
     which: BranchChoice,
     /// Names of branches that are indexed besides the default one; empty unless `which` is SELECTED.
@@ -200,7 +200,7 @@ impl From<RepositoryStatus> for Repository {
         Self {
             path: status.project,
             address: status.address,
-            branch_selection: BranchSelection { which: status.branches.which.into(), names: status.branches.names },
+            branch_selection: IndexedBranches { which: status.branches.which.into(), names: status.branches.names },
             added_at: status.added_at.into(),
             synced_at: status.synced_at.map(DateTime::from),
             default_branch,

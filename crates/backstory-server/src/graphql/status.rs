@@ -198,8 +198,8 @@ pub(crate) struct Freshness {
     internal_discussion_count: u64,
 }
 
-impl From<status::Freshness> for Freshness {
-    fn from(known: status::Freshness) -> Self {
+impl From<status::ProjectFreshness> for Freshness {
+    fn from(known: status::ProjectFreshness) -> Self {
         Self {
             last_error: known.last_error,
             failed_at: known.failed_at.map(DateTime::from),

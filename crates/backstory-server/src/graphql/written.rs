@@ -5,7 +5,7 @@ use backstory_engine::{
     enrich::EnrichRequest,
     generated::ThreadNotes,
     model::{
-        generated::{Aspect, GeneratedKind, GeneratedNote},
+        generated::{self, GeneratedKind, GeneratedNote},
         id::{NodeId, ThreadId},
     },
 };
@@ -27,7 +27,7 @@ pub(crate) enum Enrichment {
 
 /// What a note is about.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
-#[graphql(remote = "Aspect")]
+#[graphql(remote = "generated::NoteAspect")]
 pub(crate) enum NoteAspect {
     /// What was decided.
     Decision,

@@ -18,7 +18,7 @@ use backstory_engine::{
     use_cases::{Visitor, visit_all},
 };
 
-use super::{App, Refusal, connections::Connection, execute::execute, is_json, shape::Shape};
+use super::{App, Refusal, connections::Connection, execute::execute, is_json, shape::BodyShape};
 use crate::error_table;
 
 /// Where the use cases are.
@@ -36,7 +36,7 @@ struct Routes(Router<App>);
 impl Visitor for Routes {
     fn visit<U: UseCase>(&mut self) {
         let router = std::mem::take(&mut self.0);
-        let shape = Arc::new(Shape::of::<U>());
+        let shape = Arc::new(BodyShape::of::<U>());
         let route = post(answer::<U>).layer(Extension(shape));
         self.0 = router.route(&format!("{API}/{}", U::NAME), route);
     }
@@ -46,7 +46,7 @@ async fn answer<U: UseCase>(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Extension(connection): Extension<Arc<Connection>>,
-    Extension(shape): Extension<Arc<Shape>>,
+    Extension(shape): Extension<Arc<BodyShape>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<U::Answer>, Refusal> {

@@ -8,16 +8,16 @@ use serde_json::Value;
 
 /// Where objects must stand in a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum BodyShape {
     /// Whatever the type takes.
     Any,
     /// An object with these fields.
-    Object(BTreeMap<String, Shape>),
+    Object(BTreeMap<String, BodyShape>),
     /// A list of such values.
-    List(Box<Shape>),
+    List(Box<BodyShape>),
 }
 
-impl Shape {
+impl BodyShape {
     /// That of a type.
     pub(super) fn of<T: JsonSchema>() -> Self {
         let mut settings = SchemaSettings::draft2020_12().for_deserialize();
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_list_is_no_object() {
-        let shape = Shape::of::<Request>();
+        let shape = BodyShape::of::<Request>();
         let place = |value: Value| shape.misplaced_list(&value);
         assert_eq!(place(json!({ "filter": { "author": null }, "filters": [{}], "lines": [1, 2] })), None);
         assert_eq!(place(json!([null, []])), Some(String::new()));

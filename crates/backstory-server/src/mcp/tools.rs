@@ -10,7 +10,7 @@ use backstory_engine::{
     context::{About, ContextRequest},
     error::{Error, ErrorKind, Result},
     files::{DiffRequest, FileRequest},
-    locate::{LocateRequest, Location, names_place},
+    locate::{LocateRequest, Location, is_location},
     map_lines::MappedLines,
     model::{
         filter::Filter,
@@ -246,7 +246,7 @@ impl<B: Backend> Call<'_, B> {
         let budget = self.arguments.tokens(budget)?;
         let text = self.arguments.required(about)?;
         let mut notes = Vec::new();
-        let (about, project) = if names_place(&text) {
+        let (about, project) = if is_location(&text) {
             let location = self.locate(text, project).await?;
             let (Location { project, target }, mapped) = self.at_index(location).await?;
             notes = mapped.notes;

@@ -87,7 +87,7 @@ pub struct TreeFile {
 
 /// The files of a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listing {
+pub struct TreeListing {
     /// As git orders them.
     pub files: Vec<TreeFile>,
     /// Directories and files that are not among them, because they lie in more than 256 directories or are too many: how
@@ -297,7 +297,7 @@ impl Objects {
     ///
     /// # Errors
     /// If a directory is not there.
-    pub fn list(&self, commit: Sha, limit: usize) -> Result<Listing, ObjectError> {
+    pub fn list(&self, commit: Sha, limit: usize) -> Result<TreeListing, ObjectError> {
         self.with(|repository| {
             let mut lister = Lister {
                 repository,
@@ -305,7 +305,7 @@ impl Objects {
                 trees: Trees::default(),
                 limit: limit as u64,
                 sizes: HashMap::new(),
-                listing: Listing::default(),
+                listing: TreeListing::default(),
             };
             let root = self.root_id(repository, commit)?;
             lister.add(root, &mut Vec::new(), 0).map_err(|error| self.error(sha(error.id))(error.source))?;
@@ -335,7 +335,7 @@ struct Lister<'a> {
     trees: Trees,
     limit: u64,
     sizes: HashMap<Oid, Option<u64>>,
-    listing: Listing,
+    listing: TreeListing,
 }
 
 impl Lister<'_> {

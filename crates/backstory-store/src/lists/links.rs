@@ -224,7 +224,7 @@ pub(super) fn merged_as(item: &Item) -> BTreeSet<String> {
 
 /// What the message of a commit closes, and the merge requests of its project that it was merged through.
 pub(super) fn message_links(of: &RepositoryItem, record: &CommitRecord) -> (BTreeSet<Closing>, BTreeSet<String>) {
-    let findings = message::parse_facts(&record.commit.message, of.context());
+    let findings = message::parse_references(&record.commit.message, of.context());
     let own = NodeId::commit(&of.project, &record.commit.sha.to_string());
     let closings = findings.closes.iter().filter_map(|closed| closing(&own, &closed.issue)).collect();
     let requests = findings.introduced_by.iter().map(|carrier| &carrier.request);

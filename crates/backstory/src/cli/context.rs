@@ -2,7 +2,7 @@
 
 use backstory_engine::{
     context::{About, ContextRequest},
-    locate::names_place,
+    locate::is_location,
     model::{
         filter::{DocumentKind, Filter},
         pack::{DEFAULT_TOKENS, Format, MAX_TOKENS, MIN_TOKENS, Mode},
@@ -104,7 +104,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 /// What is asked about, and the project of a path.
 async fn about(terminal: &Terminal, client: &Client, args: &Args) -> Result<(About, Option<String>)> {
     let what = args.what.trim();
-    if !is_place(what) {
+    if !is_file_or_location(what) {
         return Ok((About::Query(what.to_owned()), args.project.clone()));
     }
     let place = place::find(client, what, args.project.as_deref()).await?;
@@ -121,8 +121,8 @@ async fn about(terminal: &Terminal, client: &Client, args: &Args) -> Result<(Abo
 }
 
 /// Whether a text names code or an item, and is no question.
-fn is_place(text: &str) -> bool {
-    std::path::Path::new(text).is_file() || names_place(text)
+fn is_file_or_location(text: &str) -> bool {
+    std::path::Path::new(text).is_file() || is_location(text)
 }
 
 fn request(args: &Args, about: About, project: Option<String>) -> Result<ContextRequest> {

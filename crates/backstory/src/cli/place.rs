@@ -86,7 +86,7 @@ impl CodePlace {
 /// It means nothing, or several things.
 pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> Result<Place> {
     if let Some(sha) = parse_bare_commit(text) {
-        return Ok(Place::Reference(qualify_commit(client, sha, project).await?));
+        return Ok(Place::Reference(qualify_commit_with_default_project(client, sha, project).await?));
     }
     let repositories = client.answer(ListRepositories {}).await?;
     let here = Here::find(client, &repositories).await;
@@ -195,7 +195,7 @@ pub(super) async fn find_node(
     if is_number {
         return Ok(match project {
             Some(project) => parse_id(&format!("{project}{text}"))?.into(),
-            None => qualify_thread(client, text, session.config()?).await?.into(),
+            None => qualify_thread_with_default_project(client, text, session.config()?).await?.into(),
         });
     }
     if !Path::new(split(text).0).exists()
@@ -316,7 +316,11 @@ pub(super) async fn project_here(client: &Client) -> Result<Option<(String, Path
 ///
 /// # Errors
 /// It could be of several projects.
-pub(super) async fn qualify_commit(client: &Client, sha: &str, project: Option<&str>) -> Result<NodeId> {
+pub(super) async fn qualify_commit_with_default_project(
+    client: &Client,
+    sha: &str,
+    project: Option<&str>,
+) -> Result<NodeId> {
     let repositories = client.answer(ListRepositories {}).await?;
     let here = Here::find(client, &repositories).await;
     let text = format!("@{sha}");
@@ -329,7 +333,11 @@ pub(super) async fn qualify_commit(client: &Client, sha: &str, project: Option<&
 ///
 /// # Errors
 /// It could be of several projects, or it is no number.
-pub(super) async fn qualify_thread(client: &Client, number: &str, config: &Config) -> Result<NodeId> {
+pub(super) async fn qualify_thread_with_default_project(
+    client: &Client,
+    number: &str,
+    config: &Config,
+) -> Result<NodeId> {
     let repositories = client.answer(ListRepositories {}).await?;
     let here = Here::find(client, &repositories).await;
     let is_configured = config.settings.projects().next().is_some();

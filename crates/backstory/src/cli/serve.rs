@@ -23,7 +23,7 @@ use super::Session;
 use crate::{
     client::open_engine,
     config::{self, Credential, parse_address},
-    data_dir::{Claim, ClaimIntent, DataDir, Role, SCHEME, SERVE},
+    data_dir::{Claim, ClaimIntent, DataDir, SCHEME, SERVE, ServerKind},
     failure::{Failure, Result, reason},
 };
 
@@ -167,7 +167,7 @@ impl Server {
         let Self { command, directory, listener, url, engine } = self;
         let config = session.config()?;
         let stop = backstory_server::stop_signal()?;
-        let announcement = directory.announce(Role::Server, command, &url, &config.digest)?;
+        let announcement = directory.announce(ServerKind::Server, command, &url, &config.digest)?;
         let has_tokens = !config.server_tokens.is_empty() || engine.has_tokens();
         let whom = if has_tokens { "" } else { ", for this machine alone" };
         session
@@ -284,7 +284,7 @@ async fn embed_in_background(engine: Engine) {
             continue;
         }
         let Ok(newest) = engine.last_change().await else { continue };
-        let newest = (newest, engine.count_versions().0);
+        let newest = (newest, engine.count_version_documents());
         if looked == Some(newest) {
             continue;
         }
@@ -300,8 +300,8 @@ async fn embed_in_background(engine: Engine) {
 
 async fn embed_waiting(engine: &Engine) -> backstory_engine::error::Result<()> {
     let coverage = engine.answer(CoverageRequest {}).await?;
-    let (versions, is_waiting) = engine.count_versions();
-    if coverage.embedded >= coverage.documents && (versions == 0 || !is_waiting) {
+    let no_version_waits = engine.count_version_documents() == 0 || !engine.has_pending_vectors();
+    if coverage.embedded >= coverage.documents && no_version_waits {
         return Ok(());
     }
     tracing::info!(documents = coverage.waiting(), "making vectors");

@@ -46,7 +46,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let (client, id) = match bare_commit {
         Some(sha) => {
             let client = open().await?;
-            let id = place::qualify_commit(&client, sha, project).await?;
+            let id = place::qualify_commit_with_default_project(&client, sha, project).await?;
             (client, id)
         }
         None => {
@@ -55,7 +55,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             let client = open().await?;
             let id = match reference {
                 Reference::Whole(id) => id,
-                Reference::Number(number) => place::qualify_thread(&client, &number, session.config()?).await?,
+                Reference::Number(number) => {
+                    place::qualify_thread_with_default_project(&client, &number, session.config()?).await?
+                }
             };
             (client, id)
         }

@@ -8,7 +8,8 @@ use backstory_engine::{
     model::role::Roles,
     quarantine::{Quarantine, QuarantinedItem},
     repository::{ListRepositories, RepositoryStatus},
-    status::{Freshness, GroupFailure, ProjectStatus, SyncStatus, SyncStatusRequest},
+    status::{GroupFailure, ProjectFreshness, ProjectStatus, SyncStatus, SyncStatusRequest},
+    task::TaskKind,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -113,6 +114,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let status = client.answer(SyncStatusRequest { runs: 1 }).await?;
     let repositories = client.answer(ListRepositories {}).await?;
     let coverage = task::coverage(&client).await?;
+    let tasks = task::all_running(&client).await?;
     let SyncStatus { runs, projects, groups, quarantine, freshness, running, roles, .. } = status;
     let mut projects = fresh(projects, freshness, repositories);
     let known: Vec<&str> = projects.iter().map(|of| of.project.as_str()).collect();
@@ -147,8 +149,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     if !roles.is_all() {
         session.terminal.note(format_args!("the server was started with --roles {roles} and refuses the rest"));
     }
-    if let Some(task) = running {
-        session.terminal.note(format_args!("a sync is running: {}", task::progress_line(&task)));
+    for task in tasks {
+        let article = if task.kind == TaskKind::Embed || task.kind == TaskKind::Enrich { "an" } else { "a" };
+        let kind = task.kind.as_str();
+        session.terminal.note(format_args!("{article} {kind} is running: {}", task::progress_line(&task)));
     }
     let failures: Vec<String> = projects.iter().flat_map(Fresh::failures).chain(group_failures(&groups)).collect();
     failures.iter().for_each(|failure| session.terminal.warning(failure));
@@ -161,7 +165,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 }
 
 /// What forges and repositories say about each project, by project.
-fn fresh(projects: Vec<ProjectStatus>, freshness: Vec<Freshness>, repositories: Vec<RepositoryStatus>) -> Vec<Fresh> {
+fn fresh(
+    projects: Vec<ProjectStatus>,
+    freshness: Vec<ProjectFreshness>,
+    repositories: Vec<RepositoryStatus>,
+) -> Vec<Fresh> {
     let mut all: BTreeMap<String, Fresh> = BTreeMap::new();
     let read_to = |cursor: Option<Cursor>| cursor.map(|cursor| cursor.updated_at);
     for ProjectStatus { path, issues_cursor, merge_requests_cursor } in projects {

@@ -45,7 +45,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let id = match reference {
         None => place::find_node(session, &client, &args.reference.concat(), project).await?.id,
         Some(Reference::Whole(id)) => id,
-        Some(Reference::Number(number)) => place::qualify_thread(&client, &number, session.config()?).await?,
+        Some(Reference::Number(number)) => {
+            place::qualify_thread_with_default_project(&client, &number, session.config()?).await?
+        }
     };
     let summary = client.answer(SummarizeRequest { id }).await?;
     if args.json {

@@ -34,7 +34,7 @@ pub(crate) struct PackCount {
 
 /// A name and what it stands for.
 #[derive(SimpleObject)]
-pub(crate) struct PackParameter {
+pub(crate) struct ManifestParameter {
     /// Name of the parameter.
     name: String,
     /// Value of the parameter.
@@ -58,13 +58,13 @@ pub(crate) struct PackManifest {
     /// What was asked.
     query: String,
     /// How it was asked, as parameters by name.
-    parameters: Vec<PackParameter>,
+    parameters: Vec<ManifestParameter>,
     /// Id of the state of the index that the pack was made from.
     snapshot: ID,
     /// When the state of the index was reached; null while it is on no record.
     timestamp: Option<DateTime>,
     /// Name of the indexed commit of each repository, by project.
-    commits: Vec<PackParameter>,
+    commits: Vec<ManifestParameter>,
     /// Name of the embedding model.
     embedding_model: String,
     /// How many documents the index has.
@@ -74,7 +74,7 @@ pub(crate) struct PackManifest {
     /// Name of the tokenizer that counted the tokens.
     tokenizer: String,
     /// What each part of a score weighs, 0 to 1.
-    weights: Vec<PackParameter>,
+    weights: Vec<ManifestParameter>,
     /// Items that were read.
     items: Vec<PackHash>,
     /// Chunks that are in the pack.
@@ -88,8 +88,8 @@ pub(super) fn counts(of: BTreeMap<pack::Section, usize>) -> Vec<PackCount> {
     of.into_iter().map(|(section, count)| PackCount { section: section.into(), count: number(count) }).collect()
 }
 
-fn named<V: ToString>(of: BTreeMap<String, V>) -> Vec<PackParameter> {
-    of.into_iter().map(|(name, value)| PackParameter { name, value: value.to_string() }).collect()
+fn named<V: ToString>(of: BTreeMap<String, V>) -> Vec<ManifestParameter> {
+    of.into_iter().map(|(name, value)| ManifestParameter { name, value: value.to_string() }).collect()
 }
 
 fn hashes(of: Vec<pack::HashedEntry>) -> Vec<PackHash> {

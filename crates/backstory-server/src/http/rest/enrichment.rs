@@ -37,7 +37,7 @@ pub(super) fn routes() -> Vec<Route> {
             StatusCode::ACCEPTED,
             enrich,
         )
-        .or(&[StatusCode::OK])
+        .with_success_statuses(&[StatusCode::OK])
         .waits(),
         get::<_, Results, _, _>("/api/search", doc("Search, with what is known of each file", Scope::Read), search),
     ]

@@ -42,7 +42,7 @@ pub(super) fn routes() -> Vec<Route> {
             StatusCode::ACCEPTED,
             start,
         )
-        .or(&[StatusCode::OK])
+        .with_success_statuses(&[StatusCode::OK])
         .waits(),
         get::<_, IndexJob, _, _>("/api/index/jobs/{job_id}", doc("How far a job is", Scope::Read), job),
         get::<_, Vec<IndexSnapshot>, _, _>(

@@ -152,7 +152,7 @@ impl Paths {
         let answer: Value = (route.answer)(&mut self.answers).into();
         let mut content = Map::new();
         content.insert("application/json".to_owned(), json!({ "schema": answer }));
-        for media_type in route.also {
+        for media_type in route.media_types {
             content.insert((*media_type).to_owned(), json!({ "schema": { "type": "string" } }));
         }
         let method = route.method.as_str().to_lowercase();
@@ -161,7 +161,8 @@ impl Paths {
         if let Some(schema) = body {
             operation["requestBody"] = request_body(schema);
         }
-        let statuses = [route.status].into_iter().chain(route.or.iter().copied()).map(|status| status.as_u16());
+        let statuses =
+            [route.status].into_iter().chain(route.success_statuses.iter().copied()).map(|status| status.as_u16());
         operation["responses"] = responses(&statuses.collect::<Vec<_>>(), content.into());
         self.insert(&path, &method, operation);
     }

@@ -41,7 +41,7 @@ pub(super) fn routes() -> Vec<Route> {
             StatusCode::CREATED,
             add,
         )
-        .or(&[StatusCode::OK])
+        .with_success_statuses(&[StatusCode::OK])
         .waits(),
         get::<_, Vec<Repo>, _, _>("/repos", doc("Repositories", Scope::Read), list),
         get::<_, Repo, _, _>("/repos/{repo_id}", doc("A repository", Scope::Read), find),
@@ -65,7 +65,7 @@ pub(super) fn routes() -> Vec<Route> {
             StatusCode::OK,
             send,
         )
-        .also(&[EVENTS]),
+        .with_media_types(&[EVENTS]),
     ]
 }
 

@@ -23,7 +23,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    super::{App, Refusal, connections::Connection, execute::execute, is_json, shape::Shape},
+    super::{App, Refusal, connections::Connection, execute::execute, is_json, shape::BodyShape},
     parameters::Parameters,
 };
 use crate::error_table;
@@ -65,9 +65,9 @@ pub(super) struct Route {
     pub(super) answer: Describe,
     pub(super) status: StatusCode,
     /// Other statuses of an answer that is no failure.
-    pub(super) or: &'static [StatusCode],
+    pub(super) success_statuses: &'static [StatusCode],
     /// Other media types of the answer.
-    pub(super) also: &'static [&'static str],
+    pub(super) media_types: &'static [&'static str],
     /// Whether `Prefer: wait` puts the answer off.
     pub(super) waits: bool,
     pub(super) service: MethodRouter<App>,
@@ -75,13 +75,13 @@ pub(super) struct Route {
 
 impl Route {
     /// The same, with other media types of its answer.
-    pub(super) fn also(self, also: &'static [&'static str]) -> Self {
-        Self { also, ..self }
+    pub(super) fn with_media_types(self, media_types: &'static [&'static str]) -> Self {
+        Self { media_types, ..self }
     }
 
     /// The same, with other statuses of an answer that is no failure.
-    pub(super) fn or(self, or: &'static [StatusCode]) -> Self {
-        Self { or, ..self }
+    pub(super) fn with_success_statuses(self, success_statuses: &'static [StatusCode]) -> Self {
+        Self { success_statuses, ..self }
     }
 
     /// The same, whose answer `Prefer: wait` puts off.
@@ -146,7 +146,7 @@ where
 pub(super) fn get_as<P: Input, A: Output, F, Answering>(
     path: &'static str,
     doc: Doc,
-    also: &'static [&'static str],
+    media_types: &'static [&'static str],
     act: F,
 ) -> Route
 where
@@ -172,7 +172,19 @@ where
         },
     );
     let (method, status, answer) = (Method::GET, StatusCode::OK, describe::<A> as Describe);
-    Route { method, path, doc, parameters, body: None, answer, status, or: &[], also, waits: false, service }
+    Route {
+        method,
+        path,
+        doc,
+        parameters,
+        body: None,
+        answer,
+        status,
+        success_statuses: &[],
+        media_types,
+        waits: false,
+        service,
+    }
 }
 
 /// Answers `POST` or `DELETE`, with a body unless it is `()`.
@@ -190,7 +202,7 @@ where
     let parameters = Parameters::of::<P>();
     let reader = Arc::new(parameters.clone());
     let has_body = std::any::TypeId::of::<B>() != std::any::TypeId::of::<()>();
-    let shape = Arc::new(Shape::of::<B>());
+    let shape = Arc::new(BodyShape::of::<B>());
     let filter = if method == Method::DELETE { MethodFilter::DELETE } else { MethodFilter::POST };
     let service = on(
         filter,
@@ -215,7 +227,19 @@ where
     );
     let body = has_body.then_some(describe::<B> as Describe);
     let answer = describe::<A> as Describe;
-    Route { method, path, doc, parameters, body, answer, status, or: &[], also: &[], waits: false, service }
+    Route {
+        method,
+        path,
+        doc,
+        parameters,
+        body,
+        answer,
+        status,
+        success_statuses: &[],
+        media_types: &[],
+        waits: false,
+        service,
+    }
 }
 
 fn describe<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -227,7 +251,7 @@ fn owned(path: Result<RawPathParams, RawPathParamsRejection>) -> Result<Vec<(Str
     Ok(path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-fn read_body<B: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8], shape: &Shape) -> Result<B, Refusal> {
+fn read_body<B: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8], shape: &BodyShape) -> Result<B, Refusal> {
     if !is_json(headers) {
         let message = "send the request as Content-Type: application/json";
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error_table::code(ErrorKind::Invalid), message));

@@ -72,7 +72,7 @@ pub(super) fn routes() -> Vec<Route> {
             StatusCode::ACCEPTED,
             retry,
         )
-        .or(&[StatusCode::OK])
+        .with_success_statuses(&[StatusCode::OK])
         .waits(),
         change::<_, (), Job, _, _>(
             Method::POST,
@@ -112,7 +112,7 @@ pub(super) fn routes() -> Vec<Route> {
             StatusCode::OK,
             send,
         )
-        .also(&[EVENTS]),
+        .with_media_types(&[EVENTS]),
     ]
 }
 

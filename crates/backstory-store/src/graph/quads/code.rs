@@ -8,8 +8,8 @@ use backstory_model::{
     id::{NAMESPACE, NodeId, NoteSource},
     message::{self, ClosingVerb, CorrectionKind, RelatedChange},
     repository::{
-        CoChangedPairs, CodeLinkKind, CodeRanks, CommitRecord, EntityChange, EntityChangeKind, FileReferences,
-        HeadFile, IndexedBranch, Merge, Record, RepositoryItem, Shipment, code_node_id, identity_key,
+        CoChangedPairs, CodeLinkKind, CodeRanks, CommitRecord, EntityChange, EntityChangeKind, HeadFile, IndexedBranch,
+        Merge, Record, RepositoryItem, ResolvedFileLinks, Shipment, code_node_id, identity_key,
     },
 };
 use oxigraph::model::{Literal, NamedNode, NamedOrBlankNode, Quad, vocab::xsd};
@@ -115,7 +115,7 @@ impl QuadBuilder<'_> {
     /// What the message says.
     fn add_message_facts(&mut self, of: &RepositoryItem, record: &CommitRecord, id: &NodeId) {
         let project = &of.project;
-        let findings = message::parse_facts(&record.commit.message, of.context());
+        let findings = message::parse_references(&record.commit.message, of.context());
         let whole = |project: &str, sha: &str| {
             let known = record.named.get(sha).filter(|_| project == of.project).map(Sha::to_string);
             NodeId::commit(project, &known.unwrap_or_else(|| sha.to_owned()))
@@ -311,7 +311,7 @@ impl QuadBuilder<'_> {
         self.number(id, "lineEnd", u64::from(entity.lines.last));
     }
 
-    fn file_links(&mut self, project: &str, path: &str, found: &FileReferences) {
+    fn file_links(&mut self, project: &str, path: &str, found: &ResolvedFileLinks) {
         self.method("names of definitions, imports and test files");
         let node = |path: &str, name: Option<&String>| match name {
             Some(name) => NodeId::entity(project, path, name),

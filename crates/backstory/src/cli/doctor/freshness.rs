@@ -4,7 +4,7 @@
 use backstory_engine::{
     settings::{Forge, ForgeKind},
     sources::forge::{Client as ForgeClient, PageStart, ThreadList},
-    status::{Freshness, SyncStatus, SyncStatusRequest},
+    status::{ProjectFreshness, SyncStatus, SyncStatusRequest},
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -20,7 +20,7 @@ use crate::{
 const LATE: i32 = 3;
 
 /// How many of what a list has are known.
-fn known(of: &Freshness, list: ThreadList) -> u64 {
+fn known(of: &ProjectFreshness, list: ThreadList) -> u64 {
     match list {
         ThreadList::Issues => of.issues,
         ThreadList::MergeRequests => of.merge_requests,
@@ -73,7 +73,7 @@ pub(super) async fn check(client: &Client, config: &Config, report: &mut Report)
 }
 
 /// What is kept of what only some may see.
-fn confidential(forge: &Forge, of: &Freshness) -> String {
+fn confidential(forge: &Forge, of: &ProjectFreshness) -> String {
     let project = &of.project;
     if !forge.reads_confidential() {
         return format!("confidential issues and internal notes of {project} are left out");
@@ -84,7 +84,7 @@ fn confidential(forge: &Forge, of: &Freshness) -> String {
 }
 
 /// What the forge lists otherwise than it is known. A forge that does not answer has been told of before.
-async fn differences(forge: &Forge, of: &Freshness) -> Vec<String> {
+async fn differences(forge: &Forge, of: &ProjectFreshness) -> Vec<String> {
     let Ok(client) = ForgeClient::new(forge.kind, &connection(forge)) else { return Vec::new() };
     let mut found = Vec::new();
     for list in ThreadList::of(forge.kind) {
