@@ -1,8 +1,16 @@
 //! What an operator needs: copies of the ledger, metrics, readiness, and how fresh everything is.
 
-use std::fs;
+use std::{
+    fs,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
-use backstory_engine::{ledger::Branches, model::visibility::Visibility};
+use backstory_engine::{
+    Projection, RebuildRequest,
+    ledger::Branches,
+    model::visibility::Visibility,
+    search::{Mode, SearchRequest},
+};
 use serde_json::Value;
 
 use crate::support::{Fixture, Forge, Indexed, PROJECT, Sandbox, Server};
@@ -236,4 +244,36 @@ async fn numbers_of_changes_say_nothing_of_projects_that_are_not_shown() {
     let [ledger, graph, lists, index] = numbers(Visibility::of_projects([PROJECT])).await;
     assert!(ledger > 0 && [graph, lists, index] == [ledger; 3], "{ledger} {graph} {lists} {index}");
     assert_eq!(numbers(Visibility::of_projects(["acme/other"])).await, [0; 4]);
+}
+
+/// The files of what was replaced stay as long as somebody reads them.
+#[tokio::test(flavor = "multi_thread")]
+async fn searches_are_answered_while_what_they_read_is_replaced() {
+    let mut repository = Fixture::new();
+    for number in 0..40 {
+        repository.write(&format!("src/cart_{number}.rs"), &format!("pub fn total_{number}() {{}}\n"));
+        repository.commit_all(&format!("Add cart {number}"));
+    }
+    let indexed = Indexed::cold(repository.path(), Branches::Default).await;
+    let ended = AtomicBool::new(false);
+    let replace = async {
+        for projection in [Projection::Index, Projection::Graph, Projection::Index, Projection::Index] {
+            let task = indexed.engine.answer(RebuildRequest { projection }).await.unwrap();
+            indexed.end_of(&task).await.unwrap();
+        }
+        ended.store(true, Ordering::Relaxed);
+    };
+    let search = async |query: &str| {
+        let mut answered = 0;
+        while !ended.load(Ordering::Relaxed) {
+            let query = query.to_owned();
+            let request = SearchRequest { query, mode: Mode::Lexical, limit: 10, ..SearchRequest::default() };
+            let found = indexed.engine.answer(request).await.unwrap();
+            assert!(!found.hits.is_empty());
+            answered += 1;
+        }
+        assert!(answered > 4, "{answered}");
+    };
+    tokio::join!(replace, search("add cart"), search("total"), search("cart 7"), search("add"));
+    assert!(indexed.engine.repairs().is_empty(), "{:?}", indexed.engine.repairs());
 }

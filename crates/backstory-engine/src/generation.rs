@@ -1,6 +1,9 @@
 //! Writes projections into new generations, which then become current, while the old ones are still read.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use backstory_store::{
     generations::Generations,
@@ -17,6 +20,11 @@ use crate::{
     task::Reporter,
     vectors::embed_pending,
 };
+
+/// How long the files of what was replaced stay for those who still read them: as long as an answer may take.
+const READERS_TIME: Duration = Duration::from_secs(30);
+/// Time between two looks whether anybody still reads.
+const READERS_PAUSE: Duration = Duration::from_millis(5);
 
 pub(crate) async fn rebuild_graph(resources: &Resources, reporter: &Reporter) -> Result<()> {
     reporter.phase("graph", None);
@@ -52,7 +60,9 @@ pub(crate) async fn rebuild_graph_generation(resources: &Resources) -> Result<()
     let flushed = graph.clone();
     blocking(move || Ok(flushed.flush()?)).await?;
     switch(&resources.shared.graphs, &directory)?;
-    *resources.shared.graph.write() = graph;
+    let old = std::mem::replace(&mut *resources.shared.graph.write(), graph);
+    wait_for_readers(|| old.has_other_handles()).await;
+    drop(old);
     remove_others(&resources.shared.graphs);
     Ok(())
 }
@@ -62,8 +72,7 @@ pub(crate) async fn copy_index_generation(resources: &Resources) -> Result<()> {
     resources.index().copy_to(&directory).await?;
     let index = Index::open(&directory, resources.model_tag()).await?;
     switch(&resources.shared.indexes, &directory)?;
-    *resources.shared.index.write() = index;
-    remove_others(&resources.shared.indexes);
+    replace_index(resources, index).await;
     Ok(())
 }
 
@@ -90,9 +99,24 @@ async fn fill_new_index(resources: &Resources, reporter: &Reporter) -> Result<()
     }
     index.optimize().await?;
     switch(&resources.shared.indexes, &directory)?;
-    *resources.shared.index.write() = index;
-    remove_others(&resources.shared.indexes);
+    replace_index(resources, index).await;
     Ok(())
+}
+
+/// Lets everybody read another index from now on, and removes the files of the one before.
+async fn replace_index(resources: &Resources, index: Index) {
+    let old = std::mem::replace(&mut *resources.shared.index.write(), index);
+    wait_for_readers(|| old.has_other_handles()).await;
+    drop(old);
+    remove_others(&resources.shared.indexes);
+}
+
+/// Waits until nobody reads what was replaced any more: a search opens files as it needs them.
+async fn wait_for_readers(is_read: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while is_read() && begun.elapsed() < READERS_TIME {
+        tokio::time::sleep(READERS_PAUSE).await;
+    }
 }
 
 fn prepare(generations: &Generations) -> Result<PathBuf> {

@@ -212,6 +212,11 @@ impl Graph {
         Ok(graph)
     }
 
+    /// Whether anybody else has a handle of it.
+    pub fn has_other_handles(&self) -> bool {
+        Arc::strong_count(&self.health) > 1
+    }
+
     /// What was found to be damaged since it was opened. It is of no use then and must be rebuilt.
     pub fn damage(&self) -> Option<&str> {
         self.health.damage.get()

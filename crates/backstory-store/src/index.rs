@@ -178,6 +178,11 @@ impl Index {
         Ok(index)
     }
 
+    /// Whether anybody else has a handle of it.
+    pub fn has_other_handles(&self) -> bool {
+        Arc::strong_count(&self.shared) > 1
+    }
+
     /// What was found to be damaged since it was opened. It is of no use then and must be rebuilt.
     pub fn damage(&self) -> Option<&str> {
         self.shared.damage.get()

@@ -96,13 +96,24 @@ impl IndexError {
     /// For `map_err`: an operation of the store failed.
     pub(super) fn store<E: std::fmt::Display>(action: &'static str) -> impl FnOnce(E) -> Self {
         move |source| {
-            let reason = source.to_string();
+            let reason = without_places_in_source(&source.to_string());
             match MissingResource::from_message(&reason) {
                 Some(lack) => Self::Lacking { action, lack, reason },
                 None => Self::Store { action, reason },
             }
         }
     }
+}
+
+/// What the store says, without the lines of its source where it went wrong: those say nothing of this machine.
+fn without_places_in_source(message: &str) -> String {
+    let is_place = |part: &str| {
+        let mut parts = part.rsplitn(3, ':');
+        let is_number = |text: Option<&str>| text.is_some_and(|text| text.bytes().all(|digit| digit.is_ascii_digit()));
+        is_number(parts.next()) && is_number(parts.next()) && parts.next().is_some_and(|path| path.ends_with(".rs"))
+    };
+    let parts = message.split(", ").filter(|part| !is_place(part.trim_start_matches("location: ")));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// Version of an index: of its tables, and of the analyzer that cut its text into terms.
@@ -117,5 +128,18 @@ pub struct IndexFormatVersion {
 impl std::fmt::Display for IndexFormatVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}", self.schema, self.analyzer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_do_not_say_where_the_library_was_compiled() {
+        let said = "LanceError(IO): Not found: d/1/a.lance, retried 3 times, /home/x/lance-1.0/src/reader.rs:153:60";
+        assert_eq!(without_places_in_source(said), "LanceError(IO): Not found: d/1/a.lance, retried 3 times");
+        let said = "Append with different schema: a, location: src/dataset.rs:1:2";
+        assert_eq!(without_places_in_source(said), "Append with different schema: a");
     }
 }
