@@ -149,15 +149,16 @@ fn another(number: usize) -> Fixture {
     repository
 }
 
-/// Questions that were refused: of those that have an answer, and of those that have none.
-async fn refusals(indexed: &Indexed, documents: u64) -> (Vec<&'static str>, Vec<&'static str>) {
-    let mut refused = (vec![], vec![]);
+/// Questions that were refused: of those that have an answer, and of those that have none. And what the others quote.
+async fn refusals(indexed: &Indexed, documents: u64) -> (Vec<&'static str>, Vec<&'static str>, Vec<String>) {
+    let mut refused = (vec![], vec![], vec![]);
     for (question, has_answer) in
         SAID.iter().map(|said| (said.2, true)).chain(UNSAID.iter().map(|unsaid| (unsaid.1, false)))
     {
         let filter = Filter { project: Some(PROJECT.to_owned()), ..Filter::default() };
         let request = AskRequest { question: question.to_owned(), filter, ..AskRequest::default() };
         let answer = indexed.engine.answer(request).await.unwrap();
+        refused.2.extend(answer.citations.iter().map(|of| format!("{question} {}: {}", of.id, of.text)));
         if !answer.answered {
             if has_answer { &mut refused.0 } else { &mut refused.1 }.push(question);
             let searched = answer.refusal.unwrap().searched;
@@ -185,6 +186,7 @@ async fn other_projects_change_no_answer_about_one() {
         indexed.sync().await;
         assert!(indexed.engine.answer(CoverageRequest {}).await.unwrap().documents > documents);
         let among = refusals(&indexed, documents).await;
+        assert_eq!(alone.2, among.2, "beside {count}");
         let differ = |one: &[&str], other: &[&str]| one.len().abs_diff(other.len());
         assert!(differ(&alone.0, &among.0) <= 1, "beside {count}: {:#?} {:#?}", alone.0, among.0);
         assert!(differ(&alone.1, &among.1) <= 1, "beside {count}: {:#?} {:#?}", alone.1, among.1);

@@ -264,16 +264,14 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
     let index = resources.index();
     let projects = ProjectScope::of(&request.filter);
     let coverage = index.coverage_of(projects);
-    let terms = || understood.terms.terms.iter().map(|term| term.id);
-    let (documents, frequencies) = index.document_frequencies(projects, terms());
+    let terms = understood.terms.terms.iter().map(|term| term.id);
+    let (documents, frequencies) = index.document_frequencies(projects, terms);
     let words =
         understood.terms.discriminating_words(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
     let within = scope.as_ref().map(|scope| &scope.filter);
     let mut found = retrieve_candidates(resources, &request, &words, within).await?;
     let weights = TermWeights::new(documents, &frequencies);
-    // Text search weighs words by how rare they are in all that is visible.
-    let (documents, frequencies) = index.document_frequencies(ProjectScope::All, terms());
-    let bound = TermWeights::new(documents, &frequencies).total();
+    let bound = weights.total();
     let is_unknown = scope.is_none() && drop_unknown(&mut found, &understood, &frequencies);
     let newest = index.newest_created_at().unwrap_or(Timestamp::UNIX_EPOCH);
     let scale = ScoringContext { terms: &understood.terms, weights: &weights, bound, newest };

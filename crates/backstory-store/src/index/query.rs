@@ -26,7 +26,7 @@ use super::{
         CONFIDENTIAL, DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, WORD_COUNTS, WORDS, analyzer,
     },
     tables::{fetch, snapshot},
-    types::{DocumentFacts, PassageId, StoredDocument, TextHit, VectorHit},
+    types::{DocumentFacts, PassageId, ProjectScope, StoredDocument, TextHit, VectorHit},
     version_ids::public_id,
     words::Bm25,
 };
@@ -48,8 +48,8 @@ const DISTANCE: &str = "_distance";
 
 impl Index {
     /// Documents with words of the query in their text, which has the title too, at most `limit`, by BM25 score over all
-    /// that is visible, equal ones by id. The query is words and nothing else: no character in it means anything. Without
-    /// a word that can be searched for there are no hits.
+    /// that is visible of the projects that the filter names, equal ones by id. The query is words and nothing else: no
+    /// character in it means anything. Without a word that can be searched for there are no hits.
     ///
     /// # Errors
     /// If the store fails.
@@ -66,8 +66,9 @@ impl Index {
                 return Ok(Vec::new());
             }
             let mut wanted = limit + SPARE_HITS;
-            if self.hides_anything() {
-                // The order of the store counts in what is not visible.
+            let projects = ProjectScope::of(filter);
+            if self.hides_anything() || !matches!(projects, ProjectScope::All) {
+                // The order of the store counts in what is not visible or of another project.
                 wanted += limit;
             }
             let mut most = MAX_HITS;
@@ -82,7 +83,8 @@ impl Index {
             }
             let mut seen = HashSet::new();
             let terms = terms.iter().map(|token| term_id(&token.text)).filter(|term| seen.insert(*term));
-            let statistics = self.counted().stats.word_statistics(self.selection(), &terms.collect::<Vec<_>>());
+            let terms: Vec<_> = terms.collect();
+            let statistics = self.counted().stats.word_statistics(projects, self.selection(), &terms);
             let mut hits = Box::pin(self.score(hits, &Bm25::new(&statistics))).await?;
             hits.truncate(limit);
             hits.iter_mut().for_each(|hit| hit.document.truncate(public_id(&hit.document).len()));

@@ -171,15 +171,20 @@ impl IndexStats {
         self.sum(projects, selection, GroupStats::documents)
     }
 
-    /// How often words of full-text search occur in all visible documents.
-    pub(super) fn word_statistics(&self, selection: Selection<'_>, words: &[TermId]) -> WordStatistics {
+    /// How often words of full-text search occur in the visible documents of projects.
+    pub(super) fn word_statistics(
+        &self,
+        projects: ProjectScope<'_>,
+        selection: Selection<'_>,
+        words: &[TermId],
+    ) -> WordStatistics {
         let frequency = |word: &TermId| {
             let count = |group: &GroupStats| group.word_frequencies.get(word).copied().map_or(0, u64::from);
-            (*word, self.sum(ProjectScope::All, selection, count))
+            (*word, self.sum(projects, selection, count))
         };
         WordStatistics {
-            documents: self.documents(ProjectScope::All, selection),
-            total: self.sum(ProjectScope::All, selection, |group| group.words),
+            documents: self.documents(projects, selection),
+            total: self.sum(projects, selection, |group| group.words),
             frequencies: words.iter().map(frequency).collect(),
         }
     }
