@@ -253,6 +253,9 @@ async fn what_governs_comes_first_and_may_come_alone() {
     let below = ContextRequest { path: Some("./src".into()), ..asked.clone() };
     let below = indexed.engine.build_pack(below).await.unwrap();
     expect!["code commit"].assert_eq(&types(&below));
+    let changed = |pack: &ContextPack| pack.important_diffs.iter().map(|of| of.path.clone()).collect::<Vec<_>>();
+    assert!(changed(&all).iter().any(|path| !path.starts_with("src/")), "{:?}", changed(&all));
+    assert_eq!(changed(&below), ["src/errors.rs"]);
     let kinds = Filter { kinds: vec![DocumentKind::Commit], ..Filter::default() };
     let commits = indexed.engine.build_pack(ContextRequest { filter: kinds, ..asked.clone() }).await.unwrap();
     expect!["commit"].assert_eq(&types(&commits));

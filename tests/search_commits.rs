@@ -86,6 +86,18 @@ async fn a_merge_is_found_by_the_title_of_its_request() {
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let hits = found(&indexed, "nobody is there").await;
     assert_eq!(hits[0].document.id, format!("{PROJECT}@{merge}"), "{:?}", titles(&hits));
+    let hits = found(&indexed, "merge pull request ann").await;
+    assert_eq!(hits[0].document.id, format!("{PROJECT}@{merge}"), "its first line too: {:?}", titles(&hits));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_that_alone_says_all_that_is_asked_for_heads_its_story() {
+    let (origin, [first, _, merge]) = merged();
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let hits = found(&indexed, "sessions end when nobody is there").await;
+    assert_eq!(hits[0].document.id, format!("{PROJECT}@{merge}"), "{:?}", titles(&hits));
+    let members: Vec<String> = hits[0].members.iter().map(|member| member.id.to_string()).collect();
+    assert!(members.contains(&format!("{PROJECT}@{first}")), "{members:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

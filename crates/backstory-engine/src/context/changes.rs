@@ -1,7 +1,7 @@
 //! The important diffs of a context pack: of the commits that were found, the files and hunks that are about the
 //! question.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use backstory_model::{
     commit::{Commit, FileChange, FileDiff},
@@ -71,6 +71,9 @@ pub(super) fn important_diffs(
         *round += 1;
     }
     rounds.sort_by_key(|(round, place, _)| (*round, *place));
+    // A merge shows what the commit that it brought shows.
+    let mut shown = HashSet::new();
+    rounds.retain(|(.., diff)| shown.insert((diff.repository.clone(), diff.path.clone(), diff.diff.clone())));
     Ok(rounds.into_iter().map(|(_, _, diff)| diff).collect())
 }
 
@@ -196,6 +199,7 @@ fn worth_comparing<'a>(
             (!lines.contains_key(path), usize::MAX - evidence.terms.count_matches(path), at, change)
         })
         .collect();
+    changes.retain(|(is_beside, .., change)| !is_beside || evidence.narrowing.shows_change_of(change.path.as_str()));
     changes.sort_by_key(|(asked, shared, at, _)| (*asked, *shared, *at));
     changes.into_iter().map(|(.., change)| change).take(MAX_COMPARED).collect()
 }

@@ -11,11 +11,19 @@ use crate::{error::Result, records::commit_record, resources::Resources, search:
 pub(super) struct PackConditions {
     /// All but the project, which a chain may leave.
     filter: Filter,
+    /// Beginnings of paths, of which a change that is shown has one; any if empty.
+    paths: Vec<String>,
 }
 
 impl PackConditions {
-    pub(super) fn of(filter: &Filter) -> Self {
-        Self { filter: Filter { project: None, projects: Vec::new(), ..filter.clone() } }
+    pub(super) fn of(filter: &Filter, path: Option<&String>) -> Self {
+        let paths = filter.paths.iter().chain(path).cloned().collect();
+        Self { filter: Filter { project: None, projects: Vec::new(), ..filter.clone() }, paths }
+    }
+
+    /// Whether a change of a file may be shown.
+    pub(super) fn shows_change_of(&self, path: &str) -> bool {
+        self.paths.is_empty() || self.paths.iter().any(|beginning| path.starts_with(beginning.as_str()))
     }
 
     /// Whether it lets everything through.

@@ -88,7 +88,7 @@ pub(super) async fn gather_evidence(
         merged_as: BTreeMap::new(),
         coverage: state.coverage.clone(),
         at_head,
-        narrowing: PackConditions::of(&filter),
+        narrowing: PackConditions::of(&filter, request.path.as_ref()),
         missing: None,
         lines_left_out: 0,
     };

@@ -171,8 +171,10 @@ pub(super) async fn group_results(
         });
         let others: Vec<_> = others.collect();
         if let Some((at, edge)) = others.iter().find_map(|(other, edge)| Some((*leader.get(*other)?, *edge))) {
-            // What did the work says more than the merge that brought it.
-            if links.brought(&stories[at].lead, &id) {
+            // What did the work says more than the merge that brought it, unless that alone says all that was asked for.
+            let says_all = |of: &Candidate| order.understood.has_every_term(of.passages.iter().map(|of| of.found));
+            let merge_says_more = says_all(&stories[at].candidate) && !says_all(&candidate);
+            if links.brought(&stories[at].lead, &id) && !merge_says_more {
                 stories[at].set_representative(&id, candidate);
             } else {
                 stories[at].join(&id, edge, candidate);

@@ -19,6 +19,8 @@ use super::code::worth_of_role;
 
 /// Most things that are taken for named by a query.
 const MAX_NAMED: usize = 20;
+/// Fewest words of a query that can be told apart by how many of them a text has.
+const SOME_WORDS: u32 = 3;
 
 /// A query as it is understood.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +93,13 @@ impl ParsedQuery {
             understood.extract_references(query, context);
         }
         understood
+    }
+
+    /// Whether one of these passages, of each the terms that it has, has all terms of a query of some words.
+    pub(super) fn has_every_term(&self, mut passages: impl Iterator<Item = u64>) -> bool {
+        let terms = self.terms.terms.iter().enumerate().filter(|(_, term)| !term.part);
+        let all = terms.fold(0u64, |all, (at, _)| all | 1 << at);
+        all.count_ones() >= SOME_WORDS && passages.any(|found| found & all == all)
     }
 
     /// Takes conditions on time out of the query.

@@ -13,7 +13,7 @@ use super::{error::IndexFormatVersion, types::ModelTag};
 
 /// The format this program reads and writes. A change of the columns, or of what stands in them, raises `schema`, a
 /// change of [`analyzer`] raises `analyzer`.
-pub(super) const FORMAT: IndexFormatVersion = IndexFormatVersion { schema: 11, analyzer: 1 };
+pub(super) const FORMAT: IndexFormatVersion = IndexFormatVersion { schema: 12, analyzer: 1 };
 
 pub(super) const DOCUMENTS: &str = "documents";
 pub(super) const PASSAGES: &str = "passages";
