@@ -8,7 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use jiff::Timestamp;
@@ -163,6 +163,8 @@ struct Inner {
     base: Url,
     conventions: &'static ApiConventions,
     retry_policy: RetryPolicy,
+    /// Longest time until the whole answer to one request has come.
+    total: Duration,
     limiter: Limiter,
     in_flight: Semaphore,
     requests: AtomicU64,
@@ -215,6 +217,7 @@ impl Http {
             base,
             conventions,
             retry_policy,
+            total: timeouts.total,
             limiter: Limiter::new(settings.requests_per_second),
             in_flight: Semaphore::new(MAX_IN_FLIGHT),
             requests: AtomicU64::new(0),
@@ -318,11 +321,12 @@ impl Http {
             let permit = self.inner.limiter.acquire().await;
             self.inner.requests.fetch_add(1, Relaxed);
             let request = self.inner.client.get(url.clone());
+            let begun = Instant::now();
             let response = etag.iter().fold(request, |request, etag| request.header(IF_NONE_MATCH, *etag)).send().await;
             drop(permit);
             let response = response.map_err(|error| unreachable(&url, &error))?;
             if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
-                return self.read(&url, response, expected).await;
+                return self.read(&url, response, expected, begun).await;
             }
             url = self.redirect(&url, &response)?;
         }
@@ -354,7 +358,13 @@ impl Http {
         Err(Failure::Permanent(ForgeError::Config(message)))
     }
 
-    async fn read(&self, url: &Url, mut response: Response, expected: ExpectedJson) -> Result<ForgeResponse, Failure> {
+    async fn read(
+        &self,
+        url: &Url,
+        mut response: Response,
+        expected: ExpectedJson,
+        begun: Instant,
+    ) -> Result<ForgeResponse, Failure> {
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
         let time = server_time(&headers);
         if is_transient(status) && status != StatusCode::TOO_MANY_REQUESTS {
@@ -367,7 +377,7 @@ impl Http {
             let (paging, json) = (Paging::of(&headers), Value::Null);
             return Ok(ForgeResponse { url: redact_url(url), json, paging, time, etag, hash: 0 });
         }
-        let body = match self.body(url, response).await {
+        let body = match self.body(url, response, begun).await {
             // The headers tell enough.
             Err(_) if status == StatusCode::TOO_MANY_REQUESTS => Vec::new(),
             body => body?,
@@ -425,7 +435,7 @@ impl Http {
         Ok(json)
     }
 
-    async fn body(&self, url: &Url, response: Response) -> Result<Vec<u8>, Failure> {
+    async fn body(&self, url: &Url, response: Response, begun: Instant) -> Result<Vec<u8>, Failure> {
         // What is text on the wire is no less in memory.
         let most = self.room().min(MAX_RESPONSE_BODY);
         let mut body = LimitedBody::new(response, most);
@@ -437,6 +447,12 @@ impl Http {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => return Ok(bytes),
+                // The next attempt would be as slow, and hold up the others as long.
+                Err(BodyError::Broken(error)) if error.is_timeout() && begun.elapsed() >= self.inner.total => {
+                    let seconds = self.inner.total.as_secs();
+                    let reason = format!("its answer had not come whole after {seconds} s");
+                    return Err(Failure::Permanent(ForgeError::Unreachable { url: redact_url(url), reason }));
+                }
                 Err(BodyError::Broken(error)) => return Err(unreachable(url, &error)),
                 Err(BodyError::TooLong) if most < MAX_RESPONSE_BODY => return Err(self.too_heavy(url)),
                 Err(BodyError::TooLong) => {

@@ -42,6 +42,8 @@ pub(crate) enum Reply {
     },
     /// So many bytes of an answer whose length is not announced.
     Unannounced(usize),
+    /// The beginning of an answer whose rest never comes.
+    Stalled,
     /// Nothing, ever.
     Silence,
     /// The connection is closed at once.
@@ -126,6 +128,10 @@ fn converse(mut stream: TcpStream, log: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Ask
         Reply::Unannounced(bytes) => {
             let _ = write!(stream, "HTTP/1.1 200 x\r\nConnection: close\r\n\r\n");
             let _ = stream.write_all(&vec![b'['; bytes]);
+        }
+        Reply::Stalled => {
+            let _ = write!(stream, "HTTP/1.1 200 x\r\nContent-Length: 1000\r\n\r\n[1, 2");
+            thread::park();
         }
         Reply::Silence => thread::park(),
         Reply::Nothing => {}

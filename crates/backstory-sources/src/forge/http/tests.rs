@@ -76,6 +76,19 @@ async fn a_server_that_hangs_is_overcome() {
 }
 
 #[tokio::test]
+async fn an_answer_that_does_not_end_in_time_is_not_asked_for_again() {
+    let impatient = Timeouts { total: Duration::from_secs(1), ..TIMEOUTS };
+    let stub = Stub::serve(|_| Reply::Stalled);
+    let error = client(&stub.url, impatient).get(&[], &[], ExpectedJson::List).await.unwrap_err();
+    assert!(error.to_string().contains("its answer had not come whole after 1 s"), "{error}");
+    assert_eq!(stub.asked().len(), 1);
+    // Where it only stalls, the next attempt may go well.
+    let stub = Stub::serve(|asked| if asked.before == 0 { Reply::Stalled } else { Reply::json(&json!([])) });
+    let impatient = Timeouts { silence: Duration::from_secs(1), ..TIMEOUTS };
+    client(&stub.url, impatient).get(&[], &[], ExpectedJson::List).await.unwrap();
+}
+
+#[tokio::test]
 async fn retries_end_and_the_error_says_what_is_wrong() {
     let outcome = async |reply: fn() -> Reply| {
         let stub = Stub::serve(move |_| reply());
