@@ -171,11 +171,16 @@ impl KnownPeople {
         keys
     }
 
-    /// The names of people that have a word in them, in whatever case, in order.
+    /// The names of people.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let of_commits = self.identities.iter().flat_map(|of| &of.names).map(String::as_str);
+        of_commits.chain(self.users.iter().map(|user| user.name.as_str()))
+    }
+
+    /// Those that have a word in them, in whatever case, in order.
     pub(crate) fn names_with_word(&self, word: &str) -> BTreeSet<&str> {
         let has_word = |name: &&str| name.split_whitespace().any(|part| is_same_name(part, word));
-        let known = self.identities.iter().flat_map(|of| &of.names).map(String::as_str);
-        known.chain(self.users.iter().map(|user| user.name.as_str())).filter(has_word).collect()
+        self.names().filter(has_word).collect()
     }
 }
 

@@ -48,6 +48,8 @@ fn resolve_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>,
     let (people, labels) = (known(Named::Author, &filter.authors), known(Named::Label, &filter.labels));
     let (mut authors, mut absent, mut sentences) = (Vec::new(), Vec::new(), Vec::new());
     let everybody = if filter.authors.is_empty() { KnownPeople::default() } else { KnownPeople::load(resources)? };
+    // People are known by name, documents by user name and address.
+    let called: BTreeSet<Arc<str>> = people.iter().cloned().chain(everybody.names().map(Arc::from)).collect();
     for author in &filter.authors {
         let mut keys = everybody.author_keys(author);
         let wrote = |keys: &BTreeSet<String>| people.iter().any(|own| keys.iter().any(|key| is_same_name(own, key)));
@@ -62,7 +64,7 @@ fn resolve_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>,
                     truncate_echo(author),
                     truncate_echo(&names.join(", "))
                 )),
-                PartOfName::One(..) | PartOfName::None => absent.push(("nothing is by", author, &people)),
+                PartOfName::One(..) | PartOfName::None => absent.push(("nothing is by", author, &called)),
             }
         }
         authors.extend(keys);

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use super::{
     Session,
     arguments::{Weights, called, parse_time, parse_user},
-    place, repos,
+    place, repos, task,
 };
 use crate::{
     client::Client,
@@ -123,6 +123,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     for note in &found.understood {
         session.terminal.note(note);
+    }
+    if found.hits.is_empty() {
+        task::note_running_sync(&session.terminal, &client).await?;
     }
     print(session, &found, args.explain)
 }
