@@ -24,7 +24,9 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-const MODEL_DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../backstory-engine/models/all-minilm-l6-v2");
+const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../backstory-engine/models");
+/// The bundled model that is used if it is named.
+const ARCTIC: &str = "snowflake-arctic-embed-s-int8";
 
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
@@ -42,18 +44,22 @@ async fn refused(settings: Settings) -> String {
 
 #[test]
 fn vendored_model_files_are_the_published_ones() {
-    let sum = |file: &str| {
-        let bytes = fs::read(Path::new(MODEL_DIRECTORY).join(file)).unwrap();
+    let sum = |directory: &Path, file: &str| {
+        let bytes = fs::read(directory.join(file)).unwrap();
         Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
     };
-    let readme = fs::read_to_string(Path::new(MODEL_DIRECTORY).join("README.md")).unwrap();
+    let (mini, arctic) = ("all-minilm-l6-v2", "snowflake-arctic-embed-s");
     let sums = [
-        ("model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"),
-        ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+        (mini, "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"),
+        (mini, "tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+        (arctic, "model.onnx", "64076662ee1517974e9033ce4f3d9acf1d4147eed9b964e76af0c8b57aa93b6a"),
+        (arctic, "center.f32", "a38ba70613e675b0c434a3fa5f075a3ed60d76ec0b8c04e751fa5eb01086559f"),
     ];
-    for (file, expected) in sums {
-        assert_eq!(sum(file), expected, "{file}");
-        assert!(readme.contains(expected), "the README does not tell the sum of {file}");
+    for (model, file, expected) in sums {
+        let directory = Path::new(MODELS).join(model);
+        assert_eq!(sum(&directory, file), expected, "{model}: {file}");
+        let readme = fs::read_to_string(directory.join("README.md")).unwrap();
+        assert!(readme.contains(expected), "the README of {model} does not tell the sum of {file}");
     }
 }
 
@@ -97,6 +103,36 @@ async fn bundled_model_computes_what_onnxruntime_computes() {
         assert!(dot(vector, &alone) > 0.9999, "{text}");
     }
     embedder.check().await.unwrap();
+}
+
+/// The same texts by the other model, centered, as ONNX Runtime 1.20 computes them.
+const REFERENCE_OF_ARCTIC: [[f32; 8]; 5] = [
+    [-0.0066, -0.0378, -0.0343, 0.0544, 0.0121, -0.0652, -0.0205, 0.0545],
+    [-0.0654, -0.0733, -0.0091, 0.0373, -0.0224, 0.0159, -0.0665, 0.0325],
+    [-0.0649, 0.0075, -0.0329, 0.0552, -0.0079, -0.0824, -0.0502, 0.0164],
+    [0.0110, 0.0051, -0.0827, 0.0433, 0.0075, 0.0076, -0.0118, 0.0661],
+    [0.0205, -0.0514, -0.0534, 0.0561, 0.0642, -0.0203, -0.0694, 0.0622],
+];
+
+#[tokio::test]
+async fn the_other_bundled_model_is_used_if_it_is_named() {
+    let settings = Settings { threads: Some(2), model: Some(ARCTIC.to_owned()), ..Settings::default() };
+    let embedder = Embedder::open(settings).await.unwrap();
+    assert_eq!((embedder.model(), embedder.dimension(), embedder.window()), (ARCTIC, 384, 256));
+    let texts: Vec<String> = REFERENCE.iter().map(|(text, ..)| (*text).to_owned()).collect();
+    let vectors = embedder.embed_documents(&texts).await.unwrap();
+    for ((text, expected), vector) in texts.iter().zip(REFERENCE_OF_ARCTIC).zip(&vectors) {
+        assert!((dot(vector, vector) - 1.0).abs() < 1e-4, "{text}");
+        for (expected, got) in expected.iter().zip(vector) {
+            assert!((expected - got).abs() < 1e-3, "{text}: {expected:?}, got {:?}", &vector[..8]);
+        }
+        let alone = embedder.embed_documents(std::slice::from_ref(text)).await.unwrap();
+        assert!(dot(vector, &alone[0]) > 0.9999, "the texts beside it do not count: {text}");
+    }
+    let texts = ["the login fails after the token has expired", "a recipe for bread with olives"].map(str::to_owned);
+    let vectors = embedder.embed_documents(&texts).await.unwrap();
+    let query = embedder.embed_query("authentication breaks when the session times out").await.unwrap();
+    assert!(dot(&query, &vectors[0]) > dot(&query, &vectors[1]) + 0.2);
 }
 
 #[tokio::test]
@@ -152,7 +188,7 @@ async fn contradictory_settings_are_explained() {
     let bundled = Settings::default;
     let url = || Some("http://127.0.0.1:1/".parse().unwrap());
     let cases = [
-        (Settings { model: Some("bert".into()), ..bundled() }, "the only bundled model is all-MiniLM-L6-v2-int8"),
+        (Settings { model: Some("bert".into()), ..bundled() }, "the bundled models are all-MiniLM-L6-v2-int8 and snow"),
         (Settings { base_url: url(), ..bundled() }, "embedding.base_url is http://127.0.0.1:1, but the bundled model"),
         (Settings { dimension: Some(768), ..bundled() }, "embedding.dimension is 768, but the bundled model has 384"),
         (Settings { threads: Some(0), ..bundled() }, "embedding.threads is 0, but must be in 1..=64"),

@@ -251,8 +251,8 @@ async fn numbers_of_changes_say_nothing_of_projects_that_are_not_shown() {
 async fn searches_are_answered_while_what_they_read_is_replaced() {
     let mut repository = Fixture::new();
     for number in 0..40 {
-        repository.write(&format!("src/cart_{number}.rs"), &format!("pub fn total_{number}() {{}}\n"));
-        repository.commit_all(&format!("Add cart {number}"));
+        repository.write(format!("src/cart_{number}.rs"), format!("pub fn total_{number}() {{}}\n"));
+        repository.commit_all(format!("Add cart {number}"));
     }
     let indexed = Indexed::cold(repository.path(), Branches::Default).await;
     let ended = AtomicBool::new(false);

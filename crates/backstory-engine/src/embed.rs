@@ -27,7 +27,7 @@ const MAX_THREADS: usize = 64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provider {
-    /// The model inside the binary: all-MiniLM-L6-v2 with int8 weights. Needs no network.
+    /// A model inside the binary, with int8 weights. Needs no network.
     #[default]
     Bundled,
     /// An Ollama server.
@@ -43,8 +43,8 @@ pub enum Provider {
 pub struct Settings {
     /// Who turns texts into vectors.
     pub provider: Provider,
-    /// Name of the model, as the provider calls it; by default `nomic-embed-text` with Ollama and
-    /// `text-embedding-3-small` with OpenAI.
+    /// Name of the model, as the provider calls it; by default `all-MiniLM-L6-v2-int8` of those that are bundled,
+    /// `nomic-embed-text` with Ollama and `text-embedding-3-small` with OpenAI.
     pub model: Option<String>,
     /// Address of the provider: `http://127.0.0.1:11434` is the default with Ollama, `https://api.openai.com/v1` with
     /// OpenAI.
@@ -198,15 +198,16 @@ fn off() -> ProviderError {
 
 fn bundled(settings: &Settings, foreground: ForegroundGate) -> Result<Inner, ProviderError> {
     let refuse = |setting, problem: String| Err(ProviderError::setting(setting, problem));
-    if let Some(model) = settings.model.as_deref().filter(|model| *model != bundled::NAME) {
+    let [default, ..] = &bundled::MODELS;
+    let named = |name: &str| bundled::MODELS.iter().find(|model| model.name == name);
+    let Some(model) = settings.model.as_deref().map_or(Some(default), named) else {
+        let names = bundled::MODELS.each_ref().map(|model| model.name).join(" and ");
+        let model = settings.model.as_deref().unwrap_or_default();
         return refuse(
             "embedding.model",
-            format!(
-                "is {model:?}, but the only bundled model is {}; set embedding.provider for another",
-                bundled::NAME
-            ),
+            format!("is {model:?}, but the bundled models are {names}; set embedding.provider for another"),
         );
-    }
+    };
     if let Some(url) = &settings.base_url {
         let url = redact_url(url);
         return refuse("embedding.base_url", format!("is {url}, but the bundled model runs in process; remove it"));
@@ -223,10 +224,10 @@ fn bundled(settings: &Settings, foreground: ForegroundGate) -> Result<Inner, Pro
         None => available_parallelism().map_or(1, usize::from).min(MAX_THREADS),
     };
     Ok(Inner {
-        model: bundled::NAME.to_owned(),
+        model: model.name.to_owned(),
         dimension: bundled::DIMENSION,
         window: bundled::WINDOW,
-        engine: Engine::Bundled(Bundled::new(threads, foreground.clone())),
+        engine: Engine::Bundled(Bundled::new(model, threads, foreground.clone())),
         foreground,
     })
 }

@@ -1,4 +1,4 @@
-//! The bundled model: all-MiniLM-L6-v2 with int8 weights, run in process.
+//! The bundled models, with int8 weights, run in process.
 //!
 //! Queries and background work have threads of their own and share the weights, so that a query never waits for a batch
 //! of texts. Background threads have a low priority, and yield between two batches while a request is being answered.
@@ -15,11 +15,9 @@ use tokio::sync::{Mutex, OnceCell, Semaphore};
 use super::{foreground::ForegroundGate, normalize, tokens};
 use crate::provider::ProviderError;
 
-/// Name of the model, as it is recorded with its vectors.
-pub(super) const NAME: &str = "all-MiniLM-L6-v2-int8";
-/// Numbers in a vector.
+/// Numbers in a vector of either model.
 pub(super) const DIMENSION: usize = 384;
-/// Tokens of a text that are read. It is the length that the model was trained for.
+/// Tokens of a text that are read. It is the length that the first model was trained for, and half of the other's.
 pub(super) const WINDOW: usize = 256;
 
 /// Most tokens of a batch, padding included: of more, what is computed on the way no longer fits a core's cache.
@@ -30,10 +28,49 @@ const BATCH_TEXTS: usize = 16;
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
-static MODEL: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/models/all-minilm-l6-v2/model.onnx"));
+/// A model inside the binary. All cut texts into the same tokens.
+pub(super) struct BundledModel {
+    /// Its name, as it is recorded with its vectors.
+    pub(super) name: &'static str,
+    /// ONNX.
+    file: &'static [u8],
+    pooling: Pooling,
+    /// What the model expects before a query, and not before a text.
+    query_prompt: &'static str,
+    /// What all vectors have in common, as little-endian numbers: it is taken out of each, because texts that have nothing
+    /// to do with one another would be near to each other otherwise.
+    center: Option<&'static [u8; DIMENSION * size_of::<f32>()]>,
+}
 
-/// The bundled model, loaded when first used.
+/// How the states of a text's tokens become its vector.
+enum Pooling {
+    /// Their mean.
+    Mean,
+    /// The first of them.
+    First,
+}
+
+/// The models, that which is used unless another is named first.
+pub(super) static MODELS: [BundledModel; 2] = [
+    BundledModel {
+        name: "all-MiniLM-L6-v2-int8",
+        file: include_bytes!("../../models/all-minilm-l6-v2/model.onnx"),
+        pooling: Pooling::Mean,
+        query_prompt: "",
+        center: None,
+    },
+    BundledModel {
+        name: "snowflake-arctic-embed-s-int8",
+        file: include_bytes!("../../models/snowflake-arctic-embed-s/model.onnx"),
+        pooling: Pooling::First,
+        query_prompt: "Represent this sentence for searching relevant passages: ",
+        center: Some(include_bytes!("../../models/snowflake-arctic-embed-s/center.f32")),
+    },
+];
+
+/// A bundled model, loaded when first used.
 pub(super) struct Bundled {
+    model: &'static BundledModel,
     threads: usize,
     loaded: OnceCell<Arc<Loaded>>,
     /// One caller's texts at a time occupy the lanes of the foreground,
@@ -55,8 +92,9 @@ pub(super) enum EmbedPriority {
 
 impl Bundled {
     /// A model that works on texts with that many threads.
-    pub(super) fn new(threads: usize, foreground: ForegroundGate) -> Self {
+    pub(super) fn new(model: &'static BundledModel, threads: usize, foreground: ForegroundGate) -> Self {
         Self {
+            model,
             threads,
             loaded: OnceCell::new(),
             turn: Mutex::new(()),
@@ -98,7 +136,7 @@ impl Bundled {
     pub(super) async fn query(&self, text: &str) -> Result<Vec<f32>, ProviderError> {
         let loaded = self.load().await?;
         let _permit = self.queries.acquire().await.map_err(ProviderError::bundled)?;
-        let text = text.to_owned();
+        let text = format!("{}{text}", self.model.query_prompt);
         blocking(move || {
             let batch = Batch { texts: vec![(0, tokens::ids(&text, WINDOW)?)] };
             let mut vectors = loaded.embed(&batch, loaded.query_lane())?;
@@ -108,8 +146,8 @@ impl Bundled {
     }
 
     async fn load(&self) -> Result<Arc<Loaded>, ProviderError> {
-        let threads = self.threads;
-        self.loaded.get_or_try_init(|| blocking(move || Loaded::new(threads).map(Arc::new))).await.cloned()
+        let (model, threads) = (self.model, self.threads);
+        self.loaded.get_or_try_init(|| blocking(move || Loaded::new(model, threads).map(Arc::new))).await.cloned()
     }
 }
 
@@ -187,6 +225,8 @@ type WorkerThread = Arc<ThreadPool>;
 
 /// The weights, ready to use, and the threads that use them.
 struct Loaded {
+    kind: &'static BundledModel,
+    center: Option<Vec<f32>>,
     model: Model,
     token_ids: NodeId,
     attention_mask: NodeId,
@@ -200,17 +240,19 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn new(threads: usize) -> Result<Self, ProviderError> {
+    fn new(kind: &'static BundledModel, threads: usize) -> Result<Self, ProviderError> {
         // Without prepacked weights (40 MB) every run packs them again, which takes longer than a query's own work.
         let model = ModelOptions::with_all_ops()
             .prepack_weights(true)
-            .load_static_slice(MODEL)
+            .load_static_slice(kind.file)
             .map_err(ProviderError::bundled)?;
         let node = |name| model.node_id(name).map_err(ProviderError::bundled);
         let lanes = || (0..threads).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect::<Vec<WorkerThread>>();
         let background = lanes();
         background.iter().for_each(|lane| lane.run(lower_priority));
         Ok(Self {
+            kind,
+            center: kind.center.map(|bytes| bytes.as_chunks().0.iter().copied().map(f32::from_le_bytes).collect()),
             token_ids: node("input_ids")?,
             attention_mask: node("attention_mask")?,
             token_types: node("token_type_ids")?,
@@ -250,10 +292,22 @@ impl Loaded {
         let texts = hidden.chunks_exact(width * DIMENSION).zip(&batch.texts);
         texts
             .map(|(states, (place, tokens))| {
-                let vector = normalize(sum(&states[..tokens.len() * DIMENSION]));
+                let vector = self.vector(&states[..tokens.len() * DIMENSION]);
                 vector.map(|vector| (*place, vector)).ok_or_else(|| ProviderError::bundled("a vector has no direction"))
             })
             .collect()
+    }
+
+    /// The vector of a text from the states of its tokens.
+    fn vector(&self, states: &[f32]) -> Option<Vec<f32>> {
+        let vector = normalize(match self.kind.pooling {
+            Pooling::Mean => sum(states),
+            Pooling::First => states[..DIMENSION].to_vec(),
+        })?;
+        match &self.center {
+            Some(center) => normalize(vector.iter().zip(center).map(|(own, common)| own - common).collect()),
+            None => Some(vector),
+        }
     }
 }
 
