@@ -69,7 +69,9 @@ pub(crate) async fn rewrite_projections(resources: &Resources, reporter: &Report
     reporter.phase("graph and index", None);
     {
         let _one_at_a_time = resources.shared.projecting.lock().await;
-        tokio::try_join!(rebuild_graph_generation(resources), copy_index_generation(resources))?;
+        // If one fails, the other continues, so that nothing of what it replaced is left.
+        let (graph, index) = tokio::join!(rebuild_graph_generation(resources), copy_index_generation(resources));
+        graph.and(index)?;
         for generations in [&resources.shared.graphs, &resources.shared.indexes] {
             generations.remove_others().map_err(|error| {
                 Error::internal(format!("the old projection could not be removed from the disk: {error}"))

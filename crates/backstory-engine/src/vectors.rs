@@ -50,7 +50,7 @@ pub(crate) async fn embed_pending(
         let pending = index().pending(after.as_deref(), BATCH);
         let Some(last) = pending.last() else { break };
         after = Some(last.id.clone());
-        let passages = embed_batch(resources, &index(), known, &pending, &mut done).await?;
+        let passages = embed_batch(resources, index, known, &pending, &mut done).await?;
         // Who writes a new one lets nobody else, and who replaces the current one waits for this.
         let _one_at_a_time = match new {
             Some(_) => None,
@@ -76,7 +76,7 @@ pub(crate) async fn embed_pending(
 /// Passages of pending documents, with their vectors.
 async fn embed_batch(
     resources: &Resources,
-    index: &Index,
+    index: impl Fn() -> Index,
     known: Option<&Vectors>,
     pending: &[PendingDocument],
     done: &mut EmbedReport,
@@ -86,7 +86,7 @@ async fn embed_batch(
     let mut vectors = match known {
         // Those that cannot be read are rebuilt.
         Some(known) => known.find(&hashes).await.unwrap_or_default(),
-        None => index.vectors_by_text_hash(&hashes).await?,
+        None => index().vectors_by_text_hash(&hashes).await?,
     };
     done.reused += vectors.len() as u64;
     if known.is_some() {

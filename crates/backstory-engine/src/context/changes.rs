@@ -71,10 +71,16 @@ pub(super) fn important_diffs(
         *round += 1;
     }
     rounds.sort_by_key(|(round, place, _)| (*round, *place));
-    // A merge shows what the commit that it brought shows.
-    let mut shown = HashSet::new();
-    rounds.retain(|(.., diff)| shown.insert((diff.repository.clone(), diff.path.clone(), diff.diff.clone())));
-    Ok(rounds.into_iter().map(|(_, _, diff)| diff).collect())
+    let mut diffs: Vec<ImportantDiff> = rounds.into_iter().map(|(_, _, diff)| diff).collect();
+    // A merge shows again what a commit that it brought shows.
+    let is_merge = |diff: &ImportantDiff| {
+        let id = NodeId::commit(&diff.repository, &diff.commit).to_string();
+        records.commits.get(&id).is_some_and(|record| record.commit.is_merge())
+    };
+    let change = |diff: &ImportantDiff| (diff.repository.clone(), diff.path.clone(), diff.diff.clone());
+    let of_commits: HashSet<_> = diffs.iter().filter(|diff| !is_merge(diff)).map(change).collect();
+    diffs.retain(|diff| !is_merge(diff) || !of_commits.contains(&change(diff)));
+    Ok(diffs)
 }
 
 fn diff_of(

@@ -17,7 +17,7 @@ pub(super) struct PackConditions {
 
 impl PackConditions {
     pub(super) fn of(filter: &Filter, path: Option<&String>) -> Self {
-        let paths = filter.paths.iter().chain(path).cloned().collect();
+        let paths = path.map_or_else(|| filter.paths.clone(), |path| vec![path.clone()]);
         Self { filter: Filter { project: None, projects: Vec::new(), ..filter.clone() }, paths }
     }
 

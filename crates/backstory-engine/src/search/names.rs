@@ -1,7 +1,7 @@
 //! Expands the names in a filter: authors to all their user names and addresses, and a sentence for a name that no
 //! document has.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use backstory_model::{
     filter::{Filter, is_same_name},
@@ -23,6 +23,8 @@ pub(crate) const MAX_NAMES: usize = 100;
 const LETTERS_PER_TYPO: usize = 3;
 /// Most people that a part of a name may stand for besides the first.
 const MAX_NEAR: usize = 5;
+/// Names that are looked at to find the nearest one of somebody who wrote something.
+const MAX_ALIKE: usize = 20;
 /// Names that nothing has, of which each is told with the nearest one.
 const MAX_ABSENT: usize = 10;
 
@@ -48,11 +50,9 @@ fn resolve_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>,
     let (people, labels) = (known(Named::Author, &filter.authors), known(Named::Label, &filter.labels));
     let (mut authors, mut absent, mut sentences) = (Vec::new(), Vec::new(), Vec::new());
     let everybody = if filter.authors.is_empty() { KnownPeople::default() } else { KnownPeople::load(resources)? };
-    // People are known by name, documents by user name and address.
-    let called: BTreeSet<Arc<str>> = people.iter().cloned().chain(everybody.names().map(Arc::from)).collect();
+    let wrote = |keys: &BTreeSet<String>| people.iter().any(|own| keys.iter().any(|key| is_same_name(own, key)));
     for author in &filter.authors {
         let mut keys = everybody.author_keys(author);
-        let wrote = |keys: &BTreeSet<String>| people.iter().any(|own| keys.iter().any(|key| is_same_name(own, key)));
         if !wrote(&keys) {
             match find_by_part(&everybody, author) {
                 PartOfName::One(name, found) if wrote(&found) => {
@@ -64,17 +64,25 @@ fn resolve_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>,
                     truncate_echo(author),
                     truncate_echo(&names.join(", "))
                 )),
-                PartOfName::One(..) | PartOfName::None => absent.push(("nothing is by", author, &called)),
+                PartOfName::One(..) | PartOfName::None => {
+                    // People are known by name, documents by user name and address.
+                    let names = people.iter().map(|name| &**name).chain(everybody.names());
+                    let mut near = most_alike(author, names).into_iter();
+                    let nearest = near.find(|name| people.contains(*name) || wrote(&everybody.author_keys(name)));
+                    absent.push(("nothing is by", author, nearest.map(str::to_owned)));
+                }
             }
         }
         authors.extend(keys);
     }
     let has = |label: &&String| labels.iter().any(|own| is_same_name(own, label));
-    absent.extend(
-        filter.labels.iter().filter(|label| !has(label)).map(|label| ("nothing has the label", label, &labels)),
-    );
-    let told = |(what, name, known): (&str, &String, &BTreeSet<Arc<str>>)| {
-        message(&format!("{what} '{}'{}", truncate_echo(name), nearest(name, known)))
+    absent.extend(filter.labels.iter().filter(|label| !has(label)).map(|label| {
+        let nearest = most_alike(label, labels.iter().map(|name| &**name)).first().map(|name| (*name).to_owned());
+        ("nothing has the label", label, nearest)
+    }));
+    let told = |(what, name, nearest): (&str, &String, Option<String>)| {
+        let nearest = nearest.map(|name| format!("; the nearest name is '{}'", truncate_echo(&name)));
+        message(&format!("{what} '{}'{}", truncate_echo(name), nearest.unwrap_or_default()))
     };
     let sentences = sentences.iter().map(|sentence| message(sentence)).take(MAX_ABSENT);
     Ok((authors, sentences.chain(absent.into_iter().take(MAX_ABSENT).map(told)).collect()))
@@ -133,17 +141,17 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The name that is most like one, as the end of a sentence: that with the fewest typos, unless all have too many.
-fn nearest(name: &str, known: &BTreeSet<Arc<str>>) -> String {
+/// The names that are most like one: those with the fewest typos first, unless all have too many.
+fn most_alike<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let name = name.to_lowercase();
     let max_typos = name.chars().count().div_ceil(LETTERS_PER_TYPO);
-    let rate = |other: &Arc<str>| {
+    let rate = |other: &str| {
         let lower = other.to_lowercase();
         let typos = strsim::osa_distance(&name, &lower);
         let typos_left = (max_typos + 1).saturating_sub(typos);
         (typos_left, strsim::jaro_winkler(&name, &lower))
     };
-    let rated = known.iter().map(|other| (rate(other), other));
-    let nearest = rated.max_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    nearest.map_or_else(String::new, |(_, nearest)| format!("; the nearest name is '{}'", truncate_echo(nearest)))
+    let mut rated: Vec<_> = known.map(|other| (rate(other), other)).collect();
+    rated.sort_by(|(a, name), (b, other)| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(other.cmp(name)));
+    rated.into_iter().take(MAX_ALIKE).map(|(_, other)| other).collect()
 }
