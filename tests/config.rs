@@ -99,18 +99,22 @@ fn project_paths_must_be_paths_and_stand_once() {
     check_changed(
         line,
         "projects = [\"\"]",
-        &expect!["backstory.toml:5: projects: '' is no path of a project; write group/project"],
+        &expect![
+            "backstory.toml:5: projects: '' is no path of a project; write group/project, or group/* for all of a group"
+        ],
     );
     check_changed(
         line,
         "projects = [\"acme/shop\",\n  \"shop\"]",
-        &expect!["backstory.toml:6: projects: 'shop' is no path of a project; write group/project"],
+        &expect![
+            "backstory.toml:6: projects: 'shop' is no path of a project; write group/project, or group/* for all of a group"
+        ],
     );
     check_changed(
         line,
         "projects = [\"https://gitlab.example.com/acme/shop\"]",
         &expect![
-            "backstory.toml:5: projects: 'https://gitlab.example.com/acme/shop' is no path of a project; write group/project"
+            "backstory.toml:5: projects: 'https://gitlab.example.com/acme/shop' is no path of a project; write group/project, or group/* for all of a group"
         ],
     );
     check_changed(
@@ -483,7 +487,7 @@ fn init_writes_a_configuration_that_works_and_overwrites_none() {
 
     expect!["the address of the GitLab must be like https://gitlab.example.com"]
         .assert_eq(sandbox.run(&["init", "--config", "x", "--base-url", "gitlab", "--project", "a/b"]).error(2));
-    expect!["'a' is no path of a project; write group/project"]
+    expect!["'a' is no path of a project; write group/project, or group/* for all of a group"]
         .assert_eq(sandbox.run(&["init", "--config", "x", "--base-url", "https://g", "--project", "a"]).error(2));
     let token = ["init", "--config", "x", "--base-url", "https://g", "--project", "a/b", "--token-env", "glpat-1"];
     expect!["expected the name of an environment variable, in capitals like GITLAB_TOKEN, not the token itself"]

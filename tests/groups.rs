@@ -41,6 +41,8 @@ fn all_projects_of_a_group_are_read_but_for_those_that_are_excluded() {
     let all = [named("acme/old/api", true), named("acme/shop", false), named("acme/web", false)];
     assert_eq!(known(&sandbox), all);
     assert!(sandbox.run(&["show", "acme/web#1"]).ok().stdout.contains("The sign-in page flickers"));
+    let doctor = sandbox.run(&["doctor"]).ok().stdout;
+    assert!(doctor.contains("acme/* has 3 projects"), "{doctor}");
     // It is as if each had been named.
     let digest = |sandbox: &Sandbox| sandbox.run(&["check", "--digest"]).ok().stdout;
     let other = Sandbox::new(&forge);

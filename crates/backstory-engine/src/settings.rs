@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf, sync::Arc};
 
 use backstory_model::{
     digest::sha256_hex,
+    id::is_project_path,
     link::DEFAULT_CONFIDENCE,
     role::{Roles, ServerRole},
     score::{Parts, Profile},
@@ -63,6 +64,15 @@ impl Forge {
 /// The group of `group/*`, which stands for all its projects.
 pub fn group_of_pattern(project: &str) -> Option<&str> {
     project.strip_suffix("/*")
+}
+
+/// Whether a text names projects of a forge: `group/project`, or `group/*` for all of a group.
+pub fn names_projects(text: &str) -> bool {
+    match group_of_pattern(text) {
+        Some(group) => is_project_path(group),
+        // A path without a group is a user or a group, not a project.
+        None => is_project_path(text) && text.contains('/'),
+    }
 }
 
 /// How hits of a search are ranked.

@@ -96,7 +96,7 @@ Examples:
   backstory search \"why did we choose Redis\"
   backstory show 'group/project#12'
 
-Exit codes: 0 done, 1 failed, 2 wrong command line, 3 wrong configuration or credentials."
+Exit codes: 0 done, 1 failed, 2 wrong command line, 3 wrong configuration or credentials, 130 interrupted."
 )]
 struct Cli {
     #[command(flatten)]

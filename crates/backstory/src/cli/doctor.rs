@@ -11,7 +11,7 @@ use backstory_engine::{
     error::ErrorKind,
     index::Coverage,
     repository::ListRepositories,
-    settings::Forge,
+    settings::{Forge, group_of_pattern},
     sources::{
         forge::{self, Client as ForgeClient, required_token},
         git::{GitProgram, command::GitSettings},
@@ -32,7 +32,7 @@ use crate::{
     config::{self, Config, Credential},
     data_dir::{Claim, ClaimIntent, DataDir},
     failure::{Failure, Result},
-    output::{BAD, GOOD, WARNING, escape_terminal},
+    output::{BAD, GOOD, WARNING, escape_terminal, pluralize},
 };
 
 /// Check the configuration, the forges, git, the repositories, the stores, the embedding model and agents
@@ -208,8 +208,15 @@ async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
         );
     }
     for project in &forge.projects {
-        match client.project(project).await {
-            Ok(_) => report.ok("project", format_args!("{project} can be read")),
+        let found = match group_of_pattern(project) {
+            None => client.project(project).await.map(|_| format!("{project} can be read")),
+            Some(group) => client
+                .group_projects(group)
+                .await
+                .map(|found| format!("{project} has {}", pluralize(found.len() as u64, "project", "projects"))),
+        };
+        match found {
+            Ok(found) => report.ok("project", found),
             Err(error) => report.fail("project", refusal(error, forge.kind, url, variable)),
         }
     }

@@ -15,7 +15,7 @@ use crate::{
 #[derive(clap::Args)]
 #[command(after_long_help = "Example:\n  backstory embed")]
 pub(super) struct Args {
-    /// All documents that have no vectors, which is what happens anyway
+    /// All documents that have no vectors: the default
     #[arg(long)]
     all: bool,
     /// Print JSON

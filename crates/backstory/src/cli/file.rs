@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// Show definitions, bindings, imports and comments of its syntax tree
     #[arg(long)]
     facts: bool,
-    /// Show nodes of this type of its syntax tree, as the grammar names it; (repeatable)
+    /// Show nodes of this type of its syntax tree, as the grammar names it (repeatable)
     #[arg(long = "node-type", value_name = "TYPE")]
     node_types: Vec<String>,
     /// Print JSON

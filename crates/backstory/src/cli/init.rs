@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use backstory_engine::model::id::is_project_path;
+use backstory_engine::settings::names_projects;
 use url::Url;
 
 use super::Session;
@@ -142,8 +142,9 @@ fn check_url(text: &str) -> Result<String> {
 fn check_projects<'a>(paths: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
     let mut projects: Vec<String> = Vec::new();
     for path in paths {
-        if !is_project_path(path) || !path.contains('/') {
-            return Err(Failure::usage(format!("'{path}' is no path of a project; write group/project")));
+        if !names_projects(path) {
+            let what = format!("'{path}' is no path of a project; write group/project, or group/* for all of a group");
+            return Err(Failure::usage(what));
         }
         if !projects.iter().any(|known| known == path) {
             projects.push(path.to_owned());

@@ -55,7 +55,7 @@ pub(super) struct Args {
     /// Stop a sync that is running, and start over
     #[arg(long)]
     force: bool,
-    /// In this way read only this project (repeatable)
+    /// Only this project, as if named without the option (repeatable)
     #[arg(long = "project", value_name = "GROUP/PROJECT")]
     projects: Vec<String>,
     /// Print JSON

@@ -21,7 +21,7 @@ const MAX_DAYS: i64 = 3_650;
 /// Make, list and revoke tokens: who may see which projects of the server, and do what
 ///
 /// A token shows the projects that its patterns match, and nothing else. Once there is a token, everyone but
-/// commands of the data directory's owner must show one. What holders of tokens ask, and what anyone changes, is on record
+/// commands of the data directory's owner must show one. What holders of tokens ask, and what others change, is on record
 /// for 90 days.
 #[derive(clap::Args)]
 #[command(after_long_help = "\

@@ -11,12 +11,11 @@ use backstory_engine::{
     embed::Provider,
     llm,
     model::access::Grant,
-    model::id::is_project_path,
     model::score::Profile,
     model::tracker::{InvalidTracker, MAX_TRACKERS, Tracker, Trackers},
     settings::{
         ForgeKind, Globs, LinkSettings, PeopleSettings, Ranking, RepositorySettings, Retention, Schedule,
-        SnapshotSettings, group_of_pattern,
+        SnapshotSettings, names_projects,
     },
     snapshot::MAX_KEPT_SNAPSHOTS,
     sources::{code::PassageLimits, forge::DEFAULT_REQUESTS_PER_SECOND, redact::MAX_ALLOWED},
@@ -197,10 +196,10 @@ impl Source<'_> {
         for project in forge.projects {
             let span = project.span();
             let path = project.into_inner();
-            // A path without a group is a user or a group, not a project.
-            let is_group = group_of_pattern(&path).is_some_and(is_project_path);
-            if !is_group && (!is_project_path(&path) || !path.contains('/')) {
-                let what = format!("projects: '{path}' is no path of a project; write group/project");
+            if !names_projects(&path) {
+                let what = format!(
+                    "projects: '{path}' is no path of a project; write group/project, or group/* for all of a group"
+                );
                 return Err(self.error_at(span, what));
             }
             places.push((path, span));
