@@ -182,6 +182,9 @@ fn a_part_of_a_name_joins_nobody_by_an_address_that_many_have_nor_by_how_often_o
     let sandbox = Sandbox::indexed(&other);
     let several = search(&sandbox, &["cart", "--author", "Smith"])["warnings"][0].take();
     assert_eq!(several, "nothing is by 'Smith' alone; did you mean Ann A. Smith, Zoe Smith?");
+    // Who wrote it is known by address there; what was typed is a name.
+    let nearest = search(&sandbox, &["cart", "--author", "Zoe Smiht"])["warnings"][0].take();
+    assert_eq!(nearest, "nothing is by 'Zoe Smiht'; the nearest name is 'Zoe Smith'");
 }
 
 #[test]

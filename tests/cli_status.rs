@@ -20,11 +20,16 @@ fn cells(table: &str) -> Vec<String> {
 fn a_sync_that_waits_for_a_rate_limit_says_so() {
     let forge = Forge::start();
     let sandbox = Sandbox::new(&forge);
-    forge.fail(Fault::Wait(5), "/issues", 1);
+    forge.fail(Fault::Wait(8), "/issues", 1);
     let sync = sandbox.spawn(&["sync"]);
     let said = "rate limited, going on in ";
     let status = || sandbox.run(&["sync-status"]).ok().stdout;
     eventually("the pause", || status().lines().next().is_some_and(|line| line.contains(said)));
+    // Who finds nothing meanwhile is told why.
+    let noted = sandbox.run(&["search", "session cookies"]).ok().stderr;
+    assert!(noted.contains("note: a sync is running, so not everything is there yet: "), "{noted}");
+    let shown = sandbox.run(&["status"]).ok().stderr;
+    assert!(shown.contains("note: a sync is running: "), "{shown}");
     let output = sandbox.output(&sync.wait_with_output().unwrap()).ok();
     assert!(output.stderr.contains(said), "{output:?}");
 }

@@ -100,7 +100,7 @@ async fn a_view_is_the_index_of_what_it_shows() {
             index.optimize().await.unwrap();
         }
         assert!(index.find_view("before").is_none() || optimized);
-        let view = index.make_view("before", differing.clone()).await.unwrap();
+        let view = index.make_view("before", index.change_count(), differing.clone()).await.unwrap();
         assert_eq!(view.difference(), (12, 15));
         for visibility in [Visibility::everything(), Visibility::public()] {
             let shown = index.with_view(Some(view.clone())).with_visibility(visibility.clone());

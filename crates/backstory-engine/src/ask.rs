@@ -41,7 +41,7 @@ use crate::{
     use_case::{UseCase, Weight},
 };
 use definition::{definitions_asked, kind_word};
-use evidence::{Candidate, PassageFit, QuestionWord, Verdict, WeightedQuestion};
+use evidence::{Candidate, PassageFit, QuestionWord, Verdict, WeightedQuestion, may_fit};
 use generate::generate_answer;
 use select::{MAX_QUOTES, Scored, add_meaning, choose_quotes, score_by_words};
 use stories::{Story, load_stories};
@@ -52,6 +52,8 @@ pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
 const HITS: usize = 40;
 /// Number of words at which a text in quotation marks must have been said just so.
 const QUOTED_WORDS: usize = 4;
+/// Pieces whose meaning is compared only to tell whether there is an answer: a model takes milliseconds for each.
+const MAX_COMPARED: usize = 8;
 /// Documents that are left out in which a rare word is looked for.
 const LEFT_OUT_HITS: usize = 30;
 
@@ -168,8 +170,13 @@ pub(crate) async fn find_missing(resources: &Resources, request: AskRequest) -> 
     // By words alone, which is quick; of a question that they can answer the meaning is not asked.
     let mut verdict = reading.judge(&scored);
     if !verdict.answerable {
-        reading.add_meaning(resources, &mut scored).await;
-        verdict = reading.judge(&scored);
+        let weights = reading.asked.weights();
+        scored.retain(|one| may_fit(&weights, &one.around));
+        scored.truncate(MAX_COMPARED);
+        if !scored.is_empty() {
+            reading.add_meaning(resources, &mut scored).await;
+            verdict = reading.judge(&scored);
+        }
     }
     Ok((!verdict.answerable).then_some(verdict.missing))
 }

@@ -199,11 +199,14 @@ pub(crate) fn date_by_lines<'a>(
             continue;
         };
         let Some(branch) = repository.default_branch.as_ref().map(|name| name.as_str()) else { continue };
-        let head = entry.indexed.get(branch).map(Sha::to_string);
-        if head.is_none() || head != citation.commit {
+        let Some(head) = entry.indexed.get(branch).filter(|head| citation.commit == Some(head.to_string())) else {
             continue;
-        }
-        let Some(StoredBlame::Traced(lineage)) = resources.ledger().lineage(&project, branch, &path)? else { continue };
+        };
+        let Some(Some(StoredBlame::Traced(lineage))) =
+            resources.ledger().lineage_of_tip(&project, branch, *head, &path)?
+        else {
+            continue;
+        };
         let commits: BTreeSet<Sha> =
             lineage.origins(first, last.saturating_sub(first) + 1).map(|origin| origin.source.commit).collect();
         let mut newest = None;

@@ -222,7 +222,8 @@ async fn find_missing_of(resources: &Resources, request: &ContextRequest) -> Res
         || request.mode != Mode::All
         || request.filter != of_projects;
     let About::Query(question) = &request.about else { return Ok(None) };
-    if is_narrow {
+    // Of another state the texts of files are not those that would be read.
+    if is_narrow || resources.has_view() {
         return Ok(None);
     }
     let (question, filter) = (question.clone(), request.filter.clone());

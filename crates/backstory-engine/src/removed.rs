@@ -193,7 +193,8 @@ async fn find_removals(resources: &Resources, request: RemovedRequest) -> Result
         indexed: place.indexed(),
         ..Removals::default()
     };
-    let symbols = find_symbols(resources, &found.project, &request.text, request.path.as_deref()).await?;
+    let path = request.path.as_deref();
+    let symbols = find_symbols(resources, &found.project, &request.text, path, &mut found.missing).await?;
     removals_of_nodes(resources, symbols, request.limit, &mut found).await?;
     // A name that the head has as it stands is told; its text would be found in every change of a caller.
     if found.removals.is_empty() && found.present.is_empty() {

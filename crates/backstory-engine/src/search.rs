@@ -256,8 +256,8 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
     let only_code = narrow_to_files(&mut request);
     let mut warnings = expand_author_names(resources, &mut request.filter).await?;
     warnings.extend(page.is_of_older_state.then(|| CHANGED.to_owned()));
-    let understood = parse_query(resources, &request, only_code).await?;
-    request.filter = understood.apply_to(&request.filter);
+    let mut understood = parse_query(resources, &request, only_code).await?;
+    understood.narrow(&mut request.filter);
     let ranking = ranking_of(resources, &request);
     let scope = load_scope(resources, &request).await?;
     warnings.extend(scope.iter().flat_map(|scope| scope.left_out.iter().cloned()));

@@ -94,8 +94,9 @@ async fn at_revision(resources: &Resources, filter: &mut Filter, name: String) -
     let view = match index.find_view(&name) {
         Some(view) => view,
         None => {
+            let changes = index.change_count();
             let threads = resources.blocking(move |resources| threads_of_revision(resources, revision)).await?;
-            index.make_view(&name, threads).await?
+            index.make_view(&name, changes, threads).await?
         }
     };
     Ok(resources.with_state(ShownState { view: Some(view), ..state }))
@@ -215,11 +216,11 @@ async fn at_snapshot(resources: &Resources, id: String) -> Result<Resources> {
     let view = match index.find_view(&name) {
         Some(view) => view,
         None => {
-            let seq = snapshot.ledger_seq;
+            let (seq, changes) = (snapshot.ledger_seq, index.change_count());
             let full = resources.with_full_visibility();
             let threads = full.blocking(move |resources| threads_of_snapshot(resources, seq)).await?;
             let threads = threads.ok_or_else(|| gone("too much has changed since then for it to be searched"))?;
-            index.make_view(&name, threads).await?
+            index.make_view(&name, changes, threads).await?
         }
     };
     let (commits, recorded_at) = (snapshot.commits, Some(snapshot.created_at));

@@ -166,11 +166,12 @@ impl QueryTerms {
 
     /// The query for a search by words that need not weigh every word: without those that are terms of more than
     /// [`COMMON`] documents and of more than a [tenth](COMMON_SHARE) of all, while there are [others](MIN_TELLING) to go
-    /// by. Most of the time of a search goes into them, and they tell the least.
+    /// by. Words that none has are no such others. Most of the time of a search goes into them, and they tell the least.
     pub fn discriminating_words(&self, documents: u64, frequencies: &[u64]) -> Option<String> {
         let is_common = |of: &u64| *of > COMMON && *of * COMMON_SHARE > documents;
         let words = self.terms.iter().zip(frequencies).filter(|(term, _)| !term.part);
-        let telling: Vec<&str> = words.filter(|(_, of)| !is_common(of)).map(|(term, _)| term.word.as_str()).collect();
+        let is_telling = |of: &u64| *of > 0 && !is_common(of);
+        let telling: Vec<&str> = words.filter(|(_, of)| is_telling(of)).map(|(term, _)| term.word.as_str()).collect();
         (telling.len() >= MIN_TELLING).then(|| telling.join(" "))
     }
 
@@ -386,6 +387,7 @@ mod tests {
         let query = QueryTerms::of("scratch space removal of the context");
         assert_eq!(query.discriminating_words(10_000, &[5, 1001, 200, 9000]).as_deref(), Some("scratch removal"));
         assert_eq!(query.discriminating_words(10_000, &[5, 1001, 1200, 9000]), None);
+        assert_eq!(query.discriminating_words(10_000, &[0, 1001, 0, 9000]), None);
         assert_eq!(
             query.discriminating_words(900, &[5, 800, 200, 900]).as_deref(),
             Some("scratch space removal context")

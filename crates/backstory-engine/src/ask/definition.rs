@@ -2,7 +2,10 @@
 
 use std::sync::LazyLock;
 
-use backstory_model::{filter::Filter, question::is_stop_word};
+use backstory_model::{
+    filter::{DocumentKind, Filter},
+    question::is_stop_word,
+};
 use regex::Regex;
 
 use crate::{
@@ -52,6 +55,9 @@ pub(super) async fn definitions_asked(
     filter: &Filter,
 ) -> Result<Vec<Definition>> {
     let mut found = Vec::new();
+    if !filter.kinds.is_empty() && !filter.kinds.contains(&DocumentKind::Code) {
+        return Ok(found);
+    }
     for name in names(question) {
         found.extend(find_definitions(resources, name, filter).await?);
     }

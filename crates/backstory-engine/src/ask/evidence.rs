@@ -3,6 +3,8 @@
 
 /// Least fit of the best passage: the share of the question's words that it has, times how near its meaning is.
 const LEAST_FIT: f32 = 0.17;
+/// Cosine that few passages surpass that answer a question.
+const NEAR: f32 = 0.8;
 /// Share of a question's words from which a passage is about it, however far its meaning seems.
 const SURE: f32 = 0.75;
 /// A name that more than one of so many documents have does not tell what a question is about,
@@ -147,6 +149,18 @@ fn quoted(word: &QuestionWord) -> String {
     format!("'{}'", word.word)
 }
 
+/// The share of a question's words that was found, by their weights, 0 to 1.
+pub(super) fn share(weights: &[f32], covered: &[bool]) -> f32 {
+    let total: f32 = weights.iter().sum();
+    let found: f32 = weights.iter().zip(covered).filter(|(_, covered)| **covered).map(|(weight, _)| weight).sum();
+    if total > 0.0 { found / total } else { 0.0 }
+}
+
+/// Whether a passage with these words of the question could answer it if its meaning were near.
+pub(super) fn may_fit(weights: &[f32], covered: &[bool]) -> bool {
+    share(weights, covered) * NEAR >= LEAST_FIT
+}
+
 /// A passage with the share of the question's words that it has, and its fit.
 struct Best<'a> {
     passage: &'a PassageFit,
@@ -157,11 +171,9 @@ struct Best<'a> {
 /// The passage that fits best: of those that are surely about the question, or of all. Words stand for the meaning where
 /// there is no vector.
 fn best<'a>(weights: &[f32], candidates: &[&'a Candidate]) -> Option<Best<'a>> {
-    let total: f32 = weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
     let passages = candidates.iter().flat_map(|candidate| &candidate.passages);
     let measured = passages.map(|passage| {
-        let covered = weights.iter().zip(&passage.covered).filter(|(_, covered)| **covered);
-        let share = covered.map(|(weight, _)| weight).sum::<f32>() / total;
+        let share = share(weights, &passage.covered);
         Best { passage, share, fit: share * passage.meaning.unwrap_or(share).clamp(0.0, 1.0) }
     });
     let rank = |of: &Best<'_>| if of.share >= SURE { 1.0 + of.share } else { of.fit };

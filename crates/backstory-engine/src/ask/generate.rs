@@ -107,7 +107,7 @@ async fn add(
     telling: Option<&StatementSender>,
 ) {
     for sentence in sentences {
-        if answer.statements.len() == MAX_SENTENCES || sentence.text.to_uppercase().contains(NOT_FOUND) {
+        if answer.statements.len() == MAX_SENTENCES || says_not_found(&sentence.text) {
             continue;
         }
         if let Err(fault) = check(&sentence, texts) {
@@ -133,6 +133,12 @@ async fn add(
         send_statement(telling, &statement, cited.cloned().collect()).await;
         answer.statements.push(statement);
     }
+}
+
+/// Whether a sentence is what the model is to write where the passages say nothing: a sentence that has these words among
+/// others may be about an error 404.
+fn says_not_found(sentence: &str) -> bool {
+    sentence.starts_with(NOT_FOUND) || sentence.trim_end_matches('.').eq_ignore_ascii_case(NOT_FOUND)
 }
 
 /// The best pieces with what stands around them, each part of a text once.
@@ -173,10 +179,14 @@ fn expand_with_context(story: &Story, (mut first, mut last): (usize, usize)) -> 
     loop {
         let before = first.checked_sub(1).and_then(|place| joins(story.passages.get(place)));
         let after = joins(story.passages.get(last + 1));
-        if let Some(after) = after.filter(|after| after.end.saturating_sub(range.start) <= PASSAGE) {
+        // Parts of a file may lie in one another.
+        let follows = |after: &std::ops::Range<usize>| after.start >= range.end && after.end - range.start <= PASSAGE;
+        let precedes =
+            |before: &std::ops::Range<usize>| before.end <= range.start && range.end - before.start <= PASSAGE;
+        if let Some(after) = after.filter(follows) {
             range.end = after.end;
             last += 1;
-        } else if let Some(before) = before.filter(|before| range.end.saturating_sub(before.start) <= PASSAGE) {
+        } else if let Some(before) = before.filter(precedes) {
             range.start = before.start;
             first -= 1;
         } else {

@@ -16,7 +16,10 @@ use backstory_model::{
 };
 use regex::Regex;
 
-use super::stories::{Passage, Role, Story};
+use super::{
+    evidence::share,
+    stories::{Passage, Role, Story},
+};
 use crate::resources::Resources;
 
 /// Most quotations of an answer.
@@ -101,13 +104,6 @@ pub(super) fn score_by_words(question: &Question, weights: &[f32], stories: &[St
 /// Adds words that another text has.
 fn unite(words: &mut [bool], others: &[bool]) {
     words.iter_mut().zip(others).for_each(|(word, other)| *word |= other);
-}
-
-/// The share of a question's words that was found, by their weights, 0 to 1.
-fn share(weights: &[f32], found: &[bool]) -> f32 {
-    let total: f32 = weights.iter().sum();
-    let found: f32 = weights.iter().zip(found).filter(|(_, found)| **found).map(|(weight, _)| weight).sum();
-    if total > 0.0 { found / total } else { 0.0 }
 }
 
 /// Compares the best pieces with the question by meaning; the others stay behind them.

@@ -257,6 +257,7 @@ fn pieces_of_file(document: &CitedDocument, hits: &[StoredDocument]) -> Vec<Sent
             }
         }
     }
+    found.sort_by_key(|piece| (piece.range.start, piece.range.end));
     found
 }
 

@@ -64,10 +64,15 @@ pub(super) async fn gather_evidence(
     let trace = match &request.about {
         About::Query(_) => None,
         About::Target { target, rev } => {
+            let of_target = match target {
+                Target::Node(id) => id.project(),
+                Target::Lines { .. } | Target::Symbol { .. } => None,
+            };
+            let project = request.filter.project.as_deref().or(of_target);
             let request = TraceRequest {
                 project: request.filter.project.clone(),
                 target: target.clone(),
-                rev: rev.clone().or_else(|| shown_commit(resources, request.filter.project.as_deref())),
+                rev: rev.clone().or_else(|| shown_commit(resources, project)),
                 earlier: EARLIER,
             };
             Some(trace_origin(resources, request).await?)

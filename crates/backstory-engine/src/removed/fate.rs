@@ -34,6 +34,7 @@ pub(super) async fn find_symbols(
     project: &str,
     text: &str,
     path: Option<&str>,
+    missing: &mut Vec<String>,
 ) -> Result<Vec<NodeId>> {
     if text.contains(char::is_whitespace) {
         return Ok(Vec::new());
@@ -49,8 +50,10 @@ pub(super) async fn find_symbols(
         let iri = NodeId::entity("p", "p", name).iri();
         iri.rsplit_once('#').map(|(_, name)| name.to_owned()).unwrap_or_default()
     };
-    let entity = NodeId::entity(project, "p", "n").iri();
-    let beginning = entity.strip_suffix("p#n").unwrap_or(&entity).to_owned();
+    // That of one path is `…path#n`, that of all begins with that of the empty one.
+    let entity = NodeId::entity(project, path.unwrap_or("p"), "n").iri();
+    let of_names = entity.strip_suffix(if path.is_some() { "#n" } else { "p#n" });
+    let beginning = of_names.unwrap_or(&entity).to_owned();
     let bind = vec![
         ("beginning", Value::Text(beginning)),
         ("ending", Value::Text(format!("#{}", ending(text)))),
@@ -62,7 +65,15 @@ pub(super) async fn find_symbols(
         NodeId::Entity { project: own, path: at, .. } => own == project && path.is_none_or(|path| is_within(at, path)),
         _ => false,
     };
-    found.extend(rows.iter().filter_map(|row| row.node("entity")).filter(is_wanted).take(MAX_SYMBOLS));
+    let mut symbols: Vec<NodeId> = rows.iter().filter_map(|row| row.node("entity")).filter(is_wanted).collect();
+    if symbols.len() > MAX_SYMBOLS {
+        missing.push(format!(
+            "more than {MAX_SYMBOLS} removed symbols are called '{text}'; only those in the first files by path are looked at, so \
+             name a path"
+        ));
+        symbols.truncate(MAX_SYMBOLS);
+    }
+    found.append(&mut symbols);
     Ok(found)
 }
 

@@ -74,7 +74,9 @@ pub(super) async fn retrieve_candidates(
             let searches = filters.iter().map(|(filter, limit)| index.search_text(&words, filter, *limit));
             let found = try_join_all(searches).await?;
             let is_cut = found.iter().zip(&filters).any(|(hits, (_, limit))| hits.len() >= *limit);
-            Ok::<_, IndexError>((found.concat(), is_cut))
+            let (mut found, mut seen) = (found.concat(), BTreeSet::new());
+            found.retain(|hit| seen.insert(hit.document.clone()));
+            Ok::<_, IndexError>((found, is_cut))
         }
     });
     let semantic = async {
@@ -84,8 +86,11 @@ pub(super) async fn retrieve_candidates(
         match resources.embedder().embed_query(&request.query).await {
             Ok(vector) if within.is_some() => Ok(Ok((vector, vec![]))),
             Ok(vector) => {
-                let hits = index.search_vectors(&vector, &candidate_filter(&request.filter), SEMANTIC_CANDIDATES).await;
-                hits.map(|hits| Ok((vector, hits)))
+                let searches = semantic_filters(&request.filter).into_iter().map(|filter| {
+                    let (index, vector) = (&index, &vector);
+                    async move { index.search_vectors(vector, &filter, SEMANTIC_CANDIDATES).await }
+                });
+                try_join_all(searches).await.map(|hits| Ok((vector, merge_nearest(hits))))
             }
             Err(error) => Ok(Err(error)),
         }
@@ -147,10 +152,8 @@ impl Candidates {
             let known = nearest.entry(&passage.document).or_default();
             *known = known.max(passage.similarity);
         }
-        let mut hits: Vec<VectorHit> =
-            nearest.into_iter().map(|(id, score)| VectorHit { document: id.to_owned(), score }).collect();
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
-        self.passages = hits;
+        let hits = nearest.into_iter().map(|(id, score)| VectorHit { document: id.to_owned(), score }).collect();
+        self.passages = merge_nearest(vec![hits]);
     }
 
     /// Drops what is not near in meaning: of a query with no word that anything has, the nearest vectors are near to
@@ -178,8 +181,13 @@ impl Candidates {
         let meaning = self.passages.iter().map(|hit| hit.document.as_str());
         for leg in [words.collect::<Vec<_>>(), meaning.collect()] {
             let mut left = RemainingQuota::of(filter, least_code);
-            for id in leg {
-                if facts.get(id).is_some_and(|of| left.takes(of.kind)) {
+            let leg = leg.into_iter().filter_map(|id| Some((id, facts.get(id)?)));
+            let leg = leg.filter(|(id, of)| !is_excluded(filter, id, of));
+            // What is wanted itself comes before what may only be part of it.
+            let (wanted, others): (Vec<_>, Vec<_>) =
+                leg.partition(|(id, of)| !narrows_to_some(filter) || meets(filter, id, of));
+            for (id, of) in wanted.into_iter().chain(others) {
+                if left.takes(of.kind) {
                     chosen.insert(id.to_owned());
                 }
             }
@@ -219,19 +227,41 @@ impl RemainingQuota {
             DocumentKind::Commit => &mut self.commits,
             DocumentKind::File | DocumentKind::Code | DocumentKind::Section => &mut self.code,
         };
+        let is_free = *left > 0;
         *left = left.saturating_sub(1);
-        *left > 0
+        is_free
     }
 }
 
-/// Whether issues or merge requests are wanted.
-fn wants_threads(filter: &Filter) -> bool {
-    filter.kinds.is_empty() || filter.kinds.iter().any(|kind| !kind.is_part())
+/// Whether documents are wanted that have others as parts.
+fn wants_wholes(filter: &Filter) -> bool {
+    filter.kinds.is_empty() || !parts_of(&filter.kinds).is_empty()
+}
+
+/// Whether only those of some authors or of some time are wanted: their parts may be by others and of any time.
+fn narrows_to_some(filter: &Filter) -> bool {
+    !filter.authors.is_empty() || filter.after.is_some() || filter.before.is_some()
+}
+
+/// What vector search looks for: where the candidates are more than what is wanted, that must not be crowded out.
+fn semantic_filters(filter: &Filter) -> Vec<Filter> {
+    let candidates = candidate_filter(filter);
+    if narrows_to_some(filter) && wants_wholes(filter) { vec![filter.clone(), candidates] } else { vec![candidates] }
+}
+
+/// The hits of several searches with the same vector, each document once, the nearest first.
+fn merge_nearest(hits: Vec<Vec<VectorHit>>) -> Vec<VectorHit> {
+    let mut hits = hits.concat();
+    let nearest = |a: &VectorHit, b: &VectorHit| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document));
+    hits.sort_by(nearest);
+    let mut seen = BTreeSet::new();
+    hits.retain(|hit| seen.insert(hit.document.clone()));
+    hits
 }
 
 /// Documents that may count for one that is wanted: an issue also has its discussions, by any author.
 pub(super) fn candidate_filter(filter: &Filter) -> Filter {
-    if !wants_threads(filter) {
+    if !wants_wholes(filter) {
         return filter.clone();
     }
     let mut filter = Filter { authors: vec![], after: None, before: None, ..filter.clone() };
@@ -275,23 +305,18 @@ fn is_conversation(kind: DocumentKind) -> bool {
     matches!(kind, DocumentKind::Issue | DocumentKind::MergeRequest | DocumentKind::Discussion)
 }
 
-/// What text search looks for. Where the candidates are more than what is wanted, issues and merge requests that are
-/// wanted must not be crowded out by others.
+/// What text search looks for. Where the candidates are more than what is wanted, that must not be crowded out by others.
 fn lexical_filters(filter: &Filter) -> Vec<(Filter, usize)> {
     let candidates = candidate_filter(filter);
-    let narrowed = !filter.authors.is_empty() || filter.after.is_some() || filter.before.is_some();
-    if !narrowed || !wants_threads(filter) {
+    if !narrows_to_some(filter) || !wants_wholes(filter) {
         return by_class(&candidates, LEXICAL_CANDIDATES);
     }
     let wanted = |kind: &DocumentKind| filter.kinds.is_empty() || filter.kinds.contains(kind);
-    let (parts, whole): (Vec<_>, Vec<_>) = DocumentKind::ALL.into_iter().partition(|kind| kind.is_part());
-    let whole: Vec<_> = whole.into_iter().filter(wanted).collect();
     let added = parts_of(&filter.kinds);
-    let parts: Vec<_> = parts.into_iter().filter(|kind| wanted(kind) || added.contains(kind)).collect();
-    let apart = [Filter { kinds: whole, ..filter.clone() }, Filter { kinds: parts, ..candidates }];
-    // A filter without kinds would let all of them through.
-    let apart = apart.iter().filter(|filter| !filter.kinds.is_empty());
-    apart.flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES)).collect()
+    let is_of_parts = |kind: &DocumentKind| kind.is_part() && (wanted(kind) || added.contains(kind));
+    let parts = DocumentKind::ALL.into_iter().filter(is_of_parts).collect();
+    let apart = [filter.clone(), Filter { kinds: parts, ..candidates }];
+    apart.iter().flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES)).collect()
 }
 
 pub(super) fn is_excluded(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {

@@ -10,7 +10,7 @@ use backstory_model::{
 use backstory_store::index::ProjectScope;
 use regex::Regex;
 
-use super::candidates::is_excluded;
+use super::candidates::meets;
 use crate::{error::Result, resources::Resources};
 
 /// Names of a text that are looked up.
@@ -96,12 +96,13 @@ pub(crate) struct Definition {
     pub(crate) file: String,
 }
 
-/// The definitions of a name, of those that a filter does not leave out; those with the whole name first.
+/// The definitions of a name that meet a filter, of whatever kinds it is; those with the whole name first.
 pub(crate) async fn find_definitions(resources: &Resources, name: &str, filter: &Filter) -> Result<Vec<Definition>> {
     let projects = filter.projects.clone();
     let within =
         Filter { kinds: vec![DocumentKind::Code], project: filter.project.clone(), projects, ..Filter::default() };
     let index = resources.index();
+    let filter = Filter { kinds: vec![], ..filter.clone() };
     let (path, own) = name.rsplit_once('#').map_or((None, name), |(path, own)| (Some(path), own));
     let own = own.replace("->", ".");
     let hits = index.search_text(&own, &within, LOOKED_AT).await?;
@@ -117,7 +118,7 @@ pub(crate) async fn find_definitions(resources: &Resources, name: &str, filter: 
             continue;
         };
         let is_it = is_called(&entity, &own) && path.is_none_or(|path| at.ends_with(path));
-        if is_it && !is_excluded(filter, id, facts) {
+        if is_it && meets(&filter, id, facts) {
             let definition = Definition { id: id.to_owned(), file: facts.thread.to_string() };
             found.push((entity != own, definition));
         }

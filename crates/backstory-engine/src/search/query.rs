@@ -19,6 +19,8 @@ use super::code::worth_of_role;
 
 /// Most things that are taken for named by a query.
 const MAX_NAMED: usize = 20;
+/// The first year that a query can name: nothing that is indexed is older.
+const FIRST_YEAR: i16 = 1970;
 /// Fewest words of a query that can be told apart by how many of them a text has.
 const SOME_WORDS: u32 = 3;
 
@@ -47,8 +49,9 @@ pub(super) struct ParsedQuery {
     pub(super) asks_for_code: bool,
     /// Whether it asks how something is run, installed, deployed or configured.
     pub(super) asks_how_to_use: bool,
-    /// Conditions that it says in words.
-    pub(super) filter: Filter,
+    /// The time after which and before which things are wanted, if it says so in words, and how that was understood.
+    after: Option<(Timestamp, String)>,
+    before: Option<(Timestamp, String)>,
     /// How it was understood, for people.
     pub(super) notes: Vec<String>,
 }
@@ -114,22 +117,21 @@ impl ParsedQuery {
                 _ => count.years(),
             };
             if let Ok(after) = now.to_zoned(TimeZone::UTC).checked_sub(span) {
-                self.filter.after = Some(after.timestamp());
-                self.notes.push(format!("'{}': only since {}", found[0].trim(), utc_date(after.timestamp())));
+                let note = format!("'{}': only since {}", found[0].trim(), utc_date(after.timestamp()));
+                self.after = Some((after.timestamp(), note));
                 rest = rest.replace(&found[0], " ");
             }
         }
         for found in BOUND.captures_iter(query) {
             let Ok(at) = parse_instant(&found["date"]) else { continue };
+            // "until 1024 bytes arrive" names no year.
+            let is_year = |year: i16| (FIRST_YEAR..=now.to_zoned(TimeZone::UTC).year() + 1).contains(&year);
+            if !is_year(at.to_zoned(TimeZone::UTC).year()) {
+                continue;
+            }
             let since = found["side"].eq_ignore_ascii_case("since");
-            let bound = if since { &mut self.filter.after } else { &mut self.filter.before };
-            *bound = Some(at);
-            self.notes.push(format!(
-                "'{}': only {} {}",
-                &found[0],
-                if since { "since" } else { "before" },
-                utc_date(at)
-            ));
+            let (bound, side) = if since { (&mut self.after, "since") } else { (&mut self.before, "before") };
+            *bound = Some((at, format!("'{}': only {side} {}", &found[0], utc_date(at))));
             rest = rest.replace(&found[0], " ");
         }
         // A query of nothing else is searched for as it is.
@@ -157,13 +159,14 @@ impl ParsedQuery {
             || self.named.iter().any(|named| named.to_string() == id)
     }
 
-    /// The filter of the request and what the query adds to it; the request wins.
-    pub(super) fn apply_to(&self, filter: &Filter) -> Filter {
-        let mut filter = filter.clone();
-        if filter.after.is_none() && filter.before.is_none() {
-            (filter.after, filter.before) = (self.filter.after, self.filter.before);
+    /// Adds the conditions of the query to the filter of the request, which wins, and notes them.
+    pub(super) fn narrow(&mut self, filter: &mut Filter) {
+        for (bound, said) in [(&mut filter.after, self.after.take()), (&mut filter.before, self.before.take())] {
+            if let (None, Some((at, note))) = (*bound, said) {
+                *bound = Some(at);
+                self.notes.push(note);
+            }
         }
-        filter
     }
 
     /// How much a document counts as an answer: a question about code is seldom answered by code, and how something is
@@ -237,14 +240,34 @@ mod tests {
 
     #[test]
     fn time_in_words_is_a_condition() {
-        let understood = of("what changed in the parser in the last 2 months");
-        assert_eq!(understood.filter.after.unwrap().to_string(), "2024-03-20T12:00:00Z");
+        let bounds = |understood: &mut ParsedQuery, mut filter: Filter| {
+            understood.narrow(&mut filter);
+            [filter.after, filter.before].map(|at| at.map(|at| utc_date(at).to_string()))
+        };
+        let day = |text: &str| Some(text.to_owned());
+        let mut understood = of("what changed in the parser in the last 2 months");
         assert_eq!(understood.words, "changed parser");
-        let understood = of("releases since 2020-01 before 2021");
-        assert_eq!(understood.filter.after.unwrap().to_string(), "2020-01-01T00:00:00Z");
-        assert_eq!(understood.filter.before.unwrap().to_string(), "2021-01-01T00:00:00Z");
+        assert_eq!(bounds(&mut understood, Filter::default()), [day("2024-03-20"), None]);
+        let mut understood = of("releases since 2020-01 before 2021");
         assert_eq!(understood.words, "releases");
+        assert_eq!(bounds(&mut understood, Filter::default()), [day("2020-01-01"), day("2021-01-01")]);
         assert_eq!(of("the last month").words, "last month");
+        // What the request says wins, and only what is applied is noted.
+        let request = Filter { before: Some("2022-05-01T00:00:00Z".parse().unwrap()), ..Filter::default() };
+        let mut understood = of("releases since 2020-01 before 2021");
+        assert_eq!(bounds(&mut understood, request), [day("2020-01-01"), day("2022-05-01")]);
+        assert_eq!(understood.notes, ["'since 2020-01': only since 2020-01-01"]);
+    }
+
+    #[test]
+    fn a_number_is_no_year() {
+        for query in ["why does the reader block until 1024 bytes arrive", "what uses pages since 4096"] {
+            let mut understood = of(query);
+            let mut filter = Filter::default();
+            understood.narrow(&mut filter);
+            assert_eq!(filter, Filter::default(), "{query}");
+            assert!(understood.words.contains("1024") || understood.words.contains("4096"), "{query}");
+        }
     }
 
     #[test]

@@ -214,8 +214,11 @@ fn with_names_like(error: Error, refs: &refs::Refs, rev: &str) -> Error {
 pub(crate) fn lineage_at(resources: &Resources, place: &Revision, path: &str) -> Result<Arc<Lineage>> {
     let project = place.project();
     check_name(resources, path)?;
-    if let Some(branch) = &place.branch {
-        match resources.ledger().lineage(project, branch, path)? {
+    // While a sync is under way the stored lineage may be that of the next head already.
+    if let Some(branch) = &place.branch
+        && let Some(stored) = resources.ledger().lineage_of_tip(project, branch, place.commit, path)?
+    {
+        match stored {
             Some(StoredBlame::Traced(lineage)) => return Ok(Arc::new(lineage)),
             Some(StoredBlame::Binary) => return Err(not_blamed_error(path, Untraced::Binary)),
             Some(StoredBlame::TooLarge) => return Err(not_blamed_error(path, Untraced::TooLarge)),

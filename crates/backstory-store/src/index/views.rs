@@ -62,15 +62,20 @@ impl Index {
 
     /// The view of that name, if it was made of the documents as they are.
     pub fn find_view(&self, name: &str) -> Option<Arc<View>> {
-        self.shared.views.get(name, self.shared.changes.load(Ordering::Acquire))
+        self.shared.views.get(name, self.change_count())
     }
 
-    /// Makes a view, and remembers it by its name until documents change. Reads the words of the documents that differ.
+    /// How often documents were changed: what a view is made of must have been read after this.
+    pub fn change_count(&self) -> u64 {
+        self.shared.changes.load(Ordering::Acquire)
+    }
+
+    /// Makes a view of threads that were read when documents had been changed so often, and remembers it by its name until
+    /// they change again. Reads the words of the documents that differ.
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn make_view(&self, name: &str, threads: ViewThreads) -> Result<Arc<View>, IndexError> {
-        let changes = self.shared.changes.load(Ordering::Acquire);
+    pub async fn make_view(&self, name: &str, changes: u64, threads: ViewThreads) -> Result<Arc<View>, IndexError> {
         let view = Arc::new(self.guarded(self.compute_view(threads)).await?);
         self.shared.views.put(name, changes, view.clone());
         Ok(view)

@@ -271,14 +271,35 @@ impl Ledger {
         let row = statement.query_row(params![project, branch, path], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, Option<Vec<u8>>>(1)?))
         });
-        Ok(row.optional()?.and_then(|(state, spans)| match state {
-            BINARY => Some(StoredBlame::Binary),
-            TOO_LARGE => Some(StoredBlame::TooLarge),
-            _ => {
-                let bytes = unpacked(&spans?).ok()?;
-                Some(StoredBlame::Traced(Lineage::from_bytes(&bytes).ok()?))
-            }
-        }))
+        Ok(row.optional()?.and_then(|(state, spans)| stored_blame(state, spans)))
+    }
+
+    /// Lineage of a file at the head of a branch, `Some(None)` if it is not known there; `None` if the lineage of that branch
+    /// is not, or no longer, that of the commit `tip`.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn lineage_of_tip(
+        &self,
+        project: &str,
+        branch: &str,
+        tip: Sha,
+        path: &str,
+    ) -> Result<Option<Option<StoredBlame>>, LedgerError> {
+        if !self.allows_project(project) {
+            return Ok(None);
+        }
+        let connection = self.read()?;
+        // Head and file in one statement: a sync changes both in one transaction.
+        let mut statement = connection.prepare_cached(
+            "SELECT l.state, l.spans FROM lineage_heads AS h
+             LEFT JOIN lineage AS l ON l.project = h.project AND l.branch = h.branch AND l.path = ?4
+             WHERE h.project = ?1 AND h.branch = ?2 AND h.tip = ?3",
+        )?;
+        let row = statement.query_row(params![project, branch, tip.to_string(), path], |row| {
+            Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?))
+        });
+        Ok(row.optional()?.map(|(state, spans)| stored_blame(state?, spans)))
     }
 
     /// Changes the lineage of a branch and says where it stands then, in one transaction.
@@ -451,6 +472,18 @@ impl Ledger {
         }
         tx.commit()?;
         Ok(())
+    }
+}
+
+/// What a row of the lineage says; a row that cannot be read says nothing.
+fn stored_blame(state: i64, spans: Option<Vec<u8>>) -> Option<StoredBlame> {
+    match state {
+        BINARY => Some(StoredBlame::Binary),
+        TOO_LARGE => Some(StoredBlame::TooLarge),
+        _ => {
+            let bytes = unpacked(&spans?).ok()?;
+            Some(StoredBlame::Traced(Lineage::from_bytes(&bytes).ok()?))
+        }
     }
 }
 

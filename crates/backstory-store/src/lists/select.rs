@@ -568,9 +568,17 @@ impl Plan {
                 _ => column,
             };
             // Where a cursor limits the range more, SQLite would begin at the start of the range all the same.
-            let is_passed = |direction| column == self.order && after.is_some_and(|after| after.direction == direction);
-            let from = times.from.filter(|_| !is_passed(Direction::Ascending));
-            let to = times.to.filter(|_| !is_passed(Direction::Descending));
+            let cursor = after.filter(|_| column == self.order).and_then(|after| match after.cursor.order {
+                Key::Number(order) => Some((after.direction, order)),
+                Key::Text(_) => None,
+            });
+            // The cursor may be that of a list with other times.
+            let from = times.from.filter(|from| {
+                !cursor.is_some_and(|(of, order)| of == Direction::Ascending && order >= from.as_millisecond())
+            });
+            let to = times.to.filter(|to| {
+                !cursor.is_some_and(|(of, order)| of == Direction::Descending && order < to.as_millisecond())
+            });
             needs_row |= column.starts_with("t.") && (from.is_some() || to.is_some());
             for (limit, comparison) in [(from, " >= ?"), (to, " < ?")] {
                 if let Some(limit) = limit {
