@@ -249,6 +249,19 @@ fn hook_of_another_place_of_the_program_is_replaced() {
 }
 
 #[test]
+fn a_command_that_somebody_added_to_the_hook_stays() {
+    let sandbox = used();
+    let settings = home(&sandbox).join(".claude/settings.json");
+    sandbox.run(&["install", "--client", "claude", "--hooks"]).ok();
+    let mut changed = json_of(&settings);
+    let own = json!({ "type": "command", "command": "make lint" });
+    changed["hooks"]["PreToolUse"][1]["hooks"].as_array_mut().unwrap().push(own.clone());
+    fs::write(&settings, changed.to_string()).unwrap();
+    sandbox.run(&["install", "--uninstall"]).ok();
+    assert_eq!(json_of(&settings)["hooks"]["PreToolUse"][1]["hooks"], json!([own]));
+}
+
+#[test]
 fn text_between_a_stray_mark_and_the_block_is_kept() {
     let sandbox = used();
     let instructions = home(&sandbox).join(".claude/CLAUDE.md");

@@ -122,6 +122,13 @@ async fn what_changes_is_told_as_soon_as_it_can_be_read() {
         let nodes = &message["payload"]["data"]["changes"]["nodes"];
         let found = nodes.as_array().unwrap().iter().find(|node| node["id"] == new.as_str());
         assert_eq!(found.map(|node| &node["title"]), Some(&json!(title)), "{message:#}");
+        // What changes again is told as it is then.
+        api.forge.advance(3600);
+        api.forge.edit_title(&new, "Vouchers");
+        api.sandbox.run(&["sync"]).ok();
+        let message = socket.next().await.unwrap();
+        let nodes = &message["payload"]["data"]["changes"]["nodes"];
+        assert_eq!(*nodes, json!([{ "id": new, "title": "Vouchers" }]), "{message:#}");
         return;
     }
     panic!("nothing was told");

@@ -345,7 +345,7 @@ pub(crate) fn record_graphql(
     let mut json = serde_json::json!({ "operation": name, "query": document, "variables": variables });
     drop_nulls(&mut json);
     let mut operation = describe_json(resources, "graphql", json, Some(QueryLanguage::GraphQl));
-    if requests::has_mutation(document) {
+    if requests::is_mutation(document, name) {
         (operation.request, operation.projects) = (None, Vec::new());
     }
     Some(Recording::new(resources, operation))

@@ -102,6 +102,7 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
         remembered: Default::default(),
         co_changes: Default::default(),
         mentions: Default::default(),
+        listing: Default::default(),
         annotating: Default::default(),
         repairs: Default::default(),
         data_dir: data_dir.to_owned(),

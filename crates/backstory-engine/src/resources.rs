@@ -112,6 +112,8 @@ pub(crate) struct Shared {
     pub(crate) co_changes: Mutex<CoChangeCache>,
     /// Who is mentioned where, while anything is confidential.
     pub(crate) mentions: Mutex<MentionIndex>,
+    /// Entries of the list of repositories are read and written back by one at a time.
+    pub(crate) listing: Mutex<()>,
     /// The annotations of a node are read and written back by one at a time.
     pub(crate) annotating: Mutex<()>,
     pub(crate) repairs: RepairLog,

@@ -218,8 +218,10 @@ impl Tasks {
             });
         });
         entries.tasks.insert(id, (receiver.clone(), abort));
-        while entries.tasks.len() > MAX_ENDED_TASKS {
-            entries.tasks.pop_first();
+        let ended = entries.tasks.iter().filter(|(_, (task, _))| task.borrow().status != TaskStatus::Running);
+        let ended: Vec<u64> = ended.map(|(id, _)| *id).collect();
+        for id in ended.iter().take(ended.len().saturating_sub(MAX_ENDED_TASKS)) {
+            entries.tasks.remove(id);
         }
         Ok(receiver)
     }

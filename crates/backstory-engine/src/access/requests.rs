@@ -63,11 +63,16 @@ pub(super) fn without_comments(query: &str, language: QueryLanguage) -> String {
     out.trim().to_owned()
 }
 
-/// Whether a document of GraphQL may change something: the word `mutation` stands in it, outside of texts and comments. It
-/// may be a name in a query.
-pub(super) fn has_mutation(document: &str) -> bool {
+/// Whether a document of GraphQL is to change something: the operation of that name is a mutation, or without a name any one.
+/// The word may also be a name in a query.
+pub(super) fn is_mutation(document: &str, name: Option<&str>) -> bool {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let mut rest = document;
+    let (mut depth, mut rest) = (0usize, document);
+    // The words of the definition under way, before what is in its brackets.
+    let mut words: Vec<&str> = Vec::new();
+    let is_it = |words: &[&str]| {
+        words.first() == Some(&"mutation") && name.is_none_or(|name| words.get(1).is_some_and(|own| *own == name))
+    };
     while let Some(next) = rest.chars().next() {
         let length = match next {
             '#' => rest.find(['\n', '\r']).unwrap_or(rest.len()),
@@ -75,12 +80,30 @@ pub(super) fn has_mutation(document: &str) -> bool {
             _ => token_length(rest, QueryLanguage::GraphQl),
         };
         let (token, after) = rest.split_at(length);
-        if token == "mutation" {
-            return true;
+        match next {
+            '{' | '(' | '[' => {
+                depth += 1;
+                // Directives have names, too: what stands behind the first bracket is no name of the operation.
+                if next != '{' && depth == 1 && words.len() == 1 {
+                    words.push("");
+                }
+            }
+            '}' | ')' | ']' => {
+                depth = depth.saturating_sub(1);
+                if next == '}' && depth == 0 {
+                    if is_it(&words) {
+                        return true;
+                    }
+                    words.clear();
+                }
+            }
+            '@' if depth == 0 && words.len() == 1 => words.push(""),
+            _ if depth == 0 && is_of_name(next) => words.push(token),
+            _ => {}
         }
         rest = after;
     }
-    false
+    is_it(&words)
 }
 
 /// Bytes of the text, IRI or character with which a query begins.
@@ -159,13 +182,30 @@ mod tests {
 
     #[test]
     fn mutations_are_told_from_queries_that_speak_of_them() {
-        for document in ["mutation { backup { path } }", "# x\nmutation($id: ID!){a}", "query A { a } mutation B { b }"]
-        {
-            assert!(has_mutation(document), "{document}");
+        for document in [
+            "mutation { backup { path } }",
+            "# x\nmutation($id: ID!){a}",
+            "query A { a } mutation B { b }",
+            "mutation @mutation { a }",
+            "mutation { a",
+        ] {
+            assert!(is_mutation(document, None), "{document}");
         }
-        for document in ["{ search(query: \"a mutation\") { tookMs } } # mutation", "{ mutations }", "", "\"mutation"] {
-            assert!(!has_mutation(document), "{document}");
+        for document in [
+            "{ search(query: \"a mutation\") { tookMs } } # mutation",
+            "{ mutations }",
+            "",
+            "\"mutation",
+            "query mutation { a }",
+            "{ mutation: issues { a } }",
+            "fragment mutation on Query { a } { ...mutation }",
+            "query @mutation { a }",
+        ] {
+            assert!(!is_mutation(document, None), "{document}");
         }
+        let both = "query A { a } mutation B($x: ID = \"}\") @c(d: {}) { b }";
+        assert!(is_mutation(both, Some("B")) && !is_mutation(both, Some("A")));
+        assert!(!is_mutation("mutation @B { a }", Some("B")) && !is_mutation("mutation ($a: B) { a }", Some("B")));
     }
 
     #[test]

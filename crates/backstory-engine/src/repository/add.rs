@@ -117,6 +117,7 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
                     .with_hint(format!("'backstory forget --undo {project}' lets it be read again")));
             }
             let forge = forge_to_read(resources, &project, &checked, origin.as_deref(), request.forge)?;
+            let _held = resources.shared.listing.lock();
             let known = resources.ledger().repository(&project)?;
             let wanted_depth = |known: &RepositoryEntry| {
                 request.depth.map_or(known.depth, |depth| Some(depth).filter(|depth| *depth > 0))
@@ -128,7 +129,13 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
             let entry = match known {
                 Some(known) if known.address == address => {
                     let forge = forge.or(known.forge.clone());
-                    let branches = redact_branches(resources, request.branches);
+                    // Who changes refs or the depth alone keeps the branches.
+                    let changes_others =
+                        request.depth.is_some() || !request.refs.is_empty() || !request.dropped_refs.is_empty();
+                    let branches = match request.branches {
+                        Branches::Default if changes_others => known.branches.clone(),
+                        branches => redact_branches(resources, branches),
+                    };
                     let depth = wanted_depth(&known);
                     if is_cloned_again {
                         drop_clone(resources, &known.project)?;

@@ -70,6 +70,7 @@ async fn change_refs(
 ) -> Result<RepositoryStatus> {
     resources
         .blocking(move |resources| {
+            let _held = resources.shared.listing.lock();
             let known = resources.ledger().repository(&project)?;
             let mut entry = known.ok_or_else(|| unknown_repository(resources, &project))?;
             entry.refs = with_refs(resources, &entry.refs, &added, &dropped)?;

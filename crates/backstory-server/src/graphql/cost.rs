@@ -76,9 +76,12 @@ const QUERIES_OF: [(&str, &str); 7] = [
 const SIZES: [&str; 3] = ["first", "last", "ids"];
 /// What is grouped has as many groups as it is asked for.
 const GROUPS: &str = "Groups";
-/// Types of which there are many in a list without pages: one for each period of a time, entry of a directory, span of lines
-/// or comment on a file.
-const LONG_LISTS: [&str; 6] = ["Activity", "FileComment", "LineOrigin", "LineSpan", "PeriodCount", "TreeEntry"];
+/// Types of which there are many in a list without pages: one for each period of a time, entry of a directory, span of lines,
+/// comment on a file, or earlier version of lines.
+const LONG_LISTS: [&str; 7] =
+    ["Activity", "EarlierVersion", "FileComment", "LineOrigin", "LineSpan", "PeriodCount", "TreeEntry"];
+/// A type and its list of nodes that has as many as a page may.
+const LONG_LIST_OF: (&str, &str) = ("Changed", "nodes");
 /// The argument of lists of nodes.
 const ORDER: &str = "orderBy";
 
@@ -129,7 +132,7 @@ impl<'a> CostMeter<'a> {
             (1, size.unwrap_or(DEFAULT_PAGE))
         } else if is_list && is_connection(parent) {
             (page, 1)
-        } else if is_list && LONG_LISTS.contains(&returned) {
+        } else if is_list && (LONG_LISTS.contains(&returned) || (parent, name) == LONG_LIST_OF) {
             (MAX_PAGE, 1)
         } else if let Some(size) = size {
             (size, 1)

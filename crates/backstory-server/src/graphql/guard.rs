@@ -10,7 +10,7 @@ use std::{
 };
 
 use async_graphql::{
-    Name, Request, Response, ServerError, ServerResult, ValidationResult, Value,
+    Data, Name, Request, Response, ServerError, ServerResult, ValidationResult, Value,
     async_trait::async_trait,
     extensions::{
         Extension, ExtensionContext, ExtensionFactory, NextExecute, NextPrepareRequest, NextRequest, NextSubscribe,
@@ -117,6 +117,7 @@ impl ExtensionFactory for Guards {
             reads: Arc::default(),
             warnings: Arc::default(),
             operation: Arc::default(),
+            caller_engine: OnceLock::new(),
         })
     }
 }
@@ -130,6 +131,8 @@ struct Guard {
     reads: Arc<Reads>,
     warnings: Arc<Warnings>,
     operation: Arc<OnceLock<Operation>>,
+    /// The engine as the caller sees it.
+    caller_engine: OnceLock<Engine>,
 }
 
 /// A document that is within the limits of documents, and which operation of it is asked for.
@@ -160,6 +163,16 @@ impl Guard {
 
     fn time(&self) -> Duration {
         self.limits.time_of(self.weight())
+    }
+
+    /// Loaders of its own for each event of a subscription: loaders remember what they read, and what they read changes.
+    fn data_of_event(&self) -> Data {
+        let mut data = Data::default();
+        let ty = self.operation.get().and_then(Operation::definition).map(|operation| operation.ty);
+        if let (Some(OperationType::Subscription), Some(engine)) = (ty, self.caller_engine.get()) {
+            data.insert(Reader::loaders(engine.clone(), self.people.clone(), self.reads.clone()));
+        }
+        data
     }
 }
 
@@ -229,7 +242,8 @@ impl Extension for Guard {
             let _ = course.repeatable.set(weight);
         }
         let _ = self.operation.set(Operation { document: document.clone(), name, weight, cost });
-        let loaders = Reader::loaders(engine, self.people.clone(), self.reads.clone());
+        let loaders = Reader::loaders(engine.clone(), self.people.clone(), self.reads.clone());
+        let _ = self.caller_engine.set(engine);
         next.run(ctx, request.data(loaders).data(self.warnings.clone())).await
     }
 
@@ -269,7 +283,7 @@ impl Extension for Guard {
         let time = self.time();
         // What reads everything has time.
         let _answering = (self.weight() != Weight::Long).then(|| self.engine.embedder().enter_foreground());
-        match tokio::time::timeout(time, next.run(ctx, operation_name)).await {
+        match tokio::time::timeout(time, next.run_with_data(ctx, operation_name, self.data_of_event())).await {
             Ok(mut response) => {
                 if let Some(operation) = self.operation.get()
                     && let Some(definition) = operation.definition()

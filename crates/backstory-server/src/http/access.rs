@@ -384,8 +384,12 @@ pub(super) async fn check(State(app): State<App>, mut request: Request, next: Ne
             request.extensions_mut().insert(auth.caller());
             request.extensions_mut().insert(auth);
             let connection = request.extensions().get::<Arc<Connection>>().filter(|_| is_safe);
-            let _working = connection.map(Connection::hold_open);
-            next.run(request).await
+            let working = connection.map(Connection::hold_open);
+            let response = next.run(request).await;
+            match working {
+                Some(working) => Connection::hold_until_sent(working, response),
+                None => response,
+            }
         }
         Err(refusal) => refusal.into_response(),
     }

@@ -15,8 +15,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use axum::Router;
-use hyper::{body::Incoming, rt, server::conn::http1, service::Service as _};
+use axum::{
+    Router,
+    body::{Body, Bytes, HttpBody},
+    response::Response,
+};
+use hyper::{
+    body::{Frame, Incoming, SizeHint},
+    rt,
+    server::conn::http1,
+    service::Service as _,
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
@@ -133,6 +142,11 @@ impl Connection {
         InUseGuard(self.clone())
     }
 
+    /// The answer to a request, which keeps the connection from giving way until all of it has been sent or given up.
+    pub(super) fn hold_until_sent(guard: InUseGuard, response: Response) -> Response {
+        response.map(|body| Body::new(HeldBody { body, _guard: guard }))
+    }
+
     /// Something was read, or there was nothing to be read.
     fn read(&self, something: bool) {
         let mut activity = self.activity();
@@ -165,6 +179,32 @@ impl Connection {
 
     fn is_refused(&self) -> bool {
         self.activity().refused
+    }
+}
+
+/// The body of an answer that is being sent.
+struct HeldBody {
+    body: Body,
+    _guard: InUseGuard,
+}
+
+impl HttpBody for HeldBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

@@ -33,11 +33,11 @@ async fn answer(
     access::check_origin(&request)?;
     let (parts, body) = request.into_parts();
     let mut body = app.bodies.read(body).await?;
-    let _working = connection.hold_open();
+    let working = connection.hold_open();
     let names = seed_names(parts.uri.query().unwrap_or_default());
     let request = Request::from_parts(parts, Body::from(std::mem::take(&mut body.bytes)));
     let agent = Agent { app: app.clone(), caller };
-    Ok(mcp::answer_http(agent, names, request).await)
+    Ok(Connection::hold_until_sent(working, mcp::answer_http(agent, names, request).await))
 }
 
 fn seed_names(query: &str) -> LegacyToolNames {

@@ -45,6 +45,12 @@ const MAX_REFS: usize = 10;
 const SYNC_PATIENCE: Duration = Duration::from_secs(20);
 /// Time between two looks at a sync.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// How a task ended.
+enum TaskEnd {
+    Succeeded,
+    Failed(Error),
+}
 /// Tokens of an answer whose tool takes no budget.
 const STATUS_TOKENS: usize = 2000;
 /// Lines around a change of a commit.
@@ -342,26 +348,44 @@ impl<B: Backend> Call<'_, B> {
     /// Begins a sync, or follows the one that is at work, for a while; says how that went.
     async fn sync(&self, project: Option<String>, steps: &Steps) -> Result<String> {
         let request = SyncRequest { projects: project.into_iter().collect(), ..SyncRequest::default() };
-        let mut task = match self.backend.answer(request).await {
-            Ok(task) => task,
-            // Another one is in the way.
-            Err(error) => self.running_sync().await?.ok_or(error)?,
-        };
         let begun = Instant::now();
-        while task.status == TaskStatus::Running && begun.elapsed() < SYNC_PATIENCE {
+        loop {
+            let (task, is_own) = match self.backend.answer(request.clone()).await {
+                Ok(task) => (task, true),
+                // Another one is in the way, which may be of other projects; ours begins when it has ended.
+                Err(error) if error.kind == ErrorKind::Conflict => match self.running_sync().await? {
+                    Some(task) => (task, false),
+                    None => return Err(error),
+                },
+                Err(error) => return Err(error),
+            };
+            match self.follow(task, begun, steps).await? {
+                Some(TaskEnd::Failed(error)) if is_own => return Err(error),
+                Some(TaskEnd::Succeeded) if is_own => return Ok("synced now".to_owned()),
+                Some(_) => {}
+                None if is_own => return Ok("the sync continues; call `status` again to see how far it is".to_owned()),
+                None => {
+                    return Ok("another sync is running; call `status` with `sync` again when it has ended".to_owned());
+                }
+            }
+        }
+    }
+
+    /// Follows a task; `None` if it does not end in time, or may not be seen.
+    async fn follow(&self, mut task: Task, begun: Instant, steps: &Steps) -> Result<Option<TaskEnd>> {
+        while task.status == TaskStatus::Running {
+            if begun.elapsed() >= SYNC_PATIENCE {
+                return Ok(None);
+            }
             let step =
                 Step { phase: task.progress.phase.clone(), done: task.progress.done, total: task.progress.total };
             // A slow reader misses steps.
             let _ = steps.try_send(step);
             tokio::time::sleep(LOOK).await;
-            let gone = || Error::new(ErrorKind::Internal, "the sync is not known any more");
-            task = self.backend.answer(GetTask { id: task.id }).await?.ok_or_else(gone)?;
+            let Some(now) = self.backend.answer(GetTask { id: task.id }).await? else { return Ok(None) };
+            task = now;
         }
-        match (task.status, task.error) {
-            (TaskStatus::Running, _) => Ok("the sync continues; call `status` again to see how far it is".to_owned()),
-            (_, Some(error)) => Err(error),
-            (_, None) => Ok("synced now".to_owned()),
-        }
+        Ok(Some(task.error.map_or(TaskEnd::Succeeded, TaskEnd::Failed)))
     }
 
     async fn running_sync(&self) -> Result<Option<Task>> {

@@ -118,7 +118,13 @@ function Single({ question, project }) {
 
 /** @param {{chat: number, project: string | null, renamed: () => void}} props */
 function Conversation({ chat, project, renamed }) {
-    const messages = useAsk("messages", { chat, after: 0, limit: MESSAGES });
+    const [after, setAfter] = useState(0);
+    const messages = useAsk("messages", { chat, after, limit: MESSAGES });
+    // Of a long conversation the end is shown.
+    useEffect(() => {
+        const page = messages.answer ?? [];
+        if (page.length === MESSAGES) setAfter(page[MESSAGES / 2 - 1].number);
+    }, [messages.answer]);
     const [waiting, setWaiting] = useState("");
     const [error, setError] = useState(/** @type {any} */ (null));
     const end = useRef(/** @type {HTMLElement | null} */ (null));

@@ -40,7 +40,7 @@ export function Screen() {
 /** @param {{tasks: any[], again: () => void}} props */
 function Tasks({ tasks, again }) {
     if (!tasks.length) return html`<p class="muted">Nothing runs.</p>`;
-    return html`<ul class="stack">${[...tasks].reverse().slice(0, 12).map((task) => html`<li class="card task-card" key=${task.id}>
+    return html`<ul class="stack">${tasks.slice(0, 12).map((task) => html`<li class="card task-card" key=${task.id}>
         <p class="row spread"><span class="row"><strong>${taskName(task.kind)}</strong><span>${task.status === "running" ? task.phase : ""}</span><span class=${`badge ${task.status}`}>${task.status}</span></span>
             <span class="row"><span class="muted small numeric">${task.done.toLocaleString("en")}${task.total ? ` of ${task.total.toLocaleString("en")}` : ""}</span>
             <span class="muted small"><${Ago} at=${task.started_at} />${task.finished_at && `, ${took(Date.parse(task.finished_at) - Date.parse(task.started_at))}`}</span>

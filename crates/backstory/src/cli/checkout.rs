@@ -20,7 +20,11 @@ pub(super) async fn map_place(client: &Client, place: &Place) -> Result<Option<M
         return Ok(None);
     };
     let root = file.parent().and_then(discover_repository);
-    let Some(request) = root.and_then(|root| request(&root, project.clone(), path, *lines)) else { return Ok(None) };
+    let Some(root) = root else { return Ok(None) };
+    let (project, path, lines) = (project.clone(), path.clone(), *lines);
+    // Git may look through the whole working tree.
+    let request = tokio::task::spawn_blocking(move || request(&root, project, &path, lines)).await.ok().flatten();
+    let Some(request) = request else { return Ok(None) };
     client.answer(request).await.map(Some)
 }
 

@@ -137,10 +137,16 @@ impl From<RepositoryStatus> for Repo {
 /// # Errors
 /// There is none.
 pub(super) async fn repository_of(asked: &Asked, id: &str) -> Result<RepositoryStatus, Refusal> {
-    let known = asked.answer(ListRepositories {}).await?;
-    let found = known.into_iter().find(|known| known.project == id || project_uuid(&known.project) == id);
-    let missing = || Error::new(ErrorKind::NotFound, format!("there is no repository '{}'", truncate_echo(id)));
-    Ok(found.ok_or_else(missing)?)
+    Ok(find_repository(&asked.answer(ListRepositories {}).await?, id)?.clone())
+}
+
+/// That of these repositories which has a name or id.
+///
+/// # Errors
+/// None has.
+pub(super) fn find_repository<'a>(known: &'a [RepositoryStatus], id: &str) -> Result<&'a RepositoryStatus, Error> {
+    let found = known.iter().find(|known| known.project == id || project_uuid(&known.project) == id);
+    found.ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no repository '{}'", truncate_echo(id))))
 }
 
 async fn add(asked: Asked, _: NoParameters, NewRepo { url }: NewRepo) -> Result<Reply, Refusal> {

@@ -3,13 +3,15 @@
 use axum::http::{Method, StatusCode};
 use backstory_engine::{
     context::{Approval, RetrieveRequest, Retrieved, RetrievedChunk},
+    error::{Error, ErrorKind},
     model::{access::Scope, document_type::DocumentType, pack::Mode},
+    repository::ListRepositories,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    repositories::repository_of,
+    repositories::find_repository,
     route::{Asked, Doc, Reply, Route, change},
 };
 use crate::http::Refusal;
@@ -18,6 +20,9 @@ use crate::http::Refusal;
 const DEFAULT_TOP_K: usize = 12;
 /// Tokens of all passages, unless a request asks for more or fewer.
 const DEFAULT_TOKENS: usize = 3_000;
+
+/// Most repositories that a request names.
+const MAX_REPOSITORIES: usize = 100;
 
 pub(super) fn routes() -> Vec<Route> {
     let doc = Doc {
@@ -182,10 +187,13 @@ async fn query(asked: Asked, _: NoParameters, query: Query) -> Result<Reply, Ref
         Some(OneOrMany::One(id)) => vec![id],
         Some(OneOrMany::Many(ids)) => ids,
     };
-    let mut projects = Vec::new();
-    for id in ids {
-        projects.push(repository_of(&asked, &id).await?.project);
+    if ids.len() > MAX_REPOSITORIES {
+        let message = format!("{} repositories are named; at most {MAX_REPOSITORIES} are allowed", ids.len());
+        return Err(Error::new(ErrorKind::Invalid, message).with_hint("name none to search all").into());
     }
+    let known = if ids.is_empty() { Vec::new() } else { asked.answer(ListRepositories {}).await? };
+    let projects =
+        ids.iter().map(|id| Ok(find_repository(&known, id)?.project.clone())).collect::<Result<Vec<_>, Refusal>>()?;
     let document_types: Vec<DocumentType> = query.filters.doc_types.into_iter().map(DocumentType::from).collect();
     let request = RetrieveRequest {
         query: query.query_text,

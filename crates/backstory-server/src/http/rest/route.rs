@@ -217,11 +217,11 @@ where
             async move {
                 let parameters: P = reader.read(&owned(path)?, query.as_deref().unwrap_or_default())?;
                 let body = app.bodies.read(body).await?;
-                let _working = connection.hold_open();
+                let working = connection.hold_open();
                 let read: B = if has_body { read_body(&headers, &body.bytes, &shape)? } else { read_nothing()? };
                 drop(body);
                 let reply = act(Asked { app, caller, headers }, parameters, read).await?;
-                Ok::<_, Refusal>(respond(reply, None))
+                Ok::<_, Refusal>(Connection::hold_until_sent(working, respond(reply, None)))
             }
         },
     );

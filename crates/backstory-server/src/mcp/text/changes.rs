@@ -12,7 +12,8 @@ pub(in crate::mcp) fn print_changes(page: &mut Page, changes: &Changes) {
     page.nothing = "Nothing changed in that time.".to_owned();
     let related = [("Usually changes with", &changes.changes_with), ("Tested by", &changes.tested_by)];
     for (what, nodes) in related.into_iter().filter(|(_, nodes)| !nodes.is_empty()) {
-        page.head.push(format!("{what}: {}", nodes.iter().map(name_in_project).collect::<Vec<_>>().join(", ")));
+        let names = nodes.iter().map(name_in_project).collect::<Vec<_>>().join(", ");
+        page.push(Entry::plain(format!("{what}: {names}")));
     }
     for change in &changes.changes {
         page.push(print_change(change));

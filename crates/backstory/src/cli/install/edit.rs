@@ -128,7 +128,20 @@ pub(super) fn remove_hook(text: &str, command: &str) -> Result<Option<String>> {
     if own.is_empty() {
         return Ok(None);
     }
-    own.into_iter().for_each(CstNode::remove);
+    for element in own {
+        let all = element.as_object().and_then(|hook| hook.array_value("hooks"));
+        let (ours, others): (Vec<CstNode>, Vec<CstNode>) = all
+            .map(|all| all.elements())
+            .unwrap_or_default()
+            .into_iter()
+            .partition(|run| run.to_serde_value().unwrap_or_default()["command"].as_str() == Some(command));
+        // What somebody added beside ours stays.
+        if others.is_empty() {
+            element.remove();
+        } else {
+            ours.into_iter().for_each(CstNode::remove);
+        }
+    }
     Ok(Some(root.to_string()))
 }
 
