@@ -164,7 +164,11 @@ async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) 
             }
             // Some of them may be known.
             let enough = room + distances.len();
-            let mut reached: Vec<NodeId> = walk.expand(&frontier, enough)?.into_iter().collect();
+            let (reached, unread) = walk.expand(&frontier, |reached| reached.len() > enough)?;
+            if unread > 0 {
+                walk.left_out.push(format!("the edges of {unread} nodes; others led to enough nodes"));
+            }
+            let mut reached: Vec<NodeId> = reached.into_iter().collect();
             reached.retain(|node| !distances.contains_key(node));
             reached.sort_by_cached_key(|node| (generality(node), node.clone()));
             omitted += reached.len().saturating_sub(room);
@@ -249,11 +253,12 @@ async fn find_path(resources: &Resources, request: PathRequest) -> Result<PathAn
         let (mut near, mut far) = (Side::new(&from), Side::new(&to));
         let mut length = 0;
         while !near.meets(&far) && length < request.max_length {
-            let side = if near.frontier.len() <= far.frontier.len() { &mut near } else { &mut far };
+            let is_near = near.frontier.len() <= far.frontier.len();
+            let (side, other) = if is_near { (&mut near, &far) } else { (&mut far, &near) };
             if side.frontier.is_empty() {
                 break;
             }
-            side.advance(&mut walk, &[&from, &to])?;
+            side.advance(&mut walk, other, &[&from, &to])?;
             length += 1;
         }
         let nodes = if near.meets(&far) { walk.shortest_path(&from, &to) } else { Vec::new() };
@@ -289,9 +294,13 @@ impl Side {
         !self.reached.is_disjoint(&other.reached)
     }
 
-    /// Goes on by one edge, over all nodes but those that join everything and are no end of the path.
-    fn advance(&mut self, walk: &mut Walk<'_>, ends: &[&NodeId]) -> Result<()> {
-        let mut next = walk.expand(&self.frontier, usize::MAX)?;
+    /// Goes on by one edge, until it meets the other side, over all nodes but those that join everything and are no end of the
+    /// path.
+    fn advance(&mut self, walk: &mut Walk<'_>, other: &Self, ends: &[&NodeId]) -> Result<()> {
+        // What says more comes first, and is what the path runs over.
+        let mut frontier: Vec<&NodeId> = self.frontier.iter().collect();
+        frontier.sort_by_key(|node| generality(node));
+        let (mut next, _) = walk.expand(frontier, |reached| !reached.is_disjoint(&other.reached))?;
         next.retain(|node| !self.reached.contains(node) && (ends.contains(&node) || !joins_everything(node)));
         self.reached.extend(next.iter().cloned());
         self.frontier = next;
@@ -331,12 +340,13 @@ impl<'a> Walk<'a> {
         self.read_nodes < MAX_READ_NODES && self.read_edges < MAX_READ_EDGES
     }
 
-    /// Reads the edges of nodes, one after the other until there is enough, and returns the nodes at their other ends.
+    /// Reads the edges of nodes, one after the other until there is enough, and returns the nodes at their other ends, and how
+    /// many nodes were not needed.
     fn expand<'n>(
         &mut self,
         frontier: impl IntoIterator<Item = &'n NodeId, IntoIter: ExactSizeIterator>,
-        enough: usize,
-    ) -> Result<BTreeSet<NodeId>> {
+        is_enough: impl Fn(&BTreeSet<NodeId>) -> bool,
+    ) -> Result<(BTreeSet<NodeId>, usize)> {
         let mut reached = BTreeSet::new();
         let mut frontier = frontier.into_iter();
         while let Some(node) = frontier.next() {
@@ -353,15 +363,11 @@ impl<'a> Walk<'a> {
                 reached.insert(if edge.from == *node { edge.to.clone() } else { edge.from.clone() });
                 self.edges.insert(edge);
             }
-            if reached.len() > enough {
-                let rest = frontier.len();
-                if rest > 0 {
-                    self.left_out.push(format!("the edges of {rest} nodes; others led to enough nodes"));
-                }
-                break;
+            if is_enough(&reached) {
+                return Ok((reached, frontier.len()));
             }
         }
-        Ok(reached)
+        Ok((reached, 0))
     }
 
     fn read_edges_of(&mut self, node: &NodeId) -> Result<Vec<GraphEdge>> {
@@ -400,7 +406,7 @@ impl<'a> Walk<'a> {
         }
         let is_open = |id: &NodeId| id == from || id == to || !joins_everything(id);
         for edge in self.edges.iter().filter(|edge| is_open(&edge.from) && is_open(&edge.to)) {
-            graph.update_edge(indices[&edge.from], indices[&edge.to], ());
+            graph.add_edge(indices[&edge.from], indices[&edge.to], ());
         }
         let goal = indices[to];
         let path = astar(&graph, indices[from], |node| node == goal, |_| 1_usize, |_| 0);
