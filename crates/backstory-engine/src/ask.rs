@@ -41,7 +41,7 @@ use crate::{
     use_case::{UseCase, Weight},
 };
 use definition::{definitions_asked, kind_word};
-use evidence::{Candidate, PassageFit, QuestionWord, Verdict, WeightedQuestion, may_fit};
+use evidence::{Candidate, PassageFit, QuestionWord, SURE, Verdict, WeightedQuestion, may_fit, share};
 use generate::generate_answer;
 use select::{MAX_QUOTES, Scored, add_meaning, choose_quotes, score_by_words};
 use stories::{Story, load_stories};
@@ -179,6 +179,29 @@ pub(crate) async fn find_missing(resources: &Resources, request: AskRequest) -> 
         }
     }
     Ok((!verdict.answerable).then_some(verdict.missing))
+}
+
+/// Whether one of these texts surely answers a question by its words, so that [`find_missing`], which searches and reads,
+/// would find nothing that it lacks. What a question quotes or refers to is not looked for here.
+///
+/// # Errors
+/// The index failed.
+pub(crate) async fn is_surely_answered(
+    resources: &Resources,
+    question: &str,
+    filter: &Filter,
+    texts: impl IntoIterator<Item = String>,
+) -> Result<bool> {
+    let read = Question::parse(question);
+    if read.terms.is_empty() || question.contains(['"', '\u{201c}', '#', '!', '@']) {
+        return Ok(false);
+    }
+    let weights = question_weights(resources, &read, filter).await?.weights();
+    Ok(texts.into_iter().any(|text| {
+        let found = read.found_in(&stems(&text));
+        let has_names = read.terms.iter().zip(&found).all(|(term, found)| *found || !term.named);
+        has_names && share(&weights, &found) >= SURE
+    }))
 }
 
 /// What was read for a question, before it is judged.

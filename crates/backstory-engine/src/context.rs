@@ -31,7 +31,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ask::{AskRequest, find_missing},
+    ask::{AskRequest, find_missing, is_surely_answered},
     error::{Error, ErrorKind, Result},
     resources::{Resources, blocking},
     search::{
@@ -174,11 +174,9 @@ async fn build_contents(resources: &Resources, request: &ContextRequest) -> Resu
 /// Everything that could be in the pack, the best first.
 async fn gather(resources: &Resources, request: &ContextRequest, state: &IndexState) -> Result<ContextPack> {
     let (resolved, others) = resolve_symbol(resources, request).await?;
-    let (mut evidence, missing) = tokio::try_join!(
-        gather_evidence(resources, &resolved, state, resolved.tokens / TOKENS_PER_HIT),
-        Box::pin(find_missing_of(resources, &resolved))
-    )?;
+    let mut evidence = gather_evidence(resources, &resolved, state, resolved.tokens / TOKENS_PER_HIT).await?;
     evidence.warnings.extend(others);
+    let missing = Box::pin(find_missing_of(resources, &resolved, &evidence)).await?;
     evidence.missing = missing.filter(|_| evidence.coverage.documents > 0);
     // What is near to words that nothing has is no evidence for anything.
     let is_nonsense = evidence.warnings.iter().any(|warning| warning == BY_MEANING_ALONE);
@@ -214,7 +212,11 @@ async fn resolve_symbol(resources: &Resources, request: &ContextRequest) -> Resu
 }
 
 /// What a question lacks to be answered. What is asked of a part of the repository may be answered elsewhere in it.
-async fn find_missing_of(resources: &Resources, request: &ContextRequest) -> Result<Option<Vec<String>>> {
+async fn find_missing_of(
+    resources: &Resources,
+    request: &ContextRequest,
+    evidence: &evidence::Evidence,
+) -> Result<Option<Vec<String>>> {
     let Filter { project, projects, .. } = request.filter.clone();
     let of_projects = Filter { project, projects, ..Filter::default() };
     let is_narrow = request.path.is_some()
@@ -227,6 +229,13 @@ async fn find_missing_of(resources: &Resources, request: &ContextRequest) -> Res
         return Ok(None);
     }
     let (question, filter) = (question.clone(), request.filter.clone());
+    let said = evidence
+        .found
+        .iter()
+        .map(|found| format!("{} {}", found.document.title, found.hint.as_deref().unwrap_or_default()));
+    if is_surely_answered(resources, &question, &filter, said).await? {
+        return Ok(None);
+    }
     find_missing(resources, AskRequest { question, filter, ranking: request.ranking, ..AskRequest::default() }).await
 }
 

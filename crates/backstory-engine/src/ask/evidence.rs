@@ -2,11 +2,11 @@
 //! which of them each result group and each of its passages has.
 
 /// Least fit of the best passage: the share of the question's words that it has, times how near its meaning is.
-const LEAST_FIT: f32 = 0.17;
+const LEAST_FIT: f32 = 0.15;
 /// Cosine that few passages surpass that answer a question.
 const NEAR: f32 = 0.8;
 /// Share of a question's words from which a passage is about it, however far its meaning seems.
-const SURE: f32 = 0.75;
+pub(super) const SURE: f32 = 0.75;
 /// A name that more than one of so many documents have does not tell what a question is about,
 const COMMON: u64 = 20;
 /// unless it is in no more than so many.
