@@ -60,6 +60,14 @@ pub struct AddRequest {
     pub depth: Option<u32>,
 }
 
+impl AddRequest {
+    /// The branches of a repository that had these: one that changes further refs or the depth, and names none, keeps them.
+    fn branches_after(&self, known: &Branches) -> Branches {
+        let changes_others = self.depth.is_some() || !self.refs.is_empty() || !self.dropped_refs.is_empty();
+        if changes_others && self.branches == Branches::Default { known.clone() } else { self.branches.clone() }
+    }
+}
+
 /// Forges that everybody knows, by their host.
 pub(super) const WELL_KNOWN: [(&str, Forge); 2] = [("github.com", Forge::GitHub), ("gitlab.com", Forge::GitLab)];
 
@@ -109,7 +117,7 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
                 Address::Local(path) => (path.display().to_string(), origin_url(path)),
                 Address::Remote(_) => (address.to_owned(), Some(address.to_owned())),
             };
-            let project = name_project(resources, request.name, &address, &checked, origin.as_deref())?;
+            let project = name_project(resources, request.name.clone(), &address, &checked, origin.as_deref())?;
             check_visible(resources, &project)?;
             check_name(resources, &project, origin.as_deref())?;
             if resources.ledger().is_forgotten(&ErasureTarget::Project(project.clone()))? {
@@ -129,13 +137,7 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
             let entry = match known {
                 Some(known) if known.address == address => {
                     let forge = forge.or(known.forge.clone());
-                    // Who changes refs or the depth alone keeps the branches.
-                    let changes_others =
-                        request.depth.is_some() || !request.refs.is_empty() || !request.dropped_refs.is_empty();
-                    let branches = match request.branches {
-                        Branches::Default if changes_others => known.branches.clone(),
-                        branches => redact_branches(resources, branches),
-                    };
+                    let branches = redact_branches(resources, request.branches_after(&known.branches));
                     let depth = wanted_depth(&known);
                     if is_cloned_again {
                         drop_clone(resources, &known.project)?;

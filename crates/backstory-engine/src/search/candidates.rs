@@ -90,7 +90,7 @@ pub(super) async fn retrieve_candidates(
                     let (index, vector) = (&index, &vector);
                     async move { index.search_vectors(vector, &filter, SEMANTIC_CANDIDATES).await }
                 });
-                try_join_all(searches).await.map(|hits| Ok((vector, merge_nearest(hits))))
+                try_join_all(searches).await.map(|hits| Ok((vector, merge_nearest(hits.concat()))))
             }
             Err(error) => Ok(Err(error)),
         }
@@ -153,7 +153,7 @@ impl Candidates {
             *known = known.max(passage.similarity);
         }
         let hits = nearest.into_iter().map(|(id, score)| VectorHit { document: id.to_owned(), score }).collect();
-        self.passages = merge_nearest(vec![hits]);
+        self.passages = merge_nearest(hits);
     }
 
     /// Drops what is not near in meaning: of a query with no word that anything has, the nearest vectors are near to
@@ -250,8 +250,7 @@ fn semantic_filters(filter: &Filter) -> Vec<Filter> {
 }
 
 /// The hits of several searches with the same vector, each document once, the nearest first.
-fn merge_nearest(hits: Vec<Vec<VectorHit>>) -> Vec<VectorHit> {
-    let mut hits = hits.concat();
+fn merge_nearest(mut hits: Vec<VectorHit>) -> Vec<VectorHit> {
     let nearest = |a: &VectorHit, b: &VectorHit| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document));
     hits.sort_by(nearest);
     let mut seen = BTreeSet::new();
