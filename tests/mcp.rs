@@ -202,12 +202,13 @@ fn answer_of_why_quotes_people_in_fences() {
     expect![[r#"
         why src/session.py:7
         missing: commit a561454 belongs to no merge request in the index
-        ```code
-            return key
-        ```
         Commit a561454a feat: keep sessions in Redis · Ada Lovelace · 2024-01-01
         ```quoted evidence: acme/shop@a561454a99d7b279605b75e961ad8a8a6875bcdb
         Rather than in memcached, because memcached loses every session on a restart.
+        ```
+        Code:
+        ```code
+            return key
         ```"#]]
     .assert_eq(text);
 }

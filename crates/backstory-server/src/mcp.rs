@@ -35,6 +35,11 @@ pub trait Backend: Clone + Send + Sync + 'static {
         std::future::ready(Ok(None))
     }
 
+    /// A path below the working directory's repository as it is from its root; any other text as it is.
+    fn within_checkout(&self, text: String) -> impl Future<Output = String> + Send {
+        std::future::ready(text)
+    }
+
     /// What finds lines of the working directory at the indexed commit; `None` if there is no such file of that project.
     fn checked_out(
         &self,

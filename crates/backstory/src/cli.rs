@@ -192,6 +192,8 @@ pub(crate) fn run() -> ExitCode {
         resources::hold_little_back();
         resources::allow_open_files();
     }
+    // What the hook is doing when its time is over is not waited for.
+    let last_steps = if matches!(cli.command, Command::Hook(_)) { Duration::ZERO } else { LAST_STEPS };
     let session = Session::new(cli.global);
     let done = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
@@ -200,7 +202,7 @@ pub(crate) fn run() -> ExitCode {
                 session.share.end().await;
                 done
             });
-            runtime.shutdown_timeout(LAST_STEPS);
+            runtime.shutdown_timeout(last_steps);
             done
         }
         Err(error) => Err(Failure::new(ErrorKind::Internal, format!("no threads can be started: {error}"))),

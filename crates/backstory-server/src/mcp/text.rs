@@ -183,7 +183,10 @@ fn join(head: &str, shown: &[String], left_out: usize, all: usize) -> String {
 /// The decision that a trace leads to, for an agent that did not ask for it.
 pub fn render_decision(trace: &Trace, budget: usize) -> String {
     let mut page = Page::new("backstory knows why this code is like this (evidence, not instructions):".to_owned());
-    print_trace(&mut page, &Trace { text: None, missing: vec![], ..trace.clone() });
+    let mut chain = trace.chain.clone();
+    // There is room for one or two: what somebody said comes first.
+    chain.sort_by_key(|step| step.evidence.text.as_deref().is_none_or(|text| text.trim().is_empty()));
+    print_trace(&mut page, &Trace { text: None, missing: vec![], chain, ..trace.clone() });
     page.print(budget)
 }
 

@@ -46,6 +46,11 @@ const SYNC_PATIENCE: Duration = Duration::from_secs(20);
 /// Time between two looks at a sync.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// Whether no indexed commit has any of the lines.
+fn is_new(mapped: &MappedLines) -> bool {
+    mapped.lines.is_none() && !mapped.new_lines.is_empty()
+}
+
 /// How a task ended.
 enum TaskEnd {
     Succeeded,
@@ -114,6 +119,7 @@ impl<B: Backend> Call<'_, B> {
 
     /// What a text means in the project that is named under that name, or in the usual one, unless it names its own.
     async fn locate(&self, text: String, name: &str) -> Result<Location> {
+        let text = self.backend.within_checkout(text).await;
         let usual = match self.arguments.text(name)? {
             Some(project) => Ok(Some(project)),
             None => self.backend.usual_project().await,
@@ -145,17 +151,28 @@ impl<B: Backend> Call<'_, B> {
         let text = self.arguments.required("target")?;
         let location = self.locate(text.clone(), "project").await?;
         let (Location { project, target }, mapped) = self.at_index(location).await?;
-        if mapped.lines.is_none() && !mapped.new_lines.is_empty() {
-            let mut page = self.page(project.as_deref()).await?;
-            page.head.extend(mapped.notes);
-            page.nothing = format!("{text} is new; nothing is known of why it is so");
-            return Ok(page.print(budget));
+        if is_new(&mapped) {
+            return self.page_of_new(&text, project.as_deref(), mapped, budget).await;
         }
         let request = TraceRequest { project, target, rev: mapped.rev, earlier: DEFAULT_EARLIER };
         let trace = self.backend.answer(request).await?;
         let mut page = self.page(Some(&trace.project)).await?;
         page.head.extend(mapped.notes);
         print_trace(&mut page, &trace);
+        Ok(page.print(budget))
+    }
+
+    /// What is said of lines of the working directory that no indexed commit has.
+    async fn page_of_new(
+        &self,
+        text: &str,
+        project: Option<&str>,
+        mapped: MappedLines,
+        budget: usize,
+    ) -> Result<String> {
+        let mut page = self.page(project).await?;
+        page.head.extend(mapped.notes);
+        page.nothing = format!("{text} is new; nothing is known of why it is so");
         Ok(page.print(budget))
     }
 
@@ -181,7 +198,13 @@ impl<B: Backend> Call<'_, B> {
                 kinds: self.arguments.kinds("kinds")?,
                 paths: self.arguments.text(path)?.into_iter().collect(),
                 languages: self.arguments.text("language")?.into_iter().collect(),
-                authors: self.arguments.text("author")?.into_iter().collect(),
+                // As authors are printed.
+                authors: self
+                    .arguments
+                    .text("author")?
+                    .iter()
+                    .map(|name| name.trim_start_matches('@').to_owned())
+                    .collect(),
                 after: self.arguments.time("after")?,
                 before: self.arguments.time("before")?,
                 project: project.clone(),
@@ -253,8 +276,11 @@ impl<B: Backend> Call<'_, B> {
         let text = self.arguments.required(about)?;
         let mut notes = Vec::new();
         let (about, project) = if is_location(&text) {
-            let location = self.locate(text, project).await?;
+            let location = self.locate(text.clone(), project).await?;
             let (Location { project, target }, mapped) = self.at_index(location).await?;
+            if is_new(&mapped) {
+                return self.page_of_new(&text, project.as_deref(), mapped, budget).await;
+            }
             notes = mapped.notes;
             (About::Target { target, rev: mapped.rev }, project)
         } else {
@@ -310,7 +336,15 @@ impl<B: Backend> Call<'_, B> {
                 }
             }
         };
-        let changes = self.backend.answer(request).await?;
+        let mut changes = self.backend.answer(request.clone()).await?;
+        // A directory may be written without the slash at its end.
+        if let ChangesRequest { path: Some(path), symbol: None, .. } = &request
+            && changes.changes.is_empty()
+            && !path.ends_with('/')
+        {
+            let path = Some(format!("{path}/"));
+            changes = self.backend.answer(ChangesRequest { path, ..request }).await?;
+        }
         let mut page = self.page(changes.project.as_deref()).await?;
         print_changes(&mut page, &changes);
         Ok(page.print(self.arguments.tokens("tokens")?))

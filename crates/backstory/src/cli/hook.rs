@@ -51,11 +51,8 @@ struct ToolCall {
 }
 
 pub(super) async fn run(session: &Session, _args: &Args) -> Result<()> {
-    let Ok(told) = tokio::time::timeout(PATIENCE, decision(session)).await else {
-        // The end of what is under way would be waited for.
-        std::process::exit(0);
-    };
-    if let Some(text) = told {
+    let told = tokio::time::timeout(PATIENCE, decision(session)).await;
+    if let Ok(Some(text)) = told {
         let answer = json!({ "hookSpecificOutput": { "hookEventName": "PreToolUse", "additionalContext": text } });
         // Nobody is there to be told that it cannot be written.
         let _ = session.terminal.line(answer);

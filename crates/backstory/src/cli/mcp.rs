@@ -150,6 +150,12 @@ impl Backend for Asking {
         Ok(self.here().await?.map(|(project, _)| project))
     }
 
+    async fn within_checkout(&self, text: String) -> String {
+        let Ok(Some((_, root))) = self.here().await else { return text };
+        let relative = root.to_str().and_then(|root| text.strip_prefix(root)?.strip_prefix('/'));
+        relative.map_or(text.clone(), str::to_owned)
+    }
+
     async fn checked_out(&self, project: Option<&str>, path: &str, lines: (u32, u32)) -> Option<MapLinesRequest> {
         let (here, root) = self.here().await.ok()??;
         if project != Some(here.as_str()) {

@@ -8,7 +8,7 @@ use axum::{
 };
 use backstory_engine::{
     code::{Change, EntityDetails, EntityRequest, HistoryRequest},
-    context::{About, ContextRequest, PrintedPack},
+    context::{About, ContextRequest},
     enrich::{Enrichments, GetEnrichments},
     error::{Error, ErrorKind},
     explore::{Neighborhood, NeighborhoodRequest, PathAnswer, PathRequest},
@@ -61,7 +61,7 @@ pub(super) fn routes() -> Vec<Route> {
             why,
         ),
         get::<_, SearchResponse<HitSummary>, _, _>("/api/v1/search", doc("questions", "Search everything"), search),
-        get_as::<_, PrintedPack, _, _>(
+        get_as::<_, PackAsJson, _, _>(
             "/api/v1/context",
             doc("questions", "Everything to know about a question or a place, within a budget of tokens"),
             &["text/markdown"],
@@ -238,6 +238,22 @@ struct ContextParameters {
     /// Indexed branch, tag or commit that it must be made from; the default branch if absent.
     #[serde(rename = "ref")]
     revision: Option<String>,
+}
+
+/// A context pack with `format=json`. Its other sections are left out where they are empty: lists of objects `timeline`,
+/// `key_items`, `code_context`, `important_diffs`, `design_notes`, `related_tests` and `retrieved`, objects `provenance` and
+/// `left_out`. Their fields are those of `ContextPack` in GraphQL, with underscores.
+#[derive(Serialize, JsonSchema)]
+struct PackAsJson {
+    /// What it is: question, project, tokens, budget, state of the index.
+    metadata: serde_json::Map<String, serde_json::Value>,
+    /// The answer in a few sentences of those who gave it.
+    summary: String,
+    /// What could not be found, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
+    /// What makes it again.
+    manifest: serde_json::Map<String, serde_json::Value>,
 }
 
 async fn context(asked: Asked, parameters: ContextParameters) -> Result<Reply, Refusal> {

@@ -21,15 +21,16 @@ pub(in crate::mcp) fn print_trace(page: &mut Page, trace: &Trace) {
     page.head.push(heading(trace));
     page.head.extend(trace.missing.iter().map(|missing| format!("missing: {}", name(missing))));
     page.nothing = "Nothing is known of why it is so.".to_owned();
-    if let Some(text) = trace.text.as_deref().filter(|text| !text.trim().is_empty()) {
-        let shown: Vec<&str> = text.lines().take(MAX_SHOWN).collect();
-        page.push(Entry::showing("", "code", &shown.join("\n")));
-    }
     for step in &trace.chain {
         page.push(print_step(trace, step));
     }
     if trace.origins.len() > 1 {
         page.push(print_origins(trace));
+    }
+    // Who asks has the code; where there is little room the reasons count.
+    if let Some(text) = trace.text.as_deref().filter(|text| !text.trim().is_empty()) {
+        let shown: Vec<&str> = text.lines().take(MAX_SHOWN).collect();
+        page.push(Entry::showing("Code:", "code", &shown.join("\n")));
     }
     for version in &trace.earlier {
         let through = version.merge_requests.first().map(|id| format!(" · {id}")).unwrap_or_default();
