@@ -164,6 +164,8 @@ impl Aliases {
                 let inner = map.iter_mut().map(|(name, value)| match (name.as_str(), value) {
                     ("message", Value::String(text)) => replace_with(text, |text| self.replace_message(text)),
                     ("identifiers", Value::Array(words)) => self.leave_out(words),
+                    // No text.
+                    ("removed_words", _) => 0,
                     (name, value) if names && USERNAMES.contains(&name) => self.replace_usernames(value),
                     (_, value) => self.replace_in(value, names),
                 });

@@ -6,7 +6,10 @@ use std::{borrow::Cow, fmt, str::FromStr};
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::redaction::{self, SecretCounts};
+use crate::{
+    redaction::{self, SecretCounts},
+    word_filter::WordFilter,
+};
 
 /// Name of a git object: 20 bytes of SHA-1, written as 40 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -419,6 +422,9 @@ pub struct Commit {
     /// How many secrets of which kind stand in the lines it adds and removes, as far as those were looked at for words.
     #[serde(default, skip_serializing_if = "SecretCounts::is_empty")]
     pub secrets: SecretCounts,
+    /// The words of the lines that it removes; `None` if not all of them are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed_words: Option<WordFilter>,
     /// Why `changes` say less than they should: too many files, or a blob that cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,

@@ -47,3 +47,4 @@ pub mod text;
 pub mod time;
 pub mod tracker;
 pub mod visibility;
+pub mod word_filter;

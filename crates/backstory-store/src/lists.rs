@@ -72,8 +72,10 @@ mod tests;
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use backstory_model::{
+    commit::Sha,
     id::{NodeId, ThreadId},
     visibility::Visibility,
+    word_filter::WordHash,
 };
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -190,6 +192,27 @@ impl Lists {
             |connection| query.selection(connection, Reader(visibility)),
             CommitRow::find,
         )
+    }
+
+    /// Those of some visible commits of a project that may remove a line that has all of some words, in the same order.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn commits_that_may_remove(
+        &self,
+        project: &str,
+        commits: Vec<Sha>,
+        words: &[WordHash],
+    ) -> Result<Vec<Sha>, LedgerError> {
+        self.read(|connection| {
+            let mut kept = Vec::new();
+            for sha in commits {
+                if commits::may_remove(connection, project, &sha.to_string(), words)? {
+                    kept.push(sha);
+                }
+            }
+            Ok(kept)
+        })
     }
 
     /// The commits of these names, as far as they are there, in the same order.

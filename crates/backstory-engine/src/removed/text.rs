@@ -3,7 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use backstory_model::commit::{FileDiff, Hunk, LineKind, RepoPath, Sha};
+use backstory_model::{
+    commit::{FileDiff, Hunk, LineKind, RepoPath, Sha},
+    word_filter::whole_words,
+};
 use backstory_sources::git::{
     Cancel, GitError,
     command::Limits,
@@ -127,10 +130,16 @@ impl TextSearch {
             committed: TimeRange { from: self.since, to: None },
             ..CommitQuery::default()
         };
-        let mut page = PageRequest { first: FIRST_BATCH, after: None, ..PageRequest::default() };
+        // Few commits have these words, so git has little to do.
+        let words = whole_words(&self.text);
+        let first = if words.is_empty() { FIRST_BATCH } else { MAX_BATCH };
+        let mut page = PageRequest { first, after: None, ..PageRequest::default() };
         loop {
-            let rows = resources.ledger().lists().commits(&query, &page, resources.visibility())?;
-            let commits: Vec<Sha> = rows.rows.iter().filter_map(|row| row.sha.parse().ok()).collect();
+            let lists = resources.ledger().lists();
+            let rows = lists.commits(&query, &page, resources.visibility())?;
+            let of_page: Vec<Sha> = rows.rows.iter().filter_map(|row| row.sha.parse().ok()).collect();
+            let looked_at = of_page.len();
+            let commits = lists.commits_that_may_remove(self.place.project(), of_page, &words)?;
             let Some(time) = self.deadline.checked_duration_since(Instant::now()) else { return Ok(true) };
             let limits = Limits { time, output: MAX_OUTPUT };
             let picked = match pick_commits(&git, &clone, &self.text, &commits, limits, &Cancel::default()) {
@@ -154,7 +163,7 @@ impl TextSearch {
                     break;
                 }
             }
-            self.searched += commits.len();
+            self.searched += looked_at;
             page.after = rows.next;
             if found.removals.len() >= self.limit || page.after.is_none() || self.searched >= MAX_SEARCHED_COMMITS {
                 return Ok(self.searched >= MAX_SEARCHED_COMMITS);

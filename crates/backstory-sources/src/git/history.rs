@@ -35,6 +35,7 @@ use super::command::{Cancel, GitError, GitProgram, Killer, NetworkAccess, Proces
 
 mod diff_request;
 mod identifiers;
+mod line_words;
 mod stream;
 mod worker;
 

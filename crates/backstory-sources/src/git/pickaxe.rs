@@ -46,6 +46,9 @@ pub fn pick_commits(
     limits: Limits,
     cancel: &Cancel,
 ) -> Result<Vec<PickedCommit>, GitError> {
+    if commits.is_empty() {
+        return Ok(Vec::new());
+    }
     let input: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
     let command = git
         .command(Some(clone), NetworkAccess::Nothing, "diff-tree")

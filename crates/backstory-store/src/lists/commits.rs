@@ -7,6 +7,7 @@ use backstory_model::{
     entity::ItemKind,
     id::NodeId,
     repository::{CommitRecord, identity_key},
+    word_filter::{WordFilter, WordHash},
 };
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -190,8 +191,8 @@ pub(super) fn write(connection: &Connection, project: &str, record: &CommitRecor
     connection
         .prepare_cached(
             "INSERT INTO list_commits (project, sha, kind, title, author, committer, committed_at, authored_at,
-                change_type, insertions, deletions, paths)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                change_type, insertions, deletions, paths, removed_words)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?
         .execute(params![
             project,
@@ -206,8 +207,24 @@ pub(super) fn write(connection: &Connection, project: &str, record: &CommitRecor
             to_i64(insertions),
             to_i64(deletions),
             names_to_json(paths.map(|path| path.as_str())),
+            commit.removed_words.as_ref().map(WordFilter::as_bytes),
         ])?;
     Ok(())
+}
+
+/// Whether a commit may remove a line that has all of some words. `true` if that is not known.
+pub(super) fn may_remove(
+    connection: &Connection,
+    project: &str,
+    sha: &str,
+    words: &[WordHash],
+) -> Result<bool, LedgerError> {
+    let filter: Option<Option<Vec<u8>>> = connection
+        .prepare_cached("SELECT removed_words FROM list_commits WHERE project = ?1 AND sha = ?2")?
+        .query_row(params![project, sha], |row| row.get(0))
+        .optional()?;
+    let filter = filter.flatten().map(WordFilter::from_bytes);
+    Ok(filter.is_none_or(|filter| filter.may_have_all(words)))
 }
 
 /// Computes the merge request that introduced a commit: the nearest that it or a merge of it was merged through.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use crate::ledger_error::LedgerError;
 
 /// Version of the tables and of how items become rows.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 /// Every table and the column that says which of its rows are confidential, if it has one.
 pub(super) const TABLES: [(&str, Option<&str>); 15] = [
@@ -100,6 +100,7 @@ pub(super) const CREATE_TABLES: &str = "
         deletions     INTEGER NOT NULL,
         paths         TEXT    NOT NULL,            -- of the files that it changes, also those before a rename
         merge_request INTEGER,                     -- the one that introduced it
+        removed_words BLOB,                        -- a filter of the words that it removes; null if they are not all known
         PRIMARY KEY (project, sha)
     ) STRICT, WITHOUT ROWID;
     -- Files at the indexed head.

@@ -1,4 +1,4 @@
-//! Collects the words of the lines that a commit adds or removes.
+//! Counts the words of the lines that a commit adds or removes.
 
 use std::{borrow::Cow, collections::HashMap};
 

@@ -11,7 +11,7 @@ use backstory_model::{
     commit::{ChangeStatus, FileChange, FileMode, FileVersion, LineCounts, RepoPath, Sha},
 };
 
-use super::identifiers::Identifiers;
+use super::line_words::LineWords;
 
 /// Most files of one commit that are kept; the others are counted.
 pub(super) const MAX_CHANGES: usize = 50_000;
@@ -63,7 +63,7 @@ impl<R: Read> DiffStream<R> {
     }
 
     /// Reads what the given commit changes. `words` gets the changed lines if there is one, file by file.
-    pub(super) fn commit(&mut self, sha: Sha, words: &mut Option<Identifiers>) -> Result<Changes, StreamError> {
+    pub(super) fn commit(&mut self, sha: Sha, words: &mut Option<LineWords>) -> Result<Changes, StreamError> {
         if Sha::from_hex(&self.record(0)?) != Some(sha) {
             return Err(StreamError::Unexpected("another commit than the one asked for"));
         }
@@ -85,10 +85,12 @@ impl<R: Read> DiffStream<R> {
             for (index, count) in patches.into_iter().enumerate() {
                 let change = changes.kept.get_mut(index);
                 let text = change.as_ref().is_some_and(|change| count == 1 && is_plain(change) && is_written(change));
-                let mut words = words.as_mut().filter(|_| text);
                 let mut lines = Some(LineCounts::default());
                 for _ in 0..count {
-                    self.patch(&mut lines, words.as_deref_mut())?;
+                    if let Some(words) = words {
+                        words.next_file(text);
+                    }
+                    self.patch(&mut lines, words.as_mut())?;
                 }
                 if let Some(change) = change {
                     change.lines = lines;
@@ -133,20 +135,13 @@ impl<R: Read> DiffStream<R> {
 
     /// One patch: `diff --git`, lines about the files, hunks. The content of hunks is counted, never looked at to find
     /// their end.
-    fn patch(
-        &mut self,
-        lines: &mut Option<LineCounts>,
-        mut words: Option<&mut Identifiers>,
-    ) -> Result<(), StreamError> {
+    fn patch(&mut self, lines: &mut Option<LineCounts>, mut words: Option<&mut LineWords>) -> Result<(), StreamError> {
         match self.peek::<5>()? {
             b"diff " => {}
             [_, _, _, _, _] => return Err(StreamError::Unexpected("a patch is missing")),
             _ => return Err(StreamError::Ended),
         }
         self.line(|_| ())?;
-        if let Some(words) = words.as_deref_mut() {
-            words.next_file();
-        }
         loop {
             match self.peek::<5>()? {
                 b"old m" | b"new m" | b"new f" | b"delet" | b"copy " | b"renam" | b"simil" | b"dissi" | b"index"
@@ -155,6 +150,9 @@ impl<R: Read> DiffStream<R> {
                 b"Binar" => {
                     self.line(|_| ())?;
                     *lines = None;
+                    if let Some(words) = words.as_deref_mut() {
+                        words.removed.give_up();
+                    }
                 }
                 [b'@', b'@', ..] => self.hunk(lines, words.as_deref_mut())?,
                 _ => return Ok(()),
@@ -163,7 +161,7 @@ impl<R: Read> DiffStream<R> {
     }
 
     /// `@@ -1,2 +3 @@ text` and its lines.
-    fn hunk(&mut self, lines: &mut Option<LineCounts>, mut words: Option<&mut Identifiers>) -> Result<(), StreamError> {
+    fn hunk(&mut self, lines: &mut Option<LineCounts>, mut words: Option<&mut LineWords>) -> Result<(), StreamError> {
         const WRONG: StreamError = StreamError::Unexpected("a hunk in another form");
         let mut header = [0; 64];
         let mut filled = 0;
@@ -192,8 +190,9 @@ impl<R: Read> DiffStream<R> {
             self.at += 1;
             match words.as_deref_mut() {
                 Some(words) if matches!(sign, b'-' | b'+') => {
-                    self.line(|part| words.take(part))?;
-                    words.take(b"\n");
+                    let is_removed = sign == b'-';
+                    self.line(|part| words.take(part, is_removed))?;
+                    words.end_line();
                 }
                 _ => self.line(|_| ())?,
             }

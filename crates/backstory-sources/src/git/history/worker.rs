@@ -12,7 +12,7 @@ use git2::{Odb, Oid, Repository};
 use super::{
     Batch, HistoryError, Shared, Watched,
     diff_request::{DiffDetail, DiffRequest, shown},
-    identifiers::Identifiers,
+    line_words::LineWords,
     stream::{Changes, DiffStream, MAX_CHANGES, StreamError},
     weight,
 };
@@ -118,21 +118,23 @@ impl Worker<'_> {
     fn read(&mut self, number: u64, batch: &[DiffRequest]) -> Result<Vec<Commit>, HistoryError> {
         let limit = self.shared.identifiers;
         let mut commits = Vec::with_capacity(batch.len());
-        let mut words = (limit > 0).then(Identifiers::default);
+        let mut words = (limit > 0).then(LineWords::default);
         for (index, asked) in batch.iter().enumerate() {
             let (mut changes, reason) = match &asked.how {
                 DiffDetail::Whole => self.whole(&batch[index..], asked, &mut words)?,
                 DiffDetail::WithoutLines(reason) => self.alone(asked, &[&FILES, &NAMES], reason)?,
                 DiffDetail::NotAtAll(reason) => (Changes { kept: Vec::new(), left_out: 0 }, Some(reason.clone())),
             };
-            let identifiers = words.as_mut().map_or_else(Vec::new, |words| words.finish(limit));
-            let secrets = words.as_mut().map(Identifiers::take_secrets).unwrap_or_default();
+            let identifiers = words.as_mut().map_or_else(Vec::new, |words| words.identifiers.finish(limit));
+            let secrets = words.as_mut().map(|words| words.identifiers.take_secrets()).unwrap_or_default();
+            let removed_words = words.as_mut().and_then(|words| words.removed.finish());
+            let removed_words = removed_words.filter(|_| reason.is_none());
             let deep = leave_out_deep(&mut changes);
             let too_many = (changes.left_out > 0)
                 .then(|| format!("{} more files than {MAX_CHANGES} are left out", changes.left_out));
             let reason = reason.or(deep).or(too_many).or_else(|| asked.note.clone());
             let commit = self.commit(asked.sha, changes, reason)?;
-            commits.push(Commit { identifiers, secrets, ..commit });
+            commits.push(Commit { identifiers, secrets, removed_words, ..commit });
             self.shared.advance();
         }
         let git = self.git(&[])?;
@@ -162,13 +164,13 @@ impl Worker<'_> {
         &mut self,
         rest: &[DiffRequest],
         asked: &DiffRequest,
-        words: &mut Option<Identifiers>,
+        words: &mut Option<LineWords>,
     ) -> Result<Read, HistoryError> {
         let error = match self.git(rest)?.commit(asked.sha, words) {
             Ok(changes) => return Ok((changes, None)),
             Err(error) => error,
         };
-        *words = words.take().map(|_| Identifiers::default());
+        *words = words.take().map(|_| LineWords::default());
         let said = self.git.take().map_or_else(String::new, |git| git.failure(self.shared, &error));
         let reason = format!("files cannot be compared, so renames and lines are not known: {said}");
         self.alone(asked, &[&NAMES], &reason)
@@ -207,6 +209,7 @@ impl Worker<'_> {
             changes: changes.kept,
             identifiers: Vec::new(),
             secrets: Default::default(),
+            removed_words: None,
             incomplete,
         })
     }
@@ -244,7 +247,7 @@ impl DiffTree {
     }
 
     /// What the commit that comes next changes.
-    fn commit(&mut self, sha: Sha, words: &mut Option<Identifiers>) -> Result<Changes, StreamError> {
+    fn commit(&mut self, sha: Sha, words: &mut Option<LineWords>) -> Result<Changes, StreamError> {
         let output = &mut self.output;
         self.process.wait_for(|| {
             let changes = output.commit(sha, words)?;

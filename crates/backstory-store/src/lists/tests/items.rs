@@ -214,6 +214,7 @@ pub(super) fn commit(random: &mut Random) -> GraphChange {
         changes: changes.collect(),
         identifiers: vec![],
         secrets: Default::default(),
+        removed_words: None,
         incomplete: None,
     };
     let rewritten = random.is_one_in(6);
