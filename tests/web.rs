@@ -1,5 +1,6 @@
 //! The web interface: how it is served, sessions of browsers, and every screen in a real one.
 
+mod reading;
 mod tasks;
 
 use std::{fs, path::Path};
@@ -47,7 +48,12 @@ const SCREENS: [(&str, &str); 19] = [
 
 /// A server that knows issues, merge requests and the repository of the shop.
 fn world() -> (Forge, Fixture, Sandbox, Server) {
-    let (forge, shop) = (Forge::start(), shop());
+    world_of(shop())
+}
+
+/// The same with another repository of the shop.
+fn world_of(shop: Fixture) -> (Forge, Fixture, Sandbox, Server) {
+    let forge = Forge::start();
     let sandbox = Sandbox::new(&forge);
     sandbox.run(&["add", &shop.path().display().to_string(), "--name", "acme/shop"]).ok();
     sandbox.run(&["sync"]).ok();

@@ -1,6 +1,13 @@
-// Texts of people that would take a careless pattern minutes; run by scripts/check-web in the folder of the interface.
+// Texts of people that would take a careless pattern minutes, and what some become; run by scripts/check-web in the folder of
+// the interface.
 
+import { grammarOf } from "./web/parts/grammars.js";
+import { nextLines, withLines } from "./web/parts/growing.js";
+import { highlighter } from "./web/parts/highlight.js";
+import { stemsOf } from "./web/parts/hit.js";
+import { iriOf } from "./web/parts/iri.js";
 import { Markdown } from "./web/parts/markdown.js";
+import { addressOf, isReference, parse } from "./web/parts/ref.js";
 
 /** Most milliseconds that one text may take. */
 const MOST = 1_000;
@@ -31,3 +38,35 @@ for (const part of ['"Why"', "acme/shop%2312", "x/y!3", '"th"']) {
     }
 }
 if (made.includes("not -->")) process.exitCode = 1;
+
+/**
+ * @param {string} what
+ * @param {unknown} found
+ * @param {unknown} expected
+ */
+function check(what, found, expected) {
+    if (JSON.stringify(found) === JSON.stringify(expected)) return;
+    console.error(`${what}: ${JSON.stringify(found)}, not ${JSON.stringify(expected)}`);
+    process.exitCode = 1;
+}
+
+/** The lines of a code, with what has a color in brackets. */
+function colored(path, ...lines) {
+    const line = highlighter(lines, grammarOf(path));
+    const text = (part) => (typeof part === "string" ? part : `[${part.props.children}]`);
+    return lines.map((_, number) => line(number).map(text).join(""));
+}
+check("a docstring", colored("a.py", '"""It\'s', "not # over", '"""', "x = y  # note"), ['["""It\'s]', "[not # over]", '["""]', "x = y  [# note]"]);
+check("a quote as a character", colored("a.rs", "let a = '\"'; // b", "&'a str"), ["[let] a = ['\"']; [// b]", "&'a str"]);
+check("a text of two lines", colored("a.rs", 'a("b', 'c", d)'), ['a(["b]', '[c"], d)']);
+check("an address in a style sheet", colored("a.css", "a { b: url(//c.example) } /* d */"), ["a { b: url(//c.example) } [/* d */]"]);
+
+check("a private name", parse("acme/shop:src/a.js#Cart.#count").name, "Cart.#count");
+check("a ticket", [parse("^PROJ-77").kind, addressOf("^PROJ-77")], ["ticket", "/ui/graph/%5EPROJ-77"]);
+check("references", ["acme/shop:src/a.rs", "acme/shop#1", "std::vec", "login"].map(isReference), [true, true, false, false]);
+check("the name of a file in the graph", iriOf("acme/shop:src/a (1).rs"), "urn:backstory:node:acme/shop/-/files/src/a%20%281%29.rs");
+check("that of a symbol", iriOf("acme/shop:src/a.rs#A::b"), "urn:backstory:node:acme/shop/-/entities/src/a.rs#A%3A%3Ab");
+check("that of an abbreviated commit", iriOf("acme/shop@1a2b3c4"), null);
+check("words that are marked", stemsOf("why the ring sessions used"), ["ring", "session", "used"]);
+check("lines that are drawn", withLines([[0, 10], [40, 50]], 10, 40), [[0, 50]]);
+check("lines that are drawn next", [nextLines([[40, 50]], 100, 48, 20), nextLines([[40, 50]], 100, 41, 20), nextLines([[0, 100]], 100, 5, 20)], [[50, 70], [20, 40], null]);

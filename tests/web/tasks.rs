@@ -44,7 +44,7 @@ async fn a_repository_is_added_watched_and_talked_about() {
     let question = "why are sessions kept in Redis rather than in memcached?";
     browser.enter(".ask-form textarea", question).await;
     browser.until_says(".statement", "memcached loses every session").await;
-    browser.click("button", "Go on as a conversation").await;
+    browser.click("button", "Continue as a conversation").await;
     browser.until_says(".turn.user", question).await;
     browser.enter(".ask-form textarea", "why must rounding not happen in the cart?").await;
     browser.until_says(".turn.user", "why must rounding not happen").await;
@@ -126,8 +126,8 @@ async fn candidates_of_a_search_are_explained_and_ranked_by_other_weights() {
         }
         return true";
     browser.until("sliders", nothing).await;
-    browser.until_says("button", "As configured").await;
-    browser.click("button", "As configured").await;
+    browser.until_says("button", "Reset").await;
+    browser.click("button", "Reset").await;
     browser.click("tbody input[type=checkbox]", "answers it").await;
     browser.until_says(".ranking", "1 marked").await;
 }

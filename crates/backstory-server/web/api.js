@@ -1,14 +1,20 @@
-// The one way to the server: use cases by name over /api/v1, and the session.
+// The one way to the server: use cases by name over /api/v1, and the session. asking.js has what screens ask with.
 
-import { useEffect, useRef, useState, signal } from "./parts/html.js";
+import { signal } from "./parts/html.js";
 
 /** Answers that are kept, so that going back shows a screen at once. */
 const KEPT = 80;
-/** Milliseconds after which waiting is shown. */
-const SLOW = 200;
 
-/** @type {Map<string, unknown>} */
-const kept = new Map();
+/**
+ * Answers by use case and request.
+ * @type {Map<string, any>}
+ */
+export const kept = new Map();
+/**
+ * What the server wrote, by what was read from it: it tells whether two answers say the same.
+ * @type {WeakMap<object, string>}
+ */
+export const texts = new WeakMap();
 
 /**
  * What the page may do.
@@ -32,10 +38,20 @@ export class ApiError extends Error {
         this.code = code;
         this.hint = hint;
     }
+
+    /** Whether it says nothing of what was asked, so that an earlier answer is as good as before. */
+    get isPassing() {
+        return this.status === 0 || this.status === 429 || this.status >= 500;
+    }
+}
+
+/** @returns {ApiError} */
+function unreachable() {
+    return new ApiError(0, "UNREACHABLE", "The server does not answer.", "Is 'backstory serve' still running?");
 }
 
 /**
- * Sends something and reads the JSON that answers it.
+ * Sends something; what is refused is an error.
  * @param {string} path
  * @param {RequestInit} init
  */
@@ -45,13 +61,37 @@ async function send(path, init) {
         response = await fetch(path, { ...init, credentials: "same-origin" });
     } catch (error) {
         if (init.signal?.aborted) throw error;
-        throw new ApiError(0, "UNREACHABLE", "The server does not answer.", "Is 'backstory serve' still running?");
+        throw unreachable();
     }
-    const type = response.headers.get("content-type") ?? "";
-    const body = type.includes("json") ? await response.json() : null;
-    if (response.ok) return body;
+    if (response.ok) return response;
     if (response.status === 401) signInNeeded.value = true;
+    const body = isJson(response) ? await response.json().catch(() => null) : null;
     throw refusal(response.status, body);
+}
+
+/** @param {Response} response */
+function isJson(response) {
+    return (response.headers.get("content-type") ?? "").includes("json");
+}
+
+/**
+ * Sends something and reads the JSON that answers it.
+ * @param {string} path
+ * @param {RequestInit} init
+ */
+async function sendForJson(path, init) {
+    const response = await send(path, init);
+    if (!isJson(response)) return null;
+    let text;
+    try {
+        text = await response.text();
+    } catch (error) {
+        if (init.signal?.aborted) throw error;
+        throw unreachable();
+    }
+    const body = JSON.parse(text);
+    if (body !== null && typeof body === "object") texts.set(body, text);
+    return body;
 }
 
 /**
@@ -66,25 +106,79 @@ function refusal(status, body) {
 }
 
 /**
+ * A change, or a question, as JSON.
+ * @param {object} body
+ * @param {AbortSignal} [abort]
+ * @returns {RequestInit}
+ */
+function post(body, abort) {
+    return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal: abort };
+}
+
+/**
  * Requests a use case.
  * @param {string} name
  * @param {object} request
  * @param {AbortSignal} [abort]
  * @returns {Promise<any>}
  */
-export async function ask(name, request, abort) {
-    const answer = await send(`/api/v1/${name}`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(request),
-        signal: abort,
-    });
-    return answer;
+export function ask(name, request, abort) {
+    return sendForJson(`/api/v1/${name}`, post(request, abort));
+}
+
+/**
+ * Asks in a conversation. Statements of the answer are told as they are checked; the whole message is returned.
+ * @param {number} chat
+ * @param {string} text
+ * @param {(statement: {text: string, citations: any[]}) => void} tell
+ * @param {AbortSignal} [abort]
+ * @returns {Promise<any>}
+ */
+export async function askInChat(chat, text, tell, abort) {
+    const init = post({ text, model: true }, abort);
+    const headers = { ...init.headers, accept: "text/event-stream" };
+    const response = await send(`/api/v1/chats/${chat}/messages`, { ...init, headers });
+    for await (const { name, data } of eventsOf(response, abort)) {
+        if (name === "statement") tell(data);
+        else if (name === "message") return data;
+        else if (name === "error") throw new ApiError(500, data.code ?? "INTERNAL", data.message ?? "Asking failed.", data.hint);
+    }
+    throw unreachable();
+}
+
+/**
+ * Server-sent events, each as soon as it is whole.
+ * @param {Response} response
+ * @param {AbortSignal} [abort]
+ * @returns {AsyncGenerator<{name: string, data: any}>}
+ */
+async function* eventsOf(response, abort) {
+    const reader = response.body?.getReader();
+    const decoder = new TextDecoder();
+    let text = "";
+    while (reader) {
+        let part;
+        try {
+            part = await reader.read();
+        } catch (error) {
+            if (abort?.aborted) throw error;
+            throw unreachable();
+        }
+        text += decoder.decode(part.value, { stream: !part.done });
+        const events = text.split(/\r?\n\r?\n/);
+        text = events.pop() ?? "";
+        for (const event of events) {
+            const fields = event.split(/\r?\n/).map((line) => /^(event|data): ?(.*)$/.exec(line));
+            const of = (/** @type {string} */ name) => fields.filter((field) => field?.[1] === name).map((field) => field?.[2] ?? "").join("\n");
+            if (of("data")) yield { name: of("event"), data: JSON.parse(of("data")) };
+        }
+        if (part.done) return;
+    }
 }
 
 /** Asks what the page may do. */
 export async function readSession() {
-    session.value = await send("/session", { method: "GET" });
+    session.value = await sendForJson("/session", { method: "GET" });
     signInNeeded.value = !session.value?.granted;
 }
 
@@ -93,11 +187,7 @@ export async function readSession() {
  * @param {string} token
  */
 export async function signIn(token) {
-    await send("/session", {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ token }),
-    });
+    await send("/session", post({ token }));
     kept.clear();
     await readSession();
 }
@@ -118,91 +208,9 @@ export function changed() {
  * @param {string} key
  * @param {unknown} answer
  */
-function keep(key, answer) {
+export function keep(key, answer) {
     kept.delete(key);
     kept.set(key, answer);
     const oldest = kept.keys().next();
     if (kept.size > KEPT && !oldest.done) kept.delete(oldest.value);
-}
-
-/**
- * How far a request is.
- * @typedef {{answer: any, error: ApiError | null, pending: boolean, slow: boolean, again: () => void}} Asked
- */
-
-/**
- * Requests a use case while a screen is shown. The last answer stays while the next is on its way.
- * @param {string} name
- * @param {object | null} request null while there is nothing to ask
- * @param {{every?: number}} [options] `every`: milliseconds after which it is asked again
- * @returns {Asked}
- */
-export function useAsk(name, request, options = {}) {
-    const key = request && `${name} ${JSON.stringify(request)}`;
-    const [turn, setTurn] = useState(0);
-    const [state, setState] = useState(/** @type {any} */ ({ key: null, answer: null, error: null, slow: false }));
-    const every = useRef(options.every);
-    every.current = options.every;
-    useEffect(() => {
-        if (!key || !request) {
-            setState({ key: null, answer: null, error: null, slow: false });
-            return;
-        }
-        const abort = new AbortController();
-        let next = 0;
-        const known = kept.get(key);
-        setState((/** @type {any} */ old) =>
-            old.key === key ? { ...old, done: false } : { key, answer: known ?? old.answer, stale: !known, error: null, slow: false, done: false });
-        const slow = setTimeout(() => setState((/** @type {any} */ old) => ({ ...old, slow: true })), SLOW);
-        ask(name, request, abort.signal).then(
-            (answer) => {
-                clearTimeout(slow);
-                if (abort.signal.aborted) return;
-                keep(key, answer);
-                setState({ key, answer, error: null, slow: false, stale: false, done: true });
-                if (every.current) next = window.setTimeout(() => setTurn((turn) => turn + 1), every.current);
-            },
-            (error) => {
-                clearTimeout(slow);
-                if (abort.signal.aborted) return;
-                setState({ key, answer: null, error, slow: false, stale: false, done: true });
-            },
-        );
-        return () => {
-            abort.abort();
-            clearTimeout(slow);
-            clearTimeout(next);
-        };
-    }, [key, turn]);
-    const isNew = state.key !== key;
-    return {
-        answer: key ? (isNew ? (kept.get(key) ?? null) : state.answer) : null,
-        error: isNew ? null : state.error,
-        pending: Boolean(key) && (isNew || !state.done),
-        slow: !isNew && state.slow,
-        again: () => setTurn(turn + 1),
-    };
-}
-
-/**
- * A change that is requested by a button: whether it runs, and what went wrong.
- * @returns {{busy: boolean, error: ApiError | null, run: (work: () => Promise<any>) => Promise<any>}}
- */
-export function useChange() {
-    const [state, setState] = useState(/** @type {{busy: boolean, error: any}} */ ({ busy: false, error: null }));
-    return {
-        ...state,
-        run: async (work) => {
-            setState({ busy: true, error: null });
-            try {
-                const answer = await work();
-                changed();
-                setState({ busy: false, error: null });
-                return answer;
-            } catch (error) {
-                setState({ busy: false, error });
-                return undefined;
-            }
-        },
-    };
 }

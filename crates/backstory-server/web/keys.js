@@ -66,9 +66,30 @@ export function useKeys(title, bindings) {
     }, [title]);
 }
 
+/** Fields that take no letters. */
+const SWITCHES = ["checkbox", "radio", "range", "button", "submit"];
+/** What does something by itself on Enter or the space bar. */
+const ACTIVE = "a[href], button, summary, input, select, [role=button]";
+
 /** @param {EventTarget | null} target */
 function isTyping(target) {
-    return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+    if (target instanceof HTMLInputElement) return !SWITCHES.includes(target.type);
+    return target instanceof HTMLElement && (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName));
+}
+
+/** @param {KeyboardEvent} event */
+function isForElement({ key, target }) {
+    return (key === "Enter" || key === " ") && target instanceof Element && target.closest(ACTIVE) !== null;
+}
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+
+/**
+ * How keys are written for the reader's keyboard.
+ * @param {string} keys
+ */
+export function keyNames(keys) {
+    return keys.split(/[ +]/).map((key) => (isMac && key === "Ctrl" ? "\u2318" : key.length === 1 && keys.includes("+") ? key.toUpperCase() : key));
 }
 
 let first = "";
@@ -83,7 +104,7 @@ function press(event) {
         dialog.value = dialog.value === "palette" ? null : "palette";
         return;
     }
-    if (isCommand || dialog.value || isTyping(event.target)) return;
+    if (isCommand || dialog.value || isTyping(event.target) || isForElement(event)) return;
     const isPair = first && performance.now() - firstAt < PAIR_TIME;
     const keys = isPair ? `${first} ${event.key}` : event.key;
     first = "";

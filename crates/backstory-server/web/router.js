@@ -1,6 +1,7 @@
 // Addresses: which screen is shown, and going to another without loading the page again.
 
 import { signal } from "./parts/html.js";
+import { beginEntry, continueEntry, leaveEntry, returnToEntry, startPlaces } from "./scroll.js";
 
 /**
  * @typedef {{path: string, query: URLSearchParams, hash: string}} Place
@@ -38,7 +39,10 @@ export const place = signal(here());
  * @param {string} path
  */
 export function screenAt(path) {
-    const fits = (/** @type {Screen} */ screen) => (screen.prefix === "/" ? path === "/" : path.startsWith(screen.prefix));
+    const fits = (/** @type {Screen} */ { prefix }) => {
+        if (prefix === "/") return /^\/(ui\/?)?$/.test(path);
+        return path === prefix || path.startsWith(prefix.endsWith("/") ? prefix : `${prefix}/`);
+    };
     return SCREENS.find(fits) ?? null;
 }
 
@@ -64,15 +68,17 @@ export function restOf(path, prefix) {
 export function go(address, options = {}) {
     const target = new URL(address, location.href);
     if (target.href === location.href) return;
-    if (options.replace) history.replaceState(null, "", target);
+    if (!options.replace) leaveEntry();
+    if (options.replace) history.replaceState(history.state, "", target);
     else history.pushState(null, "", target);
-    const samePath = place.value.path === target.pathname;
     place.value = here();
-    if (!samePath && !options.keepScroll) {
-        window.scrollTo(0, 0);
-        // Those who cannot see the page hear where they are.
-        queueMicrotask(() => document.getElementById("main")?.focus({ preventScroll: true }));
+    if (options.keepScroll) {
+        if (!options.replace) continueEntry();
+        return;
     }
+    beginEntry();
+    // Those who cannot see the page hear where they are.
+    queueMicrotask(() => document.getElementById("main")?.focus({ preventScroll: true }));
 }
 
 /**
@@ -100,8 +106,12 @@ function isScreen(url) {
 
 /** Follows links and the buttons of the browser. */
 export function listen() {
+    startPlaces();
     window.addEventListener("popstate", () => {
         place.value = here();
+        // An entry without a name is new: a link within the page made it.
+        if (history.state?.entry) returnToEntry();
+        else continueEntry();
     });
     window.addEventListener("hashchange", () => {
         place.value = here();

@@ -1,11 +1,11 @@
 // The frame around every screen: navigation, search field, dialogs, and signing in.
 
-import { html, classes, useEffect, useErrorBoundary, useState } from "./parts/html.js";
+import { html, classes, useEffect, useErrorBoundary, useLayoutEffect, useState } from "./parts/html.js";
 import { Icon } from "./parts/icons.js";
 import { Failed, Waiting } from "./parts/state.js";
 import { KeysDialog, Palette } from "./parts/palette.js";
 import { session, signInNeeded, signOut } from "./api.js";
-import { dialog } from "./keys.js";
+import { dialog, keyNames } from "./keys.js";
 import { go, place, screenAt } from "./router.js";
 import { nextTheme, theme } from "./theme.js";
 import { SignIn } from "./sign-in.js";
@@ -43,8 +43,9 @@ export function Shell() {
                 onClick=${() => setMenu(!menu)}><${Icon} name=${menu ? "close" : "menu"} /><span class="hidden">Menu</span></button>
             <a class="brand" href="/" aria-label="backstory"><${Mark} /><span>backstory</span></a>
             <${SearchField} />
-            <button type="button" class="quiet" onClick=${() => (dialog.value = "palette")} title="Go to anything (Ctrl+K)">
-                <kbd>Ctrl K</kbd><span class="hidden">Go to anything</span></button>
+            <button type="button" class="quiet go-button" onClick=${() => (dialog.value = "palette")}
+                title=${`Go to anything (${keyNames("Ctrl+k").join(" ")})`}
+                ><${Icon} name="go" /><kbd>${keyNames("Ctrl+k").join(" ")}</kbd><span class="hidden">Go to anything</span></button>
             <button type="button" class="quiet" onClick=${nextTheme} title=${`Colors: ${theme.value}`}>
                 <${Icon} name=${`theme_${theme.value}`} /><span class="hidden">Colors: ${theme.value}</span></button>
             ${session.value?.needs_token && session.value.granted && html`
@@ -104,19 +105,32 @@ function SearchField() {
 }
 
 /**
+ * Screens that were loaded before are there at once, so that going back does not show an empty page first.
+ * @type {Map<string, any>}
+ */
+const loadedScreens = new Map();
+
+/**
  * The screen of the address, loaded when it is needed.
  * @param {{screen: import("./router.js").Screen | null}} props
  */
 function Current({ screen }) {
-    const [loaded, setLoaded] = useState(/** @type {any} */ (null));
+    const [loaded, setLoaded] = useState(() => loadedScreens.get(screen?.name ?? "") ?? null);
     const [slow, setSlow] = useState(false);
     const [failure, setFailure] = useState(/** @type {any} */ (null));
     const [broken, reset] = useErrorBoundary();
-    useEffect(() => {
+    // Before the screen, which may know a better one.
+    useLayoutEffect(() => {
         document.title = screen ? `${screen.label} · backstory` : "Not found · backstory";
-        if (!screen) return;
+    }, [screen]);
+    useEffect(() => {
+        if (!screen || loaded) return;
         const timer = setTimeout(() => setSlow(true), SLOW);
-        screen.load().then((module) => setLoaded({ Screen: module.Screen }), setFailure).finally(() => clearTimeout(timer));
+        const keep = (/** @type {any} */ module) => {
+            loadedScreens.set(screen.name, { Screen: module.Screen });
+            setLoaded(loadedScreens.get(screen.name));
+        };
+        screen.load().then(keep, setFailure).finally(() => clearTimeout(timer));
         return () => clearTimeout(timer);
     }, [screen]);
     if (!screen) return html`<${NotFound} />`;
@@ -134,5 +148,5 @@ function Current({ screen }) {
 
 function NotFound() {
     return html`<div class="empty"><${Icon} name="info" /><div><h1>There is no such page</h1>
-        <p class="prose">Begin at the <a href="/">projects</a>, or press <kbd>Ctrl K</kbd> to go anywhere.</p></div></div>`;
+        <p class="prose">Begin at the <a href="/">projects</a>, or press <kbd>${keyNames("Ctrl+k").join(" ")}</kbd> to go anywhere.</p></div></div>`;
 }

@@ -4,11 +4,14 @@ import { html, counted, useEffect, useMemo, useState } from "../parts/html.js";
 import { Icon, hasIcon } from "../parts/icons.js";
 import { useProjects } from "../parts/project-select.js";
 import { Answered, Empty, Notice } from "../parts/state.js";
-import { GraphPicture } from "../parts/graph-picture.js";
+import { GraphLegend, GraphPicture } from "../parts/graph-picture.js";
+import { centerOf, countsOf, narrowed } from "../parts/graph-filter.js";
+import { useGrowing } from "../parts/growing.js";
+import { iriOf } from "../parts/iri.js";
 import { Ref, addressOf, encode, kindName, parse, shorten } from "../parts/ref.js";
 import { CopyButton } from "../parts/copy.js";
 import { edgeName } from "../parts/edges.js";
-import { useAsk } from "../api.js";
+import { useAsk } from "../asking.js";
 import { go, place, restOf, setQuery } from "../router.js";
 
 /** Most nodes that are drawn. */
@@ -17,24 +20,32 @@ const LIMIT = 200;
 const MAX_LENGTH = 6;
 /** Nodes of a kind that are offered to begin at. */
 const STARTS = 4;
+/** Rows of the table that are drawn at first, and more at a time. */
+const FIRST = 40;
+const STEP = 60;
+/** Kinds whose titles the server tells. */
+const TITLED = ["issue", "merge_request", "commit"];
 
 /** The screen. */
 export function Screen() {
     const id = restOf(place.value.path, "/ui/graph");
     const query = place.value.query;
-    const edges = query.get("edges")?.split(",").filter(Boolean) ?? [];
-    const depth = Math.min(3, Math.max(1, Number(query.get("depth") ?? 1)));
+    const depth = Math.min(3, Math.max(1, Number(query.get("depth") ?? 1) || 1));
     const to = query.get("to");
-    const around = useAsk("neighborhood", id ? { id, depth, edges, limit: LIMIT } : null);
+    const around = useAsk("neighborhood", id ? { id, depth, edges: [], limit: LIMIT } : null);
     const path = useAsk("path", id && to ? { from: id, to, edges: [], max_length: MAX_LENGTH } : null);
+    const shown = useAsk("show", TITLED.includes(parse(id).kind) ? { id } : null, { once: true });
+    const title = shown.answer?.title ?? shown.answer?.message?.split("\n")[0] ?? null;
     useEffect(() => {
-        document.title = `${id || "Graph"} · backstory`;
-    }, [id]);
-    return html`<div><div class="screen-head"><h1>Graph</h1>${id && html`<p><${Ref} id=${id} title=${id} /></p>`}</div>
+        document.title = `${title ?? (id || "Graph")} · Graph · backstory`;
+    }, [id, title]);
+    return html`<div><div class="screen-head"><h1>Graph</h1>
+            ${id && html`<p><${Ref} id=${id} title=${title ? `${shorten(id)} ${title}` : id} /></p>`}</div>
         <${Bar} id=${id} depth=${depth} to=${to} />
         ${!id ? html`<${Starts} />`
             : html`${to && html`<${PathView} path=${path} to=${to} />`}
-                <${Answered} of=${around} lines=${14}>${(/** @type {any} */ found) => html`<${Around} key=${id} id=${id} found=${found} edges=${edges} path=${path.answer} />`}</${Answered}>`}
+                <${Answered} of=${around} lines=${14}>${(/** @type {any} */ found) => html`
+                    <${Around} key=${id} id=${id} title=${title} found=${found} path=${path.answer} />`}</${Answered}>`}
     </div>`;
 }
 
@@ -43,90 +54,130 @@ function Starts() {
     const { projects } = useProjects();
     const project = projects[0] ?? null;
     const files = useAsk("central-files", project ? { project, limit: STARTS } : null);
-    const threads = useAsk("threads", { kind: "merge_request", filter: { project: null, state: null, author: null, label: null }, limit: STARTS, after: null });
-    const nodes = [...projects.slice(0, STARTS), ...(files.answer ?? []).map((/** @type {string} */ one) => (one.includes(":") ? one : `${project}:${one}`)), ...(threads.answer?.threads ?? []).map((/** @type {any} */ one) => one.id)];
-    return html`<${Empty} title="Begin at any node" icon="graph"><p>Enter a project, <code>acme/shop!7</code>, a commit, a file or a person above, or begin at one of these:</p>
-        <ul class="starts">${nodes.map((id) => html`<li><a class="ref" href=${`/ui/graph/${encode(id)}`}><${Icon} name=${hasIcon(parse(id).kind) ? parse(id).kind : "projects"} /><span>${id}</span></a></li>`)}</ul></${Empty}>`;
+    const filter = { project: null, state: null, author: null, label: null };
+    const threads = useAsk("threads", { kind: "merge_request", filter, limit: STARTS, after: null });
+    const nodes = [
+        ...projects.slice(0, STARTS),
+        ...(files.answer ?? []).map((/** @type {string} */ one) => (one.includes(":") ? one : `${project}:${one}`)),
+        ...(threads.answer?.threads ?? []).map((/** @type {any} */ one) => one.id),
+    ];
+    return html`<${Empty} title="Begin at any node" icon="graph">
+        <p>Enter a project, <code>acme/shop!7</code>, a commit, a file or a person above, or begin at one of these:</p>
+        <ul class="starts">${nodes.map((id) => html`<li><a class="ref" href=${`/ui/graph/${encode(id)}`}
+            ><${Icon} name=${hasIcon(parse(id).kind) ? parse(id).kind : "projects"} /><span>${id}</span></a></li>`)}</ul></${Empty}>`;
 }
 
 /** @param {{id: string, depth: number, to: string | null}} props */
 function Bar({ id, depth, to }) {
+    /** @param {any} event */
+    function show(event) {
+        event.preventDefault();
+        const next = event.target.elements.node.value.trim();
+        if (next) go(`/ui/graph/${encode(next)}`);
+    }
+    /** @param {any} event */
+    function find(event) {
+        event.preventDefault();
+        setQuery({ to: event.target.elements.to.value.trim() });
+    }
     return html`<div class="row graph-bar no-print">
-        <form class="row" onSubmit=${(/** @type {any} */ event) => {
-            event.preventDefault();
-            const next = event.target.elements.node.value.trim();
-            if (next) go(`/ui/graph/${encode(next)}`);
-        }}><input type="text" name="node" aria-label="Node" placeholder="acme/shop!7" key=${id} defaultValue=${id} spellcheck=${false} /><button type="submit">Show</button></form>
-        ${id && html`<span class="row" role="group" aria-label="How far">${[1, 2, 3].map((value) => html`<button type="button" class="chip" aria-pressed=${depth === value} onClick=${() => setQuery({ depth: String(value) })}>${counted(value, "edge")}</button>`)}</span>
-        <form class="row" onSubmit=${(/** @type {any} */ event) => {
-            event.preventDefault();
-            setQuery({ to: event.target.elements.to.value.trim() });
-        }}><input type="text" name="to" aria-label="Path to" placeholder="path to …" key=${to} defaultValue=${to ?? ""} spellcheck=${false} /><button type="submit">Find the path</button></form>`}
+        <form class="row" onSubmit=${show}><input type="text" name="node" aria-label="Node" placeholder="acme/shop!7" key=${id} defaultValue=${id}
+            spellcheck=${false} /><button type="submit">Show</button></form>
+        ${id && html`<span class="row" role="group" aria-label="How far">${[1, 2, 3].map((value) => html`<button type="button" class="chip"
+            aria-pressed=${depth === value} onClick=${() => setQuery({ depth: String(value) })}>${counted(value, "edge")}</button>`)}</span>
+        <form class="row" onSubmit=${find}><input type="text" name="to" aria-label="Path to" placeholder="path to …" key=${to} defaultValue=${to ?? ""}
+            spellcheck=${false} /><button type="submit">Find the path</button></form>`}
     </div>`;
 }
 
-/** @param {{path: import("../api.js").Asked, to: string}} props */
+/** @param {{path: import("../asking.js").Asked, to: string}} props */
 function PathView({ path, to }) {
-    return html`<${Answered} of=${path} lines=${1}>${(/** @type {any} */ found) => found.nodes.length === 0
-        ? html`<${Notice} tone="warn">No path of at most ${MAX_LENGTH} edges leads to ${to}. ${found.left_out.join("; ")}</${Notice}>`
-        : html`<p class="row path">${found.nodes.map((/** @type {string} */ node, /** @type {number} */ number) => html`${number > 0 && html`<span class="small muted">${found.edges[number - 1] ? edgeName(found.edges[number - 1].edge) : ""} ${found.edges[number - 1]?.from === node ? "←" : "→"}</span>`}<${Ref} id=${node} />`)}</p>`}</${Answered}>`;
+    return html`<${Answered} of=${path} lines=${1}>${(/** @type {any} */ found) => {
+        if (!found.nodes.length) {
+            return html`<${Notice} tone="warn">No path of at most ${counted(MAX_LENGTH, "edge")} leads to ${to}. ${found.left_out.join("; ")}</${Notice}>`;
+        }
+        return html`<p class="row path">${found.nodes.map((/** @type {string} */ node, /** @type {number} */ number) => html`
+            ${number > 0 && html`<${PathEdge} edge=${found.edges[number - 1]} to=${node} />`}
+            <${Ref} id=${node} title=${found.titles?.[node] && `${shorten(node)} ${found.titles[node]}`} />`)}</p>`;
+    }}</${Answered}>`;
 }
 
-/** @param {{id: string, found: any, edges: string[], path: any}} props */
-function Around({ id, found, edges, path }) {
-    const [asTable, setAsTable] = useState(place.value.query.get("view") === "table");
+/** @param {{edge: any, to: string}} props */
+function PathEdge({ edge, to }) {
+    return html`<span class="small muted">${edge ? edgeName(edge.edge) : ""} ${edge?.from === to ? "←" : "→"}</span>`;
+}
+
+/** @param {{id: string, title: string | null, found: any, path: any}} props */
+function Around({ id, title, found, path }) {
+    const asTable = place.value.query.get("view") === "table";
+    const types = place.value.query.get("edges") ?? "";
     const [chosen, setChosen] = useState(/** @type {string | null} */ (null));
-    const counts = useMemo(() => {
-        /** @type {Map<string, number>} */
-        const all = new Map();
-        for (const edge of found.edges) all.set(edge.edge, (all.get(edge.edge) ?? 0) + 1);
-        return [...all].sort((a, b) => b[1] - a[1]);
-    }, [found]);
+    const center = centerOf(id, found);
+    const shown = useMemo(() => narrowed(center, found, types.split(",").filter(Boolean)), [found, types]);
+    const titles = useMemo(() => ({ ...found.titles, ...(title && { [center]: title }) }), [found, title]);
     const project = parse(id).project;
     const onPath = useMemo(() => new Set(path?.nodes ?? []), [path]);
+    const query = sparql(center);
     return html`<div class="graph-layout"><div>
-            <p class="row spread"><span class="muted small">${counted(found.neighbors.length, "node")}, ${counted(found.edges.length, "edge")}</span>
-                <span class="row"><${CopyButton} what="SPARQL" label="Copy SPARQL" text=${() => sparql(id)} />
-                <button type="button" class="small" aria-pressed=${asTable} onClick=${() => setAsTable(!asTable)}>As a table</button></span></p>
+            <div class="row spread"><span class="muted small" role="status"
+                    >${counted(shown.neighbors.length, "node")}, ${counted(shown.edges.length, "edge")}</span>
+                <span class="row">${query && html`<${CopyButton} what="SPARQL" label="Copy SPARQL" text=${() => query} />`}
+                <button type="button" class="small" aria-pressed=${asTable} onClick=${() => setQuery({ view: asTable ? null : "table" })}
+                    >As a table</button></span></div>
             ${found.left_out.map((/** @type {string} */ one) => html`<${Notice}>Left out: ${one}.</${Notice}>`)}
-            ${found.neighbors.length === 0 ? html`<${Empty} title="Nothing is linked to it" icon="graph" />`
-                : asTable ? html`<${Table} edges=${found.edges} project=${project} />`
-                : html`<${GraphPicture} center=${id} found=${found} chosen=${chosen} choose=${setChosen} onPath=${onPath} project=${project} />`}
+            ${shown.neighbors.length === 0 ? html`<${Empty} title=${types ? "No edge of these types" : "Nothing is linked to it"} icon="graph" />`
+                : asTable ? html`<${Table} edges=${shown.edges} project=${project} titles=${titles} />`
+                : html`<${GraphPicture} center=${center} found=${shown} titles=${titles} chosen=${chosen} choose=${setChosen} onPath=${onPath}
+                    project=${project} />`}
         </div>
         <aside class="stack no-print">
-            ${chosen && html`<section class="card card-body stack"><h2 class="side-title">${kindName(parse(chosen).kind)}</h2><p><${Ref} id=${chosen} project=${project} /></p>
-                <p class="row"><a class="button small" href=${`/ui/graph/${encode(chosen)}`}>Go on from here</a><a class="button small" href=${addressOf(chosen)}>Open</a>
-                <button type="button" class="small" onClick=${() => setQuery({ to: chosen })}>Path to it</button></p></section>`}
-            <section><h2 class="side-title">Edges</h2><p class="row">${counts.map(([edge, count]) => html`<button type="button" class="chip" aria-pressed=${edges.includes(edge)}
-                onClick=${() => setQuery({ edges: (edges.includes(edge) ? edges.filter((other) => other !== edge) : [...edges, edge]).join(",") })}>${edgeName(edge)} <span class="count">${count}</span></button>`)}</p>
-                ${edges.length > 0 && html`<button type="button" class="small quiet" onClick=${() => setQuery({ edges: null })}><${Icon} name="close" /> all edges</button>`}</section>
+            ${chosen && html`<${Chosen} id=${chosen} project=${project} title=${titles[chosen]} />`}
+            <${Types} found=${found} types=${types} />
+            ${!asTable && html`<${GraphLegend} center=${center} found=${shown} />`}
         </aside></div>`;
 }
 
-/** @param {{edges: any[], project: string}} props */
-function Table({ edges, project }) {
-    return html`<table><thead><tr><th>From</th><th>Edge</th><th>To</th></tr></thead><tbody>${edges.map((edge) => html`<tr>
-        <td><${Ref} id=${edge.from} project=${project} /></td><td class="muted tight">${edgeName(edge.edge)}</td><td><${Ref} id=${edge.to} project=${project} /></td></tr>`)}</tbody></table>`;
+/** @param {{id: string, project: string, title?: string}} props */
+function Chosen({ id, project, title }) {
+    return html`<section class="card card-body stack"><h2 class="side-title">${kindName(parse(id).kind)}</h2>
+        <p><${Ref} id=${id} project=${project} title=${title && `${shorten(id, project)} ${title}`} /></p>
+        <p class="row"><a class="button small" href=${`/ui/graph/${encode(id)}`}>Explore from here</a>
+            <a class="button small" href=${addressOf(id)}>Open</a>
+            <button type="button" class="small" onClick=${() => setQuery({ to: id })}>Path to it</button></p></section>`;
+}
+
+/** @param {{found: any, types: string}} props `types`: those that are shown, with commas between them; all if empty */
+function Types({ found, types }) {
+    const counts = useMemo(() => countsOf(found.edges), [found]);
+    const now = types.split(",").filter(Boolean);
+    const toggle = (/** @type {string} */ type) => setQuery({ edges: (now.includes(type) ? now.filter((one) => one !== type) : [...now, type]).join(",") });
+    return html`<section><h2 class="side-title">Edges</h2>
+        <p class="row">${counts.map(([type, count]) => html`<button type="button" class="chip" key=${type} aria-pressed=${now.includes(type)}
+            onClick=${() => toggle(type)}>${edgeName(type)} <span class="count">${count}</span></button>`)}</p>
+        ${now.length > 0 && html`<button type="button" class="small quiet" onClick=${() => setQuery({ edges: null })}
+            ><${Icon} name="close" /> all edges</button>`}</section>`;
+}
+
+/** @param {{edges: any[], project: string, titles: Record<string, string>}} props */
+function Table({ edges, project, titles }) {
+    const drawn = useGrowing(edges.length, { first: FIRST, step: STEP });
+    const node = (/** @type {string} */ id) => html`<${Ref} id=${id} project=${project} title=${titles[id] && `${shorten(id, project)} ${titles[id]}`} />`;
+    return html`<table><thead><tr><th>From</th><th>Edge</th><th>To</th></tr></thead><tbody>${edges.slice(0, drawn).map((edge) => html`
+        <tr><td>${node(edge.from)}</td><td class="muted tight">${edgeName(edge.edge)}</td><td>${node(edge.to)}</td></tr>`)}</tbody></table>`;
 }
 
 /**
- * What asks a SPARQL engine for the edges of a node.
+ * What asks a SPARQL engine for the edges of a node; null if its name in the graph is not known.
  * @param {string} id
  */
 function sparql(id) {
-    return `# The edges of ${shorten(id)}\nPREFIX b: <urn:backstory:>\nSELECT ?from ?edge ?to WHERE {\n  VALUES ?node { <${iri(id)}> }\n  { ?node ?edge ?to BIND(?node AS ?from) } UNION { ?from ?edge ?node BIND(?node AS ?to) }\n  FILTER(isIRI(?to))\n} LIMIT ${LIMIT}\n`;
-}
-
-/**
- * The IRI of a node, as the server mints it.
- * @param {string} id
- */
-function iri(id) {
-    const node = parse(id);
-    const base = `urn:backstory:node:${node.project}`;
-    const number = /\d+/.exec(node.rest)?.[0] ?? "";
-    /** @type {Record<string, string>} */
-    const tails = { issue: `/-/issues/${number}`, merge_request: `/-/merge_requests/${number}`, commit: `/-/commits/${node.name}`, file: `/-/files/${node.path}`, entity: `/-/entities/${node.path}#${node.name}` };
-    if (node.kind === "person") return `urn:backstory:person:${id.slice(1)}`;
-    return base + (tails[node.kind] ?? "");
+    const iri = iriOf(id);
+    if (!iri) return null;
+    return `# The edges of ${shorten(id)}
+SELECT ?from ?edge ?to WHERE {
+  VALUES ?node { <${iri}> }
+  { ?node ?edge ?to BIND(?node AS ?from) } UNION { ?from ?edge ?node BIND(?node AS ?to) }
+  FILTER(isIRI(?to))
+} LIMIT ${LIMIT}
+`;
 }

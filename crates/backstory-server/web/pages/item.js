@@ -1,6 +1,6 @@
 // An issue, a merge request or a commit: its text, what was said, and what it is linked to.
 
-import { html, classes, counted, useEffect } from "../parts/html.js";
+import { html, classes, counted, percent, useEffect } from "../parts/html.js";
 import { Icon } from "../parts/icons.js";
 import { Answered } from "../parts/state.js";
 import { Ago } from "../parts/time.js";
@@ -11,9 +11,10 @@ import { Summarize } from "../parts/summary.js";
 import { Discussion, Discussions, Person, StateBadge } from "../parts/thread.js";
 import { Ref, encode, kindName, parse, shorten } from "../parts/ref.js";
 import { edgeName } from "../parts/edges.js";
-import { useAsk } from "../api.js";
+import { useAsk } from "../asking.js";
 import { useKeys } from "../keys.js";
 import { go, place, restOf } from "../router.js";
+import { isGoingBack } from "../scroll.js";
 
 /** The screen. */
 export function Screen() {
@@ -27,23 +28,37 @@ export function Screen() {
         { keys: "w", label: "Trace it", run: () => go(`/ui/why/${encode(id)}`) },
         { keys: "n", label: "Its neighborhood in the graph", run: () => go(`/ui/graph/${encode(id)}`) },
     ]);
-    return html`<div class="screen"><${Answered} of=${asked} lines=${14}>${(/** @type {any} */ item) =>
-        item.sha ? html`<${CommitView} commit=${item} />` : item.parent ? html`<${Alone} discussion=${item} />` : html`<${Thread} thread=${item} />`}</${Answered}></div>`;
+    return html`<div class="screen"><${Answered} of=${asked} lines=${14}>${(/** @type {any} */ item) => {
+        if (item.sha) return html`<${CommitView} commit=${item} />`;
+        return item.parent ? html`<${Alone} discussion=${item} />` : html`<${Thread} thread=${item} />`;
+    }}</${Answered}></div>`;
+}
+
+/**
+ * Brings what the address points at into view, once it is there.
+ * @param {string} anchor
+ * @param {any} of
+ */
+function useAnchor(anchor, of) {
+    useEffect(() => {
+        if (anchor && !isGoingBack()) document.getElementById(anchor)?.scrollIntoView({ block: "center" });
+    }, [anchor, of]);
 }
 
 /** @param {{discussion: any}} props */
 function Alone({ discussion }) {
     const project = parse(discussion.parent).project;
-    return html`<h1>Discussion in <${Ref} id=${discussion.parent} title=${discussion.parent_title ?? discussion.parent} /></h1><${Discussion} discussion=${discussion} project=${project} />`;
+    const anchor = place.value.hash;
+    useAnchor(anchor, discussion);
+    return html`<h1>Discussion in <${Ref} id=${discussion.parent} title=${discussion.parent_title ?? discussion.parent} /></h1>
+        <${Discussion} discussion=${discussion} project=${project} anchor=${anchor} />`;
 }
 
 /** @param {{thread: any}} props */
 function Thread({ thread }) {
     const project = parse(thread.id).project;
     const anchor = place.value.hash;
-    useEffect(() => {
-        if (anchor) document.getElementById(anchor)?.scrollIntoView({ block: "center" });
-    }, [anchor, thread]);
+    useAnchor(anchor, thread);
     const notes = thread.discussions.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.notes.length, 0);
     return html`
         <header class="item-head">
@@ -53,8 +68,8 @@ function Thread({ thread }) {
                 ${thread.confidential && html`<span class="badge warn"><${Icon} name="lock" /> confidential</span>`}
                 ${thread.draft && html`<span class="badge">draft</span>`}
                 <span><${Person} name=${thread.author} /> opened it <${Ago} at=${thread.created_at} /></span>
-                ${thread.merged_at && html`<span>merged <${Ago} at=${thread.merged_at} />${thread.merged_by && html` by <${Person} name=${thread.merged_by} />`}</span>`}
-                ${thread.closed_at && !thread.merged_at && html`<span>closed <${Ago} at=${thread.closed_at} />${thread.closed_by && html` by <${Person} name=${thread.closed_by} />`}</span>`}
+                ${thread.merged_at && html`<${Ended} what="merged" at=${thread.merged_at} by=${thread.merged_by} />`}
+                ${thread.closed_at && !thread.merged_at && html`<${Ended} what="closed" at=${thread.closed_at} by=${thread.closed_by} />`}
                 ${thread.source_branch && html`<span class="mono">${thread.source_branch} → ${thread.target_branch}</span>`}</p>
             <div class="row no-print"><a class="button small" href=${`/ui/why/${encode(thread.id)}`}><${Icon} name="history" /> Trace</a>
                 <a class="button small" href=${`/ui/graph/${encode(thread.id)}`}><${Icon} name="graph" /> Graph</a>
@@ -62,20 +77,37 @@ function Thread({ thread }) {
         </header>
         <div class="item-layout">
             <div class="stack">
-                <section class="note first-note">${thread.description.trim() ? html`<${Markdown} text=${thread.description} project=${project} />` : html`<p class="muted">No description.</p>`}</section>
+                <section class="note first-note">${thread.description.trim()
+                    ? html`<${Markdown} text=${thread.description} project=${project} />` : html`<p class="muted">No description.</p>`}</section>
                 ${thread.model_notes && html`<${ModelNotes} notes=${[thread.model_notes]} />`}
                 <h2>${counted(notes, "note")} in ${counted(thread.discussions.length, "discussion")}</h2>
                 <${Discussions} discussions=${thread.discussions} omitted=${thread.omitted_notes} project=${project} anchor=${anchor} />
             </div>
             <aside class="item-side stack">
-                <${People} title="Assigned" names=${thread.assignees} /><${People} title="Reviewed by" names=${thread.reviewers ?? []} /><${People} title="Approved by" names=${thread.approved_by ?? []} />
-                ${thread.labels.length > 0 && html`<section><h2 class="side-title">Labels</h2><p class="row">${thread.labels.map((/** @type {string} */ label) => html`<a class="label" href=${`/ui/items?project=${encodeURIComponent(project)}&kind=${thread.kind}&label=${encodeURIComponent(label)}`}>${label}</a>`)}</p></section>`}
+                <${People} title="Assigned" names=${thread.assignees} /><${People} title="Reviewed by" names=${thread.reviewers ?? []} />
+                <${People} title="Approved by" names=${thread.approved_by ?? []} />
+                <${Labels} thread=${thread} project=${project} />
                 ${thread.milestone && html`<section><h2 class="side-title">Milestone</h2><p>${thread.milestone}</p></section>`}
-                <${Edges} title="Leads to" edges=${thread.edges.out} project=${project} /><${Edges} title="Led to from" edges=${thread.edges.in} project=${project} />
-                ${thread.edges.omitted > 0 && html`<p class="muted small">${counted(thread.edges.omitted, "more link")} in the <a href=${`/ui/graph/${encode(thread.id)}`}>graph</a>.</p>`}
+                <${Edges} title="Links to" edges=${thread.edges.out} project=${project} />
+                <${Edges} title="Referenced by" edges=${thread.edges.in} project=${project} />
+                ${thread.edges.omitted > 0 && html`<p class="muted small">${counted(thread.edges.omitted, "more link")} in the${" "}
+                    <a href=${`/ui/graph/${encode(thread.id)}`}>graph</a>.</p>`}
                 <${Summarize} id=${thread.id} />
             </aside>
         </div>`;
+}
+
+/** @param {{what: string, at: string, by: string | null | undefined}} props */
+function Ended({ what, at, by }) {
+    return html`<span>${what} <${Ago} at=${at} />${by && html` by <${Person} name=${by} />`}</span>`;
+}
+
+/** @param {{thread: any, project: string}} props */
+function Labels({ thread, project }) {
+    if (!thread.labels.length) return null;
+    const items = `/ui/items?project=${encodeURIComponent(project)}&kind=${thread.kind}`;
+    const label = (/** @type {string} */ name) => html`<a class="label" href=${`${items}&label=${encodeURIComponent(name)}`}>${name}</a>`;
+    return html`<section><h2 class="side-title">Labels</h2><p class="row">${thread.labels.map(label)}</p></section>`;
 }
 
 /** @param {{title: string, names: string[]}} props */
@@ -90,7 +122,9 @@ function Edges({ title, edges, project }) {
     /** @type {Map<string, any[]>} */
     const groups = new Map();
     for (const edge of edges) groups.set(edge.name, [...(groups.get(edge.name) ?? []), edge]);
-    return html`<section><h2 class="side-title">${title}</h2>${[...groups].map(([name, group]) => html`<div class="edge-group"><p class="small muted">${edgeName(name)}</p>
-        <ul>${group.map((edge) => html`<li class=${classes(edge.inferred && "inferred-edge")} title=${(edge.evidence ?? []).join("; ") || undefined}><${Ref} id=${edge.id} project=${project} />
-            ${edge.inferred && html`<span class="small muted">inferred${edge.confidence ? `, ${Math.round(edge.confidence * 100)} %` : ""}</span>`}</li>`)}</ul></div>`)}</section>`;
+    const row = (/** @type {any} */ edge) => html`<li class=${classes(edge.inferred && "inferred-edge")} title=${(edge.evidence ?? []).join("; ") || undefined}
+        ><${Ref} id=${edge.id} project=${project} />
+        ${edge.inferred && html`<span class="small muted">inferred${edge.confidence ? `, ${percent(edge.confidence)}` : ""}</span>`}</li>`;
+    return html`<section><h2 class="side-title">${title}</h2>${[...groups].map(([name, group]) => html`<div class="edge-group">
+        <p class="small muted">${edgeName(name)}</p><ul>${group.map(row)}</ul></div>`)}</section>`;
 }

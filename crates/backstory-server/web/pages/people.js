@@ -1,13 +1,14 @@
 // People: who wrote and reviewed what, what waits for them, and where they know their way.
 
-import { html, counted, useEffect, useState } from "../parts/html.js";
+import { html, counted, number, useEffect, useState } from "../parts/html.js";
 import { Icon } from "../parts/icons.js";
 import { Answered, Empty } from "../parts/state.js";
 import { Ago, Day } from "../parts/time.js";
 import { ProjectSelect, chosenProject, useProjects } from "../parts/project-select.js";
 import { StateBadge } from "../parts/thread.js";
+import { store, stored } from "../parts/storage.js";
 import { Ref, addressOf, encode, fileAddress, shorten } from "../parts/ref.js";
-import { useAsk } from "../api.js";
+import { useAsk } from "../asking.js";
 import { go, place, restOf } from "../router.js";
 
 /** People that are listed, and rows of a list of one person. */
@@ -31,15 +32,20 @@ function Everybody() {
     const project = chosenProject(projects);
     const asked = useAsk("contributors", project ? { project, path: "", limit: LIMIT } : null);
     const shown = { ...asked, error: asked.error ?? status.error, slow: asked.slow || status.slow };
-    const me = localStorage.getItem(ME);
-    return html`<div class="screen-head"><h1>People</h1><p>${me ? html`You are <a href=${`/ui/people/${encode(me)}`}>${me}</a>.` : "Open yourself and say so, to find it again."}</p></div>
+    const me = stored(ME);
+    /** @param {any} event */
+    function open(event) {
+        event.preventDefault();
+        const name = event.target.elements.name.value.trim().replace(/^@/, "");
+        if (name) go(`/ui/people/${encode(`@${name}`)}`);
+    }
+    return html`<div class="screen-head"><h1>People</h1>
+            <p>${me ? html`You are <a href=${`/ui/people/${encode(me)}`}>${me}</a>.` : "Open yourself and say so, to find it again."}</p></div>
         <div class="row filters"><${ProjectSelect} projects=${projects} value=${project} />
-            <form class="row" onSubmit=${(/** @type {any} */ event) => {
-                event.preventDefault();
-                const name = event.target.elements.name.value.trim().replace(/^@/, "");
-                if (name) go(`/ui/people/${encode(`@${name}`)}`);
-            }}><input type="text" name="name" placeholder="@alice, or an address" aria-label="Name" spellcheck=${false} /><button type="submit">Open</button></form></div>
-        ${status.answer && !project ? html`<${Nobody} />` : html`<${Answered} of=${shown} lines=${12}>${(/** @type {any} */ found) => html`<${List} found=${found} />`}</${Answered}>`}`;
+            <form class="row" onSubmit=${open}><input type="text" name="name" placeholder="@alice, or an address" aria-label="Name" spellcheck=${false} />
+                <button type="submit">Open</button></form></div>
+        ${status.answer && !project ? html`<${Nobody} />`
+            : html`<${Answered} of=${shown} lines=${12}>${(/** @type {any} */ found) => html`<${List} key=${project} found=${found} />`}</${Answered}>`}`;
 }
 
 function Nobody() {
@@ -51,51 +57,91 @@ function List({ found }) {
     const [text, setText] = useState("");
     const shown = found.people.filter((/** @type {any} */ one) => one.person.toLowerCase().includes(text.toLowerCase()));
     if (!found.people.length) return html`<${Nobody} />`;
-    return html`<input type="search" placeholder="Filter" aria-label="Filter people" value=${text} onInput=${(/** @type {any} */ event) => setText(event.target.value)} />
-        <table class="stacked"><thead><tr><th>Person</th><th class="number">Commits</th><th class="number">Lines added</th><th class="number">Lines removed</th><th class="number">Reviews</th><th>Last commit</th></tr></thead><tbody>
-        ${shown.map((/** @type {any} */ one) => html`<tr key=${one.person}><td><${Ref} id=${one.person} /></td>
-            ${[["commits", one.commits], ["added", one.insertions], ["removed", one.deletions], ["reviews", one.reviews]].map(([label, count]) => html`<td class="number" data-label=${label}>${count.toLocaleString("en")}</td>`)}
-            <td class="tight"><${Ago} at=${one.last_at} /></td></tr>`)}</tbody></table>
+    return html`<input type="search" placeholder="Filter" aria-label="Filter people" value=${text}
+            onInput=${(/** @type {any} */ event) => setText(event.target.value)} />
+        <table class="stacked"><thead><tr><th>Person</th><th class="number">Commits</th><th class="number">Lines added</th>
+            <th class="number">Lines removed</th><th class="number">Reviews</th><th>Last commit</th></tr></thead>
+        <tbody>${shown.map((/** @type {any} */ one) => html`<${Row} key=${one.person} one=${one} />`)}</tbody></table>
+        ${!shown.length && html`<p class="muted" role="status">Nobody here is called ${text}.</p>`}
         ${found.left_out > 0 && html`<p class="muted small">${counted(found.left_out, "more person", "more people")}; open one by name.</p>`}`;
 }
+
+/** @param {{one: any}} props */
+function Row({ one }) {
+    const counts = [["commits", one.commits], ["added", one.insertions], ["removed", one.deletions], ["reviews", one.reviews]];
+    return html`<tr><td><${Ref} id=${one.person} /></td>
+        ${counts.map(([label, count]) => html`<td class="number" data-label=${label}>${number(count)}</td>`)}
+        <td class="tight"><${Ago} at=${one.last_at} /></td></tr>`;
+}
+
+/** What is counted of one person: its name, and that of the server. */
+const TOTALS = [["Commits", "commits"], ["Merge requests", "merge_requests"], ["Reviews", "reviews"], ["Issues", "issues"], ["Discussions", "discussions"]];
 
 /** @param {{id: string}} props */
 function OnePerson({ id }) {
     const asked = useAsk("person", { name: id, projects: [], after: null, before: null, stale_days: STALE, limit: WORK });
-    const [me, setMe] = useState(localStorage.getItem(ME) === id);
-    /** Says that this is who looks. */
-    function toggle() {
-        if (me) localStorage.removeItem(ME);
-        else localStorage.setItem(ME, id);
-        setMe(!me);
-    }
     return html`<${Answered} of=${asked} lines=${14}>${(/** @type {any} */ person) => html`
-        <header class="item-head"><p class="byline"><a href="/ui/people">People</a><span class="mono">${id}</span></p><h1>${person.names[0] ?? id}</h1>
-            <p class="byline">${person.names.slice(1).map((/** @type {string} */ name) => html`<span>also ${name}</span>`)}${person.identities.map((/** @type {string} */ one) => html`<span class="mono small">${one}</span>`)}</p>
-            <p class="row no-print"><button type="button" class="small" aria-pressed=${me} onClick=${toggle}><${Icon} name="person" /> ${me ? "This is you" : "This is me"}</button>
-                <a class="button small" href=${`/ui/graph/${encode(id)}`}><${Icon} name="graph" /> Graph</a></p></header>
-        <dl class="facts totals">${[["Commits", "commits"], ["Merge requests", "merge_requests"], ["Reviews", "reviews"], ["Issues", "issues"], ["Discussions", "discussions"]].map(([label, name]) => html`<div><dt>${label}</dt><dd>${person.totals[name ?? ""].toLocaleString("en")}</dd></div>`)}</dl>
+        <${Head} id=${id} person=${person} />
+        <dl class="facts totals">${TOTALS.map(([label, name = ""]) => html`<div><dt>${label}</dt><dd>${number(person.totals[name])}</dd></div>`)}</dl>
         <div class="item-layout"><div class="stack">
             <${Waiting} waiting=${person.waiting} />
             <${Threads} title="Opened" threads=${person.work.opened} /><${Threads} title="Reviewed" threads=${person.work.reviewed} />
-            ${person.work.commits.length > 0 && html`<section><h2>Commits</h2><ul class="thread-list">${person.work.commits.map((/** @type {any} */ commit) => html`<li><${Day} at=${commit.date} /><a href=${addressOf(commit.id)}>${commit.title}</a></li>`)}</ul></section>`}
-        </div><aside class="item-side"><section><h3>Knows</h3>${person.work.areas.length === 0 ? html`<p class="muted small">No commit in this time.</p>` : html`<ul>${person.work.areas.map((/** @type {any} */ area) => html`<li class="row spread"><a class="mono small cut" href=${fileAddress(area.project, area.path.endsWith("/") || !area.path ? area.path : `${area.path}/`)}>${area.path || area.project}</a><span class="muted small numeric">${area.commits}</span></li>`)}</ul>`}</section></aside></div>`}</${Answered}>`;
+            <${Commits} commits=${person.work.commits} />
+        </div><aside class="item-side"><${Areas} areas=${person.work.areas} /></aside></div>`}</${Answered}>`;
+}
+
+/** @param {{id: string, person: any}} props */
+function Head({ id, person }) {
+    const [me, setMe] = useState(stored(ME) === id);
+    /** Says that this is who looks. */
+    function toggle() {
+        store(ME, me ? null : id);
+        setMe(!me);
+    }
+    return html`<header class="item-head"><p class="byline"><a href="/ui/people">People</a><span class="mono">${id}</span></p><h1>${person.names[0] ?? id}</h1>
+        <p class="byline">${person.names.slice(1).map((/** @type {string} */ name) => html`<span>also ${name}</span>`)}
+            ${person.identities.map((/** @type {string} */ one) => html`<span class="mono small">${one}</span>`)}</p>
+        <p class="row no-print"><button type="button" class="small" aria-pressed=${me} onClick=${toggle}><${Icon} name="person" /> This is me</button>
+            <a class="button small" href=${`/ui/graph/${encode(id)}`}><${Icon} name="graph" /> Graph</a></p></header>`;
+}
+
+/** @param {{commits: any[]}} props */
+function Commits({ commits }) {
+    if (!commits.length) return null;
+    return html`<section><h2>Commits</h2><ul class="thread-list">${commits.map((commit) => html`
+        <li><${Day} at=${commit.date} /><a href=${addressOf(commit.id)}>${commit.title}</a></li>`)}</ul></section>`;
+}
+
+/** @param {{areas: any[]}} props */
+function Areas({ areas }) {
+    const address = (/** @type {any} */ area) => fileAddress(area.project, area.path.endsWith("/") || !area.path ? area.path : `${area.path}/`);
+    return html`<section><h3>Knows</h3>${areas.length === 0 ? html`<p class="muted small">No commit in this time.</p>`
+        : html`<ul>${areas.map((area) => html`<li class="row spread beside"><a class="mono small cut" href=${address(area)}>${area.path || area.project}</a>
+            <span class="muted small numeric" title=${counted(area.commits, "commit")}>${number(area.commits)}</span></li>`)}</ul>`}</section>`;
 }
 
 /** @param {{waiting: any}} props */
 function Waiting({ waiting }) {
     const notes = [...waiting.mentioned, ...waiting.replies];
     const count = waiting.assigned.length + waiting.to_review.length + notes.length + waiting.stale.length;
-    if (!count) return html`<p class="muted">Nothing waits.</p>`;
-    return html`<h2>${counted(count, "thing")} ${count === 1 ? "waits" : "wait"}</h2>
-        <${Threads} title="To review" threads=${waiting.to_review} /><${Threads} title="Assigned" threads=${waiting.assigned} /><${Threads} title=${`Without change for ${STALE} days`} threads=${waiting.stale} />
-        ${notes.length > 0 && html`<section><h3>Waits for a reply</h3><ul class="thread-list">${notes.map((note) => html`<li><${Ago} at=${note.at} /><div><a href=${addressOf(note.id)}>${note.title}</a> <span class="muted small">${shorten(note.thread)}</span>
-            <p class="muted small">${note.author && `@${note.author}: `}${note.text}</p></div></li>`)}</ul></section>`}`;
+    if (!count) return html`<p class="muted">Nothing needs attention.</p>`;
+    return html`<h2>${counted(count, "thing")} ${count === 1 ? "needs" : "need"} attention</h2>
+        <${Threads} title="To review" threads=${waiting.to_review} /><${Threads} title="Assigned" threads=${waiting.assigned} />
+        <${Threads} title=${`Without change for ${STALE} days`} threads=${waiting.stale} />
+        ${notes.length > 0 && html`<section><h3>Waits for a reply</h3>
+            <ul class="thread-list">${notes.map((note) => html`<${WaitingNote} key=${note.id} note=${note} />`)}</ul></section>`}`;
+}
+
+/** @param {{note: any}} props */
+function WaitingNote({ note }) {
+    return html`<li><${Ago} at=${note.at} /><div><a href=${addressOf(note.id)}>${note.title}</a> <span class="muted small">${shorten(note.thread)}</span>
+        <p class="muted small">${note.author && `@${note.author}: `}${note.text}</p></div></li>`;
 }
 
 /** @param {{title: string, threads: any[]}} props */
 function Threads({ title, threads }) {
     if (!threads.length) return null;
-    return html`<section><h3>${title}</h3><ul class="thread-list">${threads.map((thread) => html`<li><${StateBadge} state=${thread.state} /><div><a class="thread-title" href=${addressOf(thread.id)}>${thread.title}</a>
+    return html`<section><h3>${title}</h3><ul class="thread-list">${threads.map((thread) => html`<li><${StateBadge} state=${thread.state} />
+        <div><a class="thread-title" href=${addressOf(thread.id)}>${thread.title}</a>
         <p class="byline"><${Ref} id=${thread.id} icon=${false} /><span>changed <${Ago} at=${thread.updated_at} /></span></p></div></li>`)}</ul></section>`;
 }

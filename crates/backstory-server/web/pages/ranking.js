@@ -1,84 +1,179 @@
 // How a search ranks: each candidate with its parts and its place in each retriever, weights that can be moved, and
 // keeping the query as an evaluation question.
 
-import { html, classes, useEffect, useMemo, useState } from "../parts/html.js";
+import { html, classes, counted, useEffect, useMemo, useState } from "../parts/html.js";
 import { Answered, Empty } from "../parts/state.js";
 import { PARTS, ScoreBar, ScoreLegend } from "../parts/score.js";
 import { CopyButton } from "../parts/copy.js";
+import { Chips } from "../parts/facets.js";
+import { searchOf } from "../parts/filter.js";
 import { useGrowing } from "../parts/growing.js";
-import { Ref, kindName } from "../parts/ref.js";
+import { Ref, kindName, parse, shorten } from "../parts/ref.js";
 import { took } from "../parts/time.js";
-import { useAsk } from "../api.js";
-import { go, place } from "../router.js";
+import { useAsk } from "../asking.js";
+import { place, setQuery } from "../router.js";
 
-/** Candidates that are shown. */
+/** Hits that are asked for. */
 const LIMIT = 100;
 /** Rows that are drawn at first; the rest follows while there is nothing else to do. */
 const FIRST = 15;
 /** The retrievers, by the name that the server gives their places. */
 const RETRIEVERS = [["words", "words"], ["vectors", "meaning"], ["graph", "graph"]];
+/** Least step of a weight. */
+const STEP = 0.05;
+/** Milliseconds that a slider must rest until the address has its weight. */
+const PAUSE = 200;
 
 /** The screen. */
 export function Screen() {
-    const text = place.value.query.get("q")?.trim() ?? "";
-    const asked = useAsk("search", text ? { query: text, filter: {}, mode: "hybrid", limit: LIMIT, ranking: null, rerank: false, explain: true } : null);
+    const search = searchOf(place.value.query);
+    const text = search.query;
+    const request = text ? { ...search, limit: LIMIT, ranking: null, rerank: false, explain: true } : null;
+    const asked = useAsk("search", request);
+    /** @param {any} event */
+    function submit(event) {
+        event.preventDefault();
+        setQuery({ q: event.target.elements.q.value.trim() });
+    }
     return html`<div class="screen"><div class="screen-head"><h1>Ranking</h1><p>Why a search puts one result above another.</p></div>
-        <form class="row graph-bar" onSubmit=${(/** @type {any} */ event) => {
-            event.preventDefault();
-            go(`/ui/ranking?q=${encodeURIComponent(event.target.elements.q.value.trim())}`);
-        }}><input type="text" name="q" class="wide" aria-label="Query" placeholder="A query" key=${text} defaultValue=${text} /><button type="submit">Rank</button></form>
-        ${!text ? html`<${Empty} title="Enter a query" icon="ranking"><p>Each candidate is shown with what its score is made of, and its place in every retriever.</p></${Empty}>`
-            : html`<${Answered} of=${asked} lines=${14}>${(/** @type {any} */ found) => html`<${Table} found=${found} text=${text} />`}</${Answered}>`}</div>`;
+        <form class="row graph-bar" onSubmit=${submit}>
+            <input type="text" name="q" class="wide" aria-label="Query" placeholder="A query" key=${text} defaultValue=${text} />
+            <button type="submit">Rank</button></form>
+        ${!text ? html`<${Empty} title="Enter a query" icon="ranking">
+                <p>Each candidate is shown with what its score is made of, and its place in every retriever.</p></${Empty}>`
+            : html`<${Chips} /><${Answered} of=${asked} lines=${14}>${(/** @type {any} */ found) => html`
+                <${Ranking} key=${JSON.stringify(request)} found=${found} text=${text} />`}</${Answered}>`}</div>`;
+}
+
+/**
+ * Weights that the address states, over those that are configured: `weights=lexical:0.5,recency:0`.
+ * @param {Record<string, number>} configured
+ */
+function weightsOf(configured) {
+    const stated = (place.value.query.get("weights") ?? "").split(",").map((one) => one.split(":"));
+    const known = stated.filter(([part = "", value]) => PARTS.includes(part) && Number.isFinite(Number(value)));
+    return { ...configured, ...Object.fromEntries(known.map(([part, value]) => [part, Number(value)])) };
+}
+
+/**
+ * Puts weights into the address; what is as configured is left out.
+ * @param {Record<string, number>} weights
+ * @param {Record<string, number>} configured
+ */
+function stateWeights(weights, configured) {
+    const changed = PARTS.filter((part) => weights[part] !== configured[part]);
+    setQuery({ weights: changed.map((part) => `${part}:${weights[part]}`).join(",") });
 }
 
 /** @param {{found: any, text: string}} props */
-function Table({ found, text }) {
-    const [weights, setWeights] = useState(/** @type {any} */ (found.ranking.weights));
+function Ranking({ found, text }) {
+    const configured = found.ranking.weights;
+    // While a slider is moved, the address waits: browsers allow few changes of it in a second.
+    const [moved, setMoved] = useState(/** @type {any} */ (null));
+    const stated = place.value.query.get("weights");
+    const weights = useMemo(() => moved ?? weightsOf(configured), [moved, stated, configured]);
+    useEffect(() => {
+        if (!moved) return;
+        const timer = setTimeout(() => {
+            stateWeights(moved, configured);
+            setMoved(null);
+        }, PAUSE);
+        return () => clearTimeout(timer);
+    }, [moved]);
+    const move = (/** @type {string} */ part, /** @type {number} */ value) =>
+        setMoved((/** @type {any} */ now) => ({ ...(now ?? weights), [part]: value }));
+    const reset = () => {
+        setMoved(null);
+        setQuery({ weights: null });
+    };
+    const isMoved = PARTS.some((part) => weights[part] !== configured[part]);
     const [right, setRight] = useState(/** @type {string[]} */ ([]));
-    useEffect(() => setWeights(found.ranking.weights), [found]);
-    const places = useMemo(() => new Map((found.candidates ?? []).map((/** @type {any} */ one) => [one.id, one])), [found]);
-    const moved = PARTS.some((part) => weights[part] !== found.ranking.weights[part]);
-    const rows = useMemo(() => rank(found.hits, weights, moved), [found, weights, moved]);
+    const toggle = (/** @type {string} */ id) => setRight((right) => (right.includes(id) ? right.filter((one) => one !== id) : [...right, id]));
+    const rows = useMemo(() => [...rank(found, weights, isMoved), ...others(found)], [found, weights]);
     const drawn = useGrowing(rows.length, { first: FIRST });
-    if (!found.hits.length) return html`<${Empty} title="No candidate was found" icon="search" />`;
-    return html`<div class="ranking"><p class="byline"><span>profile ${found.ranking.profile}</span><span class="numeric">${took(found.took_ms)}</span><span>${found.mode}</span></p>
-        <section class="card card-body stack"><div class="row spread"><h2>Weights</h2><span class="row">${moved && html`<button type="button" class="small" onClick=${() => setWeights(found.ranking.weights)}>As configured</button>`}
+    if (!rows.length) return html`<${Empty} title="No candidate was found" icon="search" />`;
+    return html`<div class="ranking"><p class="byline"><span>profile ${found.ranking.profile}</span>
+            <span>${counted(rows.length, "candidate")}</span><span class="numeric">${took(found.took_ms)}</span><span>${found.mode}</span></p>
+        <section class="card card-body stack"><div class="row spread"><h2>Weights</h2><span class="row">
+            ${isMoved && html`<button type="button" class="small" onClick=${reset}>Reset</button>`}
             <${CopyButton} what="Weights" label="Copy for backstory.toml" text=${() => toml(weights)} /></span></div>
-            <div class="sliders">${PARTS.map((part) => html`<label><span><span class=${`swatch part-${part}`}></span> ${part}</span><span class="numeric">${Number(weights[part] ?? 0).toFixed(2)}</span>
-                <input type="range" min="0" max="1" step="0.05" value=${weights[part] ?? 0} onInput=${(/** @type {any} */ event) => setWeights((/** @type {any} */ now) => ({ ...now, [part]: Number(event.target.value) }))} /></label>`)}</div></section>
-        <div class="row spread"><${ScoreLegend} /><span class="row small">${right.length > 0 && html`<span>${right.length} marked</span>`}<${CopyButton} what="Evaluation question" label="Keep as an evaluation question" text=${() => question(text, right)} /></span></div>
-        <div class="scroll-x"><table><thead><tr><th class="number">Now</th><th class="number">Was</th><th>Candidate</th><th>Score</th>${RETRIEVERS.map(([, label]) => html`<th class="number">${label}</th>`)}<th>Right?</th></tr></thead>
-            <tbody>${rows.slice(0, drawn).map(({ hit, was, score }, now) => html`<tr key=${hit.id}><td class="number">${now + 1}</td><td class=${classes("number", was > now + 1 && "added", was < now + 1 && "removed")}>${was}</td>
-                <td><${Ref} id=${hit.id} title=${hit.title} /> <span class="muted small">${kindName(hit.kind)}</span></td><td><${ScoreBar} score=${score} parts=${hit.parts} weights=${weights} /></td>
-                ${RETRIEVERS.map(([name = ""]) => html`<td class="number muted">${placeOf(places, name, hit) ?? "–"}</td>`)}
-                <td><input type="checkbox" aria-label=${`${hit.title} answers it`} checked=${right.includes(hit.id)} onChange=${() => setRight(right.includes(hit.id) ? right.filter((id) => id !== hit.id) : [...right, hit.id])} /></td></tr>`)}</tbody></table></div></div>`;
+            <div class="sliders">${PARTS.map((part) => html`<${Slider} part=${part} value=${weights[part] ?? 0} move=${move} />`)}</div></section>
+        <div class="row spread"><${ScoreLegend} /><span class="row small">${right.length > 0 && html`<span>${right.length} marked</span>`}
+            <${CopyButton} what="Evaluation question" label="Keep as an evaluation question" text=${() => question(text, right)} /></span></div>
+        <div class="scroll-x"><table><thead><tr><th class="number">Now</th><th class="number">Was</th><th>Candidate</th><th>Score</th>
+                ${RETRIEVERS.map(([, label]) => html`<th class="number">${label}</th>`)}<th>Right?</th></tr></thead>
+            <tbody>${rows.slice(0, drawn).map((row, number) => html`<${Candidate} key=${row.id} row=${row} now=${number + 1} weights=${weights}
+                isRight=${right.includes(row.id)} toggle=${toggle} />`)}</tbody></table></div></div>`;
 }
+
+/** @param {{part: string, value: number, move: (part: string, value: number) => void}} props */
+function Slider({ part, value, move }) {
+    return html`<label><span><span class=${`swatch part-${part}`}></span> ${part}</span><span class="numeric">${value.toFixed(2)}</span>
+        <input type="range" min="0" max="1" step=${STEP} value=${value}
+            onInput=${(/** @type {any} */ event) => move(part, Number(event.target.value))} /></label>`;
+}
+
+/** @param {{row: Row, now: number, weights: any, isRight: boolean, toggle: (id: string) => void}} props */
+function Candidate({ row, now, weights, isRight, toggle }) {
+    const { id, hit, of, kind, was, score, places } = row;
+    const title = hit?.title || id;
+    const no = of ? `part of ${shorten(of)}` : "not among the hits";
+    // Rows that stay are not drawn again while others come.
+    return useMemo(() => html`<tr><td class="number">${hit ? now : "–"}</td>
+        <td class=${classes("number", was !== null && was > now && "added", was !== null && was < now && "removed")}>${was ?? "–"}</td>
+        <td><${Ref} id=${id} title=${hit?.title} /> <span class="muted small">${kindName(kind)}</span></td>
+        <td>${hit ? html`<${ScoreBar} score=${score} parts=${hit.parts} weights=${weights} />` : html`<span class="muted small">${no}</span>`}</td>
+        ${RETRIEVERS.map(([name = ""]) => html`<td class="number muted">${places[name] ?? "–"}</td>`)}
+        <td><input type="checkbox" aria-label=${`${title} answers it`} checked=${isRight} onChange=${() => toggle(id)} /></td></tr>`,
+        [row, now, weights, isRight]);
+}
+
+/**
+ * A candidate; `was` is its place with the configured weights, `of` the hit that it belongs to if it is none itself.
+ * @typedef {{id: string, hit: any, of: string | null, kind: string, was: number | null, score: number,
+ *   places: Record<string, number | null>}} Row
+ */
 
 /**
  * Hits by other weights. Without a change the order of the server stays, which knows more than the parts.
- * @param {any[]} hits
+ * @param {any} found
  * @param {Record<string, number>} weights
- * @param {boolean} moved
+ * @param {boolean} isMoved
+ * @returns {Row[]}
  */
-function rank(hits, weights, moved) {
-    const rows = hits.map((hit, at) => ({
-        hit,
-        was: at + 1,
-        score: moved ? PARTS.reduce((sum, part) => sum + (hit.parts[part] ?? 0) * (weights[part] ?? 0), 0) : hit.score,
+function rank({ hits, candidates }, weights, isMoved) {
+    const places = new Map((candidates ?? []).map((/** @type {any} */ one) => [one.id, one]));
+    const weighted = (/** @type {any} */ hit) => PARTS.reduce((sum, part) => sum + (hit.parts[part] ?? 0) * (weights[part] ?? 0), 0);
+    const rows = hits.map((/** @type {any} */ hit, /** @type {number} */ at) => ({
+        id: hit.id, hit, of: null, kind: hit.kind, was: at + 1, score: isMoved ? weighted(hit) : hit.score, places: placesOf(places, hit),
     }));
-    return moved ? rows.sort((a, b) => b.score - a.score || a.was - b.was) : rows;
+    return isMoved ? rows.sort((/** @type {any} */ a, /** @type {any} */ b) => b.score - a.score || a.was - b.was) : rows;
 }
 
 /**
- * The best place of a hit, or of what belongs to it, in a retriever.
+ * The best place of a hit, or of what belongs to it, in each retriever.
  * @param {Map<string, any>} places
- * @param {string} name
  * @param {any} hit
  */
-function placeOf(places, name, hit) {
+function placesOf(places, hit) {
     const ids = [hit.id, ...hit.members.map((/** @type {any} */ member) => member.id)];
-    const own = ids.map((id) => places.get(id)?.[name]).filter((place) => place !== null && place !== undefined);
-    return own.length ? Math.min(...own) : null;
+    return Object.fromEntries(RETRIEVERS.map(([name = ""]) => {
+        const own = ids.map((id) => places.get(id)?.[name]).filter((place) => typeof place === "number");
+        return [name, own.length ? Math.min(...own) : null];
+    }));
+}
+
+/**
+ * Candidates that are no hits: those that belong to one, and those that were not good enough.
+ * @param {any} found
+ * @returns {Row[]}
+ */
+function others({ hits, candidates }) {
+    const ids = new Set(hits.map((/** @type {any} */ hit) => hit.id));
+    const owners = new Map(hits.flatMap((/** @type {any} */ hit) => hit.members.map((/** @type {any} */ member) => [member.id, hit.id])));
+    return (candidates ?? []).filter((/** @type {any} */ one) => !ids.has(one.id)).map((/** @type {any} */ one) => ({
+        id: one.id, hit: null, of: owners.get(one.id) ?? null, kind: one.kind ?? parse(one.id).kind, was: null, score: 0, places: one,
+    }));
 }
 
 /** @param {Record<string, number>} weights */

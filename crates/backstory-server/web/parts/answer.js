@@ -2,60 +2,105 @@
 
 import { html, classes, useState } from "./html.js";
 import { Icon } from "./icons.js";
-import { Notice, sentence } from "./state.js";
+import { FailedLine, Notice, sentence } from "./state.js";
 import { Day } from "./time.js";
 import { CopyButton } from "./copy.js";
 import { inline } from "./markdown.js";
 import { Ref, addressOf, fileAddress, parse } from "./ref.js";
-import { ask, useChange } from "../api.js";
+import { ask } from "../api.js";
+import { useChange } from "../asking.js";
 
-/** @param {{answer: any}} props */
-export function AnswerView({ answer }) {
-    const [chosen, setChosen] = useState(0);
+/**
+ * With `isWhole` false, statements of it are still being checked.
+ * @param {{answer: any, isWhole?: boolean}} props
+ */
+export function AnswerView({ answer, isWhole = true }) {
     if (!answer.answered) return html`<${Refused} refusal=${answer.refusal} warnings=${answer.warnings} />`;
     return html`<div class="answer">
-        ${answer.model && html`<p><span class="badge model"><${Icon} name="model" /> worded by ${answer.model.name}; each sentence was checked against its sources</span></p>`}
-        <div>${answer.statements.map((/** @type {any} */ statement) => html`<p class=${classes("statement", !answer.model && "quoted")}>${inline(statement.text, parse(answer.citations.find((/** @type {any} */ one) => statement.citations.includes(one.number))?.id ?? "").project)} ${statement.citations.map((/** @type {number} */ number) => html`
-            <button type="button" class="cite" aria-label=${`Source ${number}`} onClick=${() => setChosen(chosen === number ? 0 : number)}>${number}</button> `)}</p>`)}</div>
+        ${answer.model && html`<p><span class="badge model"
+            ><${Icon} name="model" /> worded by ${answer.model.name}; each sentence was checked against its sources</span></p>`}
+        <div class="statements">${answer.statements.map((/** @type {any} */ statement, /** @type {number} */ number) => html`
+            <${Statement} key=${number} statement=${statement} answer=${answer} />`)}</div>
         ${answer.standing && html`<p><strong>Where it stands:</strong> ${answer.standing.text}</p>`}
         ${answer.warnings.map((/** @type {string} */ warning) => html`<${Notice} tone="warn">${warning}</${Notice}>`)}
-        <section><p class="row spread"><h2 class="side-title">Sources</h2><${CopyButton} what="Answer" label="Copy" quiet text=${() => asText(answer)} /></p>
-            <ol class="sources">${answer.citations.map((/** @type {any} */ citation) => html`<${Source} key=${citation.number} citation=${citation} chosen=${citation.number === chosen} />`)}</ol></section>
+        ${isWhole && html`<section><p class="row spread"><span class="side-title" role="heading" aria-level="3">Sources</span>
+                <${CopyButton} what="Answer" label="Copy" quiet text=${() => asText(answer)} /></p>
+            <ol class="sources">${answer.citations.map((/** @type {any} */ citation) => html`
+                <li key=${citation.number}><${Source} citation=${citation} /></li>`)}</ol></section>`}
     </div>`;
 }
 
 /** @param {any} answer */
 function asText(answer) {
-    const statements = answer.statements.map((/** @type {any} */ one) => `${one.text} ${one.citations.map((/** @type {number} */ number) => `[${number}]`).join("")}`);
-    const sources = answer.citations.map((/** @type {any} */ one) => `[${one.number}] ${one.id}${one.url ? ` ${one.url}` : ""} sha256:${one.hash.slice(0, 12)}`);
-    return [answer.question, "", ...statements, "", ...sources].join("\n");
+    const cites = (/** @type {any} */ one) => one.citations.map((/** @type {number} */ number) => `[${number}]`).join("");
+    const statements = answer.statements.map((/** @type {any} */ one) => `${one.text} ${cites(one)}`);
+    const source = (/** @type {any} */ one) => `[${one.number}] ${one.id}${one.url ? ` ${one.url}` : ""} sha256:${one.hash.slice(0, 12)}`;
+    return [answer.question, "", ...statements, "", ...answer.citations.map(source)].join("\n");
 }
 
-/** @param {{citation: any, chosen: boolean}} props */
-function Source({ citation, chosen }) {
-    const [open, setOpen] = useState(false);
+/**
+ * A sentence of an answer. Its sources open below it, one at a time.
+ * @param {{statement: any, answer: any}} props
+ */
+function Statement({ statement, answer }) {
+    const [opened, setOpened] = useState(0);
+    const cited = answer.citations.filter((/** @type {any} */ one) => statement.citations.includes(one.number));
+    const source = cited.find((/** @type {any} */ one) => one.number === opened);
+    const project = parse(cited[0]?.id ?? "").project;
+    // While it is being checked, nobody says yet who worded it.
+    const isQuoted = answer.model === undefined ? cited.some((/** @type {any} */ one) => one.text.includes(statement.text)) : !answer.model;
+    const cite = (/** @type {number} */ number) => html`<button type="button" class="cite" aria-label=${`Source ${number}`}
+        aria-expanded=${opened === number} onClick=${() => setOpened(opened === number ? 0 : number)}>${number}</button> `;
+    return html`<p class=${classes("statement", isQuoted && "quoted")}>${inline(statement.text, project)} ${statement.citations.map(cite)}</p>
+        ${source && html`<div class="source-here"><${Source} key=${opened} citation=${source} isOpen close=${() => setOpened(0)} /></div>`}`;
+}
+
+/** @param {{citation: any, isOpen?: boolean, close?: () => void}} props `close`: where it is opened in another place */
+function Source({ citation, isOpen = false, close }) {
+    const [open, setOpen] = useState(isOpen);
     const change = useChange();
     const [checked, setChecked] = useState(/** @type {any} */ (null));
-    const shown = open || chosen;
     const project = parse(citation.id).project;
-    const address = citation.path && project ? fileAddress(project, citation.path, { rev: citation.commit, lines: citation.lines }) : addressOf(citation.id);
-    return html`<li class=${classes("source-card", chosen && "chosen")}>
+    const { path, lines, commit: rev } = citation;
+    const address = path && project ? fileAddress(project, path, { rev, lines }) : addressOf(citation.id);
+    async function verify() {
+        if (change.busy) return;
+        setChecked((await change.run(() => ask("verify", { citations: [citation] })))?.[0] ?? null);
+    }
+    return html`<article class=${classes("source-card", close && "chosen")}>
         <p class="row spread"><span class="row"><span class="cite">${citation.number}</span><a href=${address}><strong>${citation.title}</strong></a></span>
-            <span class="row"><button type="button" class="small quiet" aria-expanded=${shown} onClick=${() => setOpen(!shown)}><${Icon} name=${shown ? "down" : "right"} /> Quote</button>
-            <button type="button" class="small" disabled=${change.busy} onClick=${async () => setChecked((await change.run(() => ask("verify", { citations: [citation] })))?.[0] ?? null)}>${change.busy ? "Verifying…" : "Verify"}</button></span></p>
-        <p class="byline"><${Ref} id=${citation.id} />${citation.author && html`<span>${citation.author}</span>`}<${Day} at=${citation.at} /><span class="mono" title=${citation.hash}>sha256:${citation.hash.slice(0, 12)}</span>
-            ${citation.confidential && html`<span class="badge warn"><${Icon} name="lock" /> confidential</span>`}
-            ${citation.url && html`<a class="source" href=${citation.url} target="_blank" rel="noopener noreferrer">at the forge <${Icon} name="open" /></a>`}</p>
-        ${shown && html`<blockquote class="quote" dir="auto">${citation.text}</blockquote>`}
-        ${checked && (checked.problem ? html`<p class="removed" role="status"><${Icon} name="alert" /> ${checked.problem}</p>` : html`<p class="added" role="status"><${Icon} name="check" /> The source says exactly this, and has not changed.</p>`)}
-        ${change.error && html`<p class="removed" role="alert">${change.error.message}</p>`}
-    </li>`;
+            <span class="row no-print">${!close && html`<button type="button" class="small quiet" aria-expanded=${open} onClick=${() => setOpen(!open)}
+                ><${Icon} name=${open ? "down" : "right"} /> Quote</button>`}
+            <button type="button" class="small" aria-disabled=${change.busy || undefined} onClick=${verify}>${change.busy ? "Verifying…" : "Verify"}</button>
+            ${close && html`<button type="button" class="small quiet" onClick=${close}
+                ><${Icon} name="close" /><span class="hidden">Close source ${citation.number}</span></button>`}</span></p>
+        <${Origin} citation=${citation} />
+        ${open && html`<blockquote class="quote" dir="auto">${citation.text}</blockquote>`}
+        ${checked && html`<${Checked} problem=${checked.problem} />`}
+        ${change.error && html`<${FailedLine} error=${change.error} />`}
+    </article>`;
+}
+
+/** @param {{citation: any}} props */
+function Origin({ citation }) {
+    return html`<p class="byline"><${Ref} id=${citation.id} />${citation.author && html`<span>${citation.author}</span>`}<${Day} at=${citation.at} />
+        <span class="mono" title=${citation.hash}>sha256:${citation.hash.slice(0, 12)}</span>
+        ${citation.confidential && html`<span class="badge warn"><${Icon} name="lock" /> confidential</span>`}
+        ${citation.url && html`<a class="source" href=${citation.url} target="_blank" rel="noopener noreferrer">at the forge <${Icon} name="open" /></a>`}</p>`;
+}
+
+/** @param {{problem: string | null}} props */
+function Checked({ problem }) {
+    if (problem) return html`<p class="removed" role="status"><${Icon} name="alert" /> ${problem}</p>`;
+    return html`<p class="added" role="status"><${Icon} name="check" /> The source says exactly this, and has not changed.</p>`;
 }
 
 /** @param {{refusal: any, warnings: string[]}} props */
 function Refused({ refusal, warnings }) {
+    const missing = refusal?.missing ?? [];
     return html`<div class="card card-body stack"><p class="statement">${refusal?.sentence ?? "No answer was found."}</p>
         ${refusal?.searched && html`<p class="muted">${inline(sentence(refusal.searched), "")}</p>`}
-        ${refusal?.missing.length > 0 && html`<section class="missing"><h2 class="side-title">What is missing</h2><ul>${refusal.missing.map((/** @type {string} */ one) => html`<li>${one}</li>`)}</ul></section>`}
+        ${missing.length > 0 && html`<section class="missing"><h2 class="side-title">What is missing</h2>
+            <ul>${missing.map((/** @type {string} */ one) => html`<li>${one}</li>`)}</ul></section>`}
         ${warnings.map((warning) => html`<${Notice} tone="warn">${warning}</${Notice}>`)}</div>`;
 }

@@ -1,7 +1,7 @@
 // A trace: from lines to the commit, the merge request, the discussion and the issue, with evidence, and what was there
 // before.
 
-import { html, classes, counted } from "./html.js";
+import { html, classes, counted, percent } from "./html.js";
 import { Icon, hasIcon } from "./icons.js";
 import { Ago, Day } from "./time.js";
 import { Ref, fileAddress, shorten } from "./ref.js";
@@ -27,7 +27,8 @@ export function TraceView({ trace, target }) {
             <${CopyButton} what="Context pack" label="Copy as context pack" text=${() => pack(trace, target)} />
         </div>
         <${Origin} trace=${trace} />
-        ${trace.chain.length > 0 && html`<ol class="chain" aria-label="The chain of evidence">${trace.chain.map((/** @type {any} */ step) => html`<${Step} step=${step} project=${trace.project} />`)}</ol>`}
+        ${trace.chain.length > 0 && html`<ol class="chain" aria-label="The chain of evidence">${trace.chain.map((/** @type {any} */ step) => html`
+            <${Step} step=${step} project=${trace.project} />`)}</ol>`}
         <${Missing} sentences=${trace.missing} />
         <${ModelNotes} notes=${trace.model_notes ?? []} />
         <${Earlier} versions=${trace.earlier} project=${trace.project} />
@@ -65,16 +66,20 @@ function Step({ step, project }) {
     const { node, evidence, edge, confidence } = step;
     const inferred = confidence !== null && confidence !== undefined;
     const kind = hasIcon(node.kind) ? node.kind : "note";
+    const url = evidence.url ?? node.url;
+    /** @type {string[]} */
+    const reasons = evidence.reasons ?? [];
     return html`<li class=${classes("step", inferred && "inferred")}>
         <${Icon} name=${kind} />
         <p class="step-edge"><span>${edgeName(edge)}${step.from && ` ${shorten(step.from, project)}`}</span>
             ${inferred && html`<span class="badge warn" title="This link is inferred; it was found by similarity"
-                >inferred, ${confidence >= LIKELY ? "likely" : "possible"} (${Math.round(confidence * 100)} %)</span>`}</p>
-        <p><span class="step-title">${inline(titleOf(node, evidence), project)}</span> <${Ref} id=${node.id} project=${project} icon=${false} class="small" /></p>
+                >inferred, ${confidence >= LIKELY ? "likely" : "possible"} (${percent(confidence)})</span>`}</p>
+        <p><span class="step-title">${inline(titleOf(node, evidence), project)}</span>${" "}
+            <${Ref} id=${node.id} project=${project} icon=${false} class="small" /></p>
         ${evidence.text && html`<${Quote} text=${evidence.text} project=${project} />`}
-        ${(evidence.reasons ?? []).length > 0 && html`<ul class="reasons">${evidence.reasons.map((/** @type {string} */ reason) => html`<li>${reason}</li>`)}</ul>`}
+        ${reasons.length > 0 && html`<ul class="reasons">${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`}
         <p class="byline">${evidence.path && html`<span>on <code>${evidence.path}${evidence.lines ? `:${evidence.lines[0]}` : ""}</code></span>`}
-            ${(evidence.url ?? node.url) && html`<a class="source" href=${evidence.url ?? node.url} target="_blank" rel="noopener noreferrer">source <${Icon} name="open" /></a>`}</p>
+            ${url && html`<a class="source" href=${url} target="_blank" rel="noopener noreferrer">source <${Icon} name="open" /></a>`}</p>
     </li>`;
 }
 
@@ -91,17 +96,20 @@ function titleOf(node, evidence) {
 /** @param {{sentences: string[]}} props */
 export function Missing({ sentences }) {
     if (!sentences.length) return null;
-    return html`<section class="missing"><h2 class="side-title">What could not be found</h2><ul>${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul></section>`;
+    return html`<section class="missing"><h2 class="side-title">What could not be found</h2>
+        <ul>${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul></section>`;
 }
 
 /** @param {{notes: any[]}} props */
 export function ModelNotes({ notes }) {
     if (!notes.length) return null;
     return html`<section><h2 class="side-title"><span class="badge model"><${Icon} name="model" /> written by a model</span></h2>
-        ${notes.map((thread) => html`<div class="stack"><p class="byline"><${Ref} id=${thread.about} /><span>${thread.model.name}</span><${Ago} at=${thread.written_at} />
+        ${notes.map((thread) => html`<div class="stack"><p class="byline"><${Ref} id=${thread.about} /><span>${thread.model.name}</span>
+            <${Ago} at=${thread.written_at} />
             ${thread.outdated && html`<span class="badge warn">outdated: the text changed since</span>`}</p>
             <ul class="stack">${thread.notes.map((/** @type {any} */ note) => html`<li><span class="label">${note.aspect}</span> ${note.text}
-                ${note.evidence.map((/** @type {string} */ quote) => html`<blockquote class="quote small">${quote}</blockquote>`)}</li>`)}</ul></div>`)}</section>`;
+                ${note.evidence.map((/** @type {string} */ quote) => html`<blockquote class="quote small">${quote}</blockquote>`)}</li>`)}</ul>
+            </div>`)}</section>`;
 }
 
 /** @param {{versions: any[], project: string}} props */

@@ -5,65 +5,48 @@ import { html, classes, counted, useMemo, useRef } from "./html.js";
 import { Icon } from "./icons.js";
 import { Ago, ageScale, ago } from "./time.js";
 import { addressOf, shorten } from "./ref.js";
-import { grammarOf, highlighter } from "./highlight.js";
-import { useGrowing } from "./growing.js";
+import { grammarOf } from "./grammars.js";
+import { highlighter } from "./highlight.js";
+import { useDrawn } from "./growing.js";
+import { blocksOf } from "./runs.js";
 
 /** Height of a line, in pixels; style/screens.css has the same. */
 export const LINE = 20;
-/** Most lines of a piece that is drawn at once. */
-const PIECE = 30;
-/** Lines that are drawn at first; the rest follows while there is nothing else to do. */
-const FIRST = 60;
+/** Lines around which everything is drawn at first; the rest follows while there is nothing else to do. */
+const FIRST = 45;
 /** Lines that are drawn more at a time. */
 const STEP = 90;
-/** Lines behind the selected ones that are drawn with them. */
-const AROUND = 40;
+/** Columns of a tab; style/screens.css has the same. */
+const TAB = 4;
+/** From here on, characters are as wide as two. */
+const WIDE = 0x2e80;
+
+/** @typedef {import("./runs.js").Run} Run */
+/** @typedef {{first: number, last: number}} Range */
 
 /**
- * @typedef {{start: number, lines: number, commit: string | null, title: string, author: string, date: string, mergeRequest: string | null,
- *   issues: string[], discussions: number, seenThrough: string[]}} Run
- * @typedef {{first: number, last: number}} Range
+ * How many columns a line takes.
+ * @param {string} line
  */
-
-/**
- * Runs of lines as the gutter shows them.
- * @param {any} file the answer of the use case `file`
- * @returns {Run[]}
- */
-export function runsOf(file) {
-    const [first, last] = file.lines ?? [1, 0];
-    if (!file.lineage?.spans.length) {
-        return last ? [{ start: first, lines: last - first + 1, commit: null, title: "", author: "", date: "", mergeRequest: null, issues: [], discussions: 0, seenThrough: [] }] : [];
+function columnsOf(line) {
+    if (/^[\x20-\x7e]*$/.test(line)) return line.length;
+    let columns = 0;
+    for (const character of line) {
+        if (character === "\t") columns += TAB - (columns % TAB);
+        else columns += (character.codePointAt(0) ?? 0) < WIDE ? 1 : 2;
     }
-    const commits = new Map(file.lineage.commits.map((/** @type {any} */ commit) => [commit.id, commit]));
-    /** @type {Run[]} */
-    const runs = [];
-    for (const span of file.lineage.spans) {
-        const commit = commits.get(span.commit) ?? { title: shorten(span.commit, file.project), author: "", date: "" };
-        const run = {
-            start: span.start, lines: span.lines, commit: span.commit, title: commit.title, author: commit.author, date: commit.date,
-            mergeRequest: span.merge_request, issues: span.issues, discussions: span.discussions, seenThrough: span.seen_through ?? [],
-        };
-        const before = runs.at(-1);
-        // Spans of one commit that follow one another are one run to the reader.
-        if (before && before.commit === run.commit && before.start + before.lines === run.start && !run.discussions === !before.discussions) {
-            before.lines += run.lines;
-            before.discussions = Math.max(before.discussions, run.discussions);
-        } else runs.push(run);
-    }
-    return runs;
+    return columns;
 }
 
-/** @param {Run[]} runs */
-function piecesOf(runs) {
-    const pieces = [];
-    for (const run of runs) {
-        for (let start = run.start; start < run.start + run.lines; start += PIECE) {
-            const lines = Math.min(PIECE, run.start + run.lines - start);
-            pieces.push({ run, start, lines, isFirst: start === run.start });
-        }
-    }
-    return pieces;
+/**
+ * Gives the focus to what the gutter says of a line.
+ * @param {number} line
+ */
+export function focusGutter(line) {
+    const reasons = [...document.querySelectorAll("[data-run]")];
+    const own = reasons.findLast((reason) => reason instanceof HTMLElement && Number(reason.dataset.run) <= line);
+    const target = own instanceof HTMLElement ? own : document.getElementById("main");
+    target?.focus({ preventScroll: true });
 }
 
 /**
@@ -74,11 +57,14 @@ function piecesOf(runs) {
 export function Code({ file, runs, selected, select, show }) {
     const lines = useMemo(() => (file.text ?? "").split("\n"), [file.text]);
     const colored = useMemo(() => highlighter(lines, grammarOf(file.path)), [lines, file.path]);
-    const pieces = useMemo(() => piecesOf(runs), [runs]);
+    const columns = useMemo(() => lines.reduce((/** @type {number} */ most, /** @type {string} */ line) => Math.max(most, columnsOf(line)), 0), [lines]);
+    const blocks = useMemo(() => blocksOf(runs), [runs]);
     const ages = useMemo(() => agesOf(runs), [runs]);
+    const code = useRef(/** @type {HTMLElement | null} */ (null));
     const first = file.lines?.[0] ?? 1;
     const total = lines.length;
-    const drawn = useGrowing(total, { first: FIRST, step: STEP, needed: selected ? selected.last - first + AROUND : 0 });
+    const middle = () => Math.floor((window.innerHeight / 2 - (code.current?.getBoundingClientRect().top ?? 0)) / LINE);
+    const isDrawn = useDrawn(total, { line: selected ? selected.first - first : -1, first: FIRST, step: STEP, seen: middle, of: runs });
     const digits = String(first + total).length;
     const latest = useRef({ select, show });
     latest.current = { select, show };
@@ -87,7 +73,9 @@ export function Code({ file, runs, selected, select, show }) {
         show: (/** @type {Run | null} */ run, /** @type {Element | undefined} */ element) => latest.current.show(run, element),
     }), []);
     // One run is a stop of the tab key, so that what is behind the code is not hundreds of stops away; j and k go on from it.
-    const stop = runs.find((run) => selected && selected.first >= run.start && selected.first < run.start + run.lines) ?? runs[0];
+    const last = useRef(first);
+    if (selected) last.current = selected.first;
+    const stop = runs.find((run) => last.current >= run.start && last.current < run.start + run.lines) ?? runs[0];
     /**
      * One listener for all line numbers: a file has thousands.
      * @param {MouseEvent} event
@@ -97,15 +85,20 @@ export function Code({ file, runs, selected, select, show }) {
         const line = element instanceof HTMLElement ? Number(element.dataset.line) : 0;
         if (line) choose({ first: line, last: line }, event);
     }
-    return html`<div class="code" onClick=${pick} style=${{ "--digits": `${digits}ch`, minHeight: `${total * LINE}px` }} role="group" aria-label=${`Code of ${file.path}`}>
-        ${pieces.map((piece) => piece.start - first < drawn &&
-            html`<${Piece} key=${piece.start} piece=${piece} colored=${colored} first=${first} ages=${ages} select=${choose} show=${hover} project=${file.project}
-                from=${overlap(piece, selected)[0]} to=${overlap(piece, selected)[1]} isStop=${piece.run === stop} />`)}
+    const style = { "--digits": `${digits}ch`, "--columns": `${columns}ch`, minHeight: `${total * LINE}px` };
+    return html`<div class="code" ref=${code} onClick=${pick} style=${style} role="group" aria-label=${`Code of ${file.path}`}>
+        ${blocks.map((block) => {
+            const [from, to] = overlap(block, selected);
+            const at = block.start - first;
+            return html`<${Block} key=${block.number} block=${block} isDrawn=${isDrawn(at, at + block.lines)} colored=${colored} first=${first}
+                ages=${ages} select=${choose} show=${hover} project=${file.project} from=${from} to=${to}
+                stop=${block.pieces.some((piece) => piece.run === stop) ? stop : null} />`;
+        })}
     </div>`;
 }
 
 /**
- * The selected lines within a piece; 0, 0 if there are none.
+ * The selected lines within others; 0, 0 if there are none.
  * @param {{start: number, lines: number}} piece
  * @param {Range | null} selected
  */
@@ -116,18 +109,38 @@ function overlap(piece, selected) {
     return from <= to ? [from, to] : [0, 0];
 }
 
-/** @param {any} props */
-function Piece({ piece, colored, first, ages, select, show, project, from, to, isStop }) {
+/**
+ * Pieces that are drawn together, or their room. What is drawn in one does not make the others be looked at.
+ * @param {any} props
+ */
+function Block({ block, isDrawn, colored, first, ages, select, show, project, from, to, stop }) {
     return useMemo(() => {
-        const { run, start, lines, isFirst } = piece;
-        const age = run.date ? ages.step(run.date) : null;
+        if (!isDrawn) return html`<div style=${{ height: `${block.lines * LINE}px` }}></div>`;
+        const selected = from ? { first: from, last: to } : null;
+        return html`<div>${block.pieces.map((/** @type {any} */ piece) => {
+            const [start, end] = overlap(piece, selected);
+            const age = piece.run.date ? ages.step(piece.run.date) : null;
+            return html`<${Piece} key=${piece.start} piece=${piece} colored=${colored} first=${first} age=${age} select=${select} show=${show}
+                project=${project} from=${start} to=${end} isStop=${piece.run === stop} />`;
+        })}</div>`;
+    }, [block, isDrawn, colored, ages, from, to, stop]);
+}
+
+/** @param {any} props */
+function Piece({ piece, colored, first, age, select, show, project, from, to, isStop }) {
+    const { run, start, lines, isFirst } = piece;
+    return useMemo(() => {
         const numbers = Array.from({ length: lines }, (_, line) => start + line);
-        return html`<div class=${classes("piece", isFirst && "first")} style=${{ containIntrinsicSize: `auto ${lines * LINE}px` }}>
-            <div class=${classes("gutter", age !== null && `age-${age}`)}>${isFirst && run.commit && html`<${Reason} run=${run} select=${select} show=${show} project=${project} isStop=${isStop} />`}</div>
-            <div class="lines">${numbers.map((number) => html`<div id=${`L${number}`} class=${classes("line", number >= from && number <= to && "selected")}
-                ><span class="line-number" data-line=${number}></span><code>${colored(number - first)}${"\n"}</code></div>`)}</div>
+        const marked = (/** @type {string} */ name, /** @type {number} */ number) => (number >= from && number <= to ? `${name} selected` : name);
+        // What stays while the code is scrolled is one element of each piece: thousands would make scrolling slow.
+        return html`<div class=${classes("piece", isFirst && start > first && "begins")} style=${{ containIntrinsicSize: `auto ${lines * LINE}px` }}>
+            <div class="margin"><div class=${classes("gutter", age !== null && `age-${age}`)}>${isFirst && run.commit &&
+                html`<${Reason} run=${run} select=${select} show=${show} project=${project} isStop=${isStop} />`}</div>
+                <div class="numbers">${numbers.map((number) => html`<span class=${marked("line-number", number)} data-line=${number}></span>`)}</div></div>
+            <div class="lines">${numbers.map((number) => html`<div id=${`L${number}`} class=${marked("line", number)}
+                ><code>${colored(number - first)}${"\n"}</code></div>`)}</div>
         </div>`;
-    }, [piece, colored, from, to, isStop]);
+    }, [run, start, lines, isFirst, age, colored, from, to, isStop]);
 }
 
 /**
@@ -138,13 +151,17 @@ function Piece({ piece, colored, first, ages, select, show, project, from, to, i
 function Reason({ run, select, show, project, isStop }) {
     const range = { first: run.start, last: run.start + run.lines - 1 };
     const what = [run.title, run.mergeRequest, counted(run.discussions, "discussion"), ago(run.date)].filter(Boolean).join(", ");
-    const enter = (/** @type {any} */ event) => show(run, event.currentTarget);
-    return html`<div class="reason" onMouseEnter=${enter} onMouseLeave=${() => show(null)}>
-        <button type="button" class="reason-title cut" data-run=${run.start} tabindex=${isStop ? 0 : -1} onClick=${(/** @type {MouseEvent} */ event) => select(range, event)} onFocus=${enter} onBlur=${() => show(null)}
+    const related = run.mergeRequest ?? run.issues[0];
+    // A finger does not hover: it would leave the card where it is.
+    const enter = (/** @type {any} */ event) => event.pointerType === "mouse" && show(run, event.currentTarget);
+    const focus = (/** @type {any} */ event) => event.currentTarget.matches(":focus-visible") && show(run, event.currentTarget);
+    return html`<div class="reason" onPointerEnter=${enter} onPointerLeave=${() => show(null)}>
+        <button type="button" class="reason-title cut" data-run=${run.start} tabindex=${isStop ? 0 : -1}
+            onClick=${(/** @type {MouseEvent} */ event) => select(range, event)} onFocus=${focus} onBlur=${() => show(null)}
             aria-label=${`Lines ${range.first} to ${range.last}: ${what}. Trace them.`}>${run.title}</button>
-        ${run.discussions > 0 && html`<span class="threads" title=${counted(run.discussions, "discussion")}><${Icon} name="discussion" />${run.discussions}</span>`}
-        ${run.mergeRequest && html`<a class="small" href=${addressOf(run.mergeRequest)} tabindex="-1">${shorten(run.mergeRequest, project)}</a>`}
-        ${!run.mergeRequest && run.issues[0] && html`<a class="small" href=${addressOf(run.issues[0])} tabindex="-1">${shorten(run.issues[0], project)}</a>`}
+        ${run.discussions > 0 && html`<span class="threads" title=${counted(run.discussions, "discussion")}
+            ><${Icon} name="discussion" />${run.discussions}</span>`}
+        ${related && html`<a class="small" href=${addressOf(related)} tabindex="-1">${shorten(related, project)}</a>`}
         <span class="reason-age muted"><${Ago} at=${run.date} /></span>
     </div>`;
 }
@@ -161,5 +178,6 @@ function agesOf(runs) {
 export function AgeLegend({ runs }) {
     const { names } = useMemo(() => agesOf(runs), [runs]);
     if (!names.length) return null;
-    return html`<p class="age-legend small muted" role="img" aria-label=${`Age of lines: ${names.join(", ")}`}>newer ${names.map((name, step) => html`<span class=${`swatch age-${step}`} title=${name}></span>`)} older</p>`;
+    return html`<p class="age-legend small muted" role="img" aria-label=${`Age of lines: ${names.join(", ")}`}
+        >newer ${names.map((name, step) => html`<span class=${`swatch age-${step}`} title=${name}></span>`)} older</p>`;
 }

@@ -1,6 +1,7 @@
 // Filters of a search: what is set, as chips that can be taken off, and what could be set, with counts.
 
-import { html, classes } from "./html.js";
+import { html, number } from "./html.js";
+import { NARROWING } from "./filter.js";
 import { Icon } from "./icons.js";
 import { kindName } from "./ref.js";
 import { place, setQuery } from "../router.js";
@@ -21,36 +22,44 @@ const SINGLE = new Set(["project", "state", "year", "path"]);
  */
 export function Facets({ counted }) {
     const facets = (counted?.facets ?? []).filter((/** @type {any} */ facet) => facet.values.length > 1 || isSet(facet.name));
-    const thisYear = new Date().getFullYear();
+    const years = Array.from({ length: YEARS }, (_, back) => String(new Date().getFullYear() - back));
     return html`<div class="facets" role="group" aria-label="Filters">
-        ${facets.map((/** @type {any} */ facet) => html`<section><h2 class="side-title">${TITLES[facet.name] ?? facet.name}</h2><ul>${facet.values.slice(0, SHOWN).map((/** @type {any} */ one) => html`
-            <${Value} name=${facet.name} value=${one.value} label=${facet.name === "kind" ? kindName(one.value) : one.value} count=${one.count} />`)}</ul></section>`)}
-        <section><h2 class="side-title">State</h2><ul>${STATES.map((state) => html`<${Value} name="state" value=${state} label=${state === "opened" ? "open" : state} />`)}</ul></section>
-        <section><h2 class="side-title">Since</h2><ul>${Array.from({ length: YEARS }, (_, back) => String(thisYear - back)).map((year) => html`<${Value} name="year" value=${year} label=${year} />`)}</ul></section>
-        ${counted && html`<p class="muted small">Counts are of ${counted.is_lower_bound ? "the best " : "all "}${counted.documents.toLocaleString("en")} candidates.</p>`}
+        ${facets.map((/** @type {any} */ facet) => html`<section><h2 class="side-title">${TITLES[facet.name] ?? facet.name}</h2>
+            <ul>${facet.values.slice(0, SHOWN).map((/** @type {any} */ one) => html`<${Value} name=${facet.name} value=${one.value}
+                label=${facet.name === "kind" ? kindName(one.value) : one.value} count=${one.count} />`)}</ul></section>`)}
+        <section><h2 class="side-title">State</h2>
+            <ul>${STATES.map((state) => html`<${Value} name="state" value=${state} label=${state === "opened" ? "open" : state} />`)}</ul></section>
+        <section><h2 class="side-title">Since</h2>
+            <ul>${years.map((year) => html`<${Value} name="year" value=${year} label=${year} />`)}</ul></section>
+        ${counted && html`<p class="muted small">Counts are of ${counted.is_lower_bound ? "the best " : "all "}${number(counted.documents)}
+            ${counted.documents === 1 ? " candidate" : " candidates"}.</p>`}
     </div>`;
 }
 
 /** @param {{name: string, value: string, label: string, count?: number}} props */
 function Value({ name, value, label, count }) {
-    return html`<li><button type="button" class="facet" aria-pressed=${has(name, value)} onClick=${() => toggle(name, value)}><span class="cut">${label}</span>
-        ${count !== undefined && html`<span class="count">${count.toLocaleString("en")}</span>`}</button></li>`;
+    return html`<li><button type="button" class="facet" aria-pressed=${has(name, value)} onClick=${() => toggle(name, value)}
+        ><span class="cut">${label}</span>${count !== undefined && html`<span class="count">${number(count)}</span>`}</button></li>`;
 }
 
-/** What is set, each to be taken off with a click. */
+/** What is searched by. */
+const MODES = [["hybrid", "Words and meaning"], ["lexical", "Words"], ["semantic", "Meaning"]];
+
+/** What is set, each to be removed with a click. */
 export function Chips() {
     const query = place.value.query;
     const chips = [];
-    for (const name of ["kind", "project", "author", "state", "label", "path", "after", "before", "near", "exclude"]) {
+    for (const name of NARROWING) {
         for (const value of (query.get(name) ?? "").split(",").filter(Boolean)) chips.push({ name, value });
     }
     const mode = query.get("mode") ?? "hybrid";
     return html`<div class="row chips no-print">
-        ${["hybrid", "lexical", "semantic"].map((value) => html`<button type="button" class="chip" aria-pressed=${mode === value}
-            onClick=${() => setQuery({ mode: value === "hybrid" ? null : value })}>${{ hybrid: "Words and meaning", lexical: "Words", semantic: "Meaning" }[value]}</button>`)}
+        ${MODES.map(([value, label]) => html`<button type="button" class="chip" aria-pressed=${mode === value}
+            onClick=${() => setQuery({ mode: value === "hybrid" ? null : value })}>${label}</button>`)}
         <${PathField} />
-        ${chips.map(({ name, value }) => html`<button type="button" class=${classes("chip")} aria-pressed="true" title="Take this filter off" onClick=${() => toggle(name, value)}
-            ><span class="muted">${name}</span> ${name === "kind" ? kindName(value) : value} <${Icon} name="close" /></button>`)}
+        ${chips.map(({ name, value }) => html`<button type="button" class="chip" aria-pressed="true" title="Remove this filter"
+            onClick=${() => toggle(name, value)}><span class="muted">${name}</span> ${name === "kind" ? kindName(value) : value}
+            <${Icon} name="close" /></button>`)}
     </div>`;
 }
 
@@ -59,7 +68,7 @@ function PathField() {
         event.preventDefault();
         setQuery({ path: event.target.elements.path.value.trim() || null });
         event.target.reset();
-    }}><input name="path" type="text" placeholder="below a path" aria-label="Only below a path" spellcheck=${false} /></form>`;
+    }}><input name="path" type="text" placeholder="in path…" aria-label="Only in this path" spellcheck=${false} /></form>`;
 }
 
 /** @param {string} name */

@@ -1,74 +1,61 @@
 // A neighborhood as a picture: nodes that can be focused, dragged and opened, laid out by forces.
 
-import { html, classes, useEffect, useMemo, useRef, useState } from "./html.js";
-import { forceCenter, forceCollide, forceLink, forceManyBody, forceSimulation } from "../vendor/d3-force.js";
+import { html, classes, useEffect, useRef, useState } from "./html.js";
+import { Icon } from "./icons.js";
+import { MAX_NAMED, RESTING, fitting, moveTo, run, useLayout, viewBox } from "./graph-layout.js";
 import { encode, kindName, parse, shorten } from "./ref.js";
+import { keyNames } from "../keys.js";
 import { go } from "../router.js";
 
-/** Milliseconds of a frame in which the layout goes on. */
-const FRAME = 8;
-/** Below which the layout rests. */
-const RESTING = 0.02;
-/** Most nodes that all show their names. */
-const MAX_NAMED = 80;
-/** The same in a window of fewer pixels than that. */
+/** Most neighbors of a chosen node that show their names where not all do. */
+const MAX_NEAR = 40;
+/** Most nodes that all show their names in a window of fewer pixels than that. */
 const MAX_NAMED_NARROW = 12;
 const NARROW = 640;
 /** Longest name of a node, in characters. */
-const MAX_NAME = 26;
-/** Room for the name of the last node, and around all, in units of the picture. */
-const NAME_WIDTH = 165;
-const MARGIN = 24;
+const MAX_NAME = 28;
 /** Where names begin to stand on the left of their nodes. */
 const LEFT = -30;
-/** Height of the picture by its width. */
-const SHAPE = 0.62;
+/** Sizes of nodes, and of the tips of arrows. */
+const RADIUS = 7;
+const CENTER_RADIUS = 10;
+const TIP = 7;
+/** How far a picture can be zoomed, and how far in one step. */
+const LEAST_ZOOM = 0.3;
+const MOST_ZOOM = 4;
+const ZOOM = 1.3;
+/** Pixels that a pointer moves in a click at most; more is a drag. */
+const CLICK = 4;
+/** Kinds in the order of the legend. */
+const KINDS = ["issue", "merge_request", "commit", "discussion", "file", "entity", "person"];
 
-/** @typedef {{x: number, y: number, zoom: number}} View */
+/** @typedef {import("./graph-layout.js").Spot} Spot */
+/** @typedef {import("./graph-layout.js").Link} Link */
+/** @typedef {import("./graph-layout.js").View} View */
 
 /**
- * @typedef {{id: string, x: number, y: number, fx?: number | null, fy?: number | null, kind: string, distance: number}} Spot
- * @param {{center: string, found: any, chosen: string | null, choose: (id: string) => void, onPath: Set<string>, project: string}} props
+ * @param {{center: string, found: any, titles: Record<string, string>, chosen: string | null, choose: (id: string) => void,
+ *   onPath: Set<string>, project: string}} props
  */
-export function GraphPicture({ center, found, chosen, choose, onPath, project }) {
+export function GraphPicture({ center, found, titles, chosen, choose, onPath, project }) {
     const { spots, links, simulation } = useLayout(center, found);
     const [, draw] = useState(0);
     const [moved, setView] = useState(/** @type {View | null} */ (null));
     const view = moved ?? fitting(spots);
     const svg = useRef(/** @type {SVGSVGElement | null} */ (null));
-    const drag = useRef(/** @type {any} */ (null));
     const own = useRef(moved);
     own.current = moved;
-    useEffect(() => {
-        let frame = 0;
-        const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-        const step = () => {
-            const end = performance.now() + FRAME;
-            do simulation.tick();
-            while (simulation.alpha() > RESTING && performance.now() < end);
-            const isResting = simulation.alpha() <= RESTING;
-            if (isResting) draw((count) => count + 1);
-            else if (!isStill && svg.current) moveTo(svg.current, spots, links, own.current ?? fitting(spots));
-            if (!isResting) frame = requestAnimationFrame(step);
-        };
-        frame = requestAnimationFrame(step);
-        return () => cancelAnimationFrame(frame);
-    }, [simulation]);
-    /** @param {PointerEvent} event */
-    function move(event) {
-        if (!drag.current) return;
-        const { spot, x, y } = drag.current;
-        const scale = 800 / (svg.current?.clientWidth ?? 800) / view.zoom;
-        if (spot) {
-            spot.x += (event.clientX - x) * scale;
-            spot.y += (event.clientY - y) * scale;
-            draw((count) => count + 1);
-        } else setView({ ...view, x: view.x - (event.clientX - x) * scale, y: view.y - (event.clientY - y) * scale });
-        drag.current = { spot, x: event.clientX, y: event.clientY };
+    useEffect(() => run(simulation, () => draw((count) => count + 1), () => {
+        if (svg.current) moveTo(svg.current, spots, links, own.current ?? fitting(spots));
+    }), [simulation]);
+    const drag = useDrag(svg, view, setView, () => draw((count) => count + 1));
+    const zoom = (/** @type {number} */ factor) => setView({ ...view, zoom: Math.min(MOST_ZOOM, Math.max(LEAST_ZOOM, view.zoom * factor)) });
+    /** @param {WheelEvent} event */
+    function wheel(event) {
+        if (!event.ctrlKey && !event.metaKey) return;
+        event.preventDefault();
+        zoom(event.deltaY < 0 ? 1.15 : 0.87);
     }
-    const isNamed = spots.length <= (window.innerWidth < NARROW ? MAX_NAMED_NARROW : MAX_NAMED);
-    // One node is a stop of the tab key; arrows lead to the others.
-    const stop = chosen && spots.some((spot) => spot.id === chosen) ? chosen : center;
     /**
      * @param {KeyboardEvent} event
      * @param {string} id
@@ -77,104 +64,157 @@ export function GraphPicture({ center, found, chosen, choose, onPath, project })
     function press(event, id, number) {
         const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
         if (event.key === "Enter" || event.key === " ") choose(id);
-        if (step) /** @type {SVGElement | undefined} */ (svg.current?.querySelectorAll(".node")[(number + step + spots.length) % spots.length])?.focus();
+        const next = step && svg.current?.querySelectorAll(".node")[(number + step + spots.length) % spots.length];
+        if (next instanceof SVGElement) next.focus();
         if (step || event.key === " ") event.preventDefault();
     }
+    // One node is a stop of the tab key; arrows lead to the others.
+    const stop = chosen && spots.some((spot) => spot.id === chosen) ? chosen : center;
     const near = new Set(links.filter((link) => link.source.id === chosen || link.target.id === chosen));
-    return html`<svg ref=${svg} class="graph" viewBox=${viewBox(view)} role="group" aria-label=${`Graph around ${center}`} aria-busy=${simulation.alpha() > RESTING}
-            onPointerDown=${(/** @type {PointerEvent} */ event) => (drag.current = { x: event.clientX, y: event.clientY })}
-            onPointerMove=${move} onPointerUp=${() => (drag.current = null)} onPointerLeave=${() => (drag.current = null)}
-            onWheel=${(/** @type {WheelEvent} */ event) => {
-                if (!event.ctrlKey && !event.metaKey) return;
-                event.preventDefault();
-                setView({ ...view, zoom: Math.min(4, Math.max(0.3, view.zoom * (event.deltaY < 0 ? 1.15 : 0.87))) });
-            }}>
-        <g>${links.map((link) => html`<line class=${classes("edge", near.has(link) && "near")} x1=${link.source.x} y1=${link.source.y} x2=${link.target.x} y2=${link.target.y}><title>${link.title}</title></line>`)}</g>
-        ${spots.map((spot, number) => html`<g class=${classes("node", spot.id === center && "center", spot.id === chosen && "chosen", onPath.has(spot.id) && "on-path")} transform=${`translate(${spot.x},${spot.y})`}
-            tabindex=${spot.id === stop ? 0 : -1} role="button" aria-pressed=${spot.id === chosen} aria-label=${`${name(spot.id, project)}, ${kindName(spot.kind)} ${spot.id}`} key=${spot.id}
-            onPointerDown=${(/** @type {PointerEvent} */ event) => { event.stopPropagation(); drag.current = { spot, x: event.clientX, y: event.clientY }; }}
-            onClick=${() => choose(spot.id)} onDblClick=${() => go(`/ui/graph/${encode(spot.id)}`)}
-            onKeyDown=${(/** @type {KeyboardEvent} */ event) => press(event, spot.id, number)}>
-            <circle r=${spot.id === center ? 10 : 7} class=${`kind-dot-${spot.kind}`} />
-            ${(isNamed || spot.id === center || spot.id === chosen) && html`<text x=${spot.x < LEFT ? -11 : 11} y="4" text-anchor=${spot.x < LEFT ? "end" : "start"}>${name(spot.id, project)}</text>`}<title>${spot.id}</title></g>`)}
+    const isNamed = namedOf(spots, [...near], center, chosen);
+    return html`<div class="graph-box"><svg ref=${svg} class=${classes("graph", moved && "moved")} viewBox=${viewBox(view)} role="group"
+            aria-label=${`Graph around ${center}`} aria-busy=${simulation.alpha() > RESTING} ...${drag.picture} onWheel=${wheel}>
+        <defs>${[RADIUS, CENTER_RADIUS].map((radius) => html`<${Arrow} radius=${radius} /><${Arrow} radius=${radius} near />`)}</defs>
+        <g>${links.map((link) => html`<${Edge} link=${link} radius=${link.target.id === center ? CENTER_RADIUS : RADIUS} isNear=${near.has(link)}
+            isOnPath=${onPath.has(link.source.id) && onPath.has(link.target.id)} />`)}</g>
+        ${spots.map((spot, number) => html`<g key=${spot.id} transform=${`translate(${spot.x},${spot.y})`} role="button"
+            class=${classes("node", spot.id === center && "center", spot.id === chosen && "chosen", onPath.has(spot.id) && "on-path")}
+            tabindex=${spot.id === stop ? 0 : -1} aria-pressed=${spot.id === chosen}
+            aria-label=${`${nameOf(spot.id, project, titles)}, ${kindName(spot.kind)} ${spot.id}`}
+            onPointerDown=${(/** @type {PointerEvent} */ event) => drag.begin(event, spot)} onClick=${() => drag.isClick() && choose(spot.id)}
+            onDblClick=${() => go(`/ui/graph/${encode(spot.id)}`)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => press(event, spot.id, number)}>
+            <circle r=${spot.id === center ? CENTER_RADIUS : RADIUS} class=${`kind-dot-${spot.kind}`} />
+            ${isNamed(spot.id) && html`<${Name} text=${nameOf(spot.id, project, titles)} isLeft=${spot.x < LEFT}
+                at=${(spot.id === center ? CENTER_RADIUS : RADIUS) + 4} />`}
+            <title>${titles[spot.id] ? `${titles[spot.id]} · ${spot.id}` : spot.id}</title></g>`)}
     </svg>
-    <p class="muted small no-print">Click a node to choose it, double-click to go on from it, drag to move, <kbd>Ctrl</kbd> and the wheel to zoom. Arrow keys go from node to node.</p>`;
+    <div class="graph-zoom no-print" role="group" aria-label="Zoom">
+        <${Zoom} label="Zoom in" icon="zoom_in" run=${() => zoom(ZOOM)} /><${Zoom} label="Zoom out" icon="zoom_out" run=${() => zoom(1 / ZOOM)} />
+        <${Zoom} label="Show all" icon="fit" run=${() => setView(null)} /></div></div>
+    <p class="muted small no-print">Click a node to choose it, double-click to explore from it, drag to move, <kbd>${keyNames("Ctrl")[0]}</kbd> and the wheel
+        ${" "}to zoom. Arrow keys go from node to node.</p>`;
 }
 
-/** @param {View} view */
-function viewBox(view) {
-    const half = 400 / view.zoom;
-    return `${view.x - half} ${view.y - half * SHAPE} ${half * 2} ${half * 2 * SHAPE}`;
+/** @param {{label: string, icon: string, run: () => void}} props */
+function Zoom({ label, icon, run }) {
+    return html`<button type="button" class="small" title=${label} onClick=${run}><${Icon} name=${icon} /><span class="hidden">${label}</span></button>`;
+}
+
+/** @param {{text: string, isLeft: boolean, at: number}} props */
+function Name({ text, isLeft, at }) {
+    return html`<text x=${isLeft ? -at : at} y="4" text-anchor=${isLeft ? "end" : "start"}>${text}</text>`;
 }
 
 /**
- * Puts nodes and edges where they are, without drawing them again: this is done in every frame.
- * @param {SVGSVGElement} svg
+ * The tip of an arrow that ends at a node of that size.
+ * @param {{radius: number, near?: boolean}} props
+ */
+function Arrow({ radius, near = false }) {
+    const size = { markerWidth: TIP, markerHeight: TIP, viewBox: `0 0 ${TIP} ${TIP}`, refY: TIP / 2, refX: TIP + radius + 1 };
+    return html`<marker id=${`arrow-${radius}${near ? "-near" : ""}`} class=${near ? "near" : ""} ...${size} markerUnits="userSpaceOnUse" orient="auto"
+        ><path d=${`M0 0l${TIP} ${TIP / 2}l-${TIP} ${TIP / 2}z`} /></marker>`;
+}
+
+/** @param {{link: Link, radius: number, isNear: boolean, isOnPath: boolean}} props `radius`: that of the node where it ends */
+function Edge({ link: { source, target, title }, radius, isNear, isOnPath }) {
+    return html`<line class=${classes("edge", isNear && "near", isOnPath && "on-path")} x1=${source.x} y1=${source.y} x2=${target.x} y2=${target.y}
+        marker-end=${`url(#arrow-${radius}${isNear ? "-near" : ""})`}><title>${title}</title></line>`;
+}
+
+/**
+ * What the colors of nodes mean.
+ * @param {{center: string, found: any}} props
+ */
+export function GraphLegend({ center, found }) {
+    const kinds = new Set([parse(center).kind, ...found.neighbors.map((/** @type {any} */ one) => parse(one.id).kind)]);
+    const shown = [...KINDS.filter((kind) => kinds.has(kind)), ...[...kinds].filter((kind) => !KINDS.includes(kind))];
+    return html`<section><h2 class="side-title">Nodes</h2><ul class="graph-legend small">${shown.map((kind) => html`<li>
+        <svg class="graph-dot" width="14" height="14" viewBox="-7 -7 14 14" aria-hidden="true"><circle r="5" class=${`kind-dot-${kind}`} /></svg>
+        ${kindName(kind)}</li>`)}</ul></section>`;
+}
+
+/**
+ * Which nodes show their names: all, if there are few; else the middle, what is chosen and its neighbors.
  * @param {Spot[]} spots
- * @param {{source: Spot, target: Spot}[]} links
+ * @param {Link[]} near
+ * @param {string} center
+ * @param {string | null} chosen
+ * @returns {(id: string) => boolean}
+ */
+function namedOf(spots, near, center, chosen) {
+    if (spots.length <= (window.innerWidth < NARROW ? MAX_NAMED_NARROW : MAX_NAMED)) return () => true;
+    const named = new Set(near.slice(0, MAX_NEAR).flatMap((link) => [link.source.id, link.target.id]));
+    return (id) => id === center || id === chosen || named.has(id);
+}
+
+/**
+ * Dragging nodes and the picture.
+ * @param {{current: SVGSVGElement | null}} svg
  * @param {View} view
+ * @param {(view: View) => void} setView
+ * @param {() => void} draw
  */
-function moveTo(svg, spots, links, view) {
-    svg.setAttribute("viewBox", viewBox(view));
-    svg.querySelectorAll(".edge").forEach((line, number) => {
-        const link = links[number];
-        if (!link) return;
-        line.setAttribute("x1", String(link.source.x));
-        line.setAttribute("y1", String(link.source.y));
-        line.setAttribute("x2", String(link.target.x));
-        line.setAttribute("y2", String(link.target.y));
-    });
-    svg.querySelectorAll(".node").forEach((node, number) => {
-        const spot = spots[number];
-        if (spot) node.setAttribute("transform", `translate(${spot.x},${spot.y})`);
-    });
+function useDrag(svg, view, setView, draw) {
+    const drag = useRef(/** @type {{spot: Spot | null, x: number, y: number} | null} */ (null));
+    const far = useRef(0);
+    /**
+     * @param {PointerEvent} event
+     * @param {Spot | null} spot
+     */
+    function begin(event, spot) {
+        event.stopPropagation();
+        far.current = 0;
+        drag.current = { spot, x: event.clientX, y: event.clientY };
+    }
+    /** @param {PointerEvent} event */
+    function move(event) {
+        if (!drag.current) return;
+        const { spot, x, y } = drag.current;
+        // The picture fits its box in one direction only; this is what it is drawn by in both.
+        const scale = 1 / (svg.current?.getScreenCTM()?.a || 1);
+        const [right, down] = [(event.clientX - x) * scale, (event.clientY - y) * scale];
+        far.current += Math.abs(event.clientX - x) + Math.abs(event.clientY - y);
+        if (spot) {
+            if (far.current > CLICK) Object.assign(spot, { x: spot.x + right, y: spot.y + down, fx: spot.x + right, fy: spot.y + down });
+            // The rest of the picture stays where it is.
+            setView(view);
+            draw();
+        } else setView({ ...view, x: view.x - right, y: view.y - down });
+        drag.current = { spot, x: event.clientX, y: event.clientY };
+    }
+    const end = () => (drag.current = null);
+    return {
+        begin,
+        isClick: () => far.current <= CLICK,
+        picture: {
+            onPointerDown: (/** @type {PointerEvent} */ event) => begin(event, null),
+            onPointerMove: move,
+            onPointerUp: end,
+            onPointerLeave: end,
+            onPointerCancel: end,
+        },
+    };
 }
 
 /**
- * What shows all nodes.
- * @param {Spot[]} spots
- * @returns {View}
- */
-function fitting(spots) {
-    const [left, right] = [Math.min(...spots.map((spot) => spot.x)) - NAME_WIDTH, Math.max(...spots.map((spot) => spot.x)) + NAME_WIDTH];
-    const [top, bottom] = [Math.min(...spots.map((spot) => spot.y)), Math.max(...spots.map((spot) => spot.y))];
-    const width = Math.max(right - left, (bottom - top) / SHAPE) + 2 * MARGIN;
-    return { x: (left + right) / 2, y: (top + bottom) / 2, zoom: Math.min(1.3, 800 / width) };
-}
-
-/**
+ * What a node is called in the picture: what it is referred to by, and its title if that is known.
  * @param {string} id
  * @param {string} project
+ * @param {Record<string, string>} titles
  */
-function name(id, project) {
-    const text = shorten(id, project);
-    return text.length > MAX_NAME ? `…${text.slice(1 - MAX_NAME)}` : text;
+function nameOf(id, project, titles) {
+    const { kind } = parse(id);
+    const title = titles[id];
+    const isNumbered = kind === "issue" || kind === "merge_request";
+    if (title) return cut(isNumbered ? `${shorten(id, project)} ${title}` : title, "end");
+    return cut(shorten(id, project), "start");
 }
 
 /**
- * Places for nodes.
- * @param {string} center
- * @param {any} found
+ * @param {string} text
+ * @param {"start" | "end"} where what is left out
  */
-function useLayout(center, found) {
-    return useMemo(() => {
-        const ids = new Map([[center, 0], ...found.neighbors.map((/** @type {any} */ one) => [one.id, one.distance])]);
-        for (const edge of found.edges) for (const end of [edge.from, edge.to]) if (!ids.has(end)) ids.set(end, 1);
-        /** @type {Spot[]} */
-        const spots = [...ids].map(([id, distance], number) => {
-            const angle = number * 2.39996;
-            return { id, distance, kind: parse(id).kind, x: Math.cos(angle) * distance * 110, y: Math.sin(angle) * distance * 110 };
-        });
-        const middle = spots[0];
-        if (middle) Object.assign(middle, { fx: 0, fy: 0 });
-        const links = found.edges.map((/** @type {any} */ edge) => ({ source: edge.from, target: edge.to, title: `${edge.from} ${edge.edge} ${edge.to}` }));
-        const crowd = Math.min(1, 60 / spots.length);
-        const simulation = forceSimulation(spots)
-            .force("link", forceLink(links).id((/** @type {any} */ spot) => spot.id).distance(70 + 60 * crowd).strength(0.4))
-            .force("charge", forceManyBody().strength(-90 - 160 * crowd))
-            .force("collide", forceCollide(spots.length <= MAX_NAMED ? 22 : 14))
-            .force("center", forceCenter(0, 0).strength(0.05))
-            .stop();
-        return { spots, links: /** @type {{source: Spot, target: Spot, title: string}[]} */ (links), simulation };
-    }, [center, found]);
+function cut(text, where) {
+    if (text.length <= MAX_NAME) return text;
+    return where === "end" ? `${text.slice(0, MAX_NAME - 1).trimEnd()}…` : `…${text.slice(1 - MAX_NAME)}`;
 }

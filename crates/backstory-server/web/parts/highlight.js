@@ -1,43 +1,18 @@
-// Colors for code: comments, texts, numbers and keywords, enough to read by. What is parsed for real is on the server.
+// Colors for code: comments, texts, numbers and keywords, enough to read by. The server parses for real.
 
 import { html } from "./html.js";
 
 /** Longest line that is colored, in characters. */
 const MAX_LINE = 2000;
 
-const SLASHES = { line: "//", open: "/*", close: "*/", quotes: "\"'`" };
-const HASHES = { line: "#", open: "", close: "", quotes: "\"'" };
+/** @typedef {import("./grammars.js").Grammar} Grammar */
 
-/** @type {Record<string, {line: string, open: string, close: string, quotes: string, words: string}>} */
-const LANGUAGES = {
-    rust: { ...SLASHES, quotes: "\"", words: "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut pub ref return self Self static struct super trait true type unsafe use where while" },
-    c: { ...SLASHES, quotes: "\"'", words: "auto break case char class const constexpr continue default delete do double else enum extern false float for goto if inline int long namespace new nullptr private protected public register return short signed sizeof static struct switch template this throw true try typedef typename union unsigned using virtual void volatile while #include #define #if #ifdef #ifndef #else #elif #endif #undef #error" },
-    script: { ...SLASHES, words: "abstract as async await break case catch class const continue default delete do else enum export extends false finally for from function if implements import in instanceof interface let new null of package private protected public return static super switch this throw true try type typeof undefined var void while yield fun val object when override func go defer chan map range struct string bool namespace using internal sealed foreach final int long boolean" },
-    python: { ...HASHES, words: "and as assert async await break class continue def del elif else except False finally for from global if import in is lambda None nonlocal not or pass raise return True try while with yield self end module require do unless then begin rescue nil" },
-    shell: { ...HASHES, words: "if then else elif fi for in do done while case esac function local export return set unset shift exit true false echo" },
-    config: { ...HASHES, words: "true false null yes no on off" },
-};
-/** @type {Record<string, string>} */
-const BY_ENDING = {
-    rs: "rust", c: "c", h: "c", cc: "c", cpp: "c", hpp: "c", cxx: "c", m4: "shell", ac: "shell",
-    js: "script", mjs: "script", jsx: "script", ts: "script", tsx: "script", java: "script", kt: "script", kts: "script", go: "script", cs: "script", php: "script", css: "script", json: "script", scala: "script", swift: "script",
-    py: "python", rb: "python", sage: "python", sh: "shell", bash: "shell", zsh: "shell", toml: "config", yml: "config", yaml: "config", ini: "config", cfg: "config", mk: "config",
-};
+const TOKEN = /[#@!][ \t]*[a-z-]+|[A-Za-z_$][\w$]*|\d[\w.]*|\s+|./gsu;
 
 /**
- * What colors a file.
- * @param {string} path
+ * What is open at the end of a line.
+ * @typedef {{close: string, kind: string, escapes?: boolean}} Open
  */
-export function grammarOf(path) {
-    const name = path.split("/").at(-1) ?? path;
-    const key = /^(Makefile|Dockerfile|CMakeLists\.txt)/.test(name) ? "config" : BY_ENDING[name.split(".").at(-1) ?? ""];
-    const language = key && LANGUAGES[key];
-    return language ? { ...language, words: new Set(language.words.split(" ")) } : null;
-}
-
-/** @typedef {NonNullable<ReturnType<typeof grammarOf>>} Grammar */
-
-const TOKEN = /#[ \t]*[a-z]+|[A-Za-z_$][\w$]*|\d[\w.]*|\s+|./gsu;
 
 /**
  * Colors lines when they are drawn. What is open at the end of a line goes on in the next.
@@ -49,70 +24,137 @@ export function highlighter(lines, grammar) {
     if (!grammar) return (number) => [lines[number]];
     /** @type {any[][]} */
     const made = [];
-    let inComment = false;
+    // What is open where each line begins. Few lines can change that; the others need not be read.
+    /** @type {(Open | null)[]} */
+    const open = [null];
+    const longs = grammar.spans.filter((span) => span.long).map((span) => new RegExp(span.open.source));
+    /** @param {number} number */
+    const changes = (number) => {
+        const now = open[number];
+        const line = lines[number] ?? "";
+        return now ? line.includes(now.close) : longs.some((long) => long.test(line));
+    };
     return (number) => {
-        while (made.length <= number && made.length < lines.length) {
-            const line = lines[made.length] ?? "";
-            if (line.length > MAX_LINE) {
-                made.push([line]);
-                continue;
-            }
-            const [colored, open] = colorLine(line, grammar, inComment);
-            inComment = open;
-            made.push(colored);
+        while (open.length <= number) {
+            const last = open.length - 1;
+            const line = lines[last] ?? "";
+            const now = open[last] ?? null;
+            open.push(changes(last) && line.length <= MAX_LINE ? openAfter(line, grammar, now) : now);
         }
-        return made[number] ?? [];
+        const line = lines[number] ?? "";
+        return (made[number] ??= line.length > MAX_LINE ? [line] : colorLine(line, grammar, open[number] ?? null));
     };
 }
 
 /**
  * @param {string} line
  * @param {Grammar} grammar
- * @param {boolean} inComment
- * @returns {[any[], boolean]}
+ * @param {Open | null} open
+ * @returns {any[]}
  */
-function colorLine(line, grammar, inComment) {
+function colorLine(line, grammar, open) {
     const made = [];
     let plain = "";
     let at = 0;
-    const put = (/** @type {string} */ kind, /** @type {string} */ text) => {
+    /**
+     * @param {string} kind
+     * @param {number} end
+     */
+    const put = (kind, end) => {
         if (plain) made.push(plain);
         plain = "";
-        made.push(html`<span class=${kind}>${text}</span>`);
-        at += text.length;
+        if (end > at) made.push(html`<span class=${kind}>${line.slice(at, end)}</span>`);
+        at = end;
     };
+    if (open) {
+        const end = endOf(line, 0, open);
+        put(open.kind, end < 0 ? line.length : end);
+    }
     while (at < line.length) {
-        if (inComment || (grammar.open && line.startsWith(grammar.open, at))) {
-            const close = line.indexOf(grammar.close, at + (inComment ? 0 : grammar.open.length));
-            const end = close < 0 ? line.length : close + grammar.close.length;
-            inComment = close < 0;
-            put("t-comment", line.slice(at, end));
-        } else if (line.startsWith(grammar.line, at) && (grammar.line !== "#" || at === 0 || /\s/.test(line[at - 1] ?? ""))) {
-            put("t-comment", line.slice(at));
-        } else if (grammar.quotes.includes(line[at] ?? "")) {
-            put("t-text", quoted(line, at));
-        } else {
+        const mayBegin = grammar.starts.includes(line[at] ?? "");
+        const begun = mayBegin ? spanAt(line, at, grammar) : null;
+        if (begun) {
+            const end = endOf(line, begun.from, begun.open);
+            put(begun.open.kind, end < 0 ? line.length : end);
+        } else if (mayBegin && matches(grammar.comment, line, at)) put("t-comment", line.length);
+        else {
             TOKEN.lastIndex = at;
             const token = TOKEN.exec(line)?.[0] ?? line[at] ?? "";
-            if (grammar.words.has(token.replace(/^#[ \t]+/, "#"))) put("t-word", token);
-            else if (/^\d/.test(token)) put("t-number", token);
+            const word = token.replace(/^#[ \t]+/, "#");
+            if (grammar.words.has(word)) put("t-word", at + token.length);
+            else if (/^\d/.test(token)) put("t-number", at + token.length);
             else {
-                plain += token;
-                at += token.length;
+                // A sign that begins no keyword is one by itself.
+                const taken = /^[#@!]/.test(token) ? (token[0] ?? "") : token;
+                plain += taken;
+                at += taken.length;
             }
         }
     }
     if (plain) made.push(plain);
-    return [made, inComment];
+    return made;
 }
 
 /**
+ * What is open behind a line.
+ * @param {string} line
+ * @param {Grammar} grammar
+ * @param {Open | null} open
+ * @returns {Open | null}
+ */
+function openAfter(line, grammar, open) {
+    let at = open ? endOf(line, 0, open) : 0;
+    if (at < 0) return open;
+    while (at < line.length) {
+        const mayBegin = grammar.starts.includes(line[at] ?? "") && !/\w\w/.test(line.slice(at - 1, at + 1));
+        const begun = mayBegin ? spanAt(line, at, grammar) : null;
+        if (begun) {
+            const end = endOf(line, begun.from, begun.open);
+            if (end < 0) return begun.isLong ? begun.open : null;
+            at = end;
+        } else if (mayBegin && matches(grammar.comment, line, at)) return null;
+        else at += 1;
+    }
+    return null;
+}
+
+/**
+ * @param {RegExp | null} pattern a sticky one
  * @param {string} line
  * @param {number} at
  */
-function quoted(line, at) {
-    const mark = line[at];
-    let end = at + 1;
-    while (end < line.length && line[end] !== mark) end += line[end] === "\\" ? 2 : 1;
-    return line.slice(at, end + 1);
+function matches(pattern, line, at) {
+    if (!pattern) return null;
+    pattern.lastIndex = at;
+    return pattern.exec(line);
+}
+
+/**
+ * The span that begins there.
+ * @param {string} line
+ * @param {number} at
+ * @param {Grammar} grammar
+ */
+function spanAt(line, at, grammar) {
+    for (const span of grammar.spans) {
+        const found = matches(span.open, line, at);
+        if (!found) continue;
+        const open = { close: span.close.replace("$1", found[1] ?? ""), kind: span.kind, escapes: span.escapes };
+        return { open, from: at + found[0].length, isLong: Boolean(span.long) };
+    }
+    return null;
+}
+
+/**
+ * Where something ends that is open; -1 if it does not end in this line.
+ * @param {string} line
+ * @param {number} from
+ * @param {Open} open
+ */
+function endOf(line, from, open) {
+    for (let at = from; at < line.length; at += 1) {
+        if (open.escapes && line[at] === "\\") at += 1;
+        else if (line.startsWith(open.close, at)) return at + open.close.length;
+    }
+    return -1;
 }

@@ -33,3 +33,27 @@ const numbers = new Intl.NumberFormat("en");
 export function counted(count, noun, plural = `${noun}s`) {
     return `${numbers.format(count)} ${count === 1 ? noun : plural}`;
 }
+
+/**
+ * `62%` of a share between 0 and 1.
+ * @param {number} share
+ */
+export function percent(share) {
+    return `${Math.round(share * 100)}%`;
+}
+
+/**
+ * `12,000`.
+ * @param {number} count
+ */
+export function number(count) {
+    return numbers.format(count);
+}
+
+/**
+ * Bytes in units that people read.
+ * @param {number} bytes
+ */
+export function size(bytes) {
+    return bytes < 1024 ? `${bytes} B` : bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(1)} kB` : `${(bytes / 1024 ** 2).toFixed(1)} MB`;
+}

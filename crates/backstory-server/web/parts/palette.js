@@ -1,16 +1,20 @@
 // The dialogs of the keyboard: going to anything, and the list of keys.
 
-import { html, classes, useEffect, useMemo, useRef, useState } from "./html.js";
+import { html, classes, counted, useEffect, useMemo, useRef, useState } from "./html.js";
 import { Icon, hasIcon } from "./icons.js";
 import { addressOf, fileAddress, kindName, parse, shorten } from "./ref.js";
-import { ask, useAsk } from "../api.js";
-import { dialog, GLOBAL, groups } from "../keys.js";
+import { FailedLine } from "./state.js";
+import { ask } from "../api.js";
+import { useAsk } from "../asking.js";
+import { dialog, GLOBAL, groups, keyNames } from "../keys.js";
 import { go, SCREENS } from "../router.js";
 
 /** Milliseconds without typing before the server is asked. */
 const PAUSE = 150;
 /** Hits that are offered. */
 const HITS = 7;
+/** Least characters of a text that is searched for. */
+const SHORTEST = 3;
 
 /**
  * A dialog that keeps the keyboard inside and gives it back at its end.
@@ -19,10 +23,13 @@ const HITS = 7;
 export function Dialog({ label, children, class: className }) {
     const element = useRef(/** @type {HTMLDialogElement | null} */ (null));
     useEffect(() => {
-        element.current?.showModal();
+        const shown = element.current;
+        shown?.showModal();
+        // What had the focus gets it back.
+        return () => shown?.close();
     }, []);
     const close = () => (dialog.value = null);
-    return html`<dialog ref=${element} class=${className} aria-label=${label} onClose=${close} onCancel=${close}
+    return html`<dialog ref=${element} class=${className} aria-label=${label} onClose=${() => element.current?.isConnected && close()} onCancel=${close}
         onClick=${(/** @type {Event} */ event) => event.target === element.current && close()}>${children}</dialog>`;
 }
 
@@ -32,7 +39,8 @@ export function Dialog({ label, children, class: className }) {
 export function Palette() {
     const [text, setText] = useState("");
     const [chosen, setChosen] = useState(0);
-    const { hits, pending } = useHits(text);
+    const list = useRef(/** @type {HTMLElement | null} */ (null));
+    const { hits, pending, error } = useHits(text);
     const repositories = useAsk("repositories", {});
     const offers = useMemo(() => {
         const projects = (repositories.answer ?? []).map((/** @type {any} */ entry) => entry.project);
@@ -40,58 +48,60 @@ export function Palette() {
     }, [text, hits, repositories.answer]);
     useEffect(() => setChosen(0), [text]);
     const current = Math.min(chosen, offers.length - 1);
-    /** @param {Offer | undefined} offer */
-    function take(offer) {
-        if (!offer) return;
+    useEffect(() => list.current?.children[current]?.scrollIntoView({ block: "nearest" }), [current]);
+    /** @param {string} address */
+    function leave(address) {
         dialog.value = null;
-        go(offer.address);
+        go(address);
     }
+    const search = () => text.trim() && leave(`/ui/search?q=${encodeURIComponent(text.trim())}`);
     /** @param {KeyboardEvent} event */
     function press(event) {
+        if (event.isComposing) return;
         const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
         if (step && offers.length) {
             event.preventDefault();
             setChosen((current + step + offers.length) % offers.length);
         } else if (event.key === "Enter") {
             event.preventDefault();
-            take(offers[current]);
+            const offer = offers[current];
+            if (offer) leave(offer.address);
+            else search();
         }
     }
+    const said = offers.length ? counted(offers.length, "place") : pending ? "Searching…" : error ? "" : "Nothing has that name";
     return html`<${Dialog} label="Go to anything" class="palette">
-        <input type="text" value=${text} autofocus role="combobox" aria-expanded="true" aria-controls="offers"
+        <input type="text" value=${text} role="combobox" aria-expanded="true" aria-controls="offers"
             aria-activedescendant=${offers.length ? `offer-${current}` : undefined} aria-label="Go to"
             placeholder="A project, !7, #12, a commit, src/a.rs:42, or words" spellcheck=${false}
             onInput=${(/** @type {any} */ event) => setText(event.target.value)} onKeyDown=${press} />
-        <ul id="offers" role="listbox" aria-label="Where to">
+        <ul id="offers" role="listbox" aria-label="Where to" ref=${list}>
             ${offers.map((offer, number) => html`<li id=${`offer-${number}`} role="option" aria-selected=${number === current}
-                class=${classes(number === current && "chosen")} onClick=${() => take(offer)} onMouseMove=${() => setChosen(number)}>
+                class=${classes(number === current && "chosen")} onClick=${() => leave(offer.address)} onMouseMove=${() => setChosen(number)}>
                 <${Icon} name=${offer.icon} /><span class="cut">${offer.label}</span><span class="muted small">${offer.detail}</span></li>`)}
         </ul>
-        ${pending && !offers.length && html`<p class="muted pad" role="status">Searching…</p>`}
-        ${!pending && !offers.length && html`<p class="muted pad">Nothing has that name. Enter more, or <a href=${`/ui/search?q=${encodeURIComponent(text)}`}
-            onClick=${() => (dialog.value = null)}>search for it</a>.</p>`}
+        <p class=${offers.length ? "hidden" : "muted pad"} role="status">${said}</p>
+        ${error && html`<div class="pad"><${FailedLine} error=${error} /></div>`}
+        ${!pending && !offers.length && text.trim() && html`<p class="pad"><button type="button" onClick=${search}
+            ><${Icon} name="search" /> Search for it <kbd>Enter</kbd></button></p>`}
     </${Dialog}>`;
 }
 
 /**
- * What a search finds for the text.
+ * What a search finds for the text; what was found before stays until then.
  * @param {string} text
- * @returns {{hits: Offer[], pending: boolean}}
+ * @returns {{hits: Offer[], pending: boolean, error: any}}
  */
 function useHits(text) {
-    const [{ hits, of }, setFound] = useState(/** @type {{hits: Offer[], of: string}} */ ({ hits: [], of: "" }));
-    const setHits = (/** @type {Offer[]} */ hits) => setFound({ hits, of: text });
+    const [{ hits, of, error }, setFound] = useState({ hits: /** @type {Offer[]} */ ([]), of: "", error: /** @type {any} */ (null) });
     useEffect(() => {
-        if (text.trim().length < 3) {
-            setHits([]);
-            return;
-        }
+        if (text.trim().length < SHORTEST) return setFound({ hits: [], of: text, error: null });
         const abort = new AbortController();
         const timer = setTimeout(() => {
             const request = { query: text.trim(), filter: {}, mode: "lexical", limit: HITS, rerank: false };
             ask("search", request, abort.signal).then(
-                (answer) => setHits(answer.hits.map(toOffer)),
-                () => setHits([]),
+                (answer) => !abort.signal.aborted && setFound({ hits: answer.hits.map(toOffer), of: text, error: null }),
+                (error) => !abort.signal.aborted && setFound({ hits: [], of: text, error }),
             );
         }, PAUSE);
         return () => {
@@ -99,7 +109,7 @@ function useHits(text) {
             abort.abort();
         };
     }, [text]);
-    return { hits, pending: of !== text };
+    return { hits, pending: of !== text, error };
 }
 
 /** @param {any} hit */
@@ -116,6 +126,7 @@ function toOffer(hit) {
  */
 function direct(text, projects) {
     const typed = text.trim();
+    if (/^\^[\w.-]+$/.test(typed)) return [offer(typed)];
     const within = /^([#!]\d+)$/.exec(typed);
     if (within) return projects.map((project) => offer(`${project}${within[1]}`));
     if (/^[0-9a-f]{7,40}$/.test(typed)) return projects.map((project) => offer(`${project}@${typed}`));
@@ -162,7 +173,7 @@ export function KeysDialog() {
     return html`<${Dialog} label="Keys" class="keys-dialog">
         <h2>Keys</h2>
         ${shown.map((group) => html`<section><h3>${group.title}</h3><dl>${group.bindings.map((binding) => html`
-            <div><dt>${binding.keys.split(/[ +]/).map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${binding.label}</dd></div>`)}</dl></section>`)}
-        <form method="dialog"><button type="submit" autofocus>Close</button></form>
+            <div><dt>${keyNames(binding.keys).map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${binding.label}</dd></div>`)}</dl></section>`)}
+        <form method="dialog"><button type="submit">Close</button></form>
     </${Dialog}>`;
 }

@@ -1,12 +1,12 @@
 // Choosing a project, and the projects that there are.
 
 import { html } from "./html.js";
-import { useAsk } from "../api.js";
+import { useAsk } from "../asking.js";
 import { place, setQuery } from "../router.js";
 
 /**
  * Full paths of all projects, and what was asked for them.
- * @returns {{asked: import("../api.js").Asked, projects: string[]}}
+ * @returns {{asked: import("../asking.js").Asked, projects: string[]}}
  */
 export function useProjects() {
     const asked = useAsk("sync-status", { runs: 1 });
@@ -26,6 +26,8 @@ export function chosenProject(projects) {
  * @param {{projects: string[], value: string | null, all?: boolean}} props `all`: whether none may be chosen
  */
 export function ProjectSelect({ projects, value, all }) {
-    return html`<label><span class="hidden">Project</span><select value=${value ?? ""} onChange=${(/** @type {any} */ event) => setQuery({ project: event.target.value })}>
-        ${all && html`<option value="">All projects</option>`}${projects.map((project) => html`<option value=${project}>${project}</option>`)}</select></label>`;
+    const choose = (/** @type {any} */ event) => setQuery({ project: event.target.value });
+    return html`<label><span class="hidden">Project</span><select value=${value ?? ""} onChange=${choose}>
+        ${all && html`<option value="">All projects</option>`}
+        ${projects.map((project) => html`<option value=${project}>${project}</option>`)}</select></label>`;
 }

@@ -1,4 +1,5 @@
-// References to nodes: `acme/shop!7`, `acme/shop@1a2b3c4`, `acme/shop:src/a.rs`, `@alice`; what they are and where they lead.
+// References to nodes: `acme/shop!7`, `acme/shop@1a2b3c4`, `acme/shop:src/a.rs`, `@alice`, `^PROJ-77`; what they are and where
+// they lead.
 
 import { html, classes } from "./html.js";
 import { Icon, hasIcon } from "./icons.js";
@@ -14,6 +15,7 @@ import { Icon, hasIcon } from "./icons.js";
  */
 export function parse(id) {
     if (id.startsWith("@")) return { id, kind: "person", project: "", rest: id };
+    if (id.startsWith("^")) return { id, kind: "ticket", project: "", rest: id, name: id.slice(1) };
     const match = /^(.[^#!:@~%]*)([#!:@~%])(.*)$/s.exec(id);
     if (!match) return { id, kind: "project", project: id, rest: id };
     const [, project = "", mark = "", rest = ""] = match;
@@ -44,11 +46,28 @@ function threadPart(id, project, mark, rest) {
 /** @param {string} rest */
 function filePart(rest) {
     const plain = (/** @type {string} */ text) => text.replaceAll("%23", "#").replaceAll("%7E", "~").replaceAll("%25", "%");
-    const [file = "", name] = rest.split("#");
-    if (name !== undefined) return { kind: "entity", path: plain(file), name };
-    const note = /^(.*)~(\d+)$/.exec(file);
+    // A name may have the mark too, as that of a private field: src/a.js#Cart.#count.
+    const end = rest.indexOf("#");
+    if (end >= 0) return { kind: "entity", path: plain(rest.slice(0, end)), name: rest.slice(end + 1) };
+    const note = /^(.*)~(\d+)$/s.exec(rest);
     if (note) return { kind: "design_note", path: plain(note[1] ?? ""), name: note[2] };
-    return { kind: "file", path: plain(file) };
+    return { kind: "file", path: plain(rest) };
+}
+
+/**
+ * A path as it stands in a reference, in which it can be told from what follows it.
+ * @param {string} path
+ */
+export function escapePath(path) {
+    return path.replaceAll("%", "%25").replaceAll("#", "%23").replace(/~(?=\d+$)/, "%7E");
+}
+
+/**
+ * Whether a text that somebody entered is a reference, and no name: `std::vec` is none.
+ * @param {string} text
+ */
+export function isReference(text) {
+    return /^(@|\^)\S/.test(text) || /^[^\s#!:@~%]+([#!@~%]|:(?!:))\S/.test(text);
 }
 
 /**
@@ -134,6 +153,7 @@ export function shorten(id, project) {
     if (node.kind === "branch" || node.kind === "tag") return node.name ?? id;
     if (node.kind === "discussion") return `${shorten(node.thread ?? id, project)} discussion`;
     if (node.kind === "note") return `${shorten(node.thread ?? id, project)} note`;
+    if (node.kind === "ticket") return node.name ?? id;
     if (node.kind === "person" || node.kind === "project") return id;
     return prefix + node.rest;
 }

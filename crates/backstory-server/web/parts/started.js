@@ -1,10 +1,11 @@
 // Work that a button started: a job of the queue or a task, and where it stands until its end.
 
-import { html, useEffect, useState } from "./html.js";
+import { html, number, useEffect, useState } from "./html.js";
 import { Change } from "./change.js";
-import { sentence } from "./state.js";
+import { FailedLine, NotUpdated, sentence } from "./state.js";
 import { took } from "./time.js";
-import { ask, changed, useAsk } from "../api.js";
+import { ask, changed } from "../api.js";
+import { useAsk } from "../asking.js";
 
 /** Milliseconds between two looks. */
 const LOOK = 1000;
@@ -24,7 +25,8 @@ const GOING = ["queued", "running"];
 
 /**
  * Where a job or a task stands.
- * @param {{kind: "job" | "task", id: number, then?: () => void}} props `then`: what is done at its end
+ * @param {{kind: "job" | "task", id: number, then?: (isDone: boolean) => void}} props `then`: what is done at its end; `isDone` is
+ *   whether it succeeded
  */
 export function Started({ kind, id, then }) {
     const [ended, setEnded] = useState(false);
@@ -35,21 +37,24 @@ export function Started({ kind, id, then }) {
         if (!isEnded || ended) return;
         setEnded(true);
         changed();
-        then?.();
+        then?.(work.status === "succeeded");
     }, [isEnded]);
-    if (asked.error) return html`<p class="started small change-error" role="alert">${sentence(asked.error.message)}</p>`;
+    if (asked.error && !work) return html`<${FailedLine} error=${asked.error} />`;
     if (!work) return html`<p class="started small muted" role="status">Queued</p>`;
     const progress = kind === "job" ? work.task : work;
-    const error = typeof work.error === "string" ? work.error : work.error?.message;
-    return html`<p class="started small" role="status"><span class=${`badge ${work.status}`}>${work.status}</span>
-        <a href="/ui/jobs">${kind} ${id}</a> <span class="muted">${work.kind}${isEnded ? "" : ` ${step(progress)}`}${isEnded && work.started_at && work.finished_at ? `, ${took(Date.parse(work.finished_at) - Date.parse(work.started_at))}` : ""}</span>
-        ${error && html`<span class="change-error">${sentence(error)} ${work.error?.hint ? sentence(work.error.hint) : ""}</span>`}</p>`;
+    const error = typeof work.error === "string" ? { message: work.error } : work.error;
+    const time = isEnded && work.started_at && work.finished_at ? `, ${took(Date.parse(work.finished_at) - Date.parse(work.started_at))}` : "";
+    // What is read out is how it stands, not each step.
+    return html`<p class="started small"><span class=${`badge ${work.status}`} role="status">${work.status}</span>
+        <a href="/ui/jobs">${kind} ${id}</a> <span class="muted">${work.kind}${isEnded ? time : ` ${step(progress)}`}</span>
+        ${error && html`<span class="change-error" role="alert">${sentence(error.message)} ${error.hint ? sentence(error.hint) : ""}</span>`}</p>
+        ${asked.error && !isEnded && html`<${NotUpdated} error=${asked.error} />`}`;
 }
 
 /** @param {any} progress */
 function step(progress) {
     if (!progress?.phase) return "";
-    const counts = progress.total ? ` ${progress.done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}` : "";
+    const counts = progress.total ? ` ${number(progress.done)} of ${number(progress.total)}` : "";
     return `${progress.phase}${counts}`;
 }
 
@@ -59,8 +64,8 @@ function step(progress) {
  */
 export function QueueButton({ project, kind, label, icon, confirm, then }) {
     const [job, setJob] = useState(/** @type {number | null} */ (null));
-    return html`<${Change} label=${label} icon=${icon} confirm=${confirm} done="The job is queued" run=${() => ask("queue-job", { kind, project })}
-            then=${(/** @type {any} */ queued) => setJob(queued.id)} />
+    return html`<${Change} label=${label} needs="sync" icon=${icon} confirm=${confirm} done="The job is queued"
+            run=${() => ask("queue-job", { kind, project })} then=${(/** @type {any} */ queued) => setJob(queued.id)} />
         ${job !== null && html`<${Started} key=${job} kind="job" id=${job} then=${then} />`}`;
 }
 
@@ -70,7 +75,8 @@ export function QueueButton({ project, kind, label, icon, confirm, then }) {
  */
 export function EnrichButton({ project, then }) {
     const [task, setTask] = useState(/** @type {number | null} */ (null));
-    return html`<${Change} label="Enrich" icon="model" title="Have the language model note decisions of this project's discussions and classify its commits"
+    return html`<${Change} label="Enrich" needs="admin" icon="model"
+            title="Have the language model note decisions of this project's discussions and classify its commits"
             run=${() => ask("enrich", { projects: [project], what: null, limit: null })} then=${(/** @type {any} */ begun) => setTask(begun.id)} />
         ${task !== null && html`<${Started} key=${task} kind="task" id=${task} then=${then} />`}`;
 }

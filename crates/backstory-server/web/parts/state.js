@@ -4,13 +4,26 @@ import { html } from "./html.js";
 import { Icon } from "./icons.js";
 
 /**
- * Shows an answer, or why there is none.
- * @param {{of: import("../api.js").Asked, lines?: number, children: (answer: any) => any}} props
+ * Shows an answer, or why there is none. An answer to another request is dimmed; one that could not be asked for again
+ * says so.
+ * @param {{of: Pick<import("../asking.js").Asked, "answer" | "error" | "slow" | "again"> & {stale?: boolean}, lines?: number,
+ *   children: (answer: any) => any}} props
  */
 export function Answered({ of, lines = 6, children }) {
-    if (of.error && !of.answer) return html`<${Failed} error=${of.error} again=${of.again} />`;
-    if (of.answer === null || of.answer === undefined) return html`<${Waiting} shown=${of.slow} lines=${lines} />`;
-    return html`<div class=${of.pending && of.slow ? "dimmed" : ""} aria-busy=${of.pending}>${children(of.answer)}</div>`;
+    const isMissing = of.answer === null || of.answer === undefined;
+    if (of.error && isMissing) return html`<${Failed} error=${of.error} again=${of.again} />`;
+    if (isMissing) return html`<${Waiting} shown=${of.slow} lines=${lines} />`;
+    return html`<div class=${of.stale ? "dimmed" : ""} aria-busy=${Boolean(of.stale)}>
+        ${of.error && html`<${NotUpdated} error=${of.error} />`}${children(of.answer)}</div>`;
+}
+
+/**
+ * That what is shown may be out of date.
+ * @param {{error: any}} props
+ */
+export function NotUpdated({ error }) {
+    const reason = error.status === 0 ? "the server does not answer" : error.message;
+    return html`<${Notice} tone="warn"><span role="status">${sentence(`Not updated: ${reason}`)}</span></${Notice}>`;
 }
 
 /**
@@ -18,7 +31,8 @@ export function Answered({ of, lines = 6, children }) {
  * @param {{shown: boolean, lines: number}} props
  */
 export function Waiting({ shown, lines }) {
-    return html`<div class="waiting" data-shown=${shown} role="status" aria-label=${shown ? "Loading" : ""}>
+    return html`<div class="waiting" data-shown=${shown}>
+        <span class="hidden" role="status">${shown ? "Loading" : ""}</span>
         ${Array.from({ length: lines }, (_, line) => html`<div class=${`bar w${(line * 7) % 5}`}></div>`)}
     </div>`;
 }
@@ -37,6 +51,14 @@ export function Failed({ error, again }) {
             ${again && html`<button type="button" onClick=${again}><${Icon} name="retry" /> Try again</button>`}
         </div>
     </div>`;
+}
+
+/**
+ * The same in one line, beside what is more important.
+ * @param {{error: any}} props
+ */
+export function FailedLine({ error }) {
+    return html`<p class="change-error" role="alert">${sentence(error.message)} ${error.hint && sentence(error.hint)}</p>`;
 }
 
 /**

@@ -22,21 +22,22 @@ export function Person({ name }) {
 
 /**
  * A discussion with its notes.
- * @param {{discussion: any, project: string, head?: string | null}} props
+ * @param {{discussion: any, project: string, anchor?: string}} props `anchor`: what the address points at
  */
-export function Discussion({ discussion, project }) {
+export function Discussion({ discussion, project, anchor = "" }) {
     const position = discussion.notes[0]?.position;
     const name = parse(discussion.id).name;
     const resolved = discussion.resolvable && discussion.resolved;
-    return useMemo(() => html`<article class=${classes("discussion", resolved && "resolved")} id=${`d-${name}`}>
+    const pointedAt = has(discussion, anchor) ? anchor : "";
+    return useMemo(() => html`<article class=${classes("discussion", resolved && "resolved", pointedAt === `d-${name}` && "pointed-at")} id=${`d-${name}`}>
         ${(position || discussion.resolvable || discussion.confidential) && html`<header class="discussion-head">
             ${position && html`<${Position} position=${position} project=${project} />`}
             ${discussion.resolvable && html`<span class=${`badge ${resolved ? "good" : "warn"}`}>${resolved ? "resolved" : "unresolved"}</span>`}
             ${discussion.confidential && html`<span class="badge warn"><${Icon} name="lock" /> internal</span>`}
             ${resolved && discussion.notes.at(-1)?.resolved_by && html`<span class="muted small">by @${discussion.notes.at(-1).resolved_by}</span>`}
         </header>`}
-        ${discussion.notes.map((/** @type {any} */ note) => html`<${Note} note=${note} project=${project} />`)}
-    </article>`, [discussion, project]);
+        ${discussion.notes.map((/** @type {any} */ note) => html`<${Note} note=${note} project=${project} pointedAt=${pointedAt} />`)}
+    </article>`, [discussion, project, pointedAt]);
 }
 
 /** @param {{position: any, project: string}} props */
@@ -45,16 +46,19 @@ function Position({ position, project }) {
     const end = position.new_line_end ?? position.old_line_end ?? start;
     const path = position.new_path || position.old_path;
     const where = `${path}${start ? `:${start}${end && end !== start ? `-${end}` : ""}` : ""}`;
-    return html`<a class="mono small" href=${fileAddress(project, path, { lines: start ? [start, end] : null })} title="The file as it is now; lines may have moved"
-        ><${Icon} name="file" /> ${where}</a>${position.new_line_start === null && position.old_line_start !== null && html`<span class="muted small">removed lines</span>`}`;
+    const isGone = position.new_line_start === null && position.old_line_start !== null;
+    return html`<a class="mono small" href=${fileAddress(project, path, { lines: start ? [start, end] : null })}
+        title="The file as it is now; lines may have moved"><${Icon} name="file" /> ${where}</a>
+        ${isGone && html`<span class="muted small">removed lines</span>`}`;
 }
 
-/** @param {{note: any, project: string}} props */
-function Note({ note, project }) {
-    const id = parse(note.id).name;
-    return html`<div class="note" id=${`note_${id}`}>
+/** @param {{note: any, project: string, pointedAt: string}} props */
+function Note({ note, project, pointedAt }) {
+    const id = `note_${parse(note.id).name}`;
+    return html`<div class=${classes("note", pointedAt === id && "pointed-at")} id=${id}>
         <p class="byline"><strong><${Person} name=${note.author} /></strong><${Ago} at=${note.created_at} />
-            <a class="source" href=${note.url} target="_blank" rel="noopener noreferrer" title="At the forge"><${Icon} name="open" /><span class="hidden">at the forge</span></a></p>
+            <a class="source" href=${note.url} target="_blank" rel="noopener noreferrer" title="At the forge"
+                ><${Icon} name="open" /><span class="hidden">at the forge</span></a></p>
         <${Markdown} text=${note.body} project=${project} />
     </div>`;
 }
@@ -64,10 +68,11 @@ function Note({ note, project }) {
  */
 export function Discussions({ discussions, omitted = 0, project, anchor = "" }) {
     const pointedAt = anchor ? discussions.findIndex((one) => has(one, anchor)) + 1 : 0;
-    const drawn = useGrowing(discussions.length, { first: FIRST, needed: pointedAt });
-    if (!discussions.length) return html`<p class="muted">Nobody commented.</p>`;
-    return html`<div class="discussions">${discussions.slice(0, drawn).map((discussion) => html`<${Discussion} key=${discussion.id} discussion=${discussion} project=${project} />`)}
-        ${omitted > 0 && html`<p class="muted">${counted(omitted, "more note")} are at the forge.</p>`}</div>`;
+    const drawn = useGrowing(discussions.length, { first: FIRST, needed: pointedAt && pointedAt + FIRST });
+    if (!discussions.length) return html`<p class="muted">No comments yet.</p>`;
+    return html`<div class="discussions">${discussions.slice(0, drawn).map((discussion) => html`
+            <${Discussion} key=${discussion.id} discussion=${discussion} project=${project} anchor=${anchor} />`)}
+        ${omitted > 0 && html`<p class="muted">${counted(omitted, "more note")} ${omitted === 1 ? "is" : "are"} at the forge.</p>`}</div>`;
 }
 
 /**

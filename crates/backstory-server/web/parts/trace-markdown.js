@@ -1,6 +1,7 @@
 // A trace as Markdown, for a merge request, a chat or a document.
 
 import { edgeName } from "./edges.js";
+import { percent } from "./html.js";
 
 /** @param {any} trace */
 export function markdownOf(trace) {
@@ -8,7 +9,7 @@ export function markdownOf(trace) {
     if (trace.text) lines.push("```", trace.text, "```", "");
     if (trace.origin) lines.push(`Written by ${trace.origin.author} on ${trace.origin.date.slice(0, 10)}: ${trace.origin.title}`, "");
     for (const step of trace.chain) {
-        const inferred = step.confidence === null || step.confidence === undefined ? "" : ` (inferred, ${Math.round(step.confidence * 100)} %)`;
+        const inferred = step.confidence === null || step.confidence === undefined ? "" : ` (inferred, ${percent(step.confidence)})`;
         const address = step.evidence.url ?? step.node.url;
         lines.push(`- ${edgeName(step.edge)}${inferred} **${step.node.title}** ${address ? `[${step.node.id}](${address})` : step.node.id}`);
         if (step.evidence.text) lines.push(...step.evidence.text.split("\n").map((/** @type {string} */ line) => `  > ${line}`));
@@ -16,7 +17,9 @@ export function markdownOf(trace) {
     if (trace.missing.length) lines.push("", "Not found:", ...trace.missing.map((/** @type {string} */ sentence) => `- ${sentence}`));
     if (trace.earlier.length) {
         lines.push("", "Before that:");
-        for (const version of trace.earlier) lines.push(`- ${version.date.slice(0, 10)} ${version.author}: ${version.title} (${version.commit.slice(0, 8)})`);
+        for (const version of trace.earlier) {
+            lines.push(`- ${version.date.slice(0, 10)} ${version.author}: ${version.title} (${version.commit.slice(0, 8)})`);
+        }
     }
     const { commit, synced_at: synced } = trace.indexed;
     if (commit) lines.push("", `${trace.project} at ${commit.slice(0, 8)}${synced ? `, synced ${synced.slice(0, 16).replace("T", " ")}` : ""}`);
