@@ -40,6 +40,40 @@ fn who_wrote_lines_is_told_by_the_commit_that_wrote_them() {
 }
 
 #[test]
+fn a_follow_up_names_what_the_last_answer_belongs_to() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let asked = "Why did we choose Redis over Memcached?\nwhere was this discussed?\nwhich merge request was that?\n\
+        and which commit?\nwhich issue?\nin which release?\n";
+    let said = sandbox.run_with_input(&["chat"], asked);
+    assert_eq!(said.code, 0, "{said:?}");
+    let answers: Vec<&str> = said.stdout.split("> ").skip(1).collect();
+    let holds = |at: usize, sentence: &str| assert!(answers[at].contains(sentence), "{sentence}: {said:?}");
+    holds(1, "It was discussed in issue acme/shop#3 Choose a cache for product pages. [1]");
+    holds(1, "/acme/shop/-/issues/3#note_1016 [1] · @alice · 2023-11-07");
+    holds(2, "It was merge request acme/shop!1 Cache product pages in Redis. [1]");
+    holds(2, "/acme/shop/-/merge_requests/1 [1] · @bob · 2023-11-20");
+    holds(3, "It was commit acme/shop@a3f1c25e, which has not been read. [1]");
+    holds(4, "It was issue acme/shop#3 Choose a cache for product pages. [1]");
+    holds(5, "The release of acme/shop#3 Choose a cache for product pages is not known. [1]");
+}
+
+#[test]
+fn a_follow_up_about_lines_names_their_commit_and_release() {
+    let shop = shop();
+    let sandbox = Sandbox::indexed(&shop);
+    let asked = "Why must rounding not happen in the total of the cart?\nwhich commit?\nin which release was it shipped?\n\
+        which merge request?\n";
+    let said = sandbox.run_with_input(&["chat"], asked);
+    let answers: Vec<&str> = said.stdout.split("> ").skip(1).collect();
+    let commit = format!("commit acme/shop@{} Add the cart", &shop.sha("main~1").to_string()[..8]);
+    assert!(answers[1].contains(&format!("It was {commit}. [1]")), "{said:?}");
+    assert!(answers[1].contains(" [1] · Ada Lovelace · 2024-01-01"), "{said:?}");
+    assert!(answers[2].contains(&format!("It first shipped in v1 of 2024-01-01, with {commit}. [1]")), "{said:?}");
+    assert!(answers[3].contains(&format!("The merge request of {commit} is not known. [1]")), "{said:?}");
+}
+
+#[test]
 fn a_follow_up_with_words_of_its_own_is_asked_with_them() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

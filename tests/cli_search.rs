@@ -1,10 +1,14 @@
 //! Search on the command line: results, filters, and what is said when there is less than hoped for.
 
+use axum::{Json, Router, routing::post};
 use expect_test::expect;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::support::{Fixture, Forge, Origin, Sandbox};
+use crate::{
+    cli_repositories::shop,
+    support::{Fixture, Forge, Origin, Sandbox, StandIn},
+};
 
 fn search(sandbox: &Sandbox, args: &[&str]) -> Value {
     sandbox.run(&[&["search", "--json"], args].concat()).ok().json()
@@ -159,6 +163,23 @@ fn filters_are_met_by_every_result() {
 }
 
 #[test]
+fn the_nearest_path_is_named_of_one_that_no_file_has() {
+    let sandbox = Sandbox::indexed(&shop());
+    let warned = |prefix: &str| search(&sandbox, &["cart", "--path", prefix])["warnings"][0].take();
+    assert_eq!(warned("nope/"), "no file begins with 'nope/'; the nearest path is 'src/'");
+    assert_eq!(warned("cart.py"), "no file begins with 'cart.py'; the nearest path is 'src/cart.py'");
+    let below = search(&sandbox, &["nothing of it", "--path", "src/", "--mode", "lexical"]);
+    assert!(!below["warnings"].to_string().contains("no file begins"), "{below}");
+    expect!["nothing is known of acme/shop:lib/cart.py; the nearest path is 'src/cart.py'"]
+        .assert_eq(sandbox.run(&["search", "cart", "--near", "lib/cart.py"]).error(1));
+    // A repository without files has no path that is near.
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let found = search(&sandbox, &["redis", "--path", "nope/"]);
+    assert_eq!(found["warnings"][0], "no file begins with 'nope/'");
+}
+
+#[test]
 fn a_part_of_a_name_joins_nobody_by_an_address_that_many_have_nor_by_how_often_one_is_written() {
     let mut shop = Fixture::new();
     let mut commit = |name: &str, email: &str| {
@@ -207,6 +228,54 @@ fn falls_back_to_text_when_the_provider_does_not_answer() {
     let found = sandbox.run(&["search", "redis"]).ok();
     assert!(found.stdout.starts_with("Found "), "{found:?}");
     sandbox.run(&["search", "redis", "--mode", "lexical"]).ok();
+}
+
+/// A provider of a model that nobody knows.
+fn start_provider() -> StandIn {
+    let embed = |Json(body): Json<Value>| async move {
+        let texts = body["input"].as_array().cloned().unwrap_or_default();
+        let vector = |text: &Value| vec![text.as_str().map_or(1.0, |text| 1.0 + f32::from(text.len() as u16)); 48];
+        let vectors: Vec<Vec<f32>> = texts.iter().map(vector).collect();
+        Json(json!({ "embeddings": vectors }))
+    };
+    StandIn::start(|_| Router::new().route("/api/embed", post(embed)))
+}
+
+/// No command opened the stores while it was down.
+#[test]
+fn a_provider_that_is_down_and_has_a_model_that_is_not_known_keeps_no_command_from_the_stores() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::new(&forge);
+    let configure = |model: &str, url: &str| {
+        let lines = format!("provider = \"ollama\"\nmodel = \"{model}\"\nbase_url = \"{url}\"\n");
+        sandbox.configure(&format!("[embedding]\n{lines}"));
+    };
+    // It has never said how long its vectors are.
+    let down = "http://127.0.0.1:9";
+    configure("words", down);
+    let synced = sandbox.run(&["sync"]).ok();
+    assert!(synced.stderr.contains("the embedding model is not known: Ollama at http://127.0.0.1:9"), "{synced:?}");
+    assert!(sandbox.run(&["search", "redis"]).ok().stdout.starts_with("Found "));
+    let doctor = sandbox.run(&["doctor"]).ok();
+    assert!(doctor.stdout.contains("! embedding") && doctor.stdout.contains("! stores"), "{doctor:?}");
+    sandbox.run(&["forget", "acme/shop#5"]).ok();
+    // It has.
+    let provider = start_provider();
+    configure("words", &provider.url);
+    sandbox.run(&["embed"]).ok();
+    let (documents, embedded) = covered(&search(&sandbox, &["redis"]));
+    assert_eq!(documents, embedded);
+    drop(provider);
+    configure("words", down);
+    let found = sandbox.run(&["search", "redis"]).ok();
+    assert!(!found.stderr.contains("not known"), "{found:?}");
+    assert_eq!(covered(&search(&sandbox, &["redis"])), (documents, embedded));
+    // Another one leaves it the vectors that it has.
+    configure("other", down);
+    let found = sandbox.run(&["search", "redis"]).ok();
+    assert!(found.stderr.contains("the embedding model is not known"), "{found:?}");
+    configure("words", down);
+    assert_eq!(covered(&search(&sandbox, &["redis"])), (documents, embedded));
 }
 
 #[test]

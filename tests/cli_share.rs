@@ -54,6 +54,26 @@ fn readers_are_answered_while_a_command_is_at_work() {
 }
 
 #[test]
+fn who_finds_nothing_during_a_first_sync_is_told_of_it_alone() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::new(&forge);
+    let sync = waiting_sync(&forge, &sandbox);
+    let question = "why did we choose Redis over Memcached?";
+    for args in [["search", question], ["ask", question], ["context", question]] {
+        let said = sandbox.run(&args).ok();
+        assert!(said.stderr.contains("note: a sync is running, so not everything is there yet: "), "{said:?}");
+        assert!(!said.stdout.contains("backstory sync"), "{said:?}");
+    }
+    assert_eq!(sandbox.run(&["search", question]).ok().stdout, "");
+    forge.release();
+    end(&sandbox, sync).ok();
+    for args in [["search", "xyzzy"], ["ask", "why was Kafka chosen?"], ["context", "why was Kafka chosen?"]] {
+        let said = sandbox.run(&args).ok();
+        assert!(!said.stderr.contains("a sync is running"), "{said:?}");
+    }
+}
+
+#[test]
 fn a_command_answers_only_who_can_read_the_data_directory() {
     let forge = Forge::start();
     let mut sandbox = Sandbox::new(&forge);

@@ -161,7 +161,7 @@ fn secrets_in_changed_lines_are_reported_and_none_twice() {
 
     forge.advance(3600);
     forge.discuss("acme/shop#2", "carol", &format!("Use this token: {secret}, it may write."));
-    assert!(sandbox.run(&["sync"]).ok().stdout.contains("; 1 secret replaced"));
+    assert!(sandbox.run(&["sync"]).ok().stdout.contains("; secrets replaced in 1 place"));
     forge.advance(3600);
     forge.discuss("acme/shop#2", "bob", "Please revoke it.");
     let again = sandbox.run(&["sync"]).ok().stdout;

@@ -439,6 +439,8 @@ fn what_cannot_be_explained_is_said_in_one_sentence() {
 fn lines_and_symbols_stand_behind_the_path() {
     let (mut shop, sandbox) = indexed();
     shop.write("a:b/odd.py", "def odd():\n    return 1\n");
+    shop.write("native/frob.h", "int frob(int);\n");
+    shop.write("native/frob.c", "#include \"frob.h\"\n\nint frob(int x)\n{\n    return x;\n}\n");
     shop.commit_all("An odd name");
     sandbox.run(&["sync"]).ok();
     let _server = sandbox.serve();
@@ -456,6 +458,8 @@ fn lines_and_symbols_stand_behind_the_path() {
         ("total", "src/cart.py", json!(4), json!(6), json!("total")),
         ("src/cart.py#L4-L6", "src/cart.py", json!(4), json!(6), json!(null)),
         ("acme/shop:src/cart.py#L4", "src/cart.py", json!(4), json!(4), json!(null)),
+        // What a header declares is meant where it is defined.
+        ("frob", "native/frob.c", json!(3), json!(6), json!("frob")),
         ("a:b/odd.py", "a:b/odd.py", json!(null), json!(null), json!(null)),
         ("a:b/odd.py:2", "a:b/odd.py", json!(2), json!(2), json!(null)),
     ] {

@@ -414,6 +414,24 @@ fn a_full_disk_can_be_read_and_nothing_is_dropped() {
     assert!(!output.stderr.contains("rebuilt"), "{output:#?}");
 }
 
+/// No command opened the stores.
+#[test]
+fn an_old_generation_that_cannot_be_removed_is_no_reason_to_refuse() {
+    let world = World::new();
+    let sandbox = world.copy();
+    let size = files(&sandbox.data()).iter().map(|file| fs::metadata(file).unwrap().len() + 4096).sum::<u64>();
+    // What is mounted is not removed.
+    let mount = |name: &str| format!("mkdir data/{name}/9; mount -t tmpfs tmpfs data/{name}/9 || exit 99; ");
+    let script = format!("{}\"$0\" search redis; \"$0\" check --digest", DAMAGED.map(mount).concat());
+    let Some(output) = on_a_small_disk(&sandbox, (size >> 20) + 32, &script) else {
+        skipped("a directory that cannot be removed cannot be tried, as 'unshare' or 'mount' is refused here");
+        return;
+    };
+    let output = quiet(output, "mounted");
+    assert_eq!(output.code, 0, "{output:#?}");
+    assert!(output.stdout.starts_with("Found ") && output.stdout.ends_with(&world.digest), "{output:#?}");
+}
+
 #[test]
 fn a_copy_for_which_there_is_no_room_is_refused_for_that() {
     let world = World::new();
@@ -434,7 +452,7 @@ fn too_few_descriptors_are_told_and_nothing_is_dropped() {
     let world = World::new();
     let sandbox = world.copy();
     let program = sandbox.command(&[]).get_program().to_owned();
-    let limited = |descriptors: u32, args: &[&str]| {
+    let limited = |sandbox: &Sandbox, descriptors: u32, args: &[&str]| {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"")]).arg(&program).args(args);
         command.current_dir(sandbox.path()).env_clear().stdin(Stdio::null());
@@ -444,7 +462,7 @@ fn too_few_descriptors_are_told_and_nothing_is_dropped() {
     let mut refused = 0;
     for descriptors in [64, 97, 128, 256] {
         for args in COMMANDS {
-            let output = limited(descriptors, args);
+            let output = limited(&sandbox, descriptors, args);
             assert!(!output.stderr.contains("rebuilt"), "{descriptors}: {output:#?}");
             if output.code != 0 {
                 refused += 1;
@@ -452,8 +470,15 @@ fn too_few_descriptors_are_told_and_nothing_is_dropped() {
             }
         }
     }
-    let output = limited(64, &["search", "redis"]);
+    let output = limited(&sandbox, 64, &["search", "redis"]);
     assert!(output.error(1).contains("too many files are open"), "{output:#?}");
     assert!(refused >= COMMANDS.len(), "{refused}");
     is_well(&world, &sandbox, "with more descriptors");
+    // Graph and index are open twice meanwhile: it is done to the end or not begun.
+    let output = limited(&sandbox, 128, &["forget", "acme/shop#3"]);
+    assert!(output.code != 0 && output.stderr.contains("too many files are open"), "{output:#?}");
+    is_well(&world, &sandbox, "after nothing was forgotten");
+    let output = limited(&sandbox, 256, &["forget", "acme/shop#3"]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    assert_eq!(sandbox.run(&["show", "acme/shop#3"]).code, 1);
 }

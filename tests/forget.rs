@@ -130,11 +130,15 @@ fn what_is_left_somewhere_is_named() {
     // It is forgotten all the same.
     assert_eq!(sandbox.run(&["show", SECOND]).code, 1);
 
-    // What it said is not known any more, so nobody can tell whether it is gone now.
-    forget(&sandbox, SECOND);
+    // What it said is not known any more, but what held it is.
+    let again = sandbox.run(&["forget", SECOND]);
+    assert!(again.code == 1 && again.stderr.contains("still in data/more.txt, data/notes.txt; remove"), "{again:?}");
     let verified = || sandbox.run(&["forget", "--list", "--json"]).ok().json()[0]["verified"].clone();
     assert_eq!(verified(), false);
     strays.iter().for_each(|stray| fs::remove_file(stray).unwrap());
+    let done = sandbox.run(&["forget", SECOND]).ok();
+    assert!(done.stdout.contains("pieces of its texts is gone: data/more.txt, data/notes.txt"), "{done:?}");
+    assert_eq!(verified(), true);
     sandbox.run(&["forget", "--undo", SECOND]).ok();
     sandbox.run(&["sync"]).ok();
     forget(&sandbox, SECOND);

@@ -12,7 +12,7 @@ use std::{
 use axum::body::Bytes;
 use backstory_engine::{
     Engine, Scope, SyncRequest,
-    check::DigestRequest,
+    check::{DigestRequest, ProjectionDigest},
     error::Error,
     ledger::{IngestBatch, Ledger, NewItem},
     model::entity::ItemKind,
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use crate::{
     replay::{self, Replay},
-    support::{Forge, HALF_CHARACTER, Mirror, Place, Sandbox, Stuffing, TOKEN, TOO_LARGE_NUMBER, settings_with},
+    support::{Fault, Forge, HALF_CHARACTER, Mirror, Place, Sandbox, Stuffing, TOKEN, TOO_LARGE_NUMBER, settings_with},
 };
 
 /// How many fields of what a forge says are broken: `BACKSTORY_QUARANTINE_CASES`, 16 without it.
@@ -416,6 +416,65 @@ async fn sync(engine: &Engine, scope: Scope) -> Result<Value, Error> {
     let mut task = engine.watch_task(task.id).unwrap();
     let ended = task.wait_for(|task| task.status != TaskStatus::Running).await.unwrap().clone();
     ended.error.map_or(Ok(ended.summary), Err)
+}
+
+/// A first sync of a project, and the digest that it ends with.
+fn first_sync(forge: &Forge) -> (Reader, ProjectionDigest) {
+    let reader = Reader::new(ForgeKind::GitLab, &forge.url, "acme/shop");
+    let digest = reader.open(async |engine| {
+        sync(engine, Scope::New).await.unwrap();
+        engine.answer(DigestRequest {}).await.unwrap()
+    });
+    (reader, digest)
+}
+
+/// Its project failed at every sync, and the cursor never passed it.
+#[test]
+fn an_item_whose_discussions_the_forge_cannot_give_is_put_aside_and_heals() {
+    let forge = Forge::start();
+    let (whole, expected) = first_sync(&forge);
+    forge.fail(Fault::Status(500), "/issues/2/discussions", usize::MAX);
+    let reader = Reader::new(ForgeKind::GitLab, &forge.url, "acme/shop");
+    let aside = reader.open(async |engine| {
+        for _ in 0..2 {
+            sync(engine, Scope::New).await.unwrap();
+        }
+        engine.answer(SyncStatusRequest { runs: 0 }).await.unwrap().quarantine
+    });
+    let named: Vec<_> = aside.items.iter().map(|item| (item.reference.as_str(), item.field.as_str())).collect();
+    assert_eq!(named, [("acme/shop#2", "")], "{aside:?}");
+    assert!(aside.items[0].reason.contains("/issues/2/discussions answered 500"), "{aside:?}");
+    let mut others = whole.threads();
+    others.retain(|key| !key.starts_with("#2~") && *key != "#2");
+    assert_eq!(reader.threads(), others);
+    forge.repair();
+    let (aside, digest) = reader.open(async |engine| {
+        sync(engine, Scope::New).await.unwrap();
+        let aside = engine.answer(SyncStatusRequest { runs: 0 }).await.unwrap().quarantine;
+        (aside, engine.answer(DigestRequest {}).await.unwrap())
+    });
+    assert_eq!((aside.count, digest), (0, expected));
+}
+
+#[test]
+fn a_forge_that_fails_for_many_items_fails_the_project() {
+    let forge = Forge::start();
+    for number in 0..40 {
+        forge.new_issue("acme/shop", "alice", &format!("Issue {number}"), "Little to say.");
+    }
+    let (_, expected) = first_sync(&forge);
+    forge.fail(Fault::Status(502), "/discussions", usize::MAX);
+    let reader = Reader::new(ForgeKind::GitLab, &forge.url, "acme/shop");
+    reader.open(async |engine| {
+        let error = sync(engine, Scope::New).await.unwrap_err();
+        assert!(error.message.contains("answered 502"), "{error}");
+        let aside = engine.answer(SyncStatusRequest { runs: 0 }).await.unwrap().quarantine;
+        assert!(aside.count <= 20, "{aside:?}");
+        forge.repair();
+        sync(engine, Scope::New).await.unwrap();
+        let aside = engine.answer(SyncStatusRequest { runs: 0 }).await.unwrap().quarantine;
+        assert_eq!((aside.count, engine.answer(DigestRequest {}).await.unwrap()), (0, expected));
+    });
 }
 
 /// Every field of every object in an answer.

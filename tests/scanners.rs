@@ -1,17 +1,21 @@
 //! Whatever reads text takes time linear in it, whatever stands there: twice as much takes at most 2.5 times as long.
 
-use std::{collections::BTreeMap, hint::black_box, time::Duration};
+use std::{collections::BTreeMap, hint::black_box, sync::LazyLock, time::Duration};
 
 use backstory_engine::{
     model::{
         alias::{Aliases, PersonNames},
-        chunk, document,
+        chunk, classify, document,
         entity::{Issue, State, Thread},
         id::ThreadId,
-        message, pack, question,
+        message, pack,
+        people::Mailmap,
+        question,
         redaction::count_markers,
         reference::{Forge, ReferenceContext, extract},
+        security::security_flags,
         sentence, terms, text,
+        tracker::{Tracker, Trackers},
     },
     sources::{code, redact::redact},
 };
@@ -30,7 +34,7 @@ const ROUNDS: usize = 6;
 /// What reads texts.
 type Scanner = (&'static str, fn(&str) -> usize);
 
-const SCANNERS: [Scanner; 20] = [
+const SCANNERS: [Scanner; 25] = [
     ("redaction", |text| redact(text).1.total() as usize),
     ("markers", |text| count_markers([text]).len()),
     ("references on GitLab", |text| extract(text, place(Forge::GitLab)).len()),
@@ -65,6 +69,11 @@ const SCANNERS: [Scanner; 20] = [
             .map(|path| code::analyze(path, text.as_bytes()).line_count as usize)
             .sum()
     }),
+    ("tickets", |text| trackers().in_plain_text(text).len()),
+    ("tickets in Markdown", |text| trackers().in_markdown(text).len()),
+    ("security", |text| security_flags(text).len()),
+    ("mailmap", |text| Mailmap::parse(text).resolve("alice", "alice@example.com").0.len()),
+    ("types of changes", |text| classify::classify(text, &[]).secondary.len()),
     ("aliases", |text| {
         let person = PersonNames { id: "alice".into(), addresses: vec!["alice@example.com".into()], names: vec![] };
         let hashes = person.hashes(b"key").into_iter().map(|hash| (hash, "forgotten-1".to_owned()));
@@ -73,7 +82,7 @@ const SCANNERS: [Scanner; 20] = [
 ];
 
 /// What is repeated until a text is long enough. `{}` stands for a number that is another one each time.
-const REPEATED: [&str; 52] = [
+const REPEATED: [&str; 57] = [
     "glpat-",
     "glpat-x",
     "eyJaaaaaaaa-",
@@ -126,7 +135,21 @@ const REPEATED: [&str; 52] = [
     "- ",
     "|a",
     "A. ",
+    "fixes SHOP-{}, ",
+    "`SHOP-{}` ",
+    "CVE-2024-10{} ",
+    "Alice <alice@example.com> Al <{}@example.com>\n",
+    "<a@b> ",
 ];
+
+/// One, whose tickets are written like `SHOP-12`.
+fn trackers() -> &'static Trackers {
+    static TRACKERS: LazyLock<Trackers> = LazyLock::new(|| {
+        let tracker = Tracker::new("[A-Z][A-Z0-9]+-[0-9]+", "https://tracker.example.com/browse/{key}").unwrap();
+        Trackers::new(vec![tracker]).unwrap()
+    });
+    &TRACKERS
+}
 
 fn place(forge: Forge) -> ReferenceContext<'static> {
     ReferenceContext { forge, project: "acme/shop", forge_url: "https://git.example.com" }

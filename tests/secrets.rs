@@ -11,7 +11,7 @@ use expect_test::expect;
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
 use serde_json::{Value, json};
 
-use crate::support::{Forge, Origin, Sandbox, TOKEN};
+use crate::support::{Forge, Origin, Sandbox, TOKEN, problem};
 
 /// What is planted, by where. Put together here, so that no scanner takes this file for a leak.
 fn secrets() -> BTreeMap<&'static str, String> {
@@ -383,6 +383,13 @@ async fn long_input_is_answered_at_once_and_repeated_in_part() {
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let long = format!("gl{}-", "pat").repeat(3500);
     let name = "a1234567890".repeat(2000);
+    // Without a word that is long by itself.
+    let plain = "a b c ".repeat(3400);
+    let repeated = |message: &str| {
+        message.matches("glpat-").count() * 6
+            + message.matches("a1234567890").count() * 11
+            + message.matches("a b c ").count() * 6
+    };
     for body in [
         json!({ "query": format!("{{ project(fullPath: \"{long}\") {{ fullPath }} }}") }),
         json!({ "query": format!("{{ issue(id: \"{long}\") {{ id }} }}") }),
@@ -394,6 +401,8 @@ async fn long_input_is_answered_at_once_and_repeated_in_part() {
         json!({ "query": format!("{{ {name} }}") }),
         json!({ "query": "query Q($p: Int!) { project(fullPath: $p) { fullPath } }", "variables": { "p": long } }),
         json!({ "query": "{ __typename }", "operationName": name }),
+        json!({ "query": format!("{{ project(fullPath: \"{plain}\") {{ fullPath }} }}") }),
+        json!({ "query": format!("{{ search(query: \"x\", filter: {{ created: {{ from: \"{plain}\" }} }}) {{ hits {{ documentId }} }} }}") }),
     ] {
         let started = std::time::Instant::now();
         let answer = async {
@@ -410,9 +419,15 @@ async fn long_input_is_answered_at_once_and_repeated_in_part() {
         assert!(healthy.as_secs_f64() < 1.0 && took.as_secs_f64() < 1.0, "{healthy:?} {took:?} {answer:.300}");
         for error in answer["errors"].as_array().unwrap_or_else(|| panic!("{answer:.300}")) {
             let message = error["message"].as_str().unwrap();
-            let repeated = message.matches("glpat-").count() * 6 + message.matches("a1234567890").count() * 11;
-            assert!(repeated <= 200 && message.chars().count() <= 1000, "{message}");
+            assert!(repeated(message) <= 200 && message.chars().count() <= 1000, "{message}");
         }
+    }
+    let plain = plain.replace(' ', "+");
+    for parameter in ["format=", "state=", "edge=", "after=", ""] {
+        let answer = http.get(format!("{}/api/v1/export/issues?{parameter}{plain}", server.url)).send().await.unwrap();
+        assert_eq!(answer.status(), 400, "{parameter}");
+        let message = problem(&answer.json::<Value>().await.unwrap());
+        assert!(repeated(&message) <= 200 && message.chars().count() <= 1000, "{parameter}: {message}");
     }
 }
 
@@ -426,8 +441,8 @@ fn commits_are_flagged_for_their_message_and_their_lines() {
     let sandbox = Sandbox::indexed(&origin);
     let stats = sandbox.run(&["stats"]).ok().stdout;
     expect![[r#"
-        Secrets replaced: 3
-          acme/shop: 1 gitlab-token, 2 vault-token
+        Secrets replaced: in 3 places
+          acme/shop: gitlab-token in 1 place, vault-token in 2 places
     "#]]
     .assert_eq(
         &stats
@@ -436,7 +451,10 @@ fn commits_are_flagged_for_their_message_and_their_lines() {
             .fold(String::new(), |all, line| all + line + "\n"),
     );
     let doctor = sandbox.run(&["doctor"]).stdout;
-    assert!(doctor.contains("in acme/shop 1 gitlab-token, 2 vault-token were replaced"), "{doctor}");
+    assert!(
+        doctor.contains("in acme/shop secrets were replaced: gitlab-token in 1 place, vault-token in 2 places"),
+        "{doctor}"
+    );
 }
 
 #[test]

@@ -115,6 +115,44 @@ fn refuses_schemas_of_programs_that_are_newer_or_too_old() {
     }
 }
 
+/// Fills the first page of a table with what can be none.
+fn ruin(ledger: &Path, table: &str) {
+    let connection = rusqlite::Connection::open(ledger).unwrap();
+    let query = "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+    let root: i64 = connection.query_row(query, [table], |row| row.get(0)).unwrap();
+    let size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0)).unwrap();
+    drop(connection);
+    let (begin, size) = (usize::try_from((root - 1) * size).unwrap(), usize::try_from(size).unwrap());
+    let mut bytes = std::fs::read(ledger).unwrap();
+    bytes[begin..begin + size].fill(0xff);
+    std::fs::write(ledger, bytes).unwrap();
+}
+
+/// Only what was met while it was opened was told with what to do.
+#[test]
+fn damage_that_is_met_later_is_told_with_what_to_do() {
+    for table in ["items", "list_threads"] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ledger.sqlite");
+        let first = page(vec![item(ItemKind::Issue, "#1", Some("#1"), "{}")]);
+        Ledger::open(&path).unwrap().ingest(&first).unwrap();
+        ruin(&path, table);
+        let ledger = Ledger::open(&path).unwrap();
+        let read = match table {
+            "items" => ledger.item("acme/shop", ItemKind::Issue, "#1").map(drop),
+            _ => ledger.lists().digests(&Visibility::everything()).map(drop),
+        };
+        let error = read.unwrap_err();
+        assert!(matches!(error, LedgerError::Damaged { .. }), "{table}: {error:?}");
+        let said = error.to_string();
+        assert!(
+            said.contains("ledger.sqlite is not a ledger or is damaged (database disk image is malformed)"),
+            "{said}"
+        );
+        assert!(said.contains("restore it from a backup"), "{said}");
+    }
+}
+
 #[test]
 fn every_change_gets_the_next_sequence_number_and_no_change_gets_none() {
     let ledger = Ledger::in_memory().unwrap();

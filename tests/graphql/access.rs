@@ -378,7 +378,15 @@ async fn without_a_token_nobody_behind_a_proxy_is_answered() {
     let api = configured("");
     assert_eq!(status(&api, &[]).await, 200);
     // A proxy on this machine may write any Host.
-    for header in ["x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded", "via"] {
+    for header in [
+        "x-forwarded-for",
+        "x-forwarded-host",
+        "x-real-ip",
+        "forwarded",
+        "via",
+        "x-forwarded-proto",
+        "cf-connecting-ip",
+    ] {
         assert_eq!(status(&api, &[(header, "203.0.113.9")]).await, 403, "{header}");
     }
     assert_eq!(api.http.get(api.url("/healthz")).header("via", "1.1 proxy").send().await.unwrap().status(), 403);

@@ -27,8 +27,8 @@ fn questions() -> BTreeMap<&'static str, (Value, &'static str)> {
     BTreeMap::from([
         ("reviews", (json!({ "project": shop, "reviewer": "bob" }), "/project/waiting/nodes/0/id")),
         ("stale_issues", (json!({ "project": shop, "since": "2024-05-20T00:00:00Z" }), "/project/issues/nodes/0/id")),
-        ("co_changes", (json!({ "file": format!("{shop}:{token}") }), "/node/id")),
-        ("experts", (json!({ "project": shop, "path": token }), "/project/commits/groupBy/groups/0/node/name")),
+        ("co_changes", (json!({ "file": format!("{shop}:{token}") }), "/node/coChanges")),
+        ("experts", (json!({ "project": shop, "path": token }), "/project/contributors/0/lastAt")),
         ("line", (json!({ "project": shop, "path": token, "line": 42 }), "/trace/origins/0/file/path")),
         (
             "search",

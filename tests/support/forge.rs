@@ -142,6 +142,7 @@ impl Forge {
     pub(crate) fn repair(&self) {
         self.shared.spoiled.lock().clear();
         self.shared.stuffed.lock().clear();
+        self.shared.faults.lock().clear();
     }
 
     /// Answers nothing until [`Self::release`].

@@ -376,8 +376,8 @@ fn flush_soon(resources: &Resources) {
     });
 }
 
-/// Writes what waits for the audit log, also what another flush writes already. What cannot be written is lost, and that is
-/// an error.
+/// Writes what waits for the audit log, also what another flush writes already. Operations that cannot be written wait for the
+/// next flush, and that is an error.
 pub(crate) async fn flush(resources: &Resources) -> Result<()> {
     let _one_at_a_time = resources.shared.access.flushing.lock().await;
     let pending = resources.shared.access.take();
@@ -388,12 +388,17 @@ pub(crate) async fn flush(resources: &Resources) -> Result<()> {
         return Ok(());
     }
     let keep_since = Timestamp::now().checked_sub(KEPT).unwrap_or(Timestamp::MIN);
-    resources
+    let operations = pending.operations.clone();
+    let written = resources
         .with_ledger(move |ledger| {
             ledger.record_token_use(&pending.used.into_iter().collect::<Vec<_>>())?;
             ledger.add_operations(&pending.operations, keep_since)
         })
-        .await
+        .await;
+    if written.is_err() {
+        resources.shared.access.put_back(operations);
+    }
+    written
 }
 
 /// Returns what a grant shows of the projects that there are now.
@@ -483,7 +488,9 @@ fn random_token() -> Result<(String, String)> {
 /// # Errors
 /// There is none that is not revoked.
 async fn revoke_token(resources: &Resources, named: &str) -> Result<IssuedToken> {
-    let known = resources.shared.access.list();
+    // Not those in memory: there it may be revoked already, while the ledger could not be written.
+    let known: Vec<IssuedToken> =
+        resources.with_ledger(|ledger| ledger.tokens()).await?.into_iter().map(|(token, _)| token).collect();
     let valid = || known.iter().filter(|token| token.revoked_at.is_none());
     let token = valid().find(|token| token.id == named).or_else(|| valid().find(|token| token.name == named));
     let missing = || {
@@ -492,7 +499,12 @@ async fn revoke_token(resources: &Resources, named: &str) -> Result<IssuedToken>
     };
     let (id, now) = (token.ok_or_else(missing)?.id.clone(), Timestamp::now());
     let of = id.clone();
-    resources.with_ledger(move |ledger| ledger.revoke_token(&of, now)).await?;
+    // Even if the ledger cannot be written, this process refuses it.
+    resources.shared.access.revoke(&id, now);
+    resources.with_ledger(move |ledger| ledger.revoke_token(&of, now)).await.map_err(|error| {
+        let message = format!("token {id} is refused by this process only: {}", error.message);
+        Error { message, ..error }
+    })?;
     reload(resources).await?;
     resources.shared.access.list().into_iter().find(|token| token.id == id).ok_or_else(missing)
 }

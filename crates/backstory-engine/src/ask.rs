@@ -234,7 +234,8 @@ impl Reading {
 }
 
 async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<AskEvidence> {
-    let reading = Box::pin(read_stories(resources, request)).await?;
+    let mut reading = Box::pin(read_stories(resources, request)).await?;
+    reading.asked.is_strict = true;
     let mut scored = reading.score_by_words();
     reading.add_meaning(resources, &mut scored).await;
     let mut verdict = reading.judge(&scored);

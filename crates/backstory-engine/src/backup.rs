@@ -1,13 +1,14 @@
 //! Copies the ledger, and puts a copy in its place. The ledger is all that cannot be computed again.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{self, Read as _, Seek as _},
     path::{Path, PathBuf},
 };
 
 use backstory_model::role::ServerRole;
-use backstory_store::ledger::Ledger;
+use backstory_store::ledger::{AuditAction, Ledger, LedgerError};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,8 @@ const DIRECTORY: &str = "backups";
 const BEFORE: &str = "ledger.before-restore";
 /// Most of them that are kept; then none is replaced any more.
 const MAX_REPLACED: usize = 100;
+/// Most records of what was forgotten that are compared.
+const MAX_DECISIONS: usize = 100_000;
 /// Most copies in the data directory.
 const MAX_BACKUPS: usize = 100;
 /// What SQLite keeps beside a database: its log, and what processes share.
@@ -91,6 +94,19 @@ pub struct Restored {
     pub ledger_seq: u64,
     /// Where the ledger is that was there before, if there was one.
     pub replaced: Option<PathBuf>,
+    /// What only the ledger that was there had decided, as far as it can be read.
+    pub undone: Undone,
+}
+
+/// What was decided since a copy was made, and holds no more once that is in place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Undone {
+    /// What was forgotten.
+    pub forgotten: Vec<String>,
+    /// Names of tokens that were made.
+    pub made_tokens: Vec<String>,
+    /// Names of tokens that were revoked.
+    pub revoked_tokens: Vec<String>,
 }
 
 /// Puts a copy in place of the ledger of a data directory that nobody has open. The ledger that was there is kept beside
@@ -108,16 +124,17 @@ pub fn restore(file: &Path, data_dir: &Path) -> Result<Restored> {
     for log in LOGS {
         remove_if_there(&with_suffix(&fresh, log))?;
     }
-    let (ledger_seq, kept) = checked?;
+    let ((ledger_seq, decided), kept) = checked?;
     File::open(&fresh).and_then(|file| file.sync_all()).map_err(unusable(&fresh))?;
     let ledger = data_dir.join(LEDGER);
     // Before anything changes: a process that opens it from now on must not use graph and index as those of this ledger.
     let marker = data_dir.join(RESTORED);
     replace_file(&marker).and_then(|file| file.sync_all()).map_err(unusable(&marker))?;
-    let mut replaced = None;
+    let (mut replaced, mut undone) = (None, Undone::default());
     if ledger.exists() {
         // What its log holds goes into the file when that is closed; a log that is left goes with it.
-        drop(Ledger::open(&ledger));
+        let before = Ledger::open(&ledger).and_then(|ledger| Decisions::of(&ledger));
+        undone = before.map(|before| before.without(&decided)).unwrap_or_default();
         fs::rename(&ledger, &kept).map_err(unusable(&ledger))?;
         let log = with_suffix(&ledger, LOGS[0]);
         if log.exists() {
@@ -129,7 +146,43 @@ pub fn restore(file: &Path, data_dir: &Path) -> Result<Restored> {
         remove_if_there(&with_suffix(&ledger, log))?;
     }
     fs::rename(&fresh, &ledger).map_err(unusable(&ledger))?;
-    Ok(Restored { ledger_seq, replaced })
+    Ok(Restored { ledger_seq, replaced, undone })
+}
+
+/// What a ledger says was forgotten, and its tokens by id: the name, and whether it was revoked.
+struct Decisions {
+    forgotten: BTreeSet<String>,
+    tokens: BTreeMap<String, (String, bool)>,
+}
+
+impl Decisions {
+    fn of(ledger: &Ledger) -> std::result::Result<Self, LedgerError> {
+        let (mut forgotten, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        // The newest first: what was taken off the list again is not forgotten.
+        for entry in ledger.audit(None, None, MAX_DECISIONS)? {
+            let is_newest = seen.insert(entry.subject.clone());
+            if is_newest && entry.action == AuditAction::Forget {
+                forgotten.insert(entry.subject);
+            }
+        }
+        let tokens =
+            ledger.tokens()?.into_iter().map(|(token, _)| (token.id, (token.name, token.revoked_at.is_some())));
+        Ok(Self { forgotten, tokens: tokens.collect() })
+    }
+
+    /// What of it another one does not have.
+    fn without(self, other: &Self) -> Undone {
+        let mut undone =
+            Undone { forgotten: (&self.forgotten - &other.forgotten).into_iter().collect(), ..Undone::default() };
+        for (id, (name, is_revoked)) in self.tokens {
+            match other.tokens.get(&id) {
+                None if !is_revoked => undone.made_tokens.push(name),
+                Some((_, false)) if is_revoked => undone.revoked_tokens.push(name),
+                _ => {}
+            }
+        }
+        undone
+    }
 }
 
 /// A path for a ledger that is replaced, where nothing is yet.
@@ -188,8 +241,8 @@ fn not_restorable(file: &Path, kind: ErrorKind, what: &str) -> Error {
     Error::new(kind, format!("{} cannot be restored: {what}", file.display()))
 }
 
-/// Number of the newest change of a ledger that is whole.
-fn check(path: &Path, named: &Path) -> Result<u64> {
+/// Number of the newest change of a ledger that is whole, and what it decided.
+fn check(path: &Path, named: &Path) -> Result<(u64, Decisions)> {
     // First, as opening makes a new ledger of an empty database.
     if !Ledger::is_ledger(path).unwrap_or(false) {
         return Err(not_restorable(named, ErrorKind::Internal, NO_LEDGER));
@@ -200,7 +253,7 @@ fn check(path: &Path, named: &Path) -> Result<u64> {
     })?;
     match ledger.check()?.first() {
         Some(problem) => Err(not_restorable(named, ErrorKind::Configuration, problem)),
-        None => Ok(ledger.last_seq()?),
+        None => Ok((ledger.last_seq()?, Decisions::of(&ledger)?)),
     }
 }
 

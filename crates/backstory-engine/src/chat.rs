@@ -1,14 +1,15 @@
 //! Conversations: questions and answers that are kept, where a question may continue the one before. A single answer is
 //! made in [`ask`](crate::ask).
 
+mod provenance;
+
 use std::fmt::Write as _;
 
 use backstory_model::{
     access::Actor,
     answer::{Answer, Citation, Method, Statement},
     filter::Filter,
-    id::NodeId,
-    question::Question,
+    question::{Question, SourceQuestion},
     time::utc_date,
 };
 use backstory_store::ledger::{ChatLimits, Message as StoredMessage, NewMessage};
@@ -18,13 +19,12 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ask::{AskRequest, StatementSender, ask_streaming},
     catalog::check_project,
-    citations::document_of_commit,
     error::{Error, ErrorKind, Result},
     resources::Resources,
     search::MAX_QUERY,
-    trace::{LineOrigin, Target, TraceRequest, trace_origin},
     use_case::{Scope, UseCase, Weight},
 };
+use provenance::{SourceNote, describe_source};
 
 pub use backstory_store::ledger::{Chat, Role};
 
@@ -36,7 +36,7 @@ pub const MAX_CHATS_OF_TOKEN: u64 = 1_000;
 pub const MAX_MESSAGES: u64 = 1_000;
 /// Most conversations, or messages, of one list.
 pub const MAX_LISTED: usize = 200;
-/// Most sources of an answer of which it is told who wrote them.
+/// Most sources of an answer of which it is told who wrote them, or what they belong to.
 const MAX_SOURCES: usize = 5;
 
 /// A message of a conversation.
@@ -228,7 +228,8 @@ async fn remove_chat(resources: &Resources, id: i64) -> Result<bool> {
 /// Asks a question in a conversation and keeps it with its answer, both or, if asking fails, neither. A question
 /// that does not stand alone, because it has fewer than two content words or begins with a pronoun, is searched for
 /// together with the last one that does, whose words count less than its own. One that asks nothing but who wrote it,
-/// or when, is answered from the sources of the last answer. Secrets in it are replaced before anything else happens.
+/// when, or in which commit, merge request, issue, discussion or release, is answered from the sources of the last answer.
+/// Secrets in it are replaced before anything else happens.
 ///
 /// # Errors
 /// There is no such conversation, it is full, or asking fails.
@@ -249,7 +250,7 @@ pub(crate) async fn send_message(
         return Err(Error::invalid(format!("the message is too long; at most {MAX_QUERY} characters are allowed")));
     }
     let text = resources.redactor().redact(text.trim()).0.into_owned();
-    let (answer, shown) = match who_wrote_it(resources, chat, &text).await? {
+    let (answer, shown) = match answer_from_sources(resources, chat, &text).await? {
         Some((answer, shown)) => {
             for (statement, citation) in answer.statements.iter().zip(&answer.citations) {
                 if let Some(telling) = &telling {
@@ -282,16 +283,22 @@ pub(crate) async fn send_message(
     list_messages(resources, chat, number - 1, 1).await?.pop().ok_or_else(gone)
 }
 
-/// Who wrote the sources of the last answer, and when, if that is all a question asks: an answer that quotes what they
-/// wrote, and what it says.
-async fn who_wrote_it(resources: &Resources, chat: i64, text: &str) -> Result<Option<(Answer, String)>> {
-    if !Question::asks_who_wrote_it(text) {
-        return Ok(None);
-    }
+/// What a question asks of the sources of the last answer, if it asks nothing else: an answer that quotes what shows it,
+/// and what it says.
+async fn answer_from_sources(resources: &Resources, chat: i64, text: &str) -> Result<Option<(Answer, String)>> {
+    let Some(asked) = Question::asked_of_sources(text) else { return Ok(None) };
     let all = resources.with_ledger(move |ledger| ledger.messages(chat, 0, MAX_MESSAGES as usize)).await?;
     let last = all.into_iter().rev().find_map(|message| message.answer);
     let last: Option<Answer> = last.and_then(|json| serde_json::from_slice(&json).ok());
     let Some(last) = last.filter(|last| !last.citations.is_empty()) else { return Ok(None) };
+    let mut notes = Vec::new();
+    for cited in last.citations.iter().take(MAX_SOURCES) {
+        notes.extend(describe_source(resources, cited, asked).await?);
+    }
+    // Several may have written it, but a commit that is known needs no word of the others.
+    if asked != SourceQuestion::Writer && notes.iter().any(|note| note.is_known) {
+        notes.retain(|note| note.is_known);
+    }
     let mut answer = Answer {
         question: text.to_owned(),
         answered: true,
@@ -300,63 +307,20 @@ async fn who_wrote_it(resources: &Resources, chat: i64, text: &str) -> Result<Op
         ..Answer::default()
     };
     let mut said = String::new();
-    for cited in last.citations.iter().take(MAX_SOURCES) {
-        let number = u32::try_from(answer.citations.len() + 1).unwrap_or(u32::MAX);
-        let (citation, sentence) = author_of_citation(resources, cited, number).await?;
-        if !answer.citations.iter().any(|known| (&known.id, known.bytes) == (&citation.id, citation.bytes)) {
-            let _ = writeln!(said, "{sentence} [{number}]\n");
+    for SourceNote { citation, sentence, .. } in notes {
+        let is_same = |known: &&Citation| (&known.id, known.bytes) == (&citation.id, citation.bytes);
+        let known = answer.citations.iter().find(is_same).map(|known| known.number);
+        let number = known.unwrap_or_else(|| u32::try_from(answer.citations.len() + 1).unwrap_or(u32::MAX));
+        if known.is_none() {
             answer.statements.push(Statement { text: citation.text.clone(), citations: vec![number] });
-            answer.citations.push(citation);
+            answer.citations.push(Citation { number, ..citation });
+        }
+        if !said.contains(&sentence) {
+            let _ = writeln!(said, "{sentence} [{number}]\n");
         }
     }
     let _ = write!(said, "Sources:{}", sources(&answer));
     Ok(Some((answer, said)))
-}
-
-/// What shows who wrote the text of a citation, and a sentence that says it: of lines of a file the commit that wrote
-/// most of them.
-async fn author_of_citation(resources: &Resources, cited: &Citation, number: u32) -> Result<(Citation, String)> {
-    if let Some((origin, citation)) = commit_of_lines(resources, cited, number).await? {
-        let sentence = format!(
-            "{} wrote {} on {}, in {}.",
-            origin.author,
-            cited.source(),
-            utc_date(origin.date),
-            citation.location()
-        );
-        return Ok((citation, sentence));
-    }
-    let citation = Citation { number, ..cited.clone() };
-    let quoted = citation.text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let sentence = match citation.display_author().filter(|_| citation.path.is_none()) {
-        Some(writer) => {
-            format!("{writer} wrote it on {}, in {}: “{quoted}”", utc_date(citation.at), citation.location())
-        }
-        None => format!("It is not known who wrote {}.", citation.location()),
-    };
-    Ok((citation, sentence))
-}
-
-/// The commit that wrote most of the cited lines of a file, if it is kept.
-async fn commit_of_lines(
-    resources: &Resources,
-    cited: &Citation,
-    number: u32,
-) -> Result<Option<(LineOrigin, Citation)>> {
-    let (Some(path), Some(lines), Ok(NodeId::File { project, .. })) = (&cited.path, cited.lines, cited.id.parse())
-    else {
-        return Ok(None);
-    };
-    let target = Target::Lines { path: path.clone(), lines: Some(lines) };
-    let request = TraceRequest { project: Some(project.clone()), target, rev: cited.commit.clone(), earlier: 0 };
-    // A file that is not traced, or a commit that is gone, has no known writer, and is no reason to fail.
-    let Ok(Some(origin)) = trace_origin(resources, request).await.map(|trace| trace.origin) else { return Ok(None) };
-    let commit = origin.commit.to_string();
-    let document = resources.blocking(move |resources| document_of_commit(resources, &project, &commit)).await?;
-    Ok(document.map(|document| {
-        let subject = document.text.lines().next().map_or(0, str::len);
-        (origin, document.cite(number, 0..subject))
-    }))
 }
 
 /// The last question that stands alone, if this one does not.

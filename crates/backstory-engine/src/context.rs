@@ -122,6 +122,13 @@ pub struct PrintedPack {
     pub text: String,
 }
 
+impl PrintedPack {
+    /// Whether it says that nothing answers.
+    pub fn finds_nothing(&self) -> bool {
+        summary::finds_nothing(&self.text)
+    }
+}
+
 impl UseCase for ContextRequest {
     const NAME: &'static str = "context";
     const WEIGHT: Weight = Weight::Heavy;

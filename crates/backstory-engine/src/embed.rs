@@ -9,6 +9,7 @@ mod tokens;
 use std::{fmt, sync::Arc, thread::available_parallelism};
 
 use backstory_sources::http::redact_url;
+use backstory_store::index::ModelTag;
 use reqwest::Url;
 use secrecy::SecretString;
 
@@ -75,6 +76,8 @@ enum Engine {
     /// No text gets a vector. Model and dimension are those of the bundled one, so that its vectors are used again
     /// when it is turned on.
     Off,
+    /// No text gets a vector: the provider did not say how long its vectors are, for this reason.
+    Unknown(ProviderError),
 }
 
 impl Embedder {
@@ -99,6 +102,42 @@ impl Embedder {
             }
         };
         Ok(Self(Arc::new(inner)))
+    }
+
+    /// The same although the provider does not tell the dimension, for a reason that [`open`](Self::open) gave.
+    ///
+    /// If the stored vectors are of the same model it is theirs, and the provider is asked again for the next vector.
+    /// Otherwise the stored model, or the bundled one if nothing is stored, stands for it, so that an index can be opened
+    /// and keeps what it has; every text is refused for that reason.
+    ///
+    /// # Errors
+    /// The settings contradict themselves.
+    pub(crate) fn open_unasked(
+        settings: &Settings,
+        stored: Option<ModelTag>,
+        reason: ProviderError,
+    ) -> Result<Self, ProviderError> {
+        let foreground = ForegroundGate::default();
+        let remote = Remote::new(settings)?;
+        let (model, window) = (remote.name(), remote.window());
+        let inner = match stored {
+            Some(ModelTag { name, dimension }) if name == model => {
+                Inner { model, dimension, window, engine: Engine::Remote(remote), foreground }
+            }
+            Some(ModelTag { name, dimension }) => {
+                Inner { model: name, dimension, window, engine: Engine::Unknown(reason), foreground }
+            }
+            None => Inner { engine: Engine::Unknown(reason), ..bundled(&Settings::default(), foreground)? },
+        };
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Why the provider did not say how long its vectors are, so that no text gets one until it is opened again.
+    pub(crate) fn unknown_because(&self) -> Option<&ProviderError> {
+        match &self.0.engine {
+            Engine::Unknown(reason) => Some(reason),
+            Engine::Bundled(_) | Engine::Remote(_) | Engine::Off => None,
+        }
     }
 
     /// Name of the model, to be recorded with its vectors: `all-MiniLM-L6-v2-int8`, `ollama:nomic-embed-text`.
@@ -154,6 +193,7 @@ impl Embedder {
             Engine::Bundled(bundled) => bundled.documents(texts, urgency).await,
             Engine::Remote(remote) => remote.documents(texts, self.0.dimension).await,
             Engine::Off => Err(off()),
+            Engine::Unknown(reason) => Err(reason.clone()),
         }
     }
 
@@ -166,6 +206,7 @@ impl Embedder {
             Engine::Bundled(bundled) => bundled.query(text).await,
             Engine::Remote(remote) => remote.query(text, self.0.dimension).await,
             Engine::Off => Err(off()),
+            Engine::Unknown(reason) => Err(reason.clone()),
         }
     }
 
@@ -179,6 +220,7 @@ impl Embedder {
             Engine::Bundled(bundled) => bundled.query(text).await.map(drop),
             Engine::Remote(remote) => remote.check(text, self.0.dimension).await,
             Engine::Off => Ok(()),
+            Engine::Unknown(reason) => Err(reason.clone()),
         }
     }
 }

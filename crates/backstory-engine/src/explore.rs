@@ -12,7 +12,7 @@ use backstory_model::{
     people::is_shared,
     repository::Record,
 };
-use backstory_store::graph::{Direction, Graph, MAX_ROWS};
+use backstory_store::graph::{AdjacentEdge, Direction, Graph, MAX_ROWS};
 use petgraph::{
     algo::astar,
     graph::{NodeIndex, UnGraph},
@@ -42,6 +42,10 @@ const MAX_BRANCHES: usize = 1_000;
 const MAX_READ_NODES: usize = 5_000;
 /// Most edges that one request reads.
 const MAX_READ_EDGES: usize = 100_000;
+/// From which generality on a node has edges to much of a project.
+const GENERAL: u8 = 4;
+/// How many times as many edges as others such a node is taken to have.
+const EDGES_OF_GENERAL: usize = 100;
 
 /// Requests the nodes around one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,7 +168,7 @@ async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) 
             }
             // Some of them may be known.
             let enough = room + distances.len();
-            let (reached, unread) = walk.expand(&frontier, |reached| reached.len() > enough)?;
+            let (reached, unread) = walk.expand(&frontier, |_, reached| reached > enough)?;
             if unread > 0 {
                 walk.left_out.push(format!("the edges of {unread} nodes; others led to enough nodes"));
             }
@@ -237,7 +241,8 @@ fn generality(id: &NodeId) -> u8 {
     }
 }
 
-/// Finds the shortest path between two nodes. Walks from both ends, on the side with fewer nodes first, until they meet.
+/// Finds the shortest path between two nodes. Walks from both ends, on the side where there is less to read first, until they
+/// meet.
 ///
 /// # Errors
 /// Nothing is known of a node, a bound is exceeded, or the graph cannot be read.
@@ -253,7 +258,7 @@ async fn find_path(resources: &Resources, request: PathRequest) -> Result<PathAn
         let (mut near, mut far) = (Side::new(&from), Side::new(&to));
         let mut length = 0;
         while !near.meets(&far) && length < request.max_length {
-            let is_near = near.frontier.len() <= far.frontier.len();
+            let is_near = near.reading_cost() <= far.reading_cost();
             let (side, other) = if is_near { (&mut near, &far) } else { (&mut far, &near) };
             if side.frontier.is_empty() {
                 break;
@@ -294,13 +299,18 @@ impl Side {
         !self.reached.is_disjoint(&other.reached)
     }
 
+    /// About how much it takes to go on by one edge: a person or a label has edges to much of a project.
+    fn reading_cost(&self) -> usize {
+        self.frontier.iter().map(|node| if generality(node) < GENERAL { 1 } else { EDGES_OF_GENERAL }).sum()
+    }
+
     /// Goes on by one edge, until it meets the other side, over all nodes but those that join everything and are no end of the
     /// path.
     fn advance(&mut self, walk: &mut Walk<'_>, other: &Self, ends: &[&NodeId]) -> Result<()> {
         // What says more comes first, and is what the path runs over.
         let mut frontier: Vec<&NodeId> = self.frontier.iter().collect();
         frontier.sort_by_key(|node| generality(node));
-        let (mut next, _) = walk.expand(frontier, |reached| !reached.is_disjoint(&other.reached))?;
+        let (mut next, _) = walk.expand(frontier, |node, _| other.reached.contains(node))?;
         next.retain(|node| !self.reached.contains(node) && (ends.contains(&node) || !joins_everything(node)));
         self.reached.extend(next.iter().cloned());
         self.frontier = next;
@@ -328,10 +338,8 @@ impl<'a> Walk<'a> {
 
     /// Refuses a node that the graph does not know and that nothing refers to.
     fn check_known(&self, id: &NodeId) -> Result<()> {
-        for direction in [Direction::In, Direction::Out] {
-            if self.graph.exists(id)? || !self.graph.edges(id, direction, None)?.is_empty() {
-                return Ok(());
-            }
+        if self.graph.exists(id)? || !self.graph.edges_around(id, None)?.edges.is_empty() {
+            return Ok(());
         }
         Err(Error::new(ErrorKind::NotFound, format!("nothing is known of {id}")))
     }
@@ -340,12 +348,12 @@ impl<'a> Walk<'a> {
         self.read_nodes < MAX_READ_NODES && self.read_edges < MAX_READ_EDGES
     }
 
-    /// Reads the edges of nodes, one after the other until there is enough, and returns the nodes at their other ends, and how
-    /// many nodes were not needed.
+    /// Reads the edges of nodes, one after the other until a node that is reached, or how many are, is enough. Returns the nodes
+    /// at their other ends, and how many nodes were not needed.
     fn expand<'n>(
         &mut self,
         frontier: impl IntoIterator<Item = &'n NodeId, IntoIter: ExactSizeIterator>,
-        is_enough: impl Fn(&BTreeSet<NodeId>) -> bool,
+        is_enough: impl Fn(&NodeId, usize) -> bool,
     ) -> Result<(BTreeSet<NodeId>, usize)> {
         let mut reached = BTreeSet::new();
         let mut frontier = frontier.into_iter();
@@ -358,12 +366,14 @@ impl<'a> Walk<'a> {
                 break;
             }
             self.read_nodes += 1;
-            let edges = self.read_edges_of(node)?;
-            for edge in edges {
-                reached.insert(if edge.from == *node { edge.to.clone() } else { edge.from.clone() });
+            let mut has_enough = false;
+            for edge in self.read_edges_of(node)? {
+                let end = if edge.from == *node { &edge.to } else { &edge.from };
+                reached.insert(end.clone());
+                has_enough |= is_enough(end, reached.len());
                 self.edges.insert(edge);
             }
-            if is_enough(&reached) {
+            if has_enough {
                 return Ok((reached, frontier.len()));
             }
         }
@@ -378,12 +388,12 @@ impl<'a> Walk<'a> {
         let mut edges = Vec::new();
         let mut is_cut = false;
         for only in names {
-            let leaving = self.graph.edges(node, Direction::Out, only)?;
-            let arriving = self.graph.edges(node, Direction::In, only)?;
-            is_cut |= leaving.len().max(arriving.len()) >= MAX_ROWS;
-            let node = || node.clone();
-            edges.extend(leaving.into_iter().map(|end| GraphEdge { from: node(), edge: end.edge, to: end.other }));
-            edges.extend(arriving.into_iter().map(|end| GraphEdge { from: end.other, edge: end.edge, to: node() }));
+            let around = self.graph.edges_around(node, only)?;
+            is_cut |= around.may_have_more;
+            edges.extend(around.edges.into_iter().map(|(direction, AdjacentEdge { edge, other })| match direction {
+                Direction::Out => GraphEdge { from: node.clone(), edge, to: other },
+                Direction::In => GraphEdge { from: other, edge, to: node.clone() },
+            }));
         }
         if is_cut {
             self.left_out.push(format!("edges of {node} beyond the first {MAX_ROWS} of a direction"));

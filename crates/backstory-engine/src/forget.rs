@@ -16,12 +16,17 @@ mod person;
 pub(crate) mod subject;
 mod verify;
 
+use std::path::Path;
+
 use backstory_model::{
     alias::PersonNames,
     entity::ItemKind,
     id::{NodeId, ThreadId},
 };
-use backstory_store::ledger::{AuditAction, AuditEntry, Erased, ErasureTarget};
+use backstory_store::{
+    ledger::{AuditAction, AuditEntry, Erased, ErasureTarget},
+    missing_resource::{MissingResource, descriptor_limit},
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -53,6 +58,12 @@ pub const MAX_REASON: usize = 500;
 pub const MAX_AUDIT: usize = 100;
 /// Most places that are named where something is left.
 const MAX_PLACES: usize = 10;
+/// Most places that are kept on record where something is left.
+const MAX_LEFT: usize = 100;
+/// Where they are among the counts of a record.
+const LEFT_IN: &str = "left_in";
+/// Fewest descriptors of the process with which something is forgotten: graph and index are open twice meanwhile.
+const MIN_DESCRIPTORS: u64 = 256;
 
 /// Starts to forget an issue, a merge request, a project or a person for good.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,8 +131,10 @@ impl UseCase for AuditRequest {
 /// Starts to forget an issue, a merge request, a project or a person. No sync or rebuild may be at work.
 ///
 /// # Errors
-/// The reference names nothing that is known, or a project that the configuration names; or something is at work.
+/// The reference names nothing that is known, or a project that the configuration names; or something is at work, or too
+/// few files may be open to do it to the end.
 async fn start_forget(resources: &Resources, reference: &str, reason: Option<String>) -> Result<Task> {
+    require_descriptors()?;
     let reason = validate_reason(reason)?;
     let target = resolve_target(resources, reference).await?;
     check_reach(resources, &target)?;
@@ -132,6 +145,17 @@ async fn start_forget(resources: &Resources, reference: &str, reason: Option<Str
             ValidatedTarget::Person(names) => forget_person(&resources, names, reason, &reporter).await,
         }
     })
+}
+
+/// Refuses to begin what would fail half way.
+fn require_descriptors() -> Result<()> {
+    let (limit, lack) = (descriptor_limit(), MissingResource::Descriptors);
+    if limit >= MIN_DESCRIPTORS {
+        return Ok(());
+    }
+    let reason = format!("{MIN_DESCRIPTORS} are needed, {limit} are allowed");
+    let message = format!("nothing was forgotten: {lack}, and repeat the command ({reason})");
+    Err(Error::new(ErrorKind::Lacking, message))
 }
 
 /// Takes something off the list of what is not taken in; the next sync reads an issue, merge request or project again,
@@ -189,17 +213,32 @@ async fn forget_subject(
     }
     let of = subject.clone();
     let texts = resources.blocking(move |resources| texts_of(resources, &of)).await?;
+    let held = if texts.pieces.is_empty() { holders_before(resources, &subject).await? } else { Vec::new() };
     let before = store_sizes(resources).await?;
     let work = Box::pin(erase(resources, subject.clone(), texts.people.clone(), reason, reporter));
     let erased = with_snapshot(resources, work).await?;
     resources.with_ledger(|ledger| ledger.compact()).await?;
     let removed = describe_removed(resources, &erased, before).await?;
     reporter.phase("looking whether anything is left", None);
-    let found = verify_forgotten(resources, &subject, &texts).await?;
-    let told = erasure_report(&subject, &removed, &texts, &found);
-    let is_telling = !texts.pieces.is_empty();
+    let mut found = verify_forgotten(resources, &subject, &texts).await?;
+    let mut told = erasure_report(&subject, &removed, &texts, &found);
+    if !held.is_empty() {
+        told["held_before"] = json!(held);
+    }
+    let is_telling = !texts.pieces.is_empty() || !held.is_empty();
+    found.left.extend(held.into_iter().filter(|path| Path::new(path).exists()));
     end_forget(resources, &subject.to_string(), erased.audit, removed, &found, is_telling).await?;
     Ok(told)
+}
+
+/// The files that still held pieces of its texts when it was forgotten last, and of which nothing else is known any more.
+async fn holders_before(resources: &Resources, subject: &ErasureTarget) -> Result<Vec<String>> {
+    let name = subject.to_string();
+    let audit = list_audit(resources, Some(AuditAction::Forget), None, MAX_AUDIT).await?;
+    let last = audit.into_iter().find(|entry| entry.subject == name && entry.verified == Some(false));
+    let places = last.and_then(|entry| serde_json::from_value::<Vec<String>>(entry.counts[LEFT_IN].clone()).ok());
+    // Graph, index and the ledger itself are written from scratch.
+    Ok(places.unwrap_or_default().into_iter().filter(|place| place.contains(std::path::MAIN_SEPARATOR)).collect())
 }
 
 /// If it was forgotten to the end before and is nowhere by its reference, says so and puts that on record. Nothing of
@@ -261,11 +300,14 @@ async fn end_forget(
     resources: &Resources,
     subject: &str,
     audit: i64,
-    removed: Value,
+    mut removed: Value,
     found: &Verification,
     is_telling: bool,
 ) -> Result<()> {
     let is_gone = found.left.is_empty();
+    if !is_gone {
+        removed[LEFT_IN] = json!(found.left.iter().take(MAX_LEFT).collect::<Vec<_>>());
+    }
     let verified = Some(is_gone).filter(|_| is_telling || !is_gone);
     resources.with_ledger(move |ledger| ledger.finish_erasure(audit, &removed, verified)).await?;
     if is_gone {
@@ -276,7 +318,7 @@ async fn end_forget(
         places.push_str(&format!(" and {} more places", found.left.len() - MAX_PLACES));
     }
     Err(Error::internal(format!("{subject} was forgotten, but pieces of its text are still in {places}"))
-        .with_hint("remove what holds them there"))
+        .with_hint("remove what holds them there, then forget it once more"))
 }
 
 async fn erase(

@@ -129,8 +129,9 @@ fn switch(generations: &Generations, directory: &std::path::Path) -> Result<()> 
         .map_err(|error| Error::of_files("the new projection could not be made current", &error))
 }
 
-/// Files that a reader still has open are removed when the directory is opened next.
-fn remove_others(generations: &Generations) {
+/// Removes old generations. Files that a reader still has open are removed when the directory is opened next, and so is
+/// what cannot be removed now.
+pub(crate) fn remove_others(generations: &Generations) {
     if let Err(error) = generations.remove_others() {
         tracing::debug!(%error, "an old projection stays until the next start");
     }

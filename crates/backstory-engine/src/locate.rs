@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use backstory_model::{
+    code::EntityKind,
     commit::RepoPath,
     id::{NodeId, is_revision, is_sha},
     text::truncate_echo,
@@ -263,7 +264,11 @@ async fn locate_symbol(resources: &Resources, text: &str, project: Option<&str>)
         Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Invalid) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let current: Vec<_> = found.into_iter().filter(|entity| entity.current).collect();
+    let mut current: Vec<_> = found.into_iter().filter(|entity| entity.current).collect();
+    // A header that only declares it is not meant while something defines it.
+    if current.iter().any(|entity| entity.kind != Some(EntityKind::Declaration)) {
+        current.retain(|entity| entity.kind != Some(EntityKind::Declaration));
+    }
     match current.as_slice() {
         [] => Ok(None),
         [only] => {

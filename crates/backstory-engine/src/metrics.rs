@@ -43,7 +43,7 @@ pub struct StoreMetrics {
     pub bytes: Vec<(&'static str, u64)>,
     /// Webhooks that are remembered.
     pub deliveries: u64,
-    /// Secrets that were replaced in what is stored.
+    /// Places in what is stored in which secrets were replaced.
     pub redactions: u64,
 }
 

@@ -23,7 +23,9 @@ use crate::{
     backup::RESTORED,
     embed::Embedder,
     error::{Error, ErrorKind, Result},
+    generation::remove_others,
     llm::ChatModel,
+    provider::ProviderError,
     quarantine::recheck_stored,
     refresh::{catch_up, refresh_links, refresh_written},
     repository::people::move_people_to_projects,
@@ -45,13 +47,14 @@ const PROJECTIONS: [&str; 2] = ["graph", "index"];
 /// # Errors
 /// The ledger cannot be opened, or a store was written by a newer program.
 pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Result<Resources> {
-    let embedder = Embedder::open(settings.embedding.clone()).await?;
+    let embedder = open_embedder(data_dir, &settings).await?;
     let chat_model = settings.llm.clone().map(ChatModel::open).transpose()?;
     let reranker = settings.rerank.clone().map(Reranker::open).transpose()?;
     let directory = data_dir.to_owned();
     let trackers = settings.trackers.clone();
     let (ledger, graphs, graph, indexes, mut notices) =
         tokio::task::spawn_blocking(move || open_stores(&directory, &trackers)).await??;
+    notices.extend(embedder.unknown_because().map(describe_unknown_model));
     for unfinished in ledger.unfinished_erasures()? {
         notices.push(format!(
             "forgetting {unfinished} was cut off; run 'backstory forget' for the same once more, so that the disk \
@@ -111,6 +114,38 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
     let resources = Resources::new(shared, ledger);
     refresh_derived(&resources, known).await;
     Ok(resources)
+}
+
+/// The embedder. A provider that must be asked about its model and does not answer keeps no command from the stores.
+async fn open_embedder(data_dir: &Path, settings: &Settings) -> Result<Embedder> {
+    match Embedder::open(settings.embedding.clone()).await {
+        Ok(embedder) => Ok(embedder),
+        Err(error @ ProviderError::Configuration { .. }) => Err(error.into()),
+        Err(error) => {
+            let stored = stored_model(&data_dir.join(PROJECTIONS[1])).await;
+            Ok(Embedder::open_unasked(&settings.embedding, stored, error)?)
+        }
+    }
+}
+
+/// The model of the vectors that are stored, if there is an index that can be read. Nothing is created.
+async fn stored_model(indexes: &Path) -> Option<ModelTag> {
+    if !indexes.is_dir() {
+        return None;
+    }
+    let generations = Generations::open(indexes.to_owned()).ok()?;
+    if generations.irregular_file().is_some() {
+        return None;
+    }
+    Vectors::model_in(&generations.current()).await
+}
+
+fn describe_unknown_model(reason: &ProviderError) -> String {
+    format!(
+        "the embedding model is not known: {}; until a command or server is started while it answers, texts are found by \
+         their words alone",
+        Error::from(reason.clone())
+    )
 }
 
 /// Makes what follows from the ledger; what cannot be made is told.
@@ -266,15 +301,12 @@ fn empty_ledger(directory: &Path) -> Error {
 
 fn generations(directory: PathBuf) -> Result<Generations> {
     let name = directory.display().to_string();
-    let open = || {
-        let generations = Generations::open(directory)?;
-        generations.remove_others()?;
-        Ok::<_, std::io::Error>(generations)
-    };
-    open().map_err(|error| {
+    let generations = Generations::open(directory).map_err(|error| {
         let error = Error::of_files(&format!("{name} cannot be used"), &error);
         if error.kind == ErrorKind::Internal { Error { kind: ErrorKind::Configuration, ..error } } else { error }
-    })
+    })?;
+    remove_others(&generations);
+    Ok(generations)
 }
 
 /// Makes an empty generation current and returns its directory.
@@ -302,9 +334,8 @@ async fn open_index(
         notices.push(format!("the index could not be opened and is rebuilt from the ledger: {path} is no file"));
         return Ok((Index::open(&fresh_generation(indexes)?, tag).await?, None));
     }
-    match Index::open(&old, tag.clone()).await {
-        Ok(index) => {
-            let applied = index.applied_seq().await?;
+    match open_with_progress(&old, tag.clone()).await {
+        Ok((index, applied)) => {
             // An empty one is as good as new.
             let is_cut_alike = indexes.settings().is_none_or(|known| known == chunks);
             if applied == 0 || (is_cut_alike && newest.is_some_and(|newest| applied <= newest)) {
@@ -326,6 +357,13 @@ async fn open_index(
     }
     let known = Vectors::open(&old, &tag).await.ok().flatten();
     Ok((Index::open(&fresh_generation(indexes)?, tag).await?, known))
+}
+
+/// An index and the ledger's sequence number that it has followed. Either may be what shows damage.
+async fn open_with_progress(directory: &Path, tag: ModelTag) -> std::result::Result<(Index, u64), IndexError> {
+    let index = Index::open(directory, tag).await?;
+    let applied = index.applied_seq().await?;
+    Ok((index, applied))
 }
 
 #[cfg(test)]

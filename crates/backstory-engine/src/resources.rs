@@ -40,7 +40,7 @@ use crate::{
         access::AccessState, co_changes::CoChangeCache, discussions::DiscussionCache, mentions::MentionIndex,
         repairs::RepairLog, worker::WorkerState,
     },
-    task::{Reporter, Task, TaskKind, Tasks},
+    task::{Reporter, Task, TaskKind, Tasks, other_work},
 };
 
 /// The ledger's file in the data directory.
@@ -266,7 +266,12 @@ impl Resources {
 
     /// Follows a visible task: the receiver sees every change of it.
     pub(crate) fn find_task(&self, id: u64) -> Option<watch::Receiver<Task>> {
-        self.tasks().get(id).filter(|_| self.visibility().allows_all_projects())
+        self.tasks().get(id).filter(|_| self.sees_tasks())
+    }
+
+    /// Whether it shows tasks, which are about all projects.
+    pub(crate) fn sees_tasks(&self) -> bool {
+        self.visibility().allows_all_projects()
     }
 
     /// Starts a task, which sees everything, for any caller: the stores hold everything.
@@ -280,7 +285,8 @@ impl Resources {
         F: Future<Output = Result<serde_json::Value>> + Send + 'static,
     {
         let resources = self.with_full_visibility();
-        let task = self.tasks().start(kind, force, Timestamp::now(), |reporter| work(resources, reporter))?;
+        let started = self.tasks().start(kind, force, Timestamp::now(), |reporter| work(resources, reporter));
+        let task = started.map_err(|conflict| if self.sees_tasks() { conflict } else { other_work() })?;
         let task = task.borrow().clone();
         Ok(task)
     }

@@ -17,6 +17,7 @@ mod group;
 pub(crate) mod names;
 mod order;
 mod page;
+mod paths;
 mod provenance;
 mod query;
 mod request;
@@ -26,7 +27,10 @@ mod understand;
 
 use std::{collections::HashMap, time::Instant};
 
-use backstory_model::{edge::Edge, filter::Filter, id::NodeId, score::Parts, terms::TermWeights, text::snippet};
+use backstory_model::{
+    document_kind::DocumentKind, edge::Edge, filter::Filter, id::NodeId, score::Parts, terms::TermWeights,
+    text::snippet,
+};
 use backstory_store::index::{Coverage, DocumentFacts, Index, ProjectScope, StoredDocument};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -46,6 +50,7 @@ use expand::{Relations, relate};
 use group::{ResultGroup, Stories, UNMIXED, behind, group_results, stories_of_graph};
 use order::{RankingContext, build_candidates};
 use page::Page;
+use paths::describe_absent_prefixes;
 use query::ParsedQuery;
 use scope::load_scope;
 use understand::parse_query;
@@ -187,6 +192,8 @@ pub struct Hit {
 pub struct Passage {
     /// Id of the document that it is of.
     pub document: String,
+    /// What kind of document that is.
+    pub kind: DocumentKind,
     /// Its text, as it was embedded.
     pub text: String,
     /// How near its meaning is to the query's, 0 to 1.
@@ -301,6 +308,9 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
     let next = (stories.len() > end).then(|| page.next(end));
     let shown = stories.into_iter().skip(page.start).take(request.limit).collect();
     let hits = build_hits(resources, &request.query, &weights, &order, shown).await?;
+    if hits.is_empty() {
+        warnings.extend(describe_absent_prefixes(resources, &request.filter).await?);
+    }
     let (facets, candidates) = describe_candidates(&index, &request, &found, &relations.unwrap_or_default());
     warnings.extend((is_unknown && !hits.is_empty()).then(|| BY_MEANING_ALONE.to_owned()));
     warnings.extend(found.warnings.into_iter().chain(missing_vectors(mode, &coverage)));
@@ -352,7 +362,7 @@ fn describe_candidates(
     if !request.explain {
         return (facets, Vec::new());
     }
-    (facets, explain::candidate_ranks(found, relations, |id| !index.facts([id]).is_empty()))
+    (facets, explain::candidate_ranks(found, relations, |id| index.facts([id]).get(id).map(|facts| facts.kind)))
 }
 
 /// How hits are ranked: as the request says or as configured. Near to nodes the relationship counts, unless the request
@@ -461,6 +471,7 @@ async fn build_hits(
         let document = (*documents.get(id.as_str())?).clone();
         let passage = |measured: &ScoredPassage| {
             Some(Passage {
+                kind: order.facts.get(&measured.document)?.kind,
                 document: measured.document.clone(),
                 text: measured.text.of(&texts)?.to_owned(),
                 similarity: measured.similarity,

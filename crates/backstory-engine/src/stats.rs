@@ -67,18 +67,19 @@ pub struct Stats {
     pub quads: u64,
     /// Name of the embedding model.
     pub model: String,
-    /// Secrets that were replaced before anything was stored.
+    /// Places in which a secret was replaced before anything was stored; one secret may stand in many.
     pub redactions: u64,
     /// The same by project and kind.
     pub secrets: Vec<ProjectSecrets>,
     /// How much of the index has vectors.
     pub coverage: Coverage,
-    /// Documents that the index has beside the current ones, for further branches, tags and commits and for recorded states.
+    /// Documents that the index has beside the current ones, for further branches, tags and commits and for recorded states; 0
+    /// for those who see only some projects.
     #[serde(default)]
     pub versions: u64,
 }
 
-/// Secrets that were replaced in all items of a project.
+/// Places in all items of a project in which secrets were replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProjectSecrets {
@@ -88,13 +89,13 @@ pub struct ProjectSecrets {
     pub secrets: Vec<SecretCount>,
 }
 
-/// How many secrets of a kind were replaced.
+/// In how many places secrets of a kind were replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SecretCount {
     /// Name of the kind, as in `[redacted:<kind>:<length>]`.
     pub kind: String,
-    /// How many.
+    /// How many places.
     pub count: u64,
 }
 
@@ -129,7 +130,8 @@ pub(crate) async fn collect_stats(resources: &Resources) -> Result<Stats> {
         redactions: secrets.values().sum(),
         secrets: group_by_project(secrets),
         coverage: index_coverage(resources),
-        versions: resources.index().version_documents(),
+        // Those that nothing needs any more go when any project changes, which is not for everybody to know.
+        versions: if resources.visibility().allows_all_projects() { resources.index().version_documents() } else { 0 },
     })
 }
 

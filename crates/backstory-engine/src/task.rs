@@ -253,6 +253,11 @@ fn conflict(kind: TaskKind, other: TaskKind, since: Timestamp) -> Error {
         .with_hint(what_then)
 }
 
+/// A conflict with work of which the caller may not know what it is and since when it runs.
+pub(crate) fn other_work() -> Error {
+    Error::new(ErrorKind::Conflict, "other work is under way").with_hint("try again later, or queue a job for it")
+}
+
 fn ended_early(kind: TaskKind, error: &tokio::task::JoinError) -> Error {
     if error.is_cancelled() {
         Error::new(ErrorKind::Conflict, format!("this {} was stopped", kind.as_str()))

@@ -1,8 +1,8 @@
 //! Walks the graph from several nodes at once, along edges by which one text or piece of code leads to another.
 //!
-//! A level is one read of the graph. A node is tied to where the walk began the more strongly, the fewer edges lead to
-//! it and the fewer others could have been reached over the same edges: what a popular file or a much-mentioned issue
-//! leads to says little.
+//! A level is read from the strongest nodes on, until there are as many as are wanted. A node is tied to where the walk
+//! began the more strongly, the fewer edges lead to it and the fewer others could have been reached over the same edges:
+//! what a popular file or a much-mentioned issue leads to says little.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,8 @@ use crate::error::Result;
 
 /// Strength that is left after one edge over which only one node can be reached.
 const PER_EDGE: f32 = 0.5;
+/// Nodes of a level whose edges are read at once.
+const AT_ONCE: usize = 25;
 /// Most edges that may lead to a node.
 pub(crate) const MAX_EDGES: usize = 2;
 
@@ -116,14 +118,33 @@ fn advance(graph: &Graph, mut frontier: Vec<Step>, walked: &mut Walked, bounds: 
     frontier.sort_by(|a, b| b.reached.strength.total_cmp(&a.reached.strength).then_with(|| a.node.cmp(&b.node)));
     walked.is_cut |= frontier.len() > bounds.frontier;
     frontier.truncate(bounds.frontier);
+    let mut next: BTreeMap<NodeId, Step> = BTreeMap::new();
+    for steps in frontier.chunks(AT_ONCE) {
+        // What is left leads to what is tied less strongly than most of what there is.
+        if walked.nodes.len() >= bounds.nodes {
+            walked.is_cut = true;
+            break;
+        }
+        follow(graph, steps, walked, &mut next, bounds)?;
+    }
+    Ok(next.into_values().collect())
+}
+
+/// Reads the edges of some nodes of a level, and adds what was reached more strongly than before to the next one.
+fn follow(
+    graph: &Graph,
+    steps: &[Step],
+    walked: &mut Walked,
+    next: &mut BTreeMap<NodeId, Step>,
+    bounds: Bounds,
+) -> Result<()> {
     let (mut asked, mut sources) = (Vec::new(), Vec::new());
-    for step in &frontier {
+    for step in steps {
         for (edge, direction) in followed(&step.node) {
             asked.push(EdgesAt { node: step.node.clone(), edge: *edge, direction: *direction });
             sources.push(step);
         }
     }
-    let mut next: BTreeMap<NodeId, Step> = BTreeMap::new();
     let ends_of = graph.adjacent_nodes(&asked, bounds.alternatives + 1)?;
     for ((edges, source), mut ends) in asked.iter().zip(sources).zip(ends_of) {
         if ends.len() > bounds.alternatives {
@@ -146,7 +167,7 @@ fn advance(graph: &Graph, mut frontier: Vec<Step>, walked: &mut Walked, bounds: 
             next.insert(node.clone(), Step { node, origin: source.origin.clone(), reached });
         }
     }
-    Ok(next.into_values().collect())
+    Ok(())
 }
 
 /// How much it says that one of so many nodes was reached: 1 for the only one, 0.3 for one of ten.

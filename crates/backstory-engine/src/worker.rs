@@ -330,7 +330,8 @@ fn retry_or_fail(error: &Error, attempts: u32) -> Outcome {
     let is_transient =
         matches!(error.kind, ErrorKind::Upstream | ErrorKind::Timeout | ErrorKind::Conflict | ErrorKind::Internal);
     let wait = BACKOFF.build().nth(attempts.saturating_sub(1) as usize).filter(|_| is_transient);
-    let error = error.to_string();
+    // The hint may name all that there is, and a job is shown to those who see its project alone.
+    let error = if error.kind == ErrorKind::NotFound { error.message.clone() } else { error.to_string() };
     let Some(wait) = wait else { return Outcome::Failed(error) };
     let now = Timestamp::now();
     Outcome::Again { error, due_at: now.checked_add(wait).unwrap_or(now) }

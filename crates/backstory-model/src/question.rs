@@ -101,26 +101,96 @@ impl Question {
         !points && Self::parse(text).terms.len() >= 2
     }
 
-    /// Whether it asks nothing but who wrote what was talked about, or when: `and who wrote it?`, `when was that?`
-    pub fn asks_who_wrote_it(text: &str) -> bool {
-        const WRITING: [&str; 13] = [
-            "wrote",
-            "written",
-            "write",
-            "author",
-            "added",
-            "add",
-            "committed",
-            "commit",
-            "introduced",
-            "introduce",
-            "decided",
-            "changed",
-            "posted",
-        ];
+    /// What it asks of the sources of what was talked about, if it asks nothing else: `and who wrote it?`, `which commit?`,
+    /// `where was that discussed?`
+    pub fn asked_of_sources(text: &str) -> Option<SourceQuestion> {
         let read = Self::parse(text);
-        let is_of_writing = |term: &Term| WRITING.contains(&term.word.to_lowercase().as_str());
-        matches!(read.kind, QuestionKind::Who | QuestionKind::When) && read.terms.iter().all(is_of_writing)
+        let terms: Vec<String> = read.terms.iter().map(|term| term.word.to_lowercase()).collect();
+        match read.kind {
+            QuestionKind::Who | QuestionKind::When => {
+                terms.iter().all(|term| WRITING.contains(&term.as_str())).then_some(SourceQuestion::Writer)
+            }
+            QuestionKind::What => SourceQuestion::named_in(text, &terms),
+            QuestionKind::Why | QuestionKind::How => None,
+        }
+    }
+}
+
+/// Words of a question that asks who wrote something, or when.
+const WRITING: [&str; 13] = [
+    "wrote",
+    "written",
+    "write",
+    "author",
+    "added",
+    "add",
+    "committed",
+    "commit",
+    "introduced",
+    "introduce",
+    "decided",
+    "changed",
+    "posted",
+];
+/// What may stand beside the word for what is asked: `in which merge request was it merged?`
+const BESIDE: [&str; 6] = ["merge", "merged", "pull", "discussed", "released", "shipped"];
+
+/// What is asked of the sources of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceQuestion {
+    /// Who wrote them, and when.
+    Writer,
+    /// Which commit.
+    Commit,
+    /// Which merge request.
+    MergeRequest,
+    /// Which issue.
+    Issue,
+    /// Where it was discussed.
+    Discussion,
+    /// In which release it shipped.
+    Release,
+}
+
+impl SourceQuestion {
+    /// What a question with these terms asks for. `What is the issue?` and `what was decided?` ask for what was said, not
+    /// for where.
+    fn named_in(text: &str, terms: &[String]) -> Option<Self> {
+        let words = crate::text::words(text);
+        let asks = words.iter().position(|word| matches!(word.as_str(), "which" | "what" | "where"))?;
+        let next = words.get(asks + 1).map_or("", String::as_str);
+        let has = |word: &str| terms.iter().any(|term| term == word);
+        let is_known = |term: &String| {
+            Self::of_noun(term).is_some() || WRITING.contains(&term.as_str()) || BESIDE.contains(&term.as_str())
+        };
+        if !terms.iter().all(is_known) {
+            return None;
+        }
+        let noun = terms.iter().find_map(|term| Self::of_noun(term));
+        match words[asks].as_str() {
+            "which" => noun.or_else(|| has("merge").then_some(Self::MergeRequest)),
+            "where" => {
+                let verb = (has("discussed") || has("decided")).then_some(Self::Discussion);
+                noun.or(verb).filter(|named| *named == Self::Discussion)
+            }
+            _ if Self::of_noun(next).is_some() || matches!(next, "merge" | "pull") => noun,
+            _ if words.iter().any(|word| word == "the") && !has("change") => {
+                noun.filter(|named| matches!(named, Self::Commit | Self::MergeRequest))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a noun, in lower case, stands for.
+    fn of_noun(word: &str) -> Option<Self> {
+        Some(match word {
+            "commit" | "commits" | "change" | "revision" => Self::Commit,
+            "request" | "requests" | "mr" | "mrs" | "pr" | "prs" => Self::MergeRequest,
+            "issue" | "issues" | "ticket" | "tickets" => Self::Issue,
+            "discussion" | "discussions" | "thread" | "threads" => Self::Discussion,
+            "release" | "releases" | "version" => Self::Release,
+            _ => return None,
+        })
     }
 }
 
@@ -257,10 +327,48 @@ mod tests {
     #[test]
     fn authorship_alone_is_told_from_what_has_words_of_its_own() {
         for text in ["and who wrote it?", "who said so?", "When was that written?", "Who decided?", "when?"] {
-            assert!(Question::asks_who_wrote_it(text), "{text}");
+            assert_eq!(Question::asked_of_sources(text), Some(SourceQuestion::Writer), "{text}");
         }
         for text in ["who wrote the parser?", "and why?", "and who approved it?", "what was added?"] {
-            assert!(!Question::asks_who_wrote_it(text), "{text}");
+            assert_eq!(Question::asked_of_sources(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_it_belongs_to_is_told_from_what_it_says() {
+        for (text, asked) in [
+            ("which commit?", SourceQuestion::Commit),
+            ("and in which commit was that changed?", SourceQuestion::Commit),
+            ("which merge commit was it?", SourceQuestion::Commit),
+            ("What was the commit?", SourceQuestion::Commit),
+            ("which change was that?", SourceQuestion::Commit),
+            ("which merge request was that?", SourceQuestion::MergeRequest),
+            ("In which pull request was it merged?", SourceQuestion::MergeRequest),
+            ("what MR?", SourceQuestion::MergeRequest),
+            ("which PR was it?", SourceQuestion::MergeRequest),
+            ("which issue?", SourceQuestion::Issue),
+            ("where was this discussed?", SourceQuestion::Discussion),
+            ("where was that decided?", SourceQuestion::Discussion),
+            ("which thread?", SourceQuestion::Discussion),
+            ("in which release was it shipped?", SourceQuestion::Release),
+            ("what version was that?", SourceQuestion::Release),
+        ] {
+            assert_eq!(Question::asked_of_sources(text), Some(asked), "{text}");
+        }
+        for text in [
+            "which commit added the parser?",
+            "what was decided?",
+            "what was discussed?",
+            "what shipped?",
+            "what is a commit?",
+            "what is the issue?",
+            "where is the release kept?",
+            "where is it?",
+            "which?",
+            "how was it released?",
+            "why this commit?",
+        ] {
+            assert_eq!(Question::asked_of_sources(text), None, "{text}");
         }
     }
 }

@@ -23,10 +23,10 @@ pub fn markers(text: &str) -> impl Iterator<Item = (std::ops::Range<usize>, &str
     MARKER.captures_iter(text).filter_map(|found| Some((found.get(0)?.range(), found.get(1)?.as_str())))
 }
 
-/// How many secrets of which kind.
+/// How many places with secrets of which kind.
 pub type SecretCounts = BTreeMap<String, u64>;
 
-/// How many secrets of which kind were replaced in these texts.
+/// In how many places of these texts secrets of which kind were replaced.
 pub fn count_markers<'a>(texts: impl IntoIterator<Item = &'a str>) -> SecretCounts {
     let mut counts = SecretCounts::new();
     for text in texts {

@@ -138,7 +138,10 @@ impl Trackers {
             // Where the key before it ended, and whether that was fixed.
             let mut before: Option<(usize, bool)> = None;
             for key in tracker.pattern.find_iter(text) {
-                if !is_whole_key(text, key.range()) || code.iter().any(|range| range.contains(&key.start())) {
+                // Spans and blocks are in order and apart.
+                let before_it = code[..code.partition_point(|range| range.start <= key.start())].last();
+                let is_code = before_it.is_some_and(|range| range.contains(&key.start()));
+                if is_code || !is_whole_key(text, key.range()) {
                     continue;
                 }
                 let lead = &text[text.floor_char_boundary(key.start().saturating_sub(VERB_REACH))..key.start()];

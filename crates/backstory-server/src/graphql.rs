@@ -133,7 +133,7 @@ impl Api {
     /// Answers a query or mutation as far as its caller may see and do. A query reads graph and lists at one sequence
     /// number: if changes were applied meanwhile, it is answered once more while none are.
     pub(crate) async fn execute(&self, mut request: Request, caller: &Caller) -> Response {
-        if let Err(error) = self.persisted.complete(&mut request) {
+        if let Err(error) = self.persisted.complete(&mut request, &caller.visibility) {
             return Response::from_errors(vec![error]);
         }
         let recording = self.record(&request, caller);
@@ -166,7 +166,7 @@ impl Api {
 
     /// Answers a query, mutation or subscription as far as its caller may see and do.
     pub(crate) fn execute_stream(&self, mut request: Request, caller: &Caller) -> BoxStream<'static, Response> {
-        if let Err(error) = self.persisted.complete(&mut request) {
+        if let Err(error) = self.persisted.complete(&mut request, &caller.visibility) {
             return stream::once(async move { Response::from_errors(vec![error]) }).boxed();
         }
         let mut recording = self.record(&request, caller);

@@ -250,7 +250,8 @@ impl Refusal {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         let refusal = Self::new(error_table::http_status(error.kind), error_table::code(error.kind), error.message);
-        Self { hint: error.hint, ..refusal }
+        let retry = (error.kind == ErrorKind::Busy).then_some(RETRY);
+        Self { hint: error.hint, retry, ..refusal }
     }
 }
 

@@ -39,7 +39,7 @@ struct Lane {
     waiting: Semaphore,
     /// How many wait at a time.
     depth: usize,
-    /// How long one waits. A request that would probably wait for more than half of that is refused at once.
+    /// How long one waits. A request that would probably be answered only after half of that is refused at once.
     patience: Duration,
     pace: Arc<Pace>,
 }
@@ -105,10 +105,10 @@ impl Lane {
         Self { running, width, waiting, depth, patience, pace: Arc::default() }
     }
 
-    /// How long one more would probably wait.
-    fn expected_wait(&self) -> Duration {
+    /// After how long one more would probably be answered.
+    fn expected_time(&self) -> Duration {
         let before = self.depth - self.waiting.available_permits();
-        self.pace.0.lock().mul_f64((before + 1) as f64 / self.width as f64)
+        self.pace.0.lock().mul_f64(1.0 + (before + 1) as f64 / self.width as f64)
     }
 
     fn begin(&self, permit: OwnedSemaphorePermit) -> Turn {
@@ -119,7 +119,7 @@ impl Lane {
         if let Ok(permit) = self.running.clone().try_acquire_owned() {
             return Ok(self.begin(permit));
         }
-        if self.expected_wait() > self.patience / 2 {
+        if self.expected_time() > self.patience / 2 {
             return Err(busy());
         }
         let _place = self.waiting.try_acquire().map_err(|_| busy())?;
@@ -143,7 +143,7 @@ mod tests {
         let lane = Lane::new(1, 10, Duration::from_secs(2));
         let turn = lane.turn().await.unwrap();
         lane.pace.add(Duration::from_secs(5));
-        assert!(lane.expected_wait() < Duration::from_millis(600), "{:?}", lane.expected_wait());
+        assert!(lane.expected_time() < Duration::from_millis(1_200), "{:?}", lane.expected_time());
         lane.pace.add(Duration::from_secs(60));
         let asked = Instant::now();
         assert_eq!(lane.turn().await.err().unwrap().kind, ErrorKind::Busy);

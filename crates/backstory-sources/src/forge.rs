@@ -47,6 +47,8 @@ pub const MAX_LIST: usize = 128 << 20;
 pub const MAX_CONCURRENT_THREAD: usize = 8 << 20;
 /// Most bytes that come from a forge while one project is read, unpacked.
 pub const MAX_SYNC_BYTES: u64 = 16 << 30;
+/// Longest time in which one project is read from a forge: at the default rate some 400,000 requests are answered in it.
+pub const MAX_SYNC_TIME: Duration = Duration::from_hours(12);
 /// Most items on a page. A hundred are asked for.
 pub const MAX_PAGE_ITEMS: usize = 1_000;
 /// Most pages of a list of issues or merge requests.
@@ -123,6 +125,16 @@ pub enum ForgeError {
         /// What happened to the last attempt.
         reason: String,
     },
+    /// The forge took the request and did not answer it in time.
+    #[error(
+        "{url} timed out: {reason}; check the load of the forge, and the network and proxies before it, then try again"
+    )]
+    TimedOut {
+        /// What was asked for.
+        url: String,
+        /// What was waited for.
+        reason: String,
+    },
     /// The forge still limits requests after every retry, or asks for more patience than a sync should have.
     #[error("{url} limits requests and still did after {attempts} attempts{}; what was read is kept: sync again later, lower \
          requests_per_second, or name a token under [[forge]] if there is none",
@@ -161,14 +173,13 @@ pub enum ForgeError {
         /// What exceeds which limit.
         what: String,
     },
-    /// More came for one project than a sync reads.
-    #[error(
-        "{url} was not read, since more than {} GiB came from the forge for one project; what was read is kept, and the \
-         next sync goes on from there", MAX_SYNC_BYTES >> 30
-    )]
+    /// One project takes more than a sync has for it.
+    #[error("{url} was not read, since {spent}; what was read is kept, and the next sync goes on from there")]
     UsedUp {
         /// What was asked for.
         url: String,
+        /// What of which limit is used up.
+        spent: String,
     },
     /// The settings make no sense.
     #[error("{0}")]
@@ -181,9 +192,20 @@ impl ForgeError {
         matches!(self, Self::NotFound { .. } | Self::Forbidden { .. })
     }
 
-    /// Whether this says something of what was asked for alone, and nothing of the rest of the forge.
+    /// Whether this may say something of what was asked for alone, and nothing of the rest of the forge. If many items fail
+    /// like this, except for their size, the forge is at fault.
     pub fn is_limited_to_item(&self) -> bool {
-        matches!(self, Self::TooLarge { .. } | Self::Malformed { .. })
+        match self {
+            Self::TooLarge { .. } | Self::Malformed { .. } | Self::TimedOut { .. } => true,
+            Self::Server { status, .. } => (500..600).contains(status),
+            Self::Unauthorized { .. }
+            | Self::Forbidden { .. }
+            | Self::NotFound { .. }
+            | Self::Unreachable { .. }
+            | Self::RateLimited { .. }
+            | Self::UsedUp { .. }
+            | Self::Config(_) => false,
+        }
     }
 }
 

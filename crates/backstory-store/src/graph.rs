@@ -30,10 +30,10 @@ use backstory_model::{
 };
 use oxigraph::{
     model::{GraphName, GraphNameRef, Literal, NamedNode, NamedNodeRef, Quad, Term, TermRef, vocab::xsd},
-    store::{BulkLoader, StorageError, Store},
+    store::{BulkLoader, StorageError, Store, StoreOptions},
 };
 
-pub use edges::{AdjacentEdge, Direction, EdgeCount, EdgesAt};
+pub use edges::{AdjacentEdge, Direction, EdgeCount, EdgesAround, EdgesAt};
 pub use generated::GeneratedFact;
 pub use inferred::InferredLink;
 pub use select::{Cancel, Row, Value};
@@ -41,7 +41,7 @@ pub use stated::StatedEdge;
 
 use crate::{
     guard::{Damage, catch_panic},
-    missing_resource::MissingResource,
+    missing_resource::{MissingResource, descriptor_limit},
 };
 
 /// Most rows of one answer.
@@ -53,6 +53,15 @@ const QUADS_PER_FILE: usize = 200_000;
 /// Quads that are applied before they are written to files. RocksDB by itself would keep some 700 MB of them in memory, and
 /// of these they are some 30.
 const QUADS_IN_MEMORY: usize = 50_000;
+/// Fewest descriptors of the process with which a store is opened; Oxigraph refuses fewer by itself.
+const MIN_DESCRIPTORS: u64 = 96;
+/// Part of the process's descriptors that a store may use: while the graph is rebuilt two of them are open, and indexes
+/// beside them.
+const SHARE_OF_DESCRIPTORS: u64 = 4;
+/// Fewest files that a store keeps open.
+const MIN_OPEN_FILES: u32 = 32;
+/// Most files that a store keeps open.
+const MAX_OPEN_FILES: u32 = 1024;
 /// Version of how items become quads; a graph written by another version is rebuilt.
 const PROJECTION: u64 = 3;
 
@@ -191,7 +200,7 @@ impl Graph {
             Ok(opened) => Ok(opened?),
             Err(panic) => Err(GraphError::Damaged(panic)),
         };
-        let (store, lacking) = match open(|path| Store::open(path)) {
+        let (store, lacking) = match open(|path| Store::open_with_options(path, store_options(descriptor_limit()))) {
             Ok(store) => (store, None),
             Err(GraphError::Lacking { lack, reason }) => match open(|path| Store::open_read_only(path)) {
                 Ok(store) => (store, Some((lack, reason))),
@@ -452,6 +461,16 @@ impl Graph {
     pub fn is_empty(&self) -> Result<bool, GraphError> {
         Ok(self.len()? == 0)
     }
+}
+
+/// How a store is opened for writing by a process that may have so many descriptors.
+fn store_options(descriptors: u64) -> StoreOptions {
+    let options = StoreOptions::default();
+    if descriptors < MIN_DESCRIPTORS {
+        return options;
+    }
+    let files = u32::try_from(descriptors / SHARE_OF_DESCRIPTORS).unwrap_or(MAX_OPEN_FILES);
+    options.with_max_open_files(files.clamp(MIN_OPEN_FILES, MAX_OPEN_FILES))
 }
 
 /// Whether a graph holds what an item states, not what was inferred or written by a model.

@@ -260,6 +260,17 @@ impl Index {
         self.counted().stats.facts.known(what, projects, self.selection())
     }
 
+    /// Whether documents of projects belong to a file whose path starts with this, or to a commit that changes one. Costs
+    /// some milliseconds.
+    pub fn has_documents_below(&self, prefix: &str, projects: ProjectScope<'_>) -> bool {
+        self.counted().stats.facts.has_below(prefix, projects, self.selection())
+    }
+
+    /// The paths of the files of projects: the first so many by name. Costs some milliseconds.
+    pub fn known_paths(&self, projects: ProjectScope<'_>, most: usize) -> BTreeSet<String> {
+        self.counted().stats.facts.paths(projects, self.selection(), most)
+    }
+
     /// When the newest visible document was begun. Costs nothing.
     pub fn newest_created_at(&self) -> Option<Timestamp> {
         self.counted().stats.facts.newest(self.selection())

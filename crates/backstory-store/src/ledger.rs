@@ -106,11 +106,7 @@ impl Ledger {
         let opened =
             open(false).or_else(|error| if is_refused(&error) { open(true).or(Err(error)) } else { Err(error) });
         opened.map_err(|error| match error {
-            LedgerError::Sqlite(error)
-                if matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)) =>
-            {
-                LedgerError::Damaged { path: path.to_owned(), reason: error.to_string() }
-            }
+            LedgerError::Damaged { reason, .. } => LedgerError::Damaged { path: path.to_owned(), reason },
             // SQLite does not say why it could not open a file; the system does.
             LedgerError::Sqlite(error) => {
                 let why = File::open(path).err().map(|error| error.to_string()).unwrap_or_default();

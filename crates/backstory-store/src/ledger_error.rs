@@ -2,7 +2,12 @@
 
 use std::path::PathBuf;
 
+use rusqlite::ErrorCode;
+
 use crate::missing_resource::MissingResource;
+
+/// What the file is called in a data directory: SQLite does not say in which file it found damage.
+const FILE: &str = "ledger.sqlite";
 
 /// What can go wrong with the ledger.
 #[derive(Debug, thiserror::Error)]
@@ -92,9 +97,12 @@ pub enum LedgerError {
 impl From<rusqlite::Error> for LedgerError {
     fn from(error: rusqlite::Error) -> Self {
         let reason = error.to_string();
-        match MissingResource::from_message(&reason) {
-            Some(lack) => Self::Lacking { lack, reason },
-            None => Self::Sqlite(error),
+        match (MissingResource::from_message(&reason), error.sqlite_error_code()) {
+            (Some(lack), _) => Self::Lacking { lack, reason },
+            (None, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)) => {
+                Self::Damaged { path: PathBuf::from(FILE), reason }
+            }
+            (None, _) => Self::Sqlite(error),
         }
     }
 }

@@ -3,6 +3,13 @@
 
 use std::fmt;
 
+use rustix::process::{Resource, getrlimit};
+
+/// How many files this process may have open.
+pub fn descriptor_limit() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
 /// Something that a store needs and cannot have now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingResource {

@@ -173,6 +173,7 @@ impl Command {
                 | Self::Embed(_)
                 | Self::Enrich(_)
                 | Self::Rebuild(_)
+                | Self::Forget(_)
                 | Self::Restore(_)
                 | Self::Bundle(_)
                 | Self::Serve(_)

@@ -11,6 +11,15 @@ pub(super) const SURE: f32 = 0.75;
 const COMMON: u64 = 20;
 /// unless it is in no more than so many.
 const FEW: u64 = 3;
+/// Words besides regular past forms that a text may say in other words: forms of verbs, words that ask, and words for the
+/// project itself. That no document has one tells nothing of what a question is about.
+const REPLACEABLE: &str = "appear appears avoid avoids bad benefit best better bought break breaks broke broken brought \
+    built cause causes choose chooses chose chosen code codebase concern cost deal decide decides difference drawn drew \
+    driven drove exist exists explain explains explanation fell fallen found goal good grew grown handle handles happen \
+    happens held hidden idea important kind led left lost main mean means meant motivation occur occurs opt paid pick \
+    picks point possible prefer prefers problem program project purpose rationale repo repository rewritten rewrote rose \
+    run runs safe sent set shown software sold spent stood stop stops thrown threw told understood version work works \
+    worse worst wrong";
 /// What a word of the question before counts where the question that goes on from there has words of its own.
 const OF_BEFORE: f32 = 0.4;
 
@@ -40,6 +49,9 @@ pub struct WeightedQuestion {
     pub named: bool,
     /// What stands in quotation marks in the question and in no story.
     pub unsaid: Vec<String>,
+    /// Whether a thing that no document mentions calls for more evidence: in questions, not in tasks, which may be to add
+    /// it.
+    pub is_strict: bool,
 }
 
 impl WeightedQuestion {
@@ -52,6 +64,24 @@ impl WeightedQuestion {
         };
         self.words.iter().enumerate().map(weight).collect()
     }
+
+    /// The words that no document has, with their places. What is found in a candidate is in one, whatever the counts say:
+    /// who wrote a document is not among its words.
+    fn words_of_no_document(&self, candidates: &[Candidate]) -> Vec<(usize, &QuestionWord)> {
+        let is_found = |at: usize| candidates.iter().any(|candidate| candidate.covered.get(at) == Some(&true));
+        self.words.iter().enumerate().filter(|(at, word)| word.documents == 0 && !is_found(*at)).collect()
+    }
+
+    /// Whether a word that no document has stands for a thing that the question itself is about.
+    fn is_about(&self, at: usize, word: &QuestionWord) -> bool {
+        (self.own == 0 || at < self.own) && !is_replaceable(&word.word)
+    }
+}
+
+/// Whether a text that answers may use another word instead of this one.
+fn is_replaceable(word: &str) -> bool {
+    let word = word.to_lowercase();
+    word.ends_with("ed") || REPLACEABLE.split_whitespace().any(|known| known == word)
 }
 
 /// A story that may hold the answer: an issue, merge request, commit or file with all that belongs to it.
@@ -90,8 +120,9 @@ pub struct Verdict {
 }
 
 /// Judges. Without a story there is no answer; nor where a thing that the question names occurs nowhere, or in no story
-/// that was found; nor where no passage fits. What a whole story has, over many pages, says little: the question's words
-/// must stand together.
+/// that was found; nor where no passage fits. Where no meaning is known and some other thing of a question occurs nowhere, a
+/// passage must surely be about it. What a whole story has, over many pages, says little: the question's words must stand
+/// together.
 pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
     let ids = |of: &[&Candidate]| of.iter().map(|candidate| candidate.id.clone()).collect::<Vec<_>>();
     let all: Vec<&Candidate> = candidates.iter().collect();
@@ -112,13 +143,11 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
     if asked.words.is_empty() {
         return refuse(vec!["the question names nothing that could be looked for".to_owned()]);
     }
-    // Who wrote a document is not among its words.
-    let is_found = |at: usize| candidates.iter().any(|candidate| candidate.covered.get(at) == Some(&true));
-    let nowhere =
-        asked.words.iter().enumerate().filter(|(at, word)| word.named && word.documents == 0 && !is_found(*at));
-    let nowhere: Vec<String> = nowhere.map(|(_, word)| format!("'{}' occurs in no document", word.word)).collect();
-    if !nowhere.is_empty() {
-        return Verdict { searched, ..refuse(nowhere) };
+    let nowhere = asked.words_of_no_document(candidates);
+    let names: Vec<String> =
+        nowhere.iter().filter(|(_, word)| word.named).map(|(_, word)| occurs_nowhere(word)).collect();
+    if !names.is_empty() {
+        return Verdict { searched, ..refuse(names) };
     }
     let few = (asked.documents / COMMON).max(FEW);
     let is_rare = |word: &QuestionWord| word.named && word.documents <= few;
@@ -141,8 +170,20 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
     if !is_sure && best.fit < LEAST_FIT {
         return Verdict { searched, ..refuse(vec![together(lacking)]) };
     }
+    let is_by_words = candidates.iter().flat_map(|candidate| &candidate.passages).all(|of| of.meaning.is_none());
+    if asked.is_strict && is_by_words && !is_sure {
+        let things = nowhere.iter().filter(|(at, word)| asked.is_about(*at, word));
+        let things: Vec<String> = things.map(|(_, word)| occurs_nowhere(word)).collect();
+        if !things.is_empty() {
+            return Verdict { searched, ..refuse(things) };
+        }
+    }
     let missing = if is_sure { vec![] } else { vec![together(lacking)] };
     Verdict { answerable: true, searched, about: ids(&about), missing, ..nothing }
+}
+
+fn occurs_nowhere(word: &QuestionWord) -> String {
+    format!("{} occurs in no document", quoted(word))
 }
 
 fn quoted(word: &QuestionWord) -> String {
@@ -237,5 +278,27 @@ mod tests {
             judged(Some(0.7)).missing,
             ["nothing mentions 'banned', 'timing' together with the rest of the question"]
         );
+    }
+    #[test]
+    fn without_vectors_a_thing_that_no_document_has_must_be_made_up_for() {
+        let judged = |words: &[(&str, u64)], covered: &[bool], meaning, own| {
+            let asked = WeightedQuestion { documents: 30, own, is_strict: true, ..question(words) };
+            judge(&asked, &[story("a", &[(covered, meaning)])])
+        };
+        let asked = [("redis", 2), ("vtable", 0)];
+        let refused = judged(&asked, &[true, false], None, 0);
+        assert_eq!((refused.answerable, refused.missing), (false, vec!["'vtable' occurs in no document".to_owned()]));
+        // Near in meaning, or sure by the other words; found under another form; of the question before; said otherwise.
+        assert!(judged(&asked, &[true, false], Some(0.7), 0).answerable);
+        let many = [("redis", 2), ("pages", 2), ("expire", 2), ("tags", 2), ("restart", 2), ("vtable", 0)];
+        assert!(judged(&many, &[true, true, true, true, true, false], None, 0).answerable);
+        assert!(judged(&asked, &[true, true], None, 0).answerable);
+        assert!(judged(&asked, &[true, false], None, 1).answerable);
+        for word in ["preferred", "chosen", "sent"] {
+            assert!(judged(&[("redis", 2), (word, 0)], &[true, false], None, 0).answerable, "{word}");
+        }
+        // A task may be to add it.
+        let task = WeightedQuestion { documents: 30, ..question(&asked) };
+        assert!(judge(&task, &[story("a", &[(&[true, false], None)])]).answerable);
     }
 }

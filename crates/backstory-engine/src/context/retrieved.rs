@@ -77,6 +77,7 @@ fn chunk(resources: &Resources, found: &Found, piece: &TextPiece, commit: Option
         score: round_score(score),
         embedding_model: found.by_meaning.then(|| resources.embedder().model().to_owned()),
         confidential: document.facts.confidential,
+        is_section: document.facts.kind == DocumentKind::Section,
         content_hash: document.content_hash.clone(),
         sources: sources_of(found),
         text: piece.text.clone(),

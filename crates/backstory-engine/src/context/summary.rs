@@ -16,6 +16,11 @@ use super::{
 };
 use crate::trace::{LineOrigin, Trace};
 
+/// What a summary says if nothing answers.
+const NOTHING_INDEXED: &str = "Nothing has been indexed yet.";
+const NOTHING_GOVERNS: &str =
+    "The index has no specification, contract or recorded decision that answers the question.";
+const NOTHING_ANSWERS: &str = "Nothing in the index answers the question.";
 /// Words of a reason.
 const REASON: usize = 60;
 /// Passages in which the words of the question are looked for.
@@ -41,6 +46,11 @@ pub(super) fn summary(mode: Mode, evidence: &Evidence, pack: &ContextPack) -> St
         sentences.push(format!("Code: {name}{}:{}-{}. {written}", code.path, code.lines.0, code.lines.1));
     }
     sentences.join(" ")
+}
+
+/// Whether a printed pack says that nothing answers.
+pub(super) fn finds_nothing(pack: &str) -> bool {
+    [REFUSAL_SENTENCE, NOTHING_INDEXED, NOTHING_GOVERNS, NOTHING_ANSWERS].iter().any(|said| pack.contains(said))
 }
 
 /// Tells what could not be found.
@@ -147,11 +157,9 @@ fn closest(mode: Mode, evidence: &Evidence, pack: &ContextPack) -> String {
                 let kind = chunk.document_type.as_str().replace('_', " ");
                 format!("Closest to the question is the {kind} {} “{}”.", chunk.document, chunk.title)
             }
-            None if evidence.coverage.documents == 0 => "Nothing has been indexed yet.".to_owned(),
-            None if mode == Mode::GoverningDocsOnly => {
-                "The index has no specification, contract or recorded decision that answers the question.".to_owned()
-            }
-            None => "Nothing in the index answers the question.".to_owned(),
+            None if evidence.coverage.documents == 0 => NOTHING_INDEXED.to_owned(),
+            None if mode == Mode::GoverningDocsOnly => NOTHING_GOVERNS.to_owned(),
+            None => NOTHING_ANSWERS.to_owned(),
         };
     };
     let kind = item.kind.replace('_', " ");

@@ -32,6 +32,7 @@ use crate::{
     resources::Resources,
     settings,
     snapshot::with_snapshot,
+    task::other_work,
     use_case::{Scope, UseCase, Weight},
 };
 
@@ -262,18 +263,25 @@ async fn remove_repository(resources: &Resources, project: &str) -> Result<u64> 
     let busy = |task: &crate::task::Task| {
         task.kind == crate::task::TaskKind::Sync && task.status == crate::task::TaskStatus::Running
     };
-    if resources.tasks().list().iter().any(busy) {
-        return Err(
-            Error::new(ErrorKind::Conflict, "a sync is running").with_hint("wait for it, then remove the repository")
-        );
-    }
     let gone = resources
         .blocking(move |resources| {
+            let check_known = || match resources.ledger().repository(&project)? {
+                Some(_) => Ok(()),
+                None => Err(unknown_repository(resources, &project)),
+            };
+            // First of all, so that names of what is not there tell nothing of what is under way.
+            check_known()?;
+            if resources.tasks().list().iter().any(busy) {
+                let conflict = Error::new(ErrorKind::Conflict, "a sync is running");
+                return Err(if resources.sees_tasks() {
+                    conflict.with_hint("wait for it, then remove the repository")
+                } else {
+                    other_work()
+                });
+            }
             // A sync that was stopped may still be writing.
             let _nobody_reads = lock_repositories(resources);
-            if resources.ledger().repository(&project)?.is_none() {
-                return Err(unknown_repository(resources, &project));
-            }
+            check_known()?;
             let resources = &resources.with_full_visibility();
             let gone = resources.ledger().remove_repository_and_added_forge(&project, Timestamp::now())?;
             drop_clone(resources, &project)?;

@@ -11,6 +11,7 @@ use backstory_model::{
     entity::ItemKind,
     reference::ReferenceContext,
     repository::{CommitRecord, IndexedBranch, Merge, Repository},
+    time::saturate_seconds,
 };
 use backstory_sources::git::{
     clone::{CloneLimits, CloneRequest, CloneSummary, clone, fetch},
@@ -330,7 +331,7 @@ impl<'a> RepositorySync<'a> {
         for (commit, entities) in commits.into_iter().zip(entities) {
             let texts = abbreviated(&commit.message, context).into_iter();
             let named: AbbreviatedShas = texts.map(|text| (text.clone(), resolve(&text, names))).collect();
-            let corrected = graph.corrected_time(commit.sha).and_then(|time| Timestamp::from_second(time).ok());
+            let corrected = graph.corrected_time(commit.sha).map(saturate_seconds);
             let corrected_at = corrected.filter(|corrected| *corrected > commit.committer.at);
             let record = CommitRecord { commit, entities, named: known_of(&named), rewritten: false, corrected_at };
             let item = self.commit_item(&record);

@@ -189,6 +189,13 @@ impl Candidate {
         let passages = self.passages.into_iter().chain(others).collect();
         Self::new(whole, facts, passages, self.lexical)
     }
+
+    /// Raises it to what something that belongs to it has alone.
+    pub(super) fn raise_to(&mut self, parts: Parts, nearness: f32) {
+        self.parts.lexical = self.parts.lexical.max(parts.lexical);
+        self.parts.semantic = self.parts.semantic.max(parts.semantic);
+        self.nearness = self.nearness.max(nearness);
+    }
 }
 
 /// The passages of each document that is ranked: of itself and of its parts.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use backstory_model::id::NodeId;
+use backstory_model::{document_kind::DocumentKind, id::NodeId};
 use serde::{Deserialize, Serialize};
 
 use super::{candidates::Candidates, expand::Relations};
@@ -17,6 +17,8 @@ pub const MAX_EXPLAINED: usize = 500;
 pub struct CandidateRanks {
     /// Its reference.
     pub id: NodeId,
+    /// What kind of document it is.
+    pub kind: DocumentKind,
     /// Its place by words, from 1; none if they did not propose it.
     pub words: Option<u32>,
     /// Its place by meaning, from 1.
@@ -32,14 +34,14 @@ pub struct CandidateRanks {
 pub(super) fn candidate_ranks(
     found: &Candidates,
     relations: &Relations,
-    is_document: impl Fn(&str) -> bool,
+    kind_of: impl Fn(&str) -> Option<DocumentKind>,
 ) -> Vec<CandidateRanks> {
     let mut words: Vec<(&str, f32)> = found.words.iter().map(|hit| (hit.document.as_str(), hit.score)).collect();
     words.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     let vectors = found.passages.iter().map(|hit| hit.document.as_str());
     let mut graph: Vec<(&str, f32)> = relations
         .iter()
-        .filter(|(id, _)| is_document(id))
+        .filter(|(id, _)| kind_of(id).is_some())
         .map(|(id, reached)| (id.as_str(), reached.strength))
         .collect();
     graph.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
@@ -57,6 +59,7 @@ pub(super) fn candidate_ranks(
     let ranks = |(id, _): (&str, u32)| {
         Some(CandidateRanks {
             id: id.parse().ok()?,
+            kind: kind_of(id)?,
             words: words.get(id).copied(),
             vectors: vectors.get(id).copied(),
             graph: graph.get(id).copied(),

@@ -33,6 +33,8 @@ const CARRIED: usize = 12;
 const MAX_MERGES: usize = 2;
 /// Hits before the first one that only the graph found.
 pub(super) const UNMIXED: usize = 10;
+/// Share of a query's words from which on a passage has all of them.
+const ALL_WORDS: f32 = 0.95;
 /// Words that are told of those that were found.
 const MAX_WORDS: usize = 6;
 
@@ -267,7 +269,14 @@ async fn fold_commits_into_merge_requests(
         };
         let Some(own) = candidates.remove(&commit) else { continue };
         let known = candidates.remove(&carrier).unwrap_or_default();
-        candidates.insert(carrier.clone(), known.with(&carrier, facts, own.passages));
+        // A commit that alone says all that was asked for ranks as high as by itself.
+        let says_all = order.understood.has_some_words() && own.passages.iter().any(|of| of.coverage >= ALL_WORDS);
+        let (parts, nearness) = (own.parts, own.nearness);
+        let mut merged = known.with(&carrier, facts, own.passages);
+        if says_all {
+            merged.raise_to(parts, nearness);
+        }
+        candidates.insert(carrier.clone(), merged);
         carried.entry(carrier).or_default().extend(Member::new(&commit, Edge::PartOf));
     }
     Ok((candidates, carried))

@@ -59,12 +59,18 @@ impl Page {
     }
 }
 
-/// What the order of hits depends on: the documents, their vectors, and the graph's sequence number.
+/// What the order of hits depends on: the documents, their vectors, and the graph. It says nothing of what the caller does
+/// not see: not how many changes there were, and not that there was one.
 async fn state(resources: &Resources) -> Result<String> {
     let index = resources.index();
-    let (digest, passages) = (short(&index.digest()), index.coverage().passages);
-    let seq = resources.blocking(|resources| Ok(resources.graph().applied_seq()?)).await?;
-    Ok(format!("{seq}-{passages}-{digest}"))
+    let (digest, passages) = (index.digest(), index.coverage().passages);
+    let (newest, is_applied) = resources
+        .blocking(|resources| {
+            let newest = resources.ledger().last_visible_seq()?;
+            Ok((newest, resources.graph().applied_seq()? >= newest))
+        })
+        .await?;
+    Ok(short(&sha256_hex(&format!("{newest} {is_applied} {passages} {digest}"))))
 }
 
 fn short(digest: &str) -> String {

@@ -105,6 +105,11 @@ impl ParsedQuery {
         all.count_ones() >= SOME_WORDS && passages.any(|found| found & all == all)
     }
 
+    /// Whether it has as many words as can be told apart by how many of them a text has.
+    pub(super) fn has_some_words(&self) -> bool {
+        self.terms.terms.iter().filter(|term| !term.part).count() >= SOME_WORDS as usize
+    }
+
     /// Takes conditions on time out of the query.
     fn extract_time_range(&mut self, query: &str, now: Timestamp) -> String {
         let mut rest = query.to_owned();

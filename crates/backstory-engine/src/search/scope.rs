@@ -10,6 +10,7 @@ use super::{
     candidates::{candidate_filter, meets},
     expand::Relations,
     facts_of,
+    paths::hint_at_nearest_file,
 };
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -75,7 +76,11 @@ async fn walk_around(resources: &Resources, near: &[NodeId]) -> Result<(Relation
             let graph = resources.graph();
             for id in &start {
                 if !graph.exists(id)? {
-                    return Err(Error::new(ErrorKind::NotFound, format!("nothing is known of {id}")));
+                    let error = Error::new(ErrorKind::NotFound, format!("nothing is known of {id}"));
+                    return Err(match hint_at_nearest_file(resources, id) {
+                        Some(hint) => error.with_hint(hint),
+                        None => error,
+                    });
                 }
             }
             let begun: Vec<(NodeId, f32)> = start.iter().map(|id| (id.clone(), 1.0)).collect();

@@ -50,9 +50,21 @@ impl AccessState {
         }
     }
 
-    /// Reads the tokens of the ledger again.
-    pub(crate) fn replace(&self, tokens: Vec<(IssuedToken, TokenHash)>) {
-        *self.tokens.write() = tokens;
+    /// Takes in the tokens of the ledger. One that was revoked here stays so, even if the ledger could not be written.
+    pub(crate) fn replace(&self, mut tokens: Vec<(IssuedToken, TokenHash)>) {
+        let mut known = self.tokens.write();
+        for (token, _) in &mut tokens {
+            let before = known.iter().find(|(known, _)| known.id == token.id);
+            token.revoked_at = token.revoked_at.or(before.and_then(|(known, _)| known.revoked_at));
+        }
+        *known = tokens;
+    }
+
+    /// Refuses a token from now on.
+    pub(crate) fn revoke(&self, id: &str, now: Timestamp) {
+        if let Some((token, _)) = self.tokens.write().iter_mut().find(|(token, _)| token.id == id) {
+            token.revoked_at = token.revoked_at.or(Some(now));
+        }
     }
 
     /// All tokens.
@@ -110,6 +122,15 @@ impl AccessState {
     /// Takes out what waits.
     pub(crate) fn take(&self) -> Pending {
         std::mem::take(&mut *self.pending.lock())
+    }
+
+    /// Takes back operations that could not be written, as far as there is room.
+    pub(crate) fn put_back(&self, mut operations: Vec<NewOperation>) {
+        let mut pending = self.pending.lock();
+        operations.append(&mut pending.operations);
+        pending.dropped += operations.len().saturating_sub(MAX_PENDING) as u64;
+        operations.truncate(MAX_PENDING);
+        pending.operations = operations;
     }
 
     /// Drops what waiting operations asked for.

@@ -46,8 +46,8 @@ const MAX_STALE_REFERRERS: usize = 500;
 /// Most issues and merge requests that are tried again because something of them could not be read, first those that were
 /// not tried for longest.
 const MAX_RETRIED: usize = 500;
-/// Most issues and merge requests that are put aside because an answer about them makes no sense: that many are a fault of
-/// the forge.
+/// Most issues and merge requests that are put aside because an answer about them makes no sense or does not come: that many
+/// are a fault of the forge.
 const MAX_MALFORMED: usize = 20;
 /// A note may leave its parent's `updated_at` untouched for this long: GitLab moves it at most once a minute.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
@@ -82,7 +82,7 @@ pub(super) struct ProjectSync<'a> {
     /// Whether the cursor of the list that is read stays, since something before it cannot be told apart and so cannot be
     /// asked for by itself.
     is_held: bool,
-    /// Issues and merge requests about which an answer made no sense.
+    /// Issues and merge requests about which an answer made no sense or did not come.
     senseless: usize,
 }
 
@@ -124,7 +124,7 @@ impl<'a> ProjectSync<'a> {
 
     /// Reads what there is; what was fetched before a failure is kept.
     pub(super) async fn run(mut self, scope: Scope, only: &[Part]) -> Result<()> {
-        self.client.reset_downloaded();
+        self.client.reset_usage();
         self.load_forgotten().await?;
         let scope = self.widen_scope_for_visibility(scope).await?;
         let all = ThreadList::of(self.forge.kind);
@@ -227,9 +227,9 @@ impl<'a> ProjectSync<'a> {
         }
     }
 
-    /// An item about which an answer makes no sense, or is too large: that is no fault of the others.
+    /// An item about which an answer makes no sense, does not come or is too large: that is no fault of the others.
     fn describe_unreadable(&mut self, listing: &ThreadListing, error: ForgeError) -> Result<UnreadableItem> {
-        self.senseless += usize::from(matches!(error, ForgeError::Malformed { .. }));
+        self.senseless += usize::from(!matches!(error, ForgeError::TooLarge { .. }));
         if !error.is_limited_to_item() || self.senseless > MAX_MALFORMED {
             return Err(self.explain(error));
         }

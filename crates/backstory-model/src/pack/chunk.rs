@@ -127,6 +127,9 @@ pub struct Chunk {
     /// Whether only some may see it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub confidential: bool,
+    /// Whether the document is a section of a file.
+    #[serde(skip)]
+    pub is_section: bool,
     /// SHA-256 of the whole text of the document it is a piece of.
     #[serde(skip)]
     pub content_hash: String,

@@ -43,6 +43,7 @@ mod tests {
             index: 0,
             score,
             embedding_model: None,
+            is_section: false,
             confidential: false,
             content_hash: String::new(),
             sources: Default::default(),

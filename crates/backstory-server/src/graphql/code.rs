@@ -206,8 +206,8 @@ impl File {
         content::content(ctx, (&self.project, &self.path), rev, lines).await.map(Some)
     }
 
-    /// Discussions about lines of the file, in the order of the lines, then those on lines that are gone; at most 500.
-    /// Comments are carried from the revision that they were written on. Null, with an error, if there is no such revision.
+    /// Discussions about lines of the file, in the order of the lines, then those on lines that are gone: of the newest 500
+    /// about the file. Comments are carried from the revision that they were written on. Null, with an error, if there is no such revision.
     async fn comments(
         &self,
         ctx: &Context<'_>,

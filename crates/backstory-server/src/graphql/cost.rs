@@ -30,7 +30,7 @@ const EVERYTHING: usize = 1_000;
 const MAX_COST: usize = 1 << 32;
 
 /// Fields of the query type that read everything there is.
-const READ_EVERYTHING: [&str; 2] = ["check", "digest"];
+const READ_EVERYTHING: [&str; 3] = ["check", "digest", "stats"];
 /// Fields of other types that query the graph or the ledger on their own.
 const QUERIES: [&str; 18] = [
     "activity",

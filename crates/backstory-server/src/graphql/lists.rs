@@ -307,8 +307,8 @@ impl Totals {
 
 #[Object]
 impl Totals {
-    /// How many items the list has on all its pages. They are counted only if this is asked for: exactly if there is at
-    /// most one filter, else up to 10,000.
+    /// How many items the list has on all its pages. They are counted only if this is asked for: exactly if there is no
+    /// filter, or one with one value that is no time; else up to 10,000.
     async fn total_count(&self, ctx: &Context<'_>) -> Result<u64> {
         Ok(self.total(ctx).await?.count)
     }

@@ -1,5 +1,5 @@
 //! Persisted operations: clients send a document once, and name it by its hash from then on, as Apollo's automatic
-//! persisted queries do.
+//! persisted queries do. A document is known to those who see the same as who sent it: to others it might tell a name.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -7,7 +7,10 @@ use std::{
 };
 
 use async_graphql::{Request, ServerError, Value};
-use backstory_engine::{error::ErrorKind, model::digest::sha256_hex};
+use backstory_engine::{
+    error::ErrorKind,
+    model::{digest::sha256_hex, visibility::Visibility},
+};
 use parking_lot::Mutex;
 
 use crate::error_table;
@@ -25,25 +28,28 @@ const NOT_FOUND: (&str, &str) = ("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_
 #[derive(Default)]
 pub(super) struct PersistedDocuments(Mutex<Documents>);
 
+/// What its senders see, and its hash.
+type DocumentKey = (Visibility, String);
+
 #[derive(Default)]
 struct Documents {
-    by_hash: HashMap<String, Arc<str>>,
-    /// The hashes, the first that was sent first.
-    sent: VecDeque<String>,
+    by_key: HashMap<DocumentKey, Arc<str>>,
+    /// The keys, the first that was sent first.
+    sent: VecDeque<DocumentKey>,
     bytes: usize,
 }
 
 impl Documents {
-    fn remember(&mut self, hash: &str, document: &str) {
-        if document.len() > MAX_BYTES || self.by_hash.contains_key(hash) {
+    fn remember(&mut self, key: DocumentKey, document: &str) {
+        if document.len() > MAX_BYTES || self.by_key.contains_key(&key) {
             return;
         }
         self.bytes += document.len();
-        self.sent.push_back(hash.to_owned());
-        self.by_hash.insert(hash.to_owned(), document.into());
+        self.sent.push_back(key.clone());
+        self.by_key.insert(key, document.into());
         while self.sent.len() > MAX_DOCUMENTS || self.bytes > MAX_BYTES {
             let Some(oldest) = self.sent.pop_front() else { break };
-            self.bytes -= self.by_hash.remove(&oldest).map_or(0, |document| document.len());
+            self.bytes -= self.by_key.remove(&oldest).map_or(0, |document| document.len());
         }
     }
 }
@@ -54,18 +60,18 @@ impl PersistedDocuments {
     ///
     /// # Errors
     /// The document is not known, or has another hash.
-    pub(super) fn complete(&self, request: &mut Request) -> Result<(), ServerError> {
+    pub(super) fn complete(&self, request: &mut Request, visibility: &Visibility) -> Result<(), ServerError> {
         let Some(named) = request.extensions.get(EXTENSION) else { return Ok(()) };
         let hash = sha256_of(named)?;
         if request.query.is_empty() {
-            let document = self.0.lock().by_hash.get(&hash).cloned();
+            let document = self.0.lock().by_key.get(&(visibility.clone(), hash)).cloned();
             request.query = document.ok_or_else(|| error(NOT_FOUND.0, NOT_FOUND.1))?.to_string();
             return Ok(());
         }
         if sha256_hex(&request.query) != hash {
             return Err(invalid("the document has another SHA-256 than 'sha256Hash' says; send that of the very text"));
         }
-        self.0.lock().remember(&hash, &request.query);
+        self.0.lock().remember((visibility.clone(), hash), &request.query);
         Ok(())
     }
 }
@@ -114,21 +120,34 @@ mod tests {
         for number in 0..5 {
             let document = format!("{{ stats{number} {{ issues }} }} {large}");
             let mut sent = request(&document, &sha256_hex(&document));
-            known.complete(&mut sent).expect("the hash is right");
+            known.complete(&mut sent, &Visibility::everything()).expect("the hash is right");
         }
         let documents = known.0.lock();
         assert!(documents.bytes <= MAX_BYTES, "{}", documents.bytes);
-        assert_eq!((documents.sent.len(), documents.by_hash.len()), (3, 3));
+        assert_eq!((documents.sent.len(), documents.by_key.len()), (3, 3));
+    }
+
+    #[test]
+    fn a_document_is_known_to_those_who_see_the_same() {
+        let (known, document) = (PersistedDocuments::default(), "{ project(fullPath: \"acme/secret\") { name } }");
+        let hash = sha256_hex(document);
+        let all = Visibility::everything();
+        known.complete(&mut request(document, &hash), &all).expect("the hash is right");
+        let mut named = request("", &hash);
+        known.complete(&mut named, &all).expect("it is known");
+        assert_eq!(named.query, document);
+        let some = Visibility::of_projects(["acme/shop"]);
+        assert!(known.complete(&mut request("", &hash), &some).is_err());
     }
 
     #[test]
     fn a_hash_must_be_one_and_that_of_the_document() {
         let known = PersistedDocuments::default();
         for (query, hash) in [("{ a }", "12"), ("{ a }", &*sha256_hex("{ b }")), ("", &*sha256_hex("{ b }"))] {
-            assert!(known.complete(&mut request(query, hash)).is_err(), "{query} {hash}");
+            assert!(known.complete(&mut request(query, hash), &Visibility::everything()).is_err(), "{query} {hash}");
         }
         let mut plain = Request::new("{ a }");
-        known.complete(&mut plain).expect("it names none");
+        known.complete(&mut plain, &Visibility::everything()).expect("it names none");
         assert_eq!(plain.query, "{ a }");
     }
 }

@@ -166,7 +166,10 @@ impl Query {
         #[graphql(desc = "What to compare the query with.", default_with = "Some(SearchMode::Hybrid)")] mode: Option<
             SearchMode,
         >,
-        #[graphql(desc = "How hits are ranked, where it is not as configured.")] ranking: Option<RankingInput>,
+        #[graphql(
+            desc = "How hits are ranked, where it is not as configured; a model that is configured for reranking takes no part then."
+        )]
+        ranking: Option<RankingInput>,
         #[graphql(desc = "Most hits, 1 to 100.", default_with = "Some(DEFAULT_HITS as i32)")] first: Option<i32>,
         #[graphql(desc = "Hits after this `endCursor` of the page before.")] after: Option<String>,
     ) -> Result<Option<SearchResult>> {

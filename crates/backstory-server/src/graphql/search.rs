@@ -9,7 +9,7 @@ use backstory_engine::{
 };
 
 use super::{
-    code::LineRange,
+    code::{LineRange, document_node},
     explore::GraphEdge,
     lists::DateRange,
     loaders,
@@ -211,8 +211,10 @@ pub(crate) struct SearchFacetValue {
 /// A document that words, meaning or the graph proposed, before it was ranked.
 #[derive(SimpleObject)]
 pub(crate) struct SearchCandidate {
-    /// Node of the candidate.
-    node: Node,
+    /// Node of the candidate; null for a section of a file.
+    node: Option<Node>,
+    /// Id of the candidate: that of its node, or of a section of a file.
+    document_id: ID,
     /// Rank by words, from 1; null if they did not propose the candidate.
     words: Option<u32>,
     /// Rank by meaning, from 1; null if it did not propose the candidate.
@@ -244,7 +246,8 @@ impl From<search::CandidateRanks> for SearchCandidate {
             vectors: of.vectors,
             graph: of.graph,
             reached_by: of.reached_by.into_iter().map(GraphEdge::from).collect(),
-            node: of.id.into(),
+            document_id: of.id.to_string().into(),
+            node: document_node(Some(of.id), of.kind.into()),
         }
     }
 }
@@ -331,7 +334,7 @@ pub(crate) struct ScorePart {
     score: f32,
 }
 
-/// The node of a document.
+/// The node of a reference.
 pub(super) fn node_of(id: &str) -> Option<Node> {
     id.parse::<NodeId>().ok().map(Node::from)
 }
@@ -341,9 +344,10 @@ impl From<search::Hit> for Hit {
         let document = hit.document;
         let facts = document.facts;
         let part = |(name, score): (&str, f32)| ScorePart { name: name.to_owned(), score };
+        let parent = Some(&*facts.thread).filter(|parent| *parent != document.id);
         Self {
-            parent: Some(&*facts.thread).filter(|parent| **parent != *document.id).and_then(node_of),
-            node: node_of(&document.id),
+            parent: parent.and_then(node_of),
+            node: document_node(document.id.parse().ok(), facts.kind.into()),
             document_id: document.id.into(),
             kind: facts.kind.into(),
             title: document.title,
@@ -370,8 +374,8 @@ impl From<search::Hit> for Hit {
 
 impl From<search::Passage> for HitPassage {
     fn from(passage: search::Passage) -> Self {
-        let search::Passage { document, text, similarity, coverage } = passage;
-        Self { node: node_of(&document), text, similarity, coverage }
+        let search::Passage { document, kind, text, similarity, coverage } = passage;
+        Self { node: document_node(document.parse().ok(), kind.into()), text, similarity, coverage }
     }
 }
 
@@ -447,8 +451,9 @@ pub(super) async fn search(ctx: &Context<'_>, query: String, arguments: SearchAr
         mode: mode.into(),
         limit,
         after,
+        // A model would put what the weights order into an order of its own.
+        rerank: ranking.is_none(),
         ranking,
-        rerank: true,
         facets: selects("facets"),
         explain: selects("candidates"),
         ..SearchRequest::default()

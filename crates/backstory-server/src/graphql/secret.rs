@@ -10,7 +10,7 @@ pub(crate) struct Secrets {
     kind: String,
     /// Description of the kind; null if this program no longer knows it.
     description: Option<&'static str>,
-    /// How many secrets of the kind there were.
+    /// In how many places there was one of the kind.
     count: u64,
 }
 

@@ -57,9 +57,9 @@ pub(crate) struct Stats {
     quads: BigInt,
     /// Name of the embedding model.
     model: String,
-    /// How many secrets were replaced before anything was stored.
+    /// In how many places a secret was replaced before anything was stored; one secret may stand in many.
     redaction_count: u64,
-    /// How many secrets were replaced, by project and kind.
+    /// In how many places secrets were replaced, by project and kind.
     secrets: Vec<ProjectSecrets>,
 }
 
@@ -161,12 +161,12 @@ impl From<backup::Backup> for Backup {
     }
 }
 
-/// Secrets that were replaced in everything of a project.
+/// Places in everything of a project in which secrets were replaced.
 #[derive(SimpleObject)]
 pub(crate) struct ProjectSecrets {
     /// Project that the secrets were in.
     project: Project,
-    /// How many secrets of each kind there were.
+    /// In how many places there were secrets of each kind.
     secrets: Vec<Secrets>,
 }
 

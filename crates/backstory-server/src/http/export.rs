@@ -11,7 +11,7 @@ use axum::{
 use backstory_engine::{
     error::{Error, ErrorKind},
     export::{ExportBatch, ExportFilter, ExportKind, ExportRequest, MAX_BATCH, TableEncoder, TableFormat},
-    model::{access::Caller, edge::Edge, entity::State as ThreadState},
+    model::{access::Caller, edge::Edge, entity::State as ThreadState, text::truncate_echo},
 };
 use futures::stream;
 use url::form_urlencoded;
@@ -118,7 +118,7 @@ fn unwritten(error: std::io::Error) -> Error {
 fn read_parameters(query: &str) -> Result<(TableFormat, ExportFilter), Refusal> {
     let (mut format, mut filter) = (TableFormat::default(), ExportFilter::default());
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-        let invalid = |what: &str| Error::new(ErrorKind::Invalid, format!("'{value}' is no {what}"));
+        let invalid = |what: &str| Error::new(ErrorKind::Invalid, format!("'{}' is no {what}", truncate_echo(&value)));
         let time = || value.parse().map_err(|_| invalid("time; write it like 2024-03-15T00:00:00Z"));
         match &*name {
             "format" => {
@@ -135,7 +135,7 @@ fn read_parameters(query: &str) -> Result<(TableFormat, ExportFilter), Refusal> 
             "before" => filter.before = Some(time()?),
             _ => {
                 let known = "format, project, state, author, label, path, edge, after and before";
-                let message = format!("there is no parameter '{name}'; there are {known}");
+                let message = format!("there is no parameter '{}'; there are {known}", truncate_echo(&name));
                 return Err(Error::new(ErrorKind::Invalid, message).into());
             }
         }

@@ -100,7 +100,7 @@ fn text(requests: Option<&RequestDurations>, stores: &StoreMetrics, now: Timesta
     gauge(&mut registry, "documents", "Documents that text search finds", stores.documents);
     gauge(&mut registry, "documents_embedded", "Documents that vector search finds", stores.embedded);
     gauge(&mut registry, "webhook_deliveries", "Webhooks of the last 30 days", stores.deliveries);
-    gauge(&mut registry, "redactions", "Secrets that were replaced in what is stored", stores.redactions);
+    gauge(&mut registry, "redactions", "Places in what is stored in which secrets were replaced", stores.redactions);
 
     let behind: Family<Store, Gauge<f64, AtomicU64>> = Family::default();
     for (store, seq) in [("graph", stores.graph_seq), ("lists", stores.lists_seq), ("index", stores.index_seq)] {

@@ -1,7 +1,13 @@
 //! How refusals are told, and the id of each request. Addresses below `/graphql` answer as GraphQL does, all others with
 //! problem details (RFC 9457). The id is in the header `X-Request-Id`, in problem details and in every line of the log.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
@@ -40,14 +46,16 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// The id of a request: the client's, if it is one, else a number that no other request has while the process lives.
+/// The id of a request: the client's, if it is one, else one that no other request has while the process lives, and from which
+/// nobody can tell how many others there were.
 pub(super) fn request_id(headers: &HeaderMap) -> HeaderValue {
     static NEXT: AtomicU64 = AtomicU64::new(1);
+    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     let is_id = |id: &&HeaderValue| {
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
         (1..=MAX_ID).contains(&id.len()) && id.as_bytes().iter().all(is_plain)
     };
-    let own = || HeaderValue::from(NEXT.fetch_add(1, Ordering::Relaxed));
+    let own = || HeaderValue::from(KEY.hash_one(NEXT.fetch_add(1, Ordering::Relaxed)));
     headers.get(REQUEST_ID).filter(is_id).cloned().unwrap_or_else(own)
 }
 

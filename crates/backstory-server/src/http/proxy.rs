@@ -3,7 +3,7 @@
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderMap, HeaderName};
 use backstory_engine::{
     error::{Error, ErrorKind},
     model::text::truncate_echo,
@@ -13,13 +13,20 @@ use super::cors::Origin;
 
 /// Header in which proxies name those that they ask for, each behind the one that it had the request from.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// What only proxies send.
-const SENT_BY_PROXIES: [HeaderName; 5] = [
-    FORWARDED_FOR,
-    HeaderName::from_static("x-forwarded-host"),
-    HeaderName::from_static("x-real-ip"),
-    header::FORWARDED,
-    header::VIA,
+/// What only proxies send, besides `X-Forwarded-…`.
+const SENT_BY_PROXIES: [&str; 12] = [
+    "forwarded",
+    "via",
+    "x-real-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-envoy-external-address",
+    "x-original-host",
+    "cf-connecting-ip",
+    "cf-ray",
+    "true-client-ip",
+    "fly-client-ip",
+    "fastly-client-ip",
 ];
 /// Most addresses of a request that are looked at.
 const MAX_HOPS: usize = 20;
@@ -55,7 +62,7 @@ impl Proxy {
 
 /// Whether a proxy has passed a request on, as far as that can be told.
 pub(super) fn is_forwarded(headers: &HeaderMap) -> bool {
-    SENT_BY_PROXIES.iter().any(|name| headers.contains_key(name))
+    headers.keys().any(|name| name.as_str().starts_with("x-forwarded-") || SENT_BY_PROXIES.contains(&name.as_str()))
 }
 
 /// An address, perhaps with a port, as proxies write it.

@@ -16,6 +16,7 @@ use backstory_engine::{
         filter::Filter,
         id::NodeId,
         pack::{Format, MIN_TOKENS, Mode as PackMode},
+        text::truncate_echo,
     },
     repository::{ListRepositories, RepositoryStatus},
     search::{Mode as SearchMode, SearchRequest},
@@ -329,7 +330,7 @@ impl<B: Backend> Call<'_, B> {
                     Target::Node(_) => {
                         return Err(Error::new(
                             ErrorKind::Invalid,
-                            format!("'{text}' is no file, symbol or directory"),
+                            format!("'{}' is no file, symbol or directory", truncate_echo(&text)),
                         )
                         .with_hint("call `why` or `read` for it"));
                     }

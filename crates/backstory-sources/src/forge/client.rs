@@ -218,11 +218,12 @@ impl Client {
         }
     }
 
-    /// Begins to count what comes for a project, see [`MAX_SYNC_BYTES`](super::MAX_SYNC_BYTES).
-    pub fn reset_downloaded(&self) {
+    /// Begins to count what comes for a project and the time that it takes, see
+    /// [`MAX_SYNC_BYTES`](super::MAX_SYNC_BYTES) and [`MAX_SYNC_TIME`](super::MAX_SYNC_TIME).
+    pub fn reset_usage(&self) {
         match self {
-            Self::GitLab(client) => client.reset_downloaded(),
-            Self::GitHub(client) => client.reset_downloaded(),
+            Self::GitLab(client) => client.reset_usage(),
+            Self::GitHub(client) => client.reset_usage(),
         }
     }
 

@@ -12,6 +12,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use reqwest::{
     Response, StatusCode,
     header::{ACCEPT, ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, LINK, LOCATION, RETRY_AFTER},
@@ -22,7 +23,8 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use super::{
-    DEFAULT_RETRIES, ForgeError, ForgeSettings, MAX_PARSED_RESPONSE, MAX_RESPONSE_BODY, MAX_SYNC_BYTES, RequestMetrics,
+    DEFAULT_RETRIES, ForgeError, ForgeSettings, MAX_PARSED_RESPONSE, MAX_RESPONSE_BODY, MAX_SYNC_BYTES, MAX_SYNC_TIME,
+    RequestMetrics,
     json::{self, JsonError},
     limiter::Limiter,
     network::{self, AllowedNetwork, Lookup, PublicOnlyResolver},
@@ -163,7 +165,7 @@ struct Inner {
     base: Url,
     conventions: &'static ApiConventions,
     retry_policy: RetryPolicy,
-    /// Longest time until the whole answer to one request has come.
+    /// Longest time until the whole answer to one request has come, and longest wait for answers that do not come.
     total: Duration,
     limiter: Limiter,
     in_flight: Semaphore,
@@ -173,6 +175,8 @@ struct Inner {
     waited_ms: AtomicU64,
     /// Bytes that came since a run began, unpacked.
     received: AtomicU64,
+    /// When the run has taken as long as it may.
+    deadline: Mutex<Instant>,
 }
 
 impl Http {
@@ -225,6 +229,7 @@ impl Http {
             rate_limited: AtomicU64::new(0),
             waited_ms: AtomicU64::new(0),
             received: AtomicU64::new(0),
+            deadline: Mutex::new(Instant::now() + MAX_SYNC_TIME),
         };
         Ok(Self { inner: Arc::new(inner), room: None })
     }
@@ -239,9 +244,10 @@ impl Http {
         if self.room.is_some() { self.clone() } else { self.with_memory_limit(most) }
     }
 
-    /// Begins to count what comes for a project.
-    pub(crate) fn reset_downloaded(&self) {
+    /// Begins to count what comes for a project, and the time that it takes.
+    pub(crate) fn reset_usage(&self) {
         self.inner.received.store(0, Relaxed);
+        *self.inner.deadline.lock() = Instant::now() + MAX_SYNC_TIME;
     }
 
     /// Address of the server, without a query.
@@ -282,9 +288,10 @@ impl Http {
         // Held over retries, so that new requests do not overtake one that waits.
         let _in_flight = self.inner.in_flight.acquire().await;
         let mut attempts = 0;
+        let lost_ms = AtomicU64::new(0);
         let attempt = || {
             attempts += 1;
-            self.attempt(&url, etag, expected)
+            self.attempt(&url, etag, expected, &lost_ms)
         };
         let outcome = self.inner.retry_policy.run(attempt, |failure, wait| self.before_wait(failure, wait)).await;
         outcome.map_err(|error| match error {
@@ -314,19 +321,26 @@ impl Http {
         url
     }
 
-    /// One attempt, with the redirects it meets on this server.
-    async fn attempt(&self, url: &Url, etag: Option<&str>, expected: ExpectedJson) -> Result<ForgeResponse, Failure> {
+    /// One attempt, with the redirects it meets on this server. `lost_ms` is what all attempts have waited in vain.
+    async fn attempt(
+        &self,
+        url: &Url,
+        etag: Option<&str>,
+        expected: ExpectedJson,
+        lost_ms: &AtomicU64,
+    ) -> Result<ForgeResponse, Failure> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
+            self.check_deadline(&url)?;
             let permit = self.inner.limiter.acquire().await;
             self.inner.requests.fetch_add(1, Relaxed);
             let request = self.inner.client.get(url.clone());
-            let begun = Instant::now();
+            let wait = AnswerWait { url: &url, begun: Instant::now(), lost_ms, most: self.inner.total };
             let response = etag.iter().fold(request, |request, etag| request.header(IF_NONE_MATCH, *etag)).send().await;
             drop(permit);
-            let response = response.map_err(|error| unreachable(&url, &error))?;
+            let response = response.map_err(|error| wait.failure(&error))?;
             if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
-                return self.read(&url, response, expected, begun).await;
+                return self.read(&wait, response, expected).await;
             }
             url = self.redirect(&url, &response)?;
         }
@@ -334,6 +348,15 @@ impl Http {
             url: redact_url(&url),
             reason: format!("it redirects more than {MAX_REDIRECTS} times"),
         }))
+    }
+
+    /// Refuses to ask when the time for a project is over.
+    fn check_deadline(&self, url: &Url) -> Result<(), Failure> {
+        if Instant::now() < *self.inner.deadline.lock() {
+            return Ok(());
+        }
+        let spent = format!("reading one project takes more than {} hours", MAX_SYNC_TIME.as_secs() / 3600);
+        Err(Failure::Permanent(ForgeError::UsedUp { url: redact_url(url), spent }))
     }
 
     /// Where a redirect leads, if that is on the same server: the token must not travel elsewhere.
@@ -360,11 +383,11 @@ impl Http {
 
     async fn read(
         &self,
-        url: &Url,
+        wait: &AnswerWait<'_>,
         mut response: Response,
         expected: ExpectedJson,
-        begun: Instant,
     ) -> Result<ForgeResponse, Failure> {
+        let url = wait.url;
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
         let time = server_time(&headers);
         if is_transient(status) && status != StatusCode::TOO_MANY_REQUESTS {
@@ -377,7 +400,7 @@ impl Http {
             let (paging, json) = (Paging::of(&headers), Value::Null);
             return Ok(ForgeResponse { url: redact_url(url), json, paging, time, etag, hash: 0 });
         }
-        let body = match self.body(url, response, begun).await {
+        let body = match self.body(wait, response).await {
             // The headers tell enough.
             Err(_) if status == StatusCode::TOO_MANY_REQUESTS => Vec::new(),
             body => body?,
@@ -435,7 +458,8 @@ impl Http {
         Ok(json)
     }
 
-    async fn body(&self, url: &Url, response: Response, begun: Instant) -> Result<Vec<u8>, Failure> {
+    async fn body(&self, wait: &AnswerWait<'_>, response: Response) -> Result<Vec<u8>, Failure> {
+        let url = wait.url;
         // What is text on the wire is no less in memory.
         let most = self.room().min(MAX_RESPONSE_BODY);
         let mut body = LimitedBody::new(response, most);
@@ -443,17 +467,12 @@ impl Http {
         loop {
             match body.append_to(&mut bytes).await {
                 Ok(Some(length)) if self.inner.received.fetch_add(length as u64, Relaxed) > MAX_SYNC_BYTES => {
-                    return Err(Failure::Permanent(ForgeError::UsedUp { url: redact_url(url) }));
+                    let spent = format!("more than {} GiB came from the forge for one project", MAX_SYNC_BYTES >> 30);
+                    return Err(Failure::Permanent(ForgeError::UsedUp { url: redact_url(url), spent }));
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => return Ok(bytes),
-                // The next attempt would be as slow, and hold up the others as long.
-                Err(BodyError::Broken(error)) if error.is_timeout() && begun.elapsed() >= self.inner.total => {
-                    let seconds = self.inner.total.as_secs();
-                    let reason = format!("its answer had not come whole after {seconds} s");
-                    return Err(Failure::Permanent(ForgeError::Unreachable { url: redact_url(url), reason }));
-                }
-                Err(BodyError::Broken(error)) => return Err(unreachable(url, &error)),
+                Err(BodyError::Broken(error)) => return Err(wait.failure(&error)),
                 Err(BodyError::TooLong) if most < MAX_RESPONSE_BODY => return Err(self.too_heavy(url)),
                 Err(BodyError::TooLong) => {
                     let what = format!("an answer of more than {} MiB", MAX_RESPONSE_BODY >> 20);
@@ -461,6 +480,36 @@ impl Http {
                 }
             }
         }
+    }
+}
+
+/// An attempt that waits for its answer.
+struct AnswerWait<'a> {
+    url: &'a Url,
+    begun: Instant,
+    /// What this attempt and those before it have waited for answers that did not come, in milliseconds.
+    lost_ms: &'a AtomicU64,
+    /// Longest time that may be lost like this.
+    most: Duration,
+}
+
+impl AnswerWait<'_> {
+    /// Why no answer came, or not all of one.
+    ///
+    /// Headers that come one byte at a time cannot be told from silence, which ends an attempt earlier than a slow body. So
+    /// the time of all attempts counts: the next one would be as slow, and hold up the others as long.
+    fn failure(&self, error: &reqwest::Error) -> Failure {
+        if !error.is_timeout() || error.is_connect() {
+            return unreachable(self.url, error);
+        }
+        let url = redact_url(self.url);
+        let own_ms = self.begun.elapsed().as_millis() as u64;
+        let lost_ms = self.lost_ms.fetch_add(own_ms, Relaxed) + own_ms;
+        if u128::from(lost_ms) >= self.most.as_millis() {
+            let reason = format!("its answer had not come whole after {} s", self.most.as_secs());
+            return Failure::Permanent(ForgeError::TimedOut { url, reason });
+        }
+        Failure::transient(ForgeError::TimedOut { url, reason: "it does not answer in time".to_owned() })
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
     net::{Ipv4Addr, TcpListener, TcpStream},
     sync::Arc,
     thread,
+    time::Duration,
 };
 
 use parking_lot::Mutex;
@@ -44,6 +45,8 @@ pub(crate) enum Reply {
     Unannounced(usize),
     /// The beginning of an answer whose rest never comes.
     Stalled,
+    /// Headers that come one byte at a time and never end.
+    Dripping,
     /// Nothing, ever.
     Silence,
     /// The connection is closed at once.
@@ -132,6 +135,13 @@ fn converse(mut stream: TcpStream, log: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Ask
         Reply::Stalled => {
             let _ = write!(stream, "HTTP/1.1 200 x\r\nContent-Length: 1000\r\n\r\n[1, 2");
             thread::park();
+        }
+        Reply::Dripping => {
+            let _ = write!(stream, "HTTP/1.1 200 x\r\nX-Drip: ");
+            // Until the client goes away.
+            while stream.write_all(b"x").is_ok() {
+                thread::park_timeout(Duration::from_millis(10));
+            }
         }
         Reply::Silence => thread::park(),
         Reply::Nothing => {}

@@ -1,9 +1,11 @@
 //! Parses commit and tag objects as git stores them. libgit2 is stricter and rejects names and dates that old tools
 //! wrote.
 
-use backstory_model::commit::{Sha, Signature};
+use backstory_model::{
+    commit::{Sha, Signature},
+    time::saturate_seconds,
+};
 use encoding_rs::Encoding;
-use jiff::Timestamp;
 
 /// Longest message that is kept, in bytes.
 pub(super) const MAX_MESSAGE: usize = 1 << 20;
@@ -45,8 +47,7 @@ pub(super) fn parse_links(object: &[u8]) -> Option<CommitLinks> {
         if let Some(hex) = line.strip_prefix(b"parent ") {
             links.parents.extend(Sha::from_hex(hex).filter(|_| links.parents.len() < MAX_PARENTS));
         } else if let Some(rest) = line.strip_prefix(b"committer ") {
-            links.at =
-                date(rest).split_ascii_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or_default();
+            links.at = date(rest).split_ascii_whitespace().next().map_or(0, seconds);
             break;
         }
     }
@@ -132,20 +133,27 @@ fn signature(line: &[u8], encoding: Option<&'static Encoding>) -> Signature {
     let close = rest.iter().position(|b| *b == b'>').unwrap_or(rest.len());
     let email = &rest[..close];
     let mut words = date(rest).split_ascii_whitespace();
-    let seconds = words.next().and_then(|word| word.parse::<i64>().ok()).unwrap_or_default();
+    let at = saturate_seconds(words.next().map_or(0, seconds));
     let offset_minutes = words.next().and_then(offset).unwrap_or_default();
-    Signature {
-        name: text(name.trim_ascii(), encoding),
-        email: text(email.trim_ascii(), encoding),
-        at: Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH),
-        offset_minutes,
-    }
+    Signature { name: text(name.trim_ascii(), encoding), email: text(email.trim_ascii(), encoding), at, offset_minutes }
 }
 
 /// What stands behind the address of a signature.
 fn date(line: &[u8]) -> &str {
     let after = line.iter().rposition(|b| *b == b'>').map_or(&b""[..], |at| &line[at + 1..]);
     std::str::from_utf8(after).unwrap_or_default()
+}
+
+/// Seconds since the epoch as a signature has them, the largest or smallest number if they are beyond it; 0 if they are no
+/// number.
+fn seconds(word: &str) -> i64 {
+    let digits = word.strip_prefix(['+', '-']).unwrap_or(word);
+    match word.parse() {
+        Ok(seconds) => seconds,
+        Err(_) if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) => 0,
+        Err(_) if word.starts_with('-') => i64::MIN,
+        Err(_) => i64::MAX,
+    }
 }
 
 /// Minutes of `+hhmm`; `None` if it is something else or more than a day.
@@ -166,6 +174,7 @@ fn offset(word: &str) -> Option<i16> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
     use proptest::prelude::*;
 
     use super::*;
@@ -178,6 +187,7 @@ mod tests {
 
     #[test]
     fn people_are_read_as_git_reads_them() {
+        let (first, last) = (Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
         for (line, name, email, seconds, offset) in [
             ("Ada L <ada@x.org> 1700000000 +0530", "Ada L", "ada@x.org", 1_700_000_000, 330),
             ("A <a@x> -100 -0800", "A", "a@x", -100, -480),
@@ -185,7 +195,13 @@ mod tests {
             ("A <> 5 +0000", "A", "", 5, 0),
             ("A <a@x>", "A", "a@x", 0, 0),
             ("A <a@x> b> 7 +0100", "A", "a@x", 7, 60),
-            ("A <a@x> 99999999999999999 +9999", "A", "a@x", 0, 0),
+            ("A <a@x> 253402300800 +0000", "A", "a@x", last, 0),
+            ("A <a@x> 99999999999999999 +9999", "A", "a@x", last, 0),
+            ("A <a@x> 99999999999999999999999 +0000", "A", "a@x", last, 0),
+            ("A <a@x> -99999999999999999 +0000", "A", "a@x", first, 0),
+            ("A <a@x> -99999999999999999999999 +0000", "A", "a@x", first, 0),
+            ("A <a@x> 99999999999999999999999x +0000", "A", "a@x", 0, 0),
+            ("A <a@x> - +0000", "A", "a@x", 0, 0),
             ("A <a@x> soon +x", "A", "a@x", 0, 0),
             ("A", "A", "", 0, 0),
         ] {
@@ -204,7 +220,11 @@ mod tests {
         for (people, at) in [
             ("author A <a@x> 1 +0000\ncommitter B <b@x> 2 +0000\n", 2),
             ("author A\ncommitter B\n", 0),
-            ("author A <a@x> 99999999999999999999999 +0000\ncommitter B <b@x> 99999999999999999999999 +0000\n", 0),
+            (
+                "author A <a@x> 99999999999999999999999 +0000\ncommitter B <b@x> 99999999999999999999999 +0000\n",
+                i64::MAX,
+            ),
+            ("author A <a@x> 1 +0000\ncommitter B <b@x> soon +0000\n", 0),
             ("", 0),
         ] {
             let object = format!("tree {TREE}\nparent {parent}\n{people}\nMessage\nparent {TREE}\n");

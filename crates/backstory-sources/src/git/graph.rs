@@ -48,6 +48,7 @@ impl CommitGraph {
         let mut graph = Self::default();
         for line in output.split(|byte| *byte == b'\n') {
             let mut words = line.split(|byte| *byte == b' ');
+            // Git prints a time before 1970 like one beyond `i64`: both count as 0.
             let time = words.next().and_then(|time| std::str::from_utf8(time).ok()?.parse().ok()).unwrap_or(0);
             let mut names = words.filter_map(Sha::from_hex);
             if let Some(commit) = names.next() {

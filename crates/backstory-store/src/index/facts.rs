@@ -389,6 +389,28 @@ impl Facts {
         }
     }
 
+    /// Whether a visible document of projects belongs to a file whose path starts with this, or to a commit that changes
+    /// one. Looks at all documents.
+    pub(super) fn has_below(&self, prefix: &str, projects: ProjectScope<'_>, selection: Selection<'_>) -> bool {
+        self.visible(selection).any(|(_, facts)| projects.contain(&facts.project) && facts.is_below(prefix))
+    }
+
+    /// The paths of the visible files of projects: the first so many by name. Looks at all documents.
+    pub(super) fn paths(&self, projects: ProjectScope<'_>, selection: Selection<'_>, most: usize) -> BTreeSet<String> {
+        let mut paths: BTreeSet<&str> = BTreeSet::new();
+        // The paths of commits may be gone.
+        let is_of_file = |facts: &DocumentFacts| facts.kind != DocumentKind::Commit && projects.contain(&facts.project);
+        for (_, facts) in self.visible(selection).filter(|(_, facts)| is_of_file(facts)) {
+            for path in facts.paths() {
+                paths.insert(path);
+                if paths.len() > most {
+                    paths.pop_last();
+                }
+            }
+        }
+        paths.into_iter().map(str::to_owned).collect()
+    }
+
     fn name(&mut self, name: &str) -> Arc<str> {
         if let Some(known) = self.names.get(name) {
             return known.clone();

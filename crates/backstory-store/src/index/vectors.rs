@@ -40,13 +40,13 @@ impl Vectors {
     }
 
     async fn open_table(dir: &Path, model: &ModelTag) -> Result<Option<Self>, IndexError> {
-        if !dir.is_dir() {
-            return Ok(None);
-        }
-        let (connection, _) = connect(dir).await?;
-        let Some(table) = open(&connection, dir, PASSAGES).await? else { return Ok(None) };
-        let schema = table.schema().await.map_err(IndexError::store("read a table"))?;
-        Ok((model_of(&schema).as_ref() == Some(model)).then(|| Self { table, path: dir.to_owned() }))
+        let Some((table, found)) = open_of_any_model(dir).await? else { return Ok(None) };
+        Ok((found.as_ref() == Some(model)).then(|| Self { table, path: dir.to_owned() }))
+    }
+
+    /// The model that the index in a directory was made for; `None` if there is none or it cannot be read.
+    pub async fn model_in(dir: &Path) -> Option<ModelTag> {
+        catch_panic_async(open_of_any_model(dir)).await.ok()?.ok()??.1
     }
 
     /// The vectors of texts, by SHA-256 of the text. Texts that were never embedded are missing.
@@ -57,6 +57,18 @@ impl Vectors {
         let found = catch_panic_async(find(&self.table, text_hashes)).await;
         found.unwrap_or_else(|panic| Err(damaged(&self.path, panic)))
     }
+}
+
+/// The table with the vectors of an index, and the model that they are of, as far as it says; `None` if it has none.
+async fn open_of_any_model(dir: &Path) -> Result<Option<(Table, Option<ModelTag>)>, IndexError> {
+    if !dir.is_dir() {
+        return Ok(None);
+    }
+    let (connection, _) = connect(dir).await?;
+    let Some(table) = open(&connection, dir, PASSAGES).await? else { return Ok(None) };
+    let schema = table.schema().await.map_err(IndexError::store("read a table"))?;
+    let model = model_of(&schema);
+    Ok(Some((table, model)))
 }
 
 pub(super) async fn find(table: &Table, text_hashes: &[String]) -> Result<HashMap<String, Vec<f32>>, IndexError> {

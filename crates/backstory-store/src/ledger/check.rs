@@ -40,7 +40,7 @@ impl Ledger {
             drop(fs::remove_file(to));
             match LedgerError::from(error) {
                 LedgerError::Sqlite(error) => refused(error.to_string()),
-                lacking => lacking,
+                other => other,
             }
         })
     }

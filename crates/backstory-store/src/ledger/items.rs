@@ -316,7 +316,8 @@ impl Ledger {
         Ok(counts)
     }
 
-    /// How many secrets were replaced in everything that is stored, by project and rule.
+    /// In how many places of everything that is stored secrets were replaced, by project and rule. One that stands in a file
+    /// and in the lines of commits counts for each.
     ///
     /// # Errors
     /// SQLite refused.

@@ -125,8 +125,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let secrets = sync::secrets_replaced(&summary);
     if secrets > 0 {
         session.terminal.note(format_args!(
-            "{} replaced before anything was stored; 'backstory doctor' says of which kinds",
-            pluralize(secrets, "secret was", "secrets were")
+            "secrets were replaced in {} before anything was stored; 'backstory doctor' says of which kinds",
+            pluralize(secrets, "place", "places")
         ));
     }
     if args.depth.is_none() {

@@ -9,7 +9,7 @@ use backstory_engine::{
     },
 };
 
-use super::{Session, repos};
+use super::{Session, repos, task};
 use crate::{
     client::Client,
     failure::Result,
@@ -60,6 +60,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     for warning in &answer.warnings {
         session.terminal.warning(escape_terminal(warning));
+    }
+    if answer.refusal.is_some() {
+        task::note_running_sync(&session.terminal, &client).await?;
     }
     print(&session.terminal, &answer)
 }

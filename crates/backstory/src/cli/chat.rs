@@ -32,7 +32,8 @@ Examples:
   backstory chat --continue 3
 
 All projects are asked, also from within a clone; --project restricts the chat to one.
-A question like \"and who wrote it?\" is about what was asked before. An empty line or Ctrl-D ends it.")]
+A question like \"and who wrote it?\" or \"which commit?\" is about what was asked before.
+An empty line or Ctrl-D ends it.")]
 pub(super) struct Args {
     /// Only about this project
     #[arg(long, value_name = "GROUP/PROJECT", conflicts_with_all = ["list", "resume", "remove"])]

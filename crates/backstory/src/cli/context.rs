@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::{
     Session,
     arguments::{Weights, parse_time, parse_user},
-    checkout, place, repos,
+    checkout, place, repos, task,
 };
 use crate::{
     client::Client,
@@ -98,6 +98,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         request.near.push(place::find_node(session, &client, text, args.project.as_deref()).await?.id);
     }
     let pack = client.answer(request).await?;
+    if pack.finds_nothing() {
+        task::note_running_sync(&session.terminal, &client).await?;
+    }
     Ok(session.terminal.line(escape_terminal(&pack.text))?)
 }
 

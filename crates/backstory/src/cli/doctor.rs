@@ -10,6 +10,7 @@ use backstory_engine::{
     embed::{Embedder, Provider},
     error::ErrorKind,
     index::Coverage,
+    provider::ProviderError,
     repository::ListRepositories,
     settings::{Forge, group_of_pattern},
     sources::{
@@ -132,9 +133,9 @@ async fn check_all(session: &Session, config: &Config, report: &mut Report) {
         check_forge(forge, token, report).await;
     }
     check_git(config, report);
-    let embedder = check_embedding(config, report).await;
+    let embedding = check_embedding(config, report).await;
     check_reranking(config, report);
-    check_stores(session, config, embedder, report).await;
+    check_stores(session, config, embedding, report).await;
 }
 
 /// Repositories cannot be read without; what a forge knows can.
@@ -233,16 +234,31 @@ fn check_reranking(config: &Config, report: &mut Report) {
     }
 }
 
-async fn check_embedding(config: &Config, report: &mut Report) -> Option<Embedder> {
+/// Whether the stores can be opened with the embedding that is configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EmbeddingSettings {
+    /// They can, even if its provider does not answer.
+    Usable,
+    /// They cannot.
+    Refused,
+}
+
+async fn check_embedding(config: &Config, report: &mut Report) -> EmbeddingSettings {
     if let Err(failure) = config.require_embedding_key() {
         report.fail("embedding", failure);
-        return None;
+        return EmbeddingSettings::Refused;
     }
     let embedder = match Embedder::open(config.settings.embedding.clone()).await {
         Ok(embedder) => embedder,
+        // Text search works without.
+        Err(error) if !error.is_configuration() => {
+            report.warn("embedding", error);
+            return EmbeddingSettings::Usable;
+        }
         Err(error) => {
+            let is_refused = matches!(error, ProviderError::Configuration { .. });
             report.fail("embedding", backstory_engine::error::Error::from(error).into());
-            return None;
+            return if is_refused { EmbeddingSettings::Refused } else { EmbeddingSettings::Usable };
         }
     };
     match embedder.check().await {
@@ -259,17 +275,17 @@ async fn check_embedding(config: &Config, report: &mut Report) -> Option<Embedde
         }
         Err(error) => report.fail("embedding", backstory_engine::error::Error::from(error).into()),
     }
-    Some(embedder)
+    EmbeddingSettings::Usable
 }
 
-async fn check_stores(session: &Session, config: &Config, embedder: Option<Embedder>, report: &mut Report) {
+async fn check_stores(session: &Session, config: &Config, embedding: EmbeddingSettings, report: &mut Report) {
     let directory = match DataDir::open(&config.data_dir) {
         Ok(directory) => directory,
         Err(failure) => return report.fail("data", failure),
     };
     report.ok("data", format_args!("{} can be written to", directory.path().display()));
     match directory.claim("doctor", ClaimIntent::Answers, &session.terminal).await {
-        Ok(Claim::Own) if embedder.is_none() => {
+        Ok(Claim::Own) if embedding == EmbeddingSettings::Refused => {
             report.warn("stores", "not opened, because they need the embedding model")
         }
         Ok(Claim::Own) => match Engine::open(directory.path(), config.settings.clone()).await {
@@ -336,7 +352,7 @@ async fn check_secrets(client: &Client, report: &mut Report) {
         Ok(found) => {
             for of in found.secrets {
                 let (project, kinds) = (&of.project, stats::count_kinds(&of));
-                let detail = format!("in {project} {kinds} were replaced; the authors should revoke them");
+                let detail = format!("in {project} secrets were replaced: {kinds}; the authors should revoke them");
                 report.warn("secrets", detail);
             }
         }

@@ -12,10 +12,14 @@ use crate::{
     output::escape_terminal,
 };
 
+/// Most names of what a restored copy does not know that are told.
+const MAX_NAMED: usize = 20;
+
 /// Put a copy of the ledger that 'backstory backup' wrote in place of the ledger
 ///
 /// Graph and index are rebuilt from it by the next command, vectors of unchanged text are kept; the next sync reads
-/// what is new since. The ledger that was there is kept beside it. No server may be running.
+/// what is new since. The ledger that was there is kept beside it. What was forgotten since the copy was made is there
+/// again, and tokens are those of the copy; both are told by name. No server may be running.
 #[derive(clap::Args)]
 #[command(after_long_help = "Example:\n  backstory restore /var/backups/backstory-2026-11-22.sqlite")]
 pub(super) struct Args {
@@ -42,6 +46,20 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     if let Some(replaced) = restored.replaced {
         let path = escape_terminal(&replaced.to_string_lossy());
         session.terminal.note(format_args!("the ledger that was there is {path}"));
+    }
+    let backup::Undone { forgotten, made_tokens, revoked_tokens } = &restored.undone;
+    let undone = [
+        (forgotten, "is there again, though it was forgotten since that copy was made; 'backstory forget' forgets it"),
+        (revoked_tokens, "is a valid token again, though it was revoked since; 'backstory token revoke' revokes it"),
+        (made_tokens, "is no token any more, since it was made later"),
+    ];
+    for (names, what) in undone {
+        for name in names.iter().take(MAX_NAMED) {
+            session.terminal.warning(format_args!("{} {what}", escape_terminal(name)));
+        }
+        if names.len() > MAX_NAMED {
+            session.terminal.warning(format_args!("so it is with {} more", names.len() - MAX_NAMED));
+        }
     }
     session.terminal.note("graph and index are rebuilt when they are next opened; 'backstory sync' reads what is new");
     Ok(())

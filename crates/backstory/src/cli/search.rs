@@ -124,8 +124,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     for note in &found.understood {
         session.terminal.note(note);
     }
-    if found.hits.is_empty() {
-        task::note_running_sync(&session.terminal, &client).await?;
+    let is_syncing = found.hits.is_empty() && task::note_running_sync(&session.terminal, &client).await?;
+    if is_syncing && found.coverage.documents == 0 {
+        // There is nothing to do but wait.
+        return Ok(());
     }
     print(session, &found, args.explain)
 }

@@ -6,7 +6,11 @@ use backstory_engine::{
 };
 
 use super::Session;
-use crate::{client::Client, failure::Result, output::thousands};
+use crate::{
+    client::Client,
+    failure::Result,
+    output::{pluralize, thousands},
+};
 
 /// The line below which it is told of each project.
 const REPLACED: &str = "Secrets replaced";
@@ -20,9 +24,10 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Counts secrets by kind: `1 jwt, 2 password`.
+/// Counts places by the kind of secret: `jwt in 1 place, password in 2 places`.
 pub(super) fn count_kinds(secrets: &ProjectSecrets) -> String {
-    let each = secrets.secrets.iter().map(|secret| format!("{} {}", thousands(secret.count), secret.kind));
+    let each = secrets.secrets.iter();
+    let each = each.map(|secret| format!("{} in {}", secret.kind, pluralize(secret.count, "place", "places")));
     each.collect::<Vec<_>>().join(", ")
 }
 
@@ -51,7 +56,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         ("Tags", thousands(stats.tags)),
         ("Design Notes", thousands(stats.design_notes)),
         ("Statements", thousands(stats.quads)),
-        (REPLACED, thousands(stats.redactions)),
+        (REPLACED, format!("in {}", pluralize(stats.redactions, "place", "places"))),
         ("Documents", thousands(documents)),
         (
             "Embedded",

@@ -197,7 +197,7 @@ pub(super) async fn projects(client: &Client, projects: Vec<String>) -> Result<V
     task::follow(client, TaskKind::Sync, Box::pin(begin(client, request))).await
 }
 
-/// How many secrets a sync replaced.
+/// In how many places a sync replaced secrets.
 pub(super) fn secrets_replaced(summary: &Value) -> u64 {
     summary["redactions"].as_object().map_or(0, |rules| rules.values().filter_map(Value::as_u64).sum())
 }
@@ -235,7 +235,10 @@ pub(super) fn sentence(summary: &Value) -> String {
     also(told("put_aside"), "item", "items", "that cannot be read ('backstory status' says why)");
     also(told("retired"), "item", "items", "not kept any more");
     also(told("confidential_left_out"), "confidential issue", "confidential issues", "left out");
-    also(secrets_replaced(summary), "secret", "secrets", "replaced");
+    let places = secrets_replaced(summary);
+    if places > 0 {
+        parts.push(format!("secrets replaced in {}", pluralize(places, "place", "places")));
+    }
     for (project, bytes) in summary["too_large"].as_object().into_iter().flatten() {
         let megabytes = bytes.as_u64().unwrap_or(0).div_ceil(1_000_000);
         parts.push(format!(

@@ -126,12 +126,11 @@ pub(super) async fn running(client: &Client, kind: TaskKind) -> Result<Option<Ta
     Ok(all_running(client).await?.into_iter().find(|task| task.kind == kind))
 }
 
-/// Says that a sync is running, whose results are not all there yet.
-pub(super) async fn note_running_sync(terminal: &Terminal, client: &Client) -> Result<()> {
-    if let Some(task) = running(client, TaskKind::Sync).await? {
-        terminal.note(format_args!("a sync is running, so not everything is there yet: {}", progress_line(&task)));
-    }
-    Ok(())
+/// Says that a sync is running, whose results are not all there yet; whether one is.
+pub(super) async fn note_running_sync(terminal: &Terminal, client: &Client) -> Result<bool> {
+    let Some(task) = running(client, TaskKind::Sync).await? else { return Ok(false) };
+    terminal.note(format_args!("a sync is running, so not everything is there yet: {}", progress_line(&task)));
+    Ok(true)
 }
 
 /// How many documents have vectors.

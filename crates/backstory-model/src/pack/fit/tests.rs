@@ -32,6 +32,7 @@ fn chunk(number: usize, text: &str) -> Chunk {
         index: 0,
         score: 1.0 / (number + 1) as f64,
         embedding_model: Some("model".into()),
+        is_section: false,
         confidential: false,
         content_hash: sha256_hex("whole"),
         sources: sources(number),

@@ -1,7 +1,7 @@
 //! GraphQL types of the entries of a pack's sections.
 
 use async_graphql::{ID, SimpleObject};
-use backstory_engine::model::{id::NodeId, pack};
+use backstory_engine::model::{document_kind::DocumentKind, id::NodeId, pack};
 
 use super::{
     super::{
@@ -156,7 +156,7 @@ pub(crate) struct PackChunk {
 impl From<pack::KeyItem> for PackItem {
     fn from(of: pack::KeyItem) -> Self {
         Self {
-            node: node_of(&of.reference),
+            node: Some(&of.reference).filter(|_| of.kind != DocumentKind::Section.as_str()).and_then(|id| node_of(id)),
             title: of.title,
             state: of.state,
             date: of.date,
@@ -236,7 +236,7 @@ impl From<pack::Chunk> for PackChunk {
             text_hash: of.reference().text_hash,
             chunk_id: of.chunk_id.into(),
             document_type: of.document_type.into(),
-            node: node_of(&of.document),
+            node: Some(&of.document).filter(|_| !of.is_section).and_then(|id| node_of(id)),
             title: of.title,
             commit: of.commit.map(|sha| Commit::new(of.repository.clone(), sha)),
             project: Project::new(of.repository),

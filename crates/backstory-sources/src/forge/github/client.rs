@@ -93,8 +93,8 @@ impl Client {
         Self { http: self.http.with_memory_limit(most) }
     }
 
-    pub(crate) fn reset_downloaded(&self) {
-        self.http.reset_downloaded();
+    pub(crate) fn reset_usage(&self) {
+        self.http.reset_usage();
     }
 
     pub(crate) fn metrics(&self) -> RequestMetrics {

@@ -121,8 +121,8 @@ impl Client {
         Self { http: self.http.with_memory_limit(most), ..self.clone() }
     }
 
-    pub(crate) fn reset_downloaded(&self) {
-        self.http.reset_downloaded();
+    pub(crate) fn reset_usage(&self) {
+        self.http.reset_usage();
     }
 
     /// What the client did so far.

@@ -69,10 +69,10 @@ async fn a_server_that_hangs_is_overcome() {
     // Long enough for a slow machine to answer the third time.
     let impatient = Timeouts { silence: Duration::from_secs(1), ..TIMEOUTS };
     client(&stub.url, impatient).get(&[], &[], ExpectedJson::List).await.unwrap();
-    let impatient = Timeouts { total: Duration::from_millis(30), ..TIMEOUTS };
+    let impatient = Timeouts { silence: Duration::from_millis(30), ..TIMEOUTS };
     let stub = Stub::serve(|_| Reply::Silence);
     let error = client(&stub.url, impatient).get(&[], &[], ExpectedJson::List).await.unwrap_err();
-    assert!(error.to_string().contains("does not answer in time"), "{error}");
+    assert!(error.to_string().contains("timed out: it does not answer in time"), "{error}");
 }
 
 #[tokio::test]
@@ -81,11 +81,26 @@ async fn an_answer_that_does_not_end_in_time_is_not_asked_for_again() {
     let stub = Stub::serve(|_| Reply::Stalled);
     let error = client(&stub.url, impatient).get(&[], &[], ExpectedJson::List).await.unwrap_err();
     assert!(error.to_string().contains("its answer had not come whole after 1 s"), "{error}");
+    assert!(error.is_limited_to_item(), "{error}");
     assert_eq!(stub.asked().len(), 1);
     // Where it only stalls, the next attempt may go well.
     let stub = Stub::serve(|asked| if asked.before == 0 { Reply::Stalled } else { Reply::json(&json!([])) });
     let impatient = Timeouts { silence: Duration::from_secs(1), ..TIMEOUTS };
     client(&stub.url, impatient).get(&[], &[], ExpectedJson::List).await.unwrap();
+}
+
+#[tokio::test]
+async fn headers_that_do_not_end_in_time_are_not_asked_for_again_and_again() {
+    // Headers that have not come whole are taken for silence, which is waited for once more.
+    for (silence, total, attempts) in [(60, 1, 1), (1, 2, 2)] {
+        let (silence, total) = (Duration::from_secs(silence), Duration::from_secs(total));
+        let stub = Stub::serve(|_| Reply::Dripping);
+        let impatient = Timeouts { silence, total, ..TIMEOUTS };
+        let error = client(&stub.url, impatient).get(&[], &[], ExpectedJson::List).await.unwrap_err();
+        let said = format!("its answer had not come whole after {} s", total.as_secs());
+        assert!(error.to_string().contains(&said), "{error}");
+        assert_eq!(stub.asked().len(), attempts);
+    }
 }
 
 #[tokio::test]
@@ -318,7 +333,23 @@ async fn what_comes_in_one_run_is_bounded() {
     let http = client(&stub.url, TIMEOUTS);
     http.inner.received.store(MAX_SYNC_BYTES + 1, Relaxed);
     let error = http.get(&["x"], &[], ExpectedJson::List).await.unwrap_err();
+    assert!(error.to_string().contains("more than 16 GiB came from the forge"), "{error}");
     assert!(error.to_string().contains("the next sync goes on"), "{error}");
-    http.reset_downloaded();
+    http.reset_usage();
+    http.get(&["x"], &[], ExpectedJson::List).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_time_of_one_run_is_bounded() {
+    let stub = Stub::serve(|_| Reply::json(&json!([1])));
+    let http = client(&stub.url, TIMEOUTS);
+    *http.inner.deadline.lock() = Instant::now();
+    let error = http.get(&["x"], &[], ExpectedJson::List).await.unwrap_err();
+    assert!(
+        error.to_string().contains("reading one project takes more than 12 hours; what was read is kept"),
+        "{error}"
+    );
+    assert_eq!(stub.asked().len(), 0);
+    http.reset_usage();
     http.get(&["x"], &[], ExpectedJson::List).await.unwrap();
 }

@@ -1,0 +1,150 @@
+//! Names the path that is nearest to one that no file has.
+
+use std::collections::BTreeSet;
+
+use backstory_model::{filter::Filter, id::NodeId, text::truncate_echo};
+use backstory_store::index::ProjectScope;
+
+use crate::{
+    error::{Result, message},
+    resources::Resources,
+};
+
+/// Most paths that are looked at, the first by name.
+const MAX_PATHS: usize = 100_000;
+/// Most paths that are compared letter by letter.
+const MAX_COMPARED: usize = 2_000;
+/// Longest path that is, in bytes.
+const MAX_LENGTH: usize = 100;
+/// Letters of a path for each of which there may be one typo.
+const LETTERS_PER_TYPO: usize = 3;
+/// Prefixes that no file has, of which each is told with the nearest path.
+const MAX_ABSENT: usize = 3;
+
+/// Says of the prefixes of paths of a filter with which no file begins what is nearest.
+///
+/// # Errors
+/// The work was cancelled.
+pub(super) async fn describe_absent_prefixes(resources: &Resources, filter: &Filter) -> Result<Vec<String>> {
+    if filter.paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let filter = filter.clone();
+    resources.blocking(move |resources| Ok(describe_absent(resources, &filter))).await
+}
+
+fn describe_absent(resources: &Resources, filter: &Filter) -> Vec<String> {
+    let (index, projects) = (resources.index(), ProjectScope::of(filter));
+    let is_absent = |prefix: &&String| !index.has_documents_below(prefix, projects);
+    let absent: Vec<&String> = filter.paths.iter().filter(is_absent).take(MAX_ABSENT).collect();
+    if absent.is_empty() {
+        return Vec::new();
+    }
+    let files = index.known_paths(projects, MAX_PATHS);
+    let known: BTreeSet<&str> = files.iter().flat_map(|path| directories(path).chain([path.as_str()])).collect();
+    let describe = |prefix: &String| {
+        let nearest = find_nearest(prefix, &known).map(|path| format!("; {}", nearest_path(path)));
+        message(&format!("no file begins with '{}'{}", truncate_echo(prefix), nearest.unwrap_or_default()))
+    };
+    absent.into_iter().map(describe).collect()
+}
+
+/// A hint at the file that is nearest to one of which nothing is known; `None` for what is no file, or in one that is
+/// there.
+pub(super) fn hint_at_nearest_file(resources: &Resources, id: &NodeId) -> Option<String> {
+    let (NodeId::File { project, path } | NodeId::Entity { project, path, .. }) = id else { return None };
+    let projects = [project.clone()];
+    let files = resources.index().known_paths(ProjectScope::Only(&projects), MAX_PATHS);
+    let known: BTreeSet<&str> = files.iter().map(String::as_str).collect();
+    let is_there = known.contains(path.as_str());
+    find_nearest(path, &known).filter(|_| !is_there).map(nearest_path)
+}
+
+fn nearest_path(path: &str) -> String {
+    format!("the nearest path is '{}'", truncate_echo(path))
+}
+
+/// The directories that a file is in, each with `/` at its end.
+fn directories(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..=at])
+}
+
+/// The path that is nearest to one that is not there: one that ends with it, one of the same name, one with few typos, the
+/// directory that it would be in, or one at the root.
+fn find_nearest<'a>(absent: &str, known: &BTreeSet<&'a str>) -> Option<&'a str> {
+    let wanted = plain(absent.trim_start_matches("./"));
+    let name = wanted.rsplit('/').next().unwrap_or_default();
+    ending_with(&wanted, known)
+        .or_else(|| ending_with(name, known))
+        .or_else(|| with_fewest_typos(&wanted, known))
+        .or_else(|| directories(absent).filter_map(|directory| known.get(directory).copied()).last())
+        .or_else(|| at_the_root(absent, &wanted, known))
+}
+
+/// A path in lower case, without `/` around it.
+fn plain(path: &str) -> String {
+    path.trim_matches('/').to_lowercase()
+}
+
+/// The shortest path with these last parts.
+fn ending_with<'a>(end: &str, known: &BTreeSet<&'a str>) -> Option<&'a str> {
+    let end = format!("/{end}");
+    let has_end = |path: &&str| format!("/{}", plain(path)).ends_with(&end);
+    known.iter().copied().filter(has_end).min_by_key(|path| path.len()).filter(|_| end.len() > 1)
+}
+
+fn with_fewest_typos<'a>(wanted: &str, known: &BTreeSet<&'a str>) -> Option<&'a str> {
+    if wanted.len() > MAX_LENGTH {
+        return None;
+    }
+    let length = wanted.chars().count();
+    let max_typos = length.div_ceil(LETTERS_PER_TYPO);
+    // Each letter more or less is a typo.
+    let may_be_near =
+        |path: &&str| path.len() <= MAX_LENGTH && plain(path).chars().count().abs_diff(length) <= max_typos;
+    let compared = known.iter().copied().filter(may_be_near).take(MAX_COMPARED);
+    let rated = compared.map(|path| (strsim::osa_distance(wanted, &plain(path)), path));
+    rated.filter(|(typos, _)| *typos <= max_typos).min().map(|(_, path)| path)
+}
+
+/// What is most like it at the root: a directory if it is one.
+fn at_the_root<'a>(absent: &str, wanted: &str, known: &BTreeSet<&'a str>) -> Option<&'a str> {
+    let is_at_root = |path: &&str| path.len() <= MAX_LENGTH && !path.trim_end_matches('/').contains('/');
+    let rate = |path: &str| {
+        let likeness = if wanted.len() > MAX_LENGTH { 0.0 } else { strsim::jaro_winkler(wanted, &plain(path)) };
+        (path.ends_with('/') == absent.ends_with('/'), likeness)
+    };
+    let compared = known.iter().copied().filter(is_at_root).take(MAX_COMPARED);
+    compared.max_by(|one, other| {
+        let ((alike, likeness), (other_alike, other_likeness)) = (rate(one), rate(other));
+        alike.cmp(&other_alike).then(likeness.total_cmp(&other_likeness)).then_with(|| other.cmp(one))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_path_ends_alike_or_has_few_typos_or_is_where_it_would_be() {
+        let files =
+            ["INTRO.md", "crates/engine/src/ask.rs", "crates/engine/src/chat.rs", "src/auth/keys.rs", "src/cart.py"];
+        let known: BTreeSet<&str> = files.iter().flat_map(|path| directories(path).chain([*path])).collect();
+        for (absent, nearest) in [
+            ("cart.py", "src/cart.py"),
+            ("lib/cart.py", "src/cart.py"),
+            ("engine/src", "crates/engine/src/"),
+            ("./Src/", "src/"),
+            ("src/catr.py", "src/cart.py"),
+            ("srcs/", "src/"),
+            ("src/auth/middleware/", "src/auth/"),
+        ] {
+            assert_eq!(find_nearest(absent, &known), Some(nearest), "{absent}");
+        }
+        for absent in ["documentation/", "/", &"a/".repeat(500)] {
+            let found = find_nearest(absent, &known);
+            assert!(found.is_some_and(|path| path.ends_with('/')), "{absent}: {found:?}");
+        }
+        assert_eq!(find_nearest("nope/", &BTreeSet::new()), None);
+    }
+}
