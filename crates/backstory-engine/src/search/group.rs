@@ -263,21 +263,21 @@ async fn fold_commits_into_merge_requests(
     let carriers = carriers.await?;
     let ids: Vec<String> = carriers.iter().map(|(_, carrier)| carrier.clone()).collect();
     order.facts.extend(facts_of(&resources.index(), &ids));
+    let mut raised = Vec::new();
     for (commit, carrier) in carriers {
         let Some(facts) = order.facts.get(&carrier).filter(|facts| meets(filter, &carrier, facts)) else {
             continue;
         };
         let Some(own) = candidates.remove(&commit) else { continue };
         let known = candidates.remove(&carrier).unwrap_or_default();
-        // A commit that alone says all that was asked for ranks as high as by itself.
-        let says_all = order.understood.has_some_words() && own.passages.iter().any(|of| of.coverage >= ALL_WORDS);
-        let (parts, nearness) = (own.parts, own.nearness);
-        let mut merged = known.with(&carrier, facts, own.passages);
-        if says_all {
-            merged.raise_to(parts, nearness);
-        }
-        candidates.insert(carrier.clone(), merged);
+        let says_all = order.understood.has_several_words() && own.passages.iter().any(|of| of.coverage >= ALL_WORDS);
+        raised.extend(says_all.then(|| (carrier.clone(), own.parts, own.nearness)));
+        candidates.insert(carrier.clone(), known.with(&carrier, facts, own.passages));
         carried.entry(carrier).or_default().extend(Member::new(&commit, Edge::PartOf));
+    }
+    // What has a commit that alone says all that was asked for ranks as high as that by itself.
+    for (carrier, parts, nearness) in raised {
+        candidates.entry(carrier).and_modify(|candidate| candidate.raise_to(parts, nearness));
     }
     Ok((candidates, carried))
 }

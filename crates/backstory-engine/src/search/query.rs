@@ -105,9 +105,9 @@ impl ParsedQuery {
         all.count_ones() >= SOME_WORDS && passages.any(|found| found & all == all)
     }
 
-    /// Whether it has as many words as can be told apart by how many of them a text has.
-    pub(super) fn has_some_words(&self) -> bool {
-        self.terms.terms.iter().filter(|term| !term.part).count() >= SOME_WORDS as usize
+    /// Whether it has more than one word, be it one of several parts.
+    pub(super) fn has_several_words(&self) -> bool {
+        self.terms.terms.iter().filter(|term| !term.part).count() > 1
     }
 
     /// Takes conditions on time out of the query.
