@@ -79,7 +79,7 @@ impl Default for Queue {
     fn default() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let heavy = (processors * HEAVY_PER_PROCESSOR).min(MAX_HEAVY);
-        let (short, long) = (Duration::from_secs(3), Duration::from_secs(10));
+        let (short, long) = (Duration::from_millis(2_400), Duration::from_secs(10));
         Self { light: Lane::new(64, 512, short), heavy: Lane::new(heavy, 128, short), long: Lane::new(16, 64, long) }
     }
 }

@@ -33,7 +33,7 @@ const CARRIED: usize = 12;
 const MAX_MERGES: usize = 2;
 /// Hits before the first one that only the graph found.
 pub(super) const UNMIXED: usize = 10;
-/// Share of a query's words from which on a passage has all of them.
+/// Least share of a query's words that a passage has if it has all of them, as near as rounding tells.
 const ALL_WORDS: f32 = 0.95;
 /// Words that are told of those that were found.
 const MAX_WORDS: usize = 6;
