@@ -1,7 +1,7 @@
 //! Lineage of a real history, timed and compared with `git blame`.
 //!
 //! `cargo bench --profile dev --workspace --bench lineage -- <what> <bare clone> [more]`, where what is
-//! `plain`, `through`, `replay [commits] [step]` or `at [path]`.
+//! `plain`, `through`, `replay [commits] [step]`, `at [path]` or `file <path>`, which compares with nothing.
 
 #![expect(clippy::print_stdout, reason = "a benchmark reports")]
 
@@ -22,7 +22,8 @@ use backstory_model::{
     lineage::{Lineage, OriginFlags},
 };
 use backstory_sources::git::lineage::{
-    BlameResult, FileOutcome, Mode, Options, Previous, TipBlame, blame_file_at, compute_all, update_incrementally,
+    BlameResult, FileOutcome, LinesBlame, Mode, Options, Previous, TipBlame, blame_file_at, blame_lines_at,
+    compute_all, update_incrementally,
 };
 use parking_lot::Mutex;
 
@@ -46,7 +47,8 @@ fn main() {
         "through" => through(&repository),
         "replay" => replay(&repository, number(2, 300), number(3, 10)),
         "at" => one_file(&repository, argument(2)),
-        _ => println!("{what} is none of plain, through, replay and at"),
+        "file" => file_alone(&repository, argument(2).unwrap_or_default()),
+        _ => println!("{what} is none of plain, through, replay, at and file"),
     }
 }
 
@@ -264,6 +266,28 @@ fn replay(repository: &Path, commits: usize, step: usize) {
     let (mut found, time) = updated(repository, (&state, &files), old_tip, first);
     apply(&mut files, found.tips.remove(0));
     println!("  back to {first}: {:.3} s, {} files", time.as_secs_f64(), files.len());
+}
+
+/// As a question is answered about a commit that no lineage is kept of.
+fn file_alone(repository: &Path, path: &str) {
+    let tip = head(repository);
+    for mode in [Mode::Plain, Mode::SeeThrough] {
+        let found = timed(&format!("{path}, {mode:?}"), || blame_file_at(repository, tip, path, &[], &options(mode)));
+        let Ok(Some(FileOutcome::Traced(lineage))) = found else {
+            println!("not traced: {found:?}");
+            continue;
+        };
+        let middle = lineage.lines().div_ceil(2);
+        let line = timed(&format!("line {middle} of {}", lineage.lines()), || {
+            blame_lines_at(repository, tip, (path, middle, 1), &[], &options(mode))
+        });
+        let Ok(Some(LinesBlame { outcome: FileOutcome::Traced(alone), .. })) = line else {
+            println!("not traced: {line:?}");
+            continue;
+        };
+        let origin = alone.origin(1).map(|origin| (origin.source, origin.line));
+        assert_eq!(origin, lineage.origin(middle).map(|origin| (origin.source, origin.line)), "the same origin");
+    }
 }
 
 fn one_file(repository: &Path, path: Option<&str>) {

@@ -26,7 +26,7 @@ use crate::{
     snapshot::IndexState,
     trace::{
         Revision,
-        target::{lineage_at, resolve_place},
+        target::{origins_at, resolve_place},
     },
 };
 
@@ -185,9 +185,9 @@ fn written_by(
     let nothing = || ("It is not known which commit wrote it.".to_owned(), PackSources::default());
     let Some(place) = files.place(project) else { return Ok(nothing()) };
     // A file whose lines are not traced has no explanation, and is no reason to fail.
-    let Ok(lineage) = lineage_at(resources, place, path) else { return Ok(nothing()) };
+    let Ok((_, origins)) = origins_at(resources, place, path, (first, last)) else { return Ok(nothing()) };
     let mut shares: HashMap<Sha, u32> = HashMap::new();
-    for origin in lineage.origins(first, last.min(lineage.lines()).saturating_sub(first) + 1) {
+    for origin in origins {
         *shares.entry(origin.source.commit).or_default() += origin.lines;
     }
     let total: u32 = shares.values().sum();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use backstory_model::{
     commit::{RepoPath, Sha, Signature},
-    lineage::Lineage,
+    lineage::BlameOrigin,
     repository::CommitRecord,
 };
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use super::{
     earlier::earlier_versions,
     origins::{OriginCommits, follow_origin_commit},
     requests::{MAX_TRACED, follow_merge_requests},
-    target::{Revision, find_symbol, lineage_at},
+    target::{Revision, find_symbol, origins_at},
     text::redacted_lines,
     words::CodeWords,
 };
@@ -35,14 +35,19 @@ pub(super) fn trace_lines(
     path: &str,
     lines: Option<(u32, u32)>,
 ) -> Result<Trace> {
-    let lineage = lineage_at(resources, place, path)?;
-    let range = checked(path, lines, lineage.lines())?;
+    if let Some((first, last)) = lines {
+        check_range(first, last)?;
+    }
+    let (first, last) = lines.unwrap_or((1, MAX_LINES));
+    let wanted = (first, last.min(first.saturating_add(MAX_LINES)));
+    let (count, origins) = origins_at(resources, place, path, wanted)?;
+    let range = checked(path, lines, count)?;
     let mut trace = begin_trace(resources, place, path, range);
     // A whole file is asked about by its path alone.
     if lines.is_none() {
         (trace.line, trace.end_line, trace.text) = (None, None, None);
     }
-    follow_lines(resources, request, place, &lineage, range, &mut trace)?;
+    follow_lines(resources, request, place, origins, &mut trace)?;
     Ok(trace)
 }
 
@@ -54,11 +59,12 @@ pub(super) fn trace_symbol(
     name: &str,
 ) -> Result<Trace> {
     let symbol = find_symbol(resources, place, path, name)?;
-    let lineage = lineage_at(resources, place, path)?;
-    let range = checked(path, Some((symbol.lines.first, symbol.lines.last)), lineage.lines())?;
+    let lines = (symbol.lines.first, symbol.lines.last);
+    let (count, origins) = origins_at(resources, place, path, lines)?;
+    let range = checked(path, Some(lines), count)?;
     let mut trace = begin_trace(resources, place, path, range);
     trace.symbol = Some(symbol.qualified_name);
-    follow_lines(resources, request, place, &lineage, range, &mut trace)?;
+    follow_lines(resources, request, place, origins, &mut trace)?;
     Ok(trace)
 }
 
@@ -104,13 +110,12 @@ fn follow_lines(
     resources: &Resources,
     request: &TraceRequest,
     place: &Revision,
-    lineage: &Lineage,
-    (first, last): (u32, u32),
+    origins: Vec<BlameOrigin>,
     trace: &mut Trace,
 ) -> Result<()> {
     let mut records: BTreeMap<Sha, Option<CommitRecord>> = BTreeMap::new();
     let mut shares: BTreeMap<Sha, u32> = BTreeMap::new();
-    for origin in lineage.origins(first, last - first + 1) {
+    for origin in origins {
         let commit = origin.source.commit;
         if let std::collections::btree_map::Entry::Vacant(slot) = records.entry(commit) {
             slot.insert(commit_record(resources, place.project(), &commit.to_string())?);

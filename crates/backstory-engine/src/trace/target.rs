@@ -8,7 +8,7 @@ use backstory_model::{
     edge::Edge,
     entity::ItemKind,
     id::{NodeId, is_revision},
-    lineage::Lineage,
+    lineage::{BlameOrigin, Lineage},
     repository::{HeadFile, Repository},
     text::truncate_echo,
 };
@@ -212,22 +212,57 @@ fn with_names_like(error: Error, refs: &refs::Refs, rev: &str) -> Error {
 
 /// Where the lines of a file come from.
 pub(crate) fn lineage_at(resources: &Resources, place: &Revision, path: &str) -> Result<Arc<Lineage>> {
-    let project = place.project();
+    if let Some(lineage) = stored_lineage(resources, place, path)? {
+        return Ok(lineage);
+    }
+    compute_lineage(resources, place, path, &ignored_revisions(resources, place)?, Mode::SeeThrough)
+}
+
+/// The lineage that is kept of a file, if one is kept of that commit's.
+fn stored_lineage(resources: &Resources, place: &Revision, path: &str) -> Result<Option<Arc<Lineage>>> {
     check_name(resources, path)?;
     // While a sync is under way the stored lineage may be that of the next head already.
-    if let Some(branch) = &place.branch
-        && let Some(stored) = resources.ledger().lineage_of_tip(project, branch, place.commit, path)?
-    {
-        match stored {
-            Some(StoredBlame::Traced(lineage)) => return Ok(Arc::new(lineage)),
-            Some(StoredBlame::Binary) => return Err(not_blamed_error(path, Untraced::Binary)),
-            Some(StoredBlame::TooLarge) => return Err(not_blamed_error(path, Untraced::TooLarge)),
-            None => return Err(no_such_path(resources, place, path)?),
+    let Some(branch) = &place.branch else { return Ok(None) };
+    match resources.ledger().lineage_of_tip(place.project(), branch, place.commit, path)? {
+        Some(Some(StoredBlame::Traced(lineage))) => Ok(Some(Arc::new(lineage))),
+        Some(Some(StoredBlame::Binary)) => Err(not_blamed_error(path, Untraced::Binary)),
+        Some(Some(StoredBlame::TooLarge)) => Err(not_blamed_error(path, Untraced::TooLarge)),
+        Some(None) => Err(no_such_path(resources, place, path)?),
+        None => Ok(None),
+    }
+}
+
+/// The commits that pass their lines on, as those of the default branch's head are known.
+fn ignored_revisions(resources: &Resources, place: &Revision) -> Result<Vec<Sha>> {
+    let default = place.repository.default_branch.as_ref().map_or("", |name| name.as_str());
+    let head = resources.ledger().lineage_head(place.project(), default)?;
+    Ok(head.map(|head| head.ignored).unwrap_or_default())
+}
+
+/// How many lines a file has, and where the first to the last of those that are asked about come from.
+pub(crate) fn origins_at(
+    resources: &Resources,
+    place: &Revision,
+    path: &str,
+    (first, last): (u32, u32),
+) -> Result<(u32, Vec<BlameOrigin>)> {
+    let count = last.saturating_sub(first).saturating_add(1);
+    if let Some(lineage) = stored_lineage(resources, place, path)? {
+        return Ok((lineage.lines(), lineage.origins(first, count).collect()));
+    }
+    let (clone, ignored) = (clone_path(resources, place.project()), ignored_revisions(resources, place)?);
+    let lines = (path, first, count);
+    let Some(found) = lineage::blame_lines_at(&clone, place.commit, lines, &ignored, &Options::default())? else {
+        return Err(no_such_path(resources, place, path)?);
+    };
+    match found.outcome {
+        FileOutcome::Untraced(why) => Err(not_blamed_error(path, why)),
+        FileOutcome::Traced(lineage) => {
+            let lineage = clean_lineage(resources, lineage);
+            let moved = |origin: BlameOrigin| BlameOrigin { start: origin.start + first - 1, ..origin };
+            Ok((found.file_lines, lineage.origins(1, count).map(moved).collect()))
         }
     }
-    let default = place.repository.default_branch.as_ref().map_or("", |name| name.as_str());
-    let ignored = resources.ledger().lineage_head(project, default)?.map(|head| head.ignored).unwrap_or_default();
-    compute_lineage(resources, place, path, &ignored, Mode::SeeThrough)
 }
 
 /// Refuses a path that holds what looks like a secret.

@@ -1,8 +1,8 @@
 //! Blame of the files of a clone: for every line the commit that wrote it, with the path and line it had there.
 //!
 //! [`compute_all`] computes it for all files at some tips in one pass over the history; [`update_incrementally`] gives
-//! the same from what was known before and the new commits alone; [`blame_file_at`] follows one file back from any
-//! commit. What a commit did to a file is a [plan](plan) that depends on contents alone, so plans are made on all
+//! the same from what was known before and the new commits alone; [`blame_file_at`] and [`blame_lines_at`] follow one
+//! file, or some of its lines, back from any commit. What a commit did to a file is a [plan](plan) that depends on contents alone, so plans are made on all
 //! threads; they are joined parents first.
 //!
 //! Lines follow `git blame -w`: of the parents in order, the first that has the very same file gives all its lines;
@@ -235,6 +235,36 @@ pub fn blame_file_at(
     let mut names = Interner::default();
     let leaf = walk.file(&mut names, oid(commit), &bytes_of(path))?;
     Ok(names.to_public(&leaf))
+}
+
+/// What is known of some lines of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinesBlame {
+    /// How many lines the whole file has.
+    pub file_lines: u32,
+    /// Where the lines come from, as if the file had no others.
+    pub outcome: FileOutcome,
+}
+
+/// What [`blame_file_at`] would say of these lines, the first counted from 1; the others are not followed. Lines that the
+/// file does not have are left out.
+///
+/// # Errors
+/// The clone cannot be read.
+pub fn blame_lines_at(
+    repository: &Path,
+    commit: Sha,
+    (path, first, lines): (&str, u32, u32),
+    ignored: &[Sha],
+    options: &Options,
+) -> Result<Option<LinesBlame>, Error> {
+    let ignored = Arc::new(ignored.iter().map(|commit| oid(*commit)).collect());
+    let mut walk = BackwardWalk::new(Planner::open(repository, options.mode, ignored, options.max_file_bytes)?, None);
+    let mut names = Interner::default();
+    let start = first.saturating_sub(1);
+    let followed = walk.lines(&mut names, (oid(commit), &bytes_of(path)), start..start.saturating_add(lines))?;
+    let outcome = names.to_public(&followed.entry);
+    Ok(outcome.map(|outcome| LinesBlame { file_lines: followed.file_lines, outcome }))
 }
 
 fn compute<'a>(

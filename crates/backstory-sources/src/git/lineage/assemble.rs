@@ -58,7 +58,7 @@ impl Interner {
         &self.paths[path as usize].0
     }
 
-    fn source(&mut self, commit: Oid, path: u32) -> u32 {
+    pub(super) fn source(&mut self, commit: Oid, path: u32) -> u32 {
         *self.source_ids.entry((commit, path)).or_insert_with(|| {
             self.sources.push((commit, path));
             self.sources.len() as u32 - 1

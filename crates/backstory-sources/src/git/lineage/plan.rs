@@ -5,6 +5,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::Range,
     path::Path,
     sync::Arc,
 };
@@ -46,6 +47,27 @@ pub(super) struct Plan {
     pub(super) pieces: Vec<PlannedLines>,
     /// What the first parent that has the file had in place of lines that are new.
     pub(super) compared: Option<Compared>,
+    /// Whether lines that no parent has unchanged were looked for elsewhere.
+    pub(super) is_whole: bool,
+}
+
+impl Plan {
+    /// The pieces that have some of these lines, in order.
+    pub(super) fn about(&self, lines: &Range<u32>) -> impl Iterator<Item = &PlannedLines> {
+        let first = self.pieces.partition_point(|piece| piece.start + piece.lines <= lines.start);
+        let end = lines.end;
+        self.pieces[first..].iter().take_while(move |piece| piece.start < end)
+    }
+}
+
+impl FilePlan {
+    /// Whether it says where these lines come from.
+    pub(super) fn tells(&self, lines: &Range<u32>) -> bool {
+        match self {
+            Self::Lines(plan) => plan.is_whole || plan.about(lines).all(|piece| piece.from.is_some()),
+            Self::Same { .. } | Self::Untraced(_) => true,
+        }
+    }
 }
 
 /// Consecutive lines of the file.
@@ -141,6 +163,17 @@ impl Planner {
         path: &RepoPath,
         content: Oid,
     ) -> Result<FilePlan, Error> {
+        self.step_for(commit, path, content, None)
+    }
+
+    /// The same, if only some lines matter: where a parent has all of these unchanged, the others are not looked for.
+    pub(super) fn step_for(
+        &mut self,
+        commit: &mut CommitContext,
+        path: &RepoPath,
+        content: Oid,
+        lines: Option<&Range<u32>>,
+    ) -> Result<FilePlan, Error> {
         let text = match self.objects.text(content)? {
             Text::Lines(text) => text,
             Text::Untraced(why) => return Ok(FilePlan::Untraced(why)),
@@ -159,6 +192,9 @@ impl Planner {
                 &ParentLines { parent, path: Arc::clone(&path), line: 0, seen: OriginFlags::NONE },
             );
             ancestors.push(Ancestor { parent, path, text: old_text, hunks });
+        }
+        if lines.is_some_and(|lines| !cover.has_free(lines)) {
+            return Ok(FilePlan::Lines(Plan { pieces: cover.into_pieces(), compared: None, is_whole: false }));
         }
         let compared = ancestors.first().map(|first| Compared {
             parent: first.parent,
@@ -185,7 +221,7 @@ impl Planner {
             let same_file = same_file.map(|first| Arc::clone(&first.path));
             self.take_blocks(commit, (path, content, &text), same_file.as_ref(), &mut cover)?;
         }
-        Ok(FilePlan::Lines(Plan { pieces: cover.into_pieces(), compared }))
+        Ok(FilePlan::Lines(Plan { pieces: cover.into_pieces(), compared, is_whole: true }))
     }
 
     /// The files of the parents that the file is compared with, in the order in which lines are given to them.
@@ -307,6 +343,12 @@ impl LineCoverage {
             }
         }
         self.free = left;
+    }
+
+    /// Whether some of these lines are free.
+    fn has_free(&self, lines: &Range<u32>) -> bool {
+        let first = self.free.partition_point(|(start, length)| start + length <= lines.start);
+        self.free.get(first).is_some_and(|(start, _)| *start < lines.end)
     }
 
     /// Gives lines that are free; lines that are not are left as they are.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, process::Command, sync::Arc};
 
 use backstory_model::{
     commit::Sha,
-    lineage::{Lineage, OriginFlags},
+    lineage::{BlameOrigin, Lineage, OriginFlags},
 };
 use fastrand::Rng;
 use git2::{FileMode, Oid, Repository, Signature, Time, build::TreeUpdateBuilder};
@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{
-    BlameResult, CommitReplaced, FileOutcome, Mode, Options, Previous, TipBlame, Untraced, assemble::hash,
-    blame_file_at, compute_all, update_incrementally,
+    BlameResult, CommitReplaced, FileOutcome, LinesBlame, Mode, Options, Previous, TipBlame, Untraced, assemble::hash,
+    blame_file_at, blame_lines_at, compute_all, update_incrementally,
 };
 
 type Tree = BTreeMap<String, Vec<u8>>;
@@ -275,6 +275,32 @@ proptest! {
             for (path, file) in &found.tips[0].files {
                 let alone = blame_file_at(history.directory.path(), history.hash(tip), path, &found.ignored, &options).unwrap();
                 prop_assert_eq!(&alone, file);
+            }
+        }
+    }
+
+    #[test]
+    fn lines_alone_are_as_in_their_file(seed in any::<u64>(), plain in any::<bool>()) {
+        let history = random_history(seed, 24);
+        let options = options(if plain { Mode::Plain } else { Mode::SeeThrough });
+        let found = history.fresh(&[23], &options).0;
+        let mut random = Rng::with_seed(seed);
+        for (path, file) in &found.tips[0].files {
+            let lines = match file {
+                Some(FileOutcome::Traced(lineage)) => lineage.lines(),
+                _ => 3,
+            };
+            let (first, count) = (random.u32(1..=lines + 1), random.u32(1..=lines + 1));
+            let asked = (&**path, first, count);
+            let alone = blame_lines_at(history.directory.path(), history.hash(23), asked, &found.ignored, &options).unwrap();
+            match (file, alone) {
+                (Some(FileOutcome::Traced(all)), Some(LinesBlame { file_lines, outcome: FileOutcome::Traced(alone) })) => {
+                    prop_assert_eq!(file_lines, all.lines());
+                    let of_all: Vec<_> = all.origins(first, count).collect();
+                    let of_lines: Vec<_> = alone.origins(1, count).map(|origin| BlameOrigin { start: origin.start + first - 1, ..origin }).collect();
+                    prop_assert_eq!(of_lines, of_all);
+                }
+                (file, alone) => prop_assert_eq!(alone.map(|alone| alone.outcome), file.clone()),
             }
         }
     }

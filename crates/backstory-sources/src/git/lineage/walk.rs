@@ -23,6 +23,7 @@ const MAX_LIFTED: usize = 5000;
 const MAX_LIFTING_TIPS: usize = 8;
 
 mod deferred;
+mod lines;
 
 use deferred::{Boundary, Deferred};
 
@@ -190,7 +191,7 @@ impl<'a> BackwardWalk<'a> {
     /// Follows the file back while a parent has the very same one at the same path.
     fn place(&mut self, names: &mut Interner, commit: Oid, path: &RepoPath) -> Result<Place, Error> {
         let id = names.path(path);
-        let mut at = commit;
+        let (mut at, mut info) = (commit, self.planner.objects.commit(commit)?);
         loop {
             let key = (at, id);
             if self.found.contains_key(&key) {
@@ -202,7 +203,6 @@ impl<'a> BackwardWalk<'a> {
                 self.found.insert(key, leaf);
                 return Ok(Place::Known(key));
             }
-            let info = self.planner.objects.commit(at)?;
             let Some((Kind::File, content)) = self.planner.objects.entry(info.tree, path)? else {
                 self.found.insert(key, BlameEntry::Gone);
                 return Ok(Place::Known(key));
@@ -213,14 +213,14 @@ impl<'a> BackwardWalk<'a> {
             }
             let mut same = None;
             for parent in info.parents {
-                let tree = self.planner.objects.commit(parent)?.tree;
-                if self.planner.objects.entry(tree, path)? == Some((Kind::File, content)) {
-                    same = Some(parent);
+                let before = self.planner.objects.commit(parent)?;
+                if self.planner.objects.entry(before.tree, path)? == Some((Kind::File, content)) {
+                    same = Some((parent, before));
                     break;
                 }
             }
             match same {
-                Some(parent) => at = parent,
+                Some(parent) => (at, info) = parent,
                 None => return Ok(Place::ToPlan { key, commit: at, path: Arc::clone(path), content }),
             }
         }
