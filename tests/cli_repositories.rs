@@ -424,6 +424,22 @@ fn a_shallow_clone_is_added_with_a_warning() {
 }
 
 #[test]
+fn a_partial_clone_is_refused_with_what_makes_it_whole() {
+    let shop = shop();
+    let sandbox = Sandbox::empty();
+    let origin = format!("file://{}", shop.path().display());
+    shop.git(["config", "uploadpack.allowFilter", "true"]);
+    let partial = sandbox.path().join("partial").display().to_string();
+    shop.git(["clone", "--quiet", "--no-checkout", "--filter=blob:none", &origin, &partial]);
+    let refused = sandbox.run(&["add", &partial, "--name", "acme/partial"]);
+    assert!(refused.stderr.contains("is a partial clone, which lacks the content of some files"), "{refused:?}");
+    assert!(refused.stderr.contains("run 'git fetch --refetch --no-filter' in it"), "{refused:?}");
+    shop.git(["-C", &partial, "fetch", "--quiet", "--refetch", "--no-filter"]);
+    let added = sandbox.run(&["add", &partial, "--name", "acme/partial"]).ok();
+    assert!(added.stdout.contains("Indexed acme/partial"), "{added:?}");
+}
+
+#[test]
 fn a_repository_of_which_not_all_commits_are_kept_is_no_shallow_clone() {
     let shop = shop();
     let sandbox = Sandbox::empty();

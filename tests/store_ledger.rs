@@ -594,12 +594,12 @@ fn why_a_job_failed_is_told_of_webhooks_only_to_those_whom_the_list_of_jobs_tell
     let subject = Some("#12".to_owned());
     let job = NewJob { kind: JobKind::Refetch, project: "acme/shop".to_owned(), subject };
     ledger.record_delivery(&delivery, &[job], at(100)).unwrap();
-    let id = ledger.jobs(None, None, 9).unwrap()[0].id;
+    let id = ledger.jobs(None, &[], None, 9).unwrap()[0].id;
     ledger.begin_jobs(&[id], at(101)).unwrap();
     ledger.end_jobs(&[id], &Outcome::Failed("acme/shop#12 cannot be read".to_owned()), at(102)).unwrap();
     let errors = |ledger: &Ledger| {
         let of_deliveries = ledger.list_deliveries(None, 9).unwrap()[0].error.clone();
-        (of_deliveries, ledger.jobs(None, None, 9).unwrap()[0].error.clone())
+        (of_deliveries, ledger.jobs(None, &[], None, 9).unwrap()[0].error.clone())
     };
     let error = Some("acme/shop#12 cannot be read".to_owned());
     assert_eq!(errors(&ledger), (error.clone(), error));

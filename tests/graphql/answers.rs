@@ -416,7 +416,7 @@ async fn search_leads_into_the_graph() {
     assert_eq!(hit["parent"]["id"], "acme/shop!2");
     assert_eq!(hit["node"]["id"], hit["documentId"]);
     assert!(hit.pointer("/node/notes/1/body").unwrap().as_str().unwrap().contains("clock skew"));
-    let lexical = |part: &&Value| part["name"] == "lexical" && part["score"].as_f64() > Some(0.5);
+    let lexical = |part: &&Value| part["name"] == "LEXICAL" && part["score"].as_f64() > Some(0.5);
     assert!(hit["parts"].as_array().unwrap().iter().any(|part| lexical(&part)), "{hit}");
 }
 

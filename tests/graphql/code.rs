@@ -57,13 +57,13 @@ async fn hunks_of_a_commit_are_read_from_the_clone() {
     let changed = shop.commit_all("Load sessions").to_string();
     let api = Api::of_repository(&shop);
     let query = format!(
-        r#"{{ node(id: "acme/shop@{changed}") {{ ... on Commit {{ committer {{ id }} committerName fileCount additions deletions changedFiles {{
+        r#"{{ node(id: "acme/shop@{changed}") {{ ... on Commit {{ committer {{ id }} committerName fileCount additions deletions changedFiles {{ nodes {{
             file {{ id }} status additions deletions hunks(context: 0) {{ leftOut hunks {{
-              oldStart oldLineCount newStart newLineCount lines {{ kind text }} }} }} }} }} }} }}"#
+              oldStart oldLineCount newStart newLineCount lines {{ kind text }} }} }} }} }} }} }} }}"#
     );
     let mut commit = api.data_with(&query, Value::Null).await["node"].take();
     assert_eq!((&commit["committerName"], &commit["fileCount"]), (&json!("Charles Babbage"), &json!(1)), "{commit:#}");
-    let files = commit["changedFiles"].take();
+    let files = commit["changedFiles"]["nodes"].take();
     assert_eq!((&commit["additions"], &commit["deletions"]), (&files[0]["additions"], &files[0]["deletions"]));
     let hunks = files[0]["hunks"]["hunks"].as_array().unwrap();
     assert_eq!(
@@ -78,6 +78,144 @@ async fn hunks_of_a_commit_are_read_from_the_clone() {
     assert_eq!(json!(count("ADDED")), files[0]["additions"]);
     assert_eq!(json!(count("REMOVED")), files[0]["deletions"]);
     assert_eq!(count("CONTEXT"), 0);
+}
+
+#[tokio::test]
+async fn files_of_a_large_commit_are_read_page_by_page() {
+    let mut shop = shop();
+    for number in 0..250 {
+        shop.write(format!("many/{number:03}.txt"), format!("{number}\n"));
+    }
+    let large = shop.commit_all("Add many files").to_string();
+    let api = Api::of_repository(&shop);
+    let query = "query ($id: ID!, $after: String) { node(id: $id) { ... on Commit { fileCount
+        changedFiles(first: 100, after: $after) { totalCount nodes { path } pageInfo { hasNextPage endCursor } } } } }";
+    let (id, mut after, mut paths, mut pages) = (format!("acme/shop@{large}"), Value::Null, Vec::new(), 0);
+    loop {
+        let data = api.data_with(query, json!({ "id": id, "after": after })).await;
+        let page = &data["node"]["changedFiles"];
+        assert_eq!((&data["node"]["fileCount"], &page["totalCount"]), (&json!(250), &json!(250)));
+        paths.extend(texts(&page["nodes"], "/path"));
+        pages += 1;
+        after = page["pageInfo"]["endCursor"].clone();
+        if page["pageInfo"]["hasNextPage"] == false {
+            break;
+        }
+    }
+    let expected: Vec<String> = (0..250).map(|number| format!("many/{number:03}.txt")).collect();
+    assert_eq!((pages, paths), (3, expected));
+    let from_end = "query ($id: ID!) { node(id: $id) { ... on Commit { changedFiles(last: 2) { nodes { path } } } } }";
+    let last = api.data_with(from_end, json!({ "id": id })).await;
+    assert_eq!(texts(&last["node"]["changedFiles"]["nodes"], "/path"), ["many/248.txt", "many/249.txt"]);
+    let wrong =
+        format!("{{ node(id: \"{id}\") {{ ... on Commit {{ changedFiles(after: \"many\") {{ totalCount }} }} }} }}");
+    let (code, message) = api.error(&wrong).await;
+    assert!(code == "INVALID" && message.contains("is no cursor of this list"), "{code}: {message}");
+}
+
+#[tokio::test]
+async fn commits_of_a_range_of_revisions_are_listed() {
+    let shop = shop();
+    let api = Api::of_repository(&shop);
+    let [first, cart, head] = ["main~2", "main~1", "main"].map(|rev| shop.sha(rev).to_string());
+    let query = r#"query ($first: String, $after: String) { project(fullPath: "acme/shop") {
+        range: commits(from: $first, to: "v1", first: 1, after: $after) { totalCount nodes { sha } pageInfo { endCursor } }
+        narrowed: commits(from: $first, filter: { paths: ["src"], authors: ["nobody", "charles@example.com"] }) { nodes { sha } }
+        inside: commits(from: $first, to: "main", filter: { paths: ["src"] }, orderBy: { field: AUTHORED }) { nodes { sha }
+          groupBy(field: CHANGE_TYPE) { groups { count } complete } }
+        reached: commits(to: $first) { totalCount nodes { sha } }
+        same: commits(from: "main", to: "v1") { totalCount nodes { sha } }
+        reversed: commits(from: "main", to: $first) { totalCount } } }"#;
+    let project = api.data_with(query, json!({ "first": first })).await["project"].take();
+    let range = &project["range"];
+    assert_eq!((&range["totalCount"], texts(&range["nodes"], "/sha")), (&json!(2), vec![head.clone()]));
+    assert_eq!(texts(&project["inside"]["nodes"], "/sha"), [cart.as_str()]);
+    assert_eq!(project["inside"]["groupBy"], json!({ "groups": [{ "count": 1 }], "complete": true }));
+    assert!(texts(&project["narrowed"]["nodes"], "/sha").iter().all(|sha| *sha == cart), "{project:#}");
+    assert_eq!(
+        (&project["reached"]["totalCount"], texts(&project["reached"]["nodes"], "/sha")),
+        (&json!(1), vec![first.clone()])
+    );
+    assert_eq!(project["same"], json!({ "totalCount": 0, "nodes": [] }));
+    assert_eq!(project["reversed"]["totalCount"], 0);
+    let after = &range["pageInfo"]["endCursor"];
+    let next = api.data_with(query, json!({ "first": first, "after": after })).await;
+    assert_eq!(texts(&next["project"]["range"]["nodes"], "/sha"), [cart.as_str()]);
+
+    for arguments in [r#"from: "v9""#, r#"from: "v1", to: "v9""#] {
+        let query = format!(r#"{{ project(fullPath: "acme/shop") {{ commits({arguments}) {{ totalCount }} }} }}"#);
+        let (code, message) = api.error(&query).await;
+        assert!(
+            code == "NOT_FOUND" && message.contains("'v9' is no branch, tag or commit of acme/shop"),
+            "{code}: {message}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn code_entities_are_told_at_every_revision() {
+    let mut shop = shop();
+    let token = format!("glpat-{}", "aB3dE6gH9jK2mN5pQ8sT");
+    let old = shop.sha("main").to_string();
+    let text = format!(
+        "def load(key, token):\n    \"\"\"Loads with {token}.\"\"\"\n    return key\n\n\ndef keep(key):\n    return key\n"
+    );
+    shop.write("src/session.py", text);
+    shop.write("src/test_session.py", "def test_load():\n    assert True\n");
+    shop.write("node_modules/left/pad.js", "function pad() {}\n");
+    let between = shop.commit_all("Keep sessions").to_string();
+    shop.remove("src/session.py");
+    shop.commit_all("Drop sessions");
+    let api = Api::of_repository(&shop);
+    let definition = "commit { sha } name path file { id } kind signature doc lines { first last } isTest";
+    let query = format!(
+        r#"{{ file(project: "acme/shop", path: "src/session.py") {{
+            old: definitions(rev: "{old}") {{ totalCount commit {{ sha }} leftOut nodes {{ {definition} entity {{ id }} }} }}
+            between: definitions(rev: "{between}", filter: {{ names: ["LOAD"] }}) {{ nodes {{ name signature doc }} }} }} }}"#
+    );
+    let data = api.data(&query).await;
+    let found = &data["file"]["old"];
+    assert_eq!(
+        (&found["totalCount"], &found["leftOut"], &found["commit"]["sha"]),
+        (&json!(2), &json!([]), &json!(old))
+    );
+    assert_eq!(
+        found["nodes"][1],
+        json!({ "commit": { "sha": old }, "name": "store", "path": "src/session.py", "kind": "FUNCTION",
+            "file": { "id": "acme/shop:src/session.py" }, "signature": "def store(key)", "doc": "Keeps it.",
+            "lines": { "first": 5, "last": 7 }, "isTest": false, "entity": { "id": "acme/shop:src/session.py#store" } })
+    );
+    let load = &data["file"]["between"]["nodes"];
+    assert_eq!((load.as_array().unwrap().len(), &load[0]["signature"]), (1, &json!("def load(key, token)")));
+    assert!(!data.to_string().contains(&token), "{data:#}");
+
+    let query = format!(
+        r#"{{ project(fullPath: "acme/shop") {{
+            all: definitions(rev: "{between}") {{ totalCount nodes {{ name path }} leftOut }}
+            tests: definitions(rev: "{between}", path: "src/", filter: {{ test: true, kinds: [FUNCTION] }}) {{ nodes {{ name }} }}
+            page: definitions(path: "src", rev: "{between}", first: 1) {{ nodes {{ name }} pageInfo {{ hasNextPage }} }}
+            now: definitions(path: "src") {{ nodes {{ name }} }} }} }}"#
+    );
+    let project = api.data(&query).await["project"].take();
+    assert_eq!(texts(&project["all"]["nodes"], "/name"), ["total", "load", "keep", "test_load"], "{project:#}");
+    assert_eq!(project["all"]["leftOut"], json!([]));
+    assert_eq!(texts(&project["tests"]["nodes"], "/name"), ["test_load"]);
+    assert_eq!(project["page"], json!({ "nodes": [{ "name": "total" }], "pageInfo": { "hasNextPage": true } }));
+    assert_eq!(texts(&project["now"]["nodes"], "/name"), ["total", "test_load"]);
+
+    let entity = r#"{ node(id: "acme/shop:src/cart.py#total") { ... on CodeEntity { lines { first last }
+        now: definition { lines { first last } isTest } old: definition(rev: "main~1") { kind } } } }"#;
+    let node = api.data(entity).await["node"].take();
+    assert_eq!(node["now"], json!({ "lines": node["lines"], "isTest": false }));
+    assert_eq!(node["old"]["kind"], "FUNCTION");
+    for (field, said) in [
+        (r#"definitions(rev: "v9") { totalCount }"#, "'v9' is no branch, tag or commit of acme/shop"),
+        (r#"definitions(path: "lib") { totalCount }"#, "there is no file lib in acme/shop"),
+    ] {
+        let query = format!(r#"{{ project(fullPath: "acme/shop") {{ {field} }} }}"#);
+        let (code, message) = api.error(&query).await;
+        assert!(code == "NOT_FOUND" && message.contains(said), "{code}: {message}");
+    }
 }
 
 #[tokio::test]
@@ -300,10 +438,14 @@ async fn files_are_annotated_by_hand_and_found_by_tag() {
     assert_eq!(node["fragile"], json!([{ "number": 1 }]));
 
     // A search for a tag finds that file and its parts alone.
-    let found =
-        api.data(r#"{ search(query: "session load", filter: { tags: ["fragile"] }) { hits { documentId } } }"#).await;
+    let found = api
+        .data(
+            r#"{ search(query: "session load", filter: { tags: ["fragile"] }) { hits { documentId documentType } } }"#,
+        )
+        .await;
     let ids = texts(&found["search"]["hits"], "/documentId");
     assert!(!ids.is_empty() && ids.iter().all(|id| id.starts_with(file)), "{found:#}");
+    assert!(texts(&found["search"]["hits"], "/documentType").iter().all(|of| of == "CODE"), "{found:#}");
     let none = api
         .data(r#"{ search(query: "session load", filter: { tags: ["fragile", "overview"] }) { hits { documentId } } }"#)
         .await;

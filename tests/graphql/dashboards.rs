@@ -25,7 +25,7 @@ fn questions() -> BTreeMap<&'static str, (Value, &'static str)> {
     let (shop, token) = (world::SHOP, world::TOKEN);
     let time = json!({ "from": "2020-01-01T00:00:00Z", "to": "2100-01-01T00:00:00Z" });
     BTreeMap::from([
-        ("reviews", (json!({ "project": shop, "reviewer": "bob" }), "/project/waiting/nodes/0/id")),
+        ("reviews", (json!({ "project": shop, "reviewers": ["bob"] }), "/project/waiting/nodes/0/id")),
         ("stale_issues", (json!({ "project": shop, "since": "2024-05-20T00:00:00Z" }), "/project/issues/nodes/0/id")),
         ("co_changes", (json!({ "file": format!("{shop}:{token}") }), "/node/coChanges")),
         ("experts", (json!({ "project": shop, "path": token }), "/project/contributors/0/lastAt")),
@@ -57,6 +57,7 @@ fn questions() -> BTreeMap<&'static str, (Value, &'static str)> {
         ("governing_documents", (json!({ "question": "what is the shop", "projects": [shop] }), "/contextPack/text")),
         ("operations", (json!({}), "/repositories/0/state")),
         ("project", (json!({ "project": shop }), "/project/people/edges/0/node/name")),
+        ("projects", (json!({}), "/projects/nodes/0/id")),
         ("file_to_issues", (json!({ "project": shop, "path": token }), "/project/commits/nodes/0/mergeRequest")),
     ])
 }
@@ -81,6 +82,112 @@ async fn every_question_of_a_dashboard_is_one_request() {
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     assert!(questions.is_empty(), "no documents of {:?}", questions.keys());
+}
+
+/// What stands in `docs/grafana/backstory.json` for a query: its document, its variables and where its rows are.
+struct Target {
+    document: String,
+    variables: Value,
+    root: String,
+    columns: Vec<String>,
+}
+
+impl Target {
+    /// With the variables of the dashboard as they are in the test's world.
+    fn new(of: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("{of:#}")).to_owned();
+        let body = &of["url_options"];
+        let mut variables = text(&body["body_graphql_variables"]);
+        for (name, value) in [
+            ("${selected_project}", world::SHOP),
+            ("${selected_path}", world::TOKEN),
+            ("${__from:date:iso}", "2024-05-20T00:00:00.000Z"),
+            ("${__to:date:iso}", "2100-01-01T00:00:00.000Z"),
+        ] {
+            variables = variables.replace(name, value);
+        }
+        assert!(!variables.contains('$'), "{variables}");
+        Self {
+            document: text(&body["body_graphql_query"]),
+            variables: serde_json::from_str(&variables).unwrap(),
+            root: format!("/{}", text(&of["root_selector"]).replace('.', "/")),
+            columns: of["columns"].as_array().unwrap().iter().map(|column| text(&column["selector"])).collect(),
+        }
+    }
+
+    /// The dashboard's panels and variables that ask something, by their titles and names.
+    fn all(dashboard: &Value) -> Vec<(String, Self)> {
+        let mut found = Vec::new();
+        for panel in dashboard["panels"].as_array().unwrap() {
+            for target in panel["targets"].as_array().unwrap() {
+                found.push((panel["title"].as_str().unwrap().to_owned(), Self::new(target)));
+            }
+        }
+        for variable in dashboard["templating"]["list"].as_array().unwrap() {
+            let query = &variable["query"]["infinityQuery"];
+            if !query.is_null() {
+                found.push((variable["name"].as_str().unwrap().to_owned(), Self::new(query)));
+            }
+        }
+        found
+    }
+
+    /// What is wrong with the answer.
+    fn check(&self, answer: &Value, may_be_empty: bool) -> Result<(), String> {
+        if !answer["errors"].is_null() {
+            return Err(format!("fails: {answer:#}"));
+        }
+        let rows = answer.pointer(&self.root).and_then(Value::as_array);
+        let rows = rows.ok_or_else(|| format!("has no rows at {}: {answer:#}", self.root))?;
+        if rows.is_empty() && !may_be_empty {
+            return Err(format!("has no rows: {answer:#}"));
+        }
+        for row in rows {
+            if let Some(column) = self.columns.iter().find(|column| !has_column(row, column)) {
+                return Err(format!("has no {column} in {row:#}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a row has a column, or is null where it could be in it.
+fn has_column(row: &Value, column: &str) -> bool {
+    let mut place = row;
+    for name in column.split('.') {
+        match place.get(name) {
+            Some(inner) => place = inner,
+            None => return place.is_null(),
+        }
+    }
+    true
+}
+
+#[tokio::test]
+async fn the_dashboard_for_grafana_asks_documents_that_answer_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let dashboard = fs::read_to_string(root.join("docs/grafana/backstory.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&dashboard).unwrap();
+    let entries = fs::read_dir(root.join("queries/graphql/dashboards")).unwrap();
+    let documents: Vec<String> = entries.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
+    let own: Vec<&str> = dashboard["templating"]["list"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|variable| variable["name"].as_str().unwrap())
+        .collect();
+    let api = whole_world();
+    let targets = Target::all(&dashboard);
+    assert!(targets.len() >= 9, "{}", targets.len());
+    for (title, target) in targets {
+        assert!(documents.contains(&target.document), "{title}: no such document in queries/graphql/dashboards");
+        // Grafana replaces its variables in documents too.
+        let replaced = own.iter().find(|name| target.document.contains(&format!("${name}")));
+        assert_eq!(replaced, None, "{title}: a variable of the document has the name of one of the dashboard");
+        let answer = api.answer(&target.document, target.variables.clone()).await;
+        let may_be_empty = ["Changes together", "Jobs"].contains(&title.as_str());
+        target.check(&answer, may_be_empty).unwrap_or_else(|problem| panic!("{title} {problem}"));
+    }
 }
 
 #[tokio::test]
@@ -143,8 +250,8 @@ async fn recall_by_vector_near_a_node_leads_on_in_the_same_request() {
     let scores: Vec<f64> = hits.iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
     assert!(scores.len() > 1 && scores[0] > 0.0 && scores.is_sorted_by(|a, b| a >= b), "{found:#}");
     for hit in hits {
-        assert_eq!(hit["score"].as_f64(), Some(part(hit, "semantic")), "{hit:#}");
-        assert!(part(hit, "relationship") > 0.0, "it is near the node: {hit:#}");
+        assert_eq!(hit["score"].as_f64(), Some(part(hit, "SEMANTIC")), "{hit:#}");
+        assert!(part(hit, "RELATIONSHIP") > 0.0, "it is near the node: {hit:#}");
     }
     // The hits are nodes that are walked on from.
     let of = |id: &str| hits.iter().find(|hit| hit["node"]["id"] == id).unwrap_or_else(|| panic!("no {id}: {found:#}"));

@@ -223,10 +223,69 @@ async fn lists_are_grouped_and_counted_over_time() {
         json!([{ "start": "2024-05-01T00:00:00Z", "issuesOpened": 2, "issuesClosed": 0, "mergeRequestsOpened": 3,
                  "mergeRequestsMerged": 0 }])
     );
-    let states = json!([{ "value": "opened", "count": 4 }, { "value": "closed", "count": 2 }]);
+    let states = json!([{ "value": "OPENED", "count": 4 }, { "value": "CLOSED", "count": 2 }]);
     assert_eq!(data["issues"]["groupBy"]["groups"], states);
     let (code, message) = api.error("{ issues { groupBy(field: MILESTONE) { complete } } }").await;
     assert!(code == "INVALID" && message.contains("restrict the list to one project"), "{message}");
+}
+
+#[tokio::test]
+async fn values_of_groups_are_named_as_filters_take_them() {
+    let api = whole_world();
+    for (list, by, filter) in [
+        ("issues", "STATE", "states"),
+        ("mergeRequests", "STATE", "states"),
+        ("commits", "CHANGE_TYPE", "changeTypes"),
+        ("files", "DOCUMENT_TYPE", "documentTypes"),
+        ("entities", "KIND", "kinds"),
+    ] {
+        let query =
+            format!("{{ {list} {{ groupBy(field: {by}) {{ groups {{ value count node {{ id }} }} complete }} }} }}");
+        let groups = api.data(&query).await[list]["groupBy"].take();
+        assert!(groups["complete"] == true && !groups["groups"].as_array().unwrap().is_empty(), "{list}: {groups:#}");
+        for group in groups["groups"].as_array().unwrap() {
+            let value = group["value"].as_str().unwrap();
+            let query = format!("{{ {list}(filter: {{ {filter}: {value} }}) {{ totalCount }} }}");
+            assert_eq!(api.data(&query).await[list]["totalCount"], group["count"], "{list} {value}");
+            assert_eq!(group["node"], Value::Null, "{list} {value}");
+        }
+    }
+    let facets = "{ search(query: \"redis\", mode: LEXICAL) { facets { facets { name values { value count } } }
+        hits { kind parts { name } } weights { name } } }";
+    let found = api.data(facets).await["search"].take();
+    assert_eq!(texts(&found["facets"]["facets"], "/name"), ["PROJECT", "KIND", "AUTHOR", "LABEL", "PATH"]);
+    let kinds = texts(&found["facets"]["facets"][1]["values"], "/value");
+    assert!(kinds.contains(&found["hits"][0]["kind"].as_str().unwrap().to_owned()), "{found:#}");
+    let parts = ["SEMANTIC", "LEXICAL", "RECENCY", "IMPORTANCE", "RELATIONSHIP", "AUTHOR"];
+    assert_eq!(texts(&found["hits"][0]["parts"], "/name"), parts);
+    assert_eq!(texts(&found["weights"], "/name"), parts);
+}
+
+#[tokio::test]
+async fn periods_without_items_are_told_between_others() {
+    let api = whole_world();
+    let query = "{ issues(first: 0) { totalCount activity(by: WEEK) { periods { start count } complete } }
+        commits(first: 0) { activity(by: MONTH) { periods { start count } } }
+        discussions(first: 0) { activity(by: DAY) { periods { start count } } }
+        project(fullPath: \"acme/shop\") { activity(by: WEEK) { start issuesOpened commitsMade } } }";
+    let data = api.data(query).await;
+    let day = |period: &Value| -> jiff::Timestamp { period["start"].as_str().unwrap().parse().unwrap() };
+    let issues = data["issues"]["activity"]["periods"].as_array().unwrap();
+    for periods in [issues, data["project"]["activity"].as_array().unwrap()] {
+        let is_a_week = |pair: &[Value]| day(&pair[1]).duration_since(day(&pair[0])).as_hours() == 7 * 24;
+        assert!(periods.len() > 2 && periods.windows(2).all(is_a_week), "{periods:#?}");
+    }
+    let counts: Vec<u64> = issues.iter().map(|period| period["count"].as_u64().unwrap()).collect();
+    assert!(counts.contains(&0) && counts[0] > 0 && counts[counts.len() - 1] > 0, "{issues:#?}");
+    assert_eq!(
+        (json!(counts.iter().sum::<u64>()), &data["issues"]["activity"]["complete"]),
+        (data["issues"]["totalCount"].clone(), &json!(true))
+    );
+    for list in ["commits", "discussions"] {
+        let periods = data[list]["activity"]["periods"].as_array().unwrap();
+        assert!(periods.iter().any(|period| period["count"].as_u64() > Some(0)), "{list}: {periods:#?}");
+        assert!(periods.len() <= 1_000, "{list}");
+    }
 }
 
 #[tokio::test]

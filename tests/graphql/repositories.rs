@@ -59,7 +59,7 @@ async fn nodes_of_a_repository_tell_what_they_are() {
     let head = shop.sha("main").to_string();
     let query = "query ($ids: [ID!]!) { nodes(ids: $ids) { __typename known
         ... on Commit { title authorName authorEmail authoredAt committedAt parents { sha } changeType additions deletions
-          rewritten fileCount changedFiles(first: 5) { path oldPath status additions deletions } url message }
+          rewritten fileCount changedFiles(first: 5) { nodes { path oldPath status additions deletions } } url message }
         ... on File { current language lineCount bytes blob leftOut url }
         ... on Branch { tip { sha } isDefault committedAt }
         ... on CodeEntity { kind signature lines { first last } doc }
@@ -83,7 +83,8 @@ async fn nodes_of_a_repository_tell_what_they_are() {
             "authorEmail": "grace@example.com", "authoredAt": "2024-01-01T02:00:00Z",
             "committedAt": "2024-01-01T02:00:00Z", "parents": [{ "sha": parent }], "changeType": "DOCUMENTATION",
             "additions": 0, "deletions": 0, "rewritten": false, "fileCount": 1, "url": null,
-            "changedFiles": [{ "path": "INTRO.md", "oldPath": "README.md", "status": "RENAMED", "additions": 0, "deletions": 0 }],
+            "changedFiles": { "nodes": [
+                { "path": "INTRO.md", "oldPath": "README.md", "status": "RENAMED", "additions": 0, "deletions": 0 }] },
         }),
         json!({
             "__typename": "File", "known": true, "current": true, "language": "Python", "lineCount": 7, "bytes": 90,
@@ -119,7 +120,7 @@ async fn unknown_nodes_tell_nothing() {
     shop.commit_all("Mentions 0badc0de1 and nothing else");
     let api = Api::of_repository(&shop);
     let query = r#"{ node(id: "acme/shop@0badc0de1") { known ... on Commit {
-        title message authorName parents { sha } changeType changedFiles { path } rewritten url } } }"#;
+        title message authorName parents { sha } changeType changedFiles { nodes { path } } rewritten url } } }"#;
     let node = api.data(query).await["node"].take();
     let object = node.as_object().unwrap();
     assert!(object.iter().all(|(name, value)| name == "known" || value.is_null()), "{node:#}");

@@ -22,12 +22,15 @@ const WHOLE_LISTS: [(&str, &str); 16] = [
     ("MergeRequest.reviewers", "the forge names them in the merge request"),
     ("Query.nodes", "as many as there are ids"),
 ];
-/// Pages of what has one order: edges by name, records by time, parts of a file by their place, documents by reference.
-const IN_ONE_ORDER: [&str; 10] = [
+/// Pages of what has one order: edges by name, records by time, parts of a file or commit by their place, documents by
+/// reference.
+const IN_ONE_ORDER: [&str; 12] = [
     "AuditEntryConnection",
     "ChangeConnection",
     "ChatConnection",
+    "CodeDefinitionConnection",
     "EdgeConnection",
+    "FileChangeConnection",
     "FileChunkConnection",
     "FileMergeRequestConnection",
     "IndexedDocumentConnection",
@@ -82,6 +85,56 @@ const NODE_WORDS: [&str; 22] = [
 /// Fields that name a node in a text: what packs print.
 const NAMES_OF_NODES: [&str; 5] =
     ["Annotation.author", "PackItem.author", "PackNote.author", "PackSources.authors", "PackSources.files"];
+
+/// Ends of names of what mostly has one of a few words.
+const CLOSED_WORDS: [&str; 25] = [
+    "action",
+    "category",
+    "choice",
+    "class",
+    "classification",
+    "code",
+    "command",
+    "direction",
+    "format",
+    "kind",
+    "level",
+    "method",
+    "mode",
+    "phase",
+    "priority",
+    "profile",
+    "reason",
+    "relation",
+    "role",
+    "scope",
+    "severity",
+    "source",
+    "state",
+    "status",
+    "type",
+];
+/// Texts that have such a name, or whose description lists words, and why they are no enumerations.
+const OPEN_WORDS: [(&str, &str); 18] = [
+    ("Annotation.kind", "whoever annotates chooses the word"),
+    ("Annotation.source", "a program names itself"),
+    ("AnnotationInput.kind", "whoever annotates chooses the word"),
+    ("AnnotationInput.source", "a program names itself"),
+    ("AuditEntry.actor", "tokens have names that people chose"),
+    ("AuditEntry.reason", "a person's own words"),
+    ("Citation.source", "the place of a text"),
+    ("Evidence.reasons", "sentences"),
+    ("File.facts(nodeTypes)", "every grammar has types of its own"),
+    ("FileVersion.mimeType", "a name of the registry of media types"),
+    ("Group.value", "whatever a list is grouped by; the name of an enumeration's value where it is one"),
+    ("ModelClassification.reason", "a sentence of a language model"),
+    ("Mutation.forget(reason)", "a person's own words"),
+    ("Mutation.undoForget(reason)", "a person's own words"),
+    ("QuarantinedItem.reason", "says what is wrong with one field"),
+    ("Secrets.kind", "a kind that stands in stored texts may be unknown to the program that reads them"),
+    ("SyntaxFact.nodeType", "every grammar has types of its own"),
+    ("Task.phase", "names the project that is worked on"),
+];
 
 /// A field of an object type.
 struct Field {
@@ -377,4 +430,98 @@ fn orders_name_a_field_and_may_name_a_direction() {
         let field = format!("field: {order}Field!");
         assert_eq!(shown, ["direction: OrderDirection".to_owned(), field], "{order}");
     }
+}
+
+/// A text: a field of an object, interface or input type, or an argument of a field.
+struct Text {
+    place: String,
+    name: String,
+    description: String,
+}
+
+impl Text {
+    /// Whether its name or description looks like that of a closed set of words.
+    fn is_suspect(&self) -> bool {
+        let quoted = self.description.split('`').skip(1).step_by(2);
+        let is_word = |text: &&str| text.chars().all(|letter| letter.is_ascii_alphabetic() || letter == '_');
+        ends_in_closed_word(&self.name) || quoted.filter(is_word).count() > 1
+    }
+}
+
+fn ends_in_closed_word(name: &str) -> bool {
+    let singular = [Some(name), name.strip_suffix('s'), name.strip_suffix("es")];
+    singular.into_iter().flatten().any(|name| {
+        CLOSED_WORDS.iter().any(|word| {
+            let capitalized = format!("{}{}", word[..1].to_uppercase(), &word[1..]);
+            name == *word || name.ends_with(&capitalized)
+        })
+    })
+}
+
+fn texts() -> Vec<Text> {
+    let (mut found, mut owner, mut field, mut in_description) = (Vec::new(), "", "", false);
+    let mut description = String::new();
+    for line in include_str!("../../schema/schema.graphql").lines() {
+        let text = line.trim_start();
+        if text == "\"\"\"" {
+            in_description = !in_description;
+        } else if in_description || text.starts_with('"') {
+            description.push_str(text);
+            description.push(' ');
+        } else {
+            let description = std::mem::take(&mut description);
+            if let Some(header) = ["type ", "input ", "interface "].iter().find_map(|word| line.strip_prefix(word)) {
+                owner = header.split(' ').next().unwrap();
+            } else if let Some(name) = text.strip_suffix('(') {
+                field = name;
+            } else if let Some((name, kind)) = text.split_once(": ") {
+                // What follows is a default value, or the comma behind an argument.
+                let of = kind.split([' ', ',']).next().unwrap().trim_matches(['[', ']', '!']);
+                let name = if name == ")" { field } else { name };
+                let is_argument = line.starts_with("    ");
+                let place = if is_argument { format!("{owner}.{field}({name})") } else { format!("{owner}.{name}") };
+                if of == "String" {
+                    found.push(Text { place, name: name.to_owned(), description });
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn words_of_closed_sets_are_enumerations() {
+    let texts = texts();
+    let suspect: Vec<&str> = texts.iter().filter(|text| text.is_suspect()).map(|text| text.place.as_str()).collect();
+    let is_open = |place: &str| OPEN_WORDS.iter().any(|(own, _)| *own == place);
+    let wrong: Vec<&&str> = suspect.iter().filter(|place| !is_open(place)).collect();
+    assert!(wrong.is_empty(), "make them enumerations, or say in OPEN_WORDS why not: {wrong:#?}");
+    let unused: Vec<&str> = OPEN_WORDS.iter().map(|(place, _)| *place).filter(|own| !suspect.contains(own)).collect();
+    assert!(unused.is_empty(), "no such texts: {unused:?}");
+    assert!(OPEN_WORDS.iter().all(|(_, reason)| !reason.is_empty()) && texts.len() > 300);
+    for (name, is_closed) in [("nodeTypes", true), ("statuses", true), ("class", true), ("sourceBranch", false)] {
+        assert_eq!(ends_in_closed_word(name), is_closed, "{name}");
+    }
+}
+
+/// `Person`, `Discussion` and `Note` are classes of other ontologies.
+#[test]
+fn every_class_of_the_graph_has_a_name_in_counts() {
+    let own = include_str!("../../schema/backstory.ttl").lines();
+    let own = own.filter_map(|line| line.strip_prefix("bs:")?.strip_suffix(" a rdfs:Class ;"));
+    let spelled = |class: &str| {
+        let mut name = String::new();
+        for letter in class.chars() {
+            if letter.is_ascii_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_uppercase());
+        }
+        name
+    };
+    let classes: BTreeSet<String> = own.chain(["Person", "Discussion", "Note"]).map(spelled).collect();
+    let (_, rest) = include_str!("../../schema/schema.graphql").split_once("enum NodeClass {\n").unwrap();
+    let (values, _) = rest.split_once("\n}").unwrap();
+    let values = values.lines().map(str::trim).filter(|line| !line.starts_with('"'));
+    assert_eq!(values.map(str::to_owned).collect::<BTreeSet<String>>(), classes);
 }

@@ -65,6 +65,20 @@ async fn a_sync_is_followed_to_its_end() {
 }
 
 #[tokio::test]
+async fn a_sync_on_record_says_how_much_it_read() {
+    let api = Api::new();
+    for (arguments, expected) in [
+        ("(scope: RECONCILE)", json!({ "scope": "RECONCILE", "only": [] })),
+        ("(only: [ISSUES, REPOSITORY])", json!({ "scope": "NEW", "only": ["ISSUES", "REPOSITORY"] })),
+    ] {
+        let started = api.data(&format!("mutation {{ sync{arguments} {{ id }} }}")).await;
+        followed(&api, started["sync"]["id"].as_str().unwrap(), || {}).await;
+        let status = api.data("{ syncStatus(runs: 1) { runs { scope only } } }").await;
+        assert_eq!(status["syncStatus"]["runs"], json!([expected]), "{arguments}");
+    }
+}
+
+#[tokio::test]
 async fn a_task_that_fails_says_why() {
     let api = Api::new();
     api.forge.fail(crate::support::Fault::Status(401), "/", usize::MAX);
@@ -132,6 +146,111 @@ async fn what_changes_is_told_as_soon_as_it_can_be_read() {
         return;
     }
     panic!("nothing was told");
+}
+
+/// What the subscription `changes` tells after a number, until it has told of some nodes that are there and some that are
+/// gone: the number up to which it told, the nodes that are there, and those that are gone, each with the reason.
+async fn changes_after(
+    api: &Api,
+    mut after: u64,
+    wanted: &[&str],
+    gone: &[&str],
+) -> (u64, Vec<String>, Vec<(String, String)>) {
+    let mut socket = Socket::connect(&api.server.url, &[]).await.ok().unwrap();
+    socket.send(json!({ "type": "connection_init" })).await;
+    assert_eq!(socket.next().await, Some(json!({ "type": "connection_ack" })));
+    let query = "subscription ($after: BigInt) { changes(projects: \"acme/shop\", after: $after) {
+        seq nodes { id } removed { node { id } reason removedAt } } }";
+    let payload = json!({ "query": query, "variables": { "after": after } });
+    socket.send(json!({ "id": "a", "type": "subscribe", "payload": payload })).await;
+    let (mut there, mut removed) = (Vec::<String>::new(), Vec::<(String, String)>::new());
+    loop {
+        let message = socket.next().await.unwrap();
+        let changes = &message["payload"]["data"]["changes"];
+        assert!(changes["seq"].as_u64() > Some(after), "{message:#}");
+        after = changes["seq"].as_u64().unwrap();
+        there.extend(super::texts(&changes["nodes"], "/id"));
+        let reasons = super::texts(&changes["removed"], "/reason");
+        removed.extend(super::texts(&changes["removed"], "/node/id").into_iter().zip(reasons));
+        assert!(super::texts(&changes["removed"], "/removedAt").iter().all(|at| at.parse::<jiff::Timestamp>().is_ok()));
+        let is_there = |id: &&str| there.iter().any(|own| own == id);
+        let is_gone = |id: &&str| removed.iter().any(|(own, _)| own == id);
+        if wanted.iter().all(is_there) && gone.iter().all(is_gone) {
+            return (after, there, removed);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_gone_is_told_with_the_reason() {
+    let api = Api::new();
+    let (before, _, removed) = changes_after(&api, 0, &["acme/shop#1"], &[]).await;
+    assert!(removed.is_empty(), "{removed:?}");
+    api.forge.advance(3600);
+    let new = api.forge.new_issue("acme/shop", "bob", "Gift cards", "");
+    api.sandbox.run(&["sync"]).ok();
+    api.forge.delete(&new);
+    api.sandbox.run(&["sync", "--reconcile"]).ok();
+    // Of what is forgotten nothing is left that could have a number of its own.
+    api.sandbox.run(&["forget", "acme/shop#2", "--json"]).ok();
+    let (_, there, removed) = changes_after(&api, before, &[], &[&new, "acme/shop#2"]).await;
+    assert!(!there.contains(&new) && !there.contains(&"acme/shop#2".to_owned()), "{there:?}");
+    let reasons =
+        |id: &str| -> Vec<&String> { removed.iter().filter(|(own, _)| own == id).map(|(_, reason)| reason).collect() };
+    assert_eq!(reasons(&new), ["GONE"], "{removed:?}");
+    assert_eq!(reasons("acme/shop#2"), ["FORGOTTEN"], "{removed:?}");
+    let of_forgotten = removed.iter().filter(|(id, _)| id.starts_with("acme/shop#2"));
+    assert_eq!(of_forgotten.count(), 1, "what belonged to it is not named: {removed:?}");
+
+    // What may be read again is there like anything that is new.
+    api.sandbox.run(&["forget", "--undo", "acme/shop#2"]).ok();
+    api.sandbox.run(&["sync"]).ok();
+    let (_, _, removed) = changes_after(&api, before, &["acme/shop#2"], &[&new]).await;
+    assert_eq!(removed.iter().filter(|(id, _)| id == "acme/shop#2").count(), 0, "{removed:?}");
+}
+
+#[tokio::test]
+async fn what_is_not_kept_any_more_is_told_as_such() {
+    let api = Api::new();
+    let (before, _, _) = changes_after(&api, 0, &["acme/shop#1"], &[]).await;
+    api.forge.advance(400 * 24 * 3600);
+    api.sandbox.configure("[retention]\ndays = 60\n");
+    drop(api.server);
+    api.sandbox.run(&["sync"]).ok();
+    let server = api.sandbox.serve();
+    let api = Api { forge: api.forge, sandbox: api.sandbox, server, http: api.http };
+    let (_, _, removed) = changes_after(&api, before, &[], &["acme/shop#3"]).await;
+    let reasons: Vec<&str> =
+        removed.iter().filter(|(id, _)| id == "acme/shop#3").map(|(_, reason)| reason.as_str()).collect();
+    assert_eq!(reasons, ["RETIRED"], "{removed:?}");
+}
+
+#[tokio::test]
+async fn jobs_are_told_by_project() {
+    let (shop, other) = (crate::cli_repositories::shop(), crate::cli_repositories::shop());
+    let api = Api::of_repository(&shop);
+    let address = other.path().display().to_string();
+    let add = "mutation ($address: String!) { addRepository(address: $address, name: \"acme/other\") { id } }";
+    api.data_with(add, json!({ "address": address })).await;
+    let queue = "mutation ($project: String!) { queueJob(project: $project) { id } }";
+    for project in ["acme/shop", "acme/other", "acme/shop"] {
+        api.data_with(queue, json!({ "project": project })).await;
+    }
+    let query = "{ one: jobs(projects: \"acme/other\") { nodes { project { id } } }
+        both: jobs(projects: [\"acme/other\", \"acme/shop\"]) { nodes { id } } all: jobs { nodes { id } }
+        project(fullPath: \"acme/shop\") { jobs(first: 100) { nodes { project { id } kind } } } }";
+    let data = api.data(query).await;
+    assert_eq!(super::texts(&data["one"]["nodes"], "/project/id"), ["acme/other"]);
+    assert_eq!(data["both"], data["all"], "{data:#}");
+    let of_shop = super::texts(&data["project"]["jobs"]["nodes"], "/project/id");
+    assert!(!of_shop.is_empty() && of_shop.iter().all(|id| id == "acme/shop"), "{data:#}");
+    let listed = api.sandbox.run(&["jobs", "list", "--project", "acme/other", "--json"]).ok().json();
+    assert_eq!(super::texts(&listed, "/project"), ["acme/other"]);
+    let rest = api.http.get(api.url("/api/v1/jobs?project=acme%2Fother")).send().await.unwrap();
+    let rest: Value = rest.json().await.unwrap();
+    assert_eq!(super::texts(&rest["items"], "/project"), ["acme/other"], "{rest:#}");
+    let (code, message) = api.error("{ jobs(projects: \"acme/nothing\") { nodes { id } } }").await;
+    assert!(code == "INVALID" && message.starts_with("acme/nothing is not known"), "{code}: {message}");
 }
 
 #[tokio::test]

@@ -82,7 +82,7 @@ impl Requests {
         self.add(DigestRequest {});
         self.add(SyncStatusRequest { runs: 10 });
         self.add(ListRepositories {});
-        self.add(ListJobs { status: None, before: None, limit: 10 });
+        self.add(ListJobs { limit: 10, ..ListJobs::default() });
         self.add(GetJob { id: 1 });
         self.add(RetrieveRequest {
             query: "why does the session keep its token".to_owned(),

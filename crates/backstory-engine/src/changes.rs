@@ -31,7 +31,7 @@ use crate::{
 
 pub(crate) use since::{nodes_changed_after, readable_up_to};
 
-pub use since::{ChangedNodes, MAX_CHANGED};
+pub use since::{ChangedNodes, MAX_CHANGED, RemovalReason, RemovedNode};
 
 /// Most changes of one answer.
 pub const MAX_CHANGES: usize = 100;

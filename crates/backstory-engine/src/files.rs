@@ -5,13 +5,14 @@ mod chunks;
 mod co_change;
 mod comments;
 mod contributors;
+mod definitions;
 mod diff;
 mod introductions;
 mod lineage;
 mod text;
 mod tree;
 
-pub(crate) use self::{chunks::find_version, diff::diff_change};
+pub(crate) use self::{chunks::find_version, definitions::list_definitions, diff::diff_change};
 pub use self::{
     chunks::{
         ChunksRequest, Fact, FactsRequest, FileChunk, FileChunks, FileFacts, FileVersion, MAX_FACTS, MAX_FILE_CHUNKS,
@@ -20,6 +21,7 @@ pub use self::{
     co_change::{CoChangeAnswer, CoChangeRequest, CoChanged, MAX_CO_CHANGED},
     comments::{Carried, CommentPosition, CommentsRequest, FileComment, FileComments, MAX_COMMENTS},
     contributors::{Contributor, Contributors, ContributorsRequest, MAX_CONTRIBUTORS},
+    definitions::{Definition, Definitions, DefinitionsRequest, MAX_DEFINING_FILES, MAX_DEFINITIONS},
     diff::{CommitDiff, DiffRequest, FileHunks, HunksLeftOut, MAX_CONTEXT, MAX_DIFFED_FILES},
     lineage::{FileLineage, LineSpan, OriginCommit, OriginIssue, OriginMergeRequest},
     text::{FileRequest, FileSymbol, FileText, MAX_FILE_LINES, MAX_SYMBOLS, TextLeftOut},

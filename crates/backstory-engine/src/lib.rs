@@ -99,7 +99,7 @@ use backstory_model::{
 };
 use backstory_store::{
     graph::{AdjacentEdge, Direction, EdgeCount, InferredLink},
-    ledger::{Chat, IssuedToken, Job, JobStatus, LedgerError},
+    ledger::{Chat, IssuedToken, Job, LedgerError},
     lists::{
         Activity, CodeRow, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery,
         FileGroup, FileQuery, Groups, LanguageRow, ListQuery, Lists, Page, PageRequest, Period, PersonRow, RowQuery,
@@ -120,7 +120,7 @@ use context::{ChunkVerification, ContextRequest};
 use embed::Embedder;
 use error::Result;
 use explore::{EdgeMeasure, GraphEdge};
-use files::{ChunksRequest, FileVersion};
+use files::{ChunksRequest, Definitions, DefinitionsRequest, FileRequest, FileVersion};
 use generated::{CommitClassification, ThreadNotes};
 use metrics::StoreMetrics;
 use releases::Release;
@@ -131,7 +131,7 @@ use snapshot::IndexState;
 use summary::Summary;
 use task::Task;
 use use_case::UseCase;
-use worker::WebhookOutcome;
+use worker::{ListJobs, WebhookOutcome};
 
 pub use backstory_model as model;
 pub use backstory_sources as sources;
@@ -308,9 +308,9 @@ impl Engine {
         worker::queue::wait_for_job(&self.0, id, time).await
     }
 
-    /// Lists at most `limit` jobs, newest first, those before a number and of one status if these are given.
-    pub async fn list_jobs(&self, status: Option<JobStatus>, before: Option<i64>, limit: usize) -> Result<Vec<Job>> {
-        worker::queue::list_jobs(&self.0, status, before, limit).await
+    /// Lists jobs, newest first.
+    pub async fn list_jobs(&self, request: ListJobs) -> Result<Vec<Job>> {
+        worker::queue::list_jobs(&self.0, request).await
     }
 
     /// Returns the task that does a job now, if it reads a whole project.
@@ -432,6 +432,12 @@ impl Engine {
         files::find_version(&self.0, request).await
     }
 
+    /// Returns the code entities of a file or directory at a revision, to those who may ask for a file.
+    pub async fn list_definitions(&self, request: DefinitionsRequest) -> Result<Definitions> {
+        access::permit::<FileRequest>(&self.0)?;
+        files::list_definitions(&self.0, request).await
+    }
+
     /// Returns the sequence number up to which what changed can be read.
     pub async fn readable_up_to(&self) -> Result<u64> {
         changes::readable_up_to(&self.0).await
@@ -475,6 +481,17 @@ impl Engine {
     /// Returns a page of a list.
     pub async fn list_rows<Q: RowQuery>(&self, query: Q, request: PageRequest) -> Result<Page<Q::Row>> {
         pages::list_rows(&self.0, query, request).await
+    }
+
+    /// Returns the names of the commits that a revision reaches, the indexed head if none is given, without those that another
+    /// one reaches.
+    pub async fn commits_in_range(
+        &self,
+        project: String,
+        from: Option<String>,
+        to: Option<String>,
+    ) -> Result<Vec<String>> {
+        pages::commits_in_range(&self.0, project, from, to).await
     }
 
     /// Refuses projects of which nothing is known.

@@ -2,10 +2,12 @@
 //! nothing is known is empty; where somebody names projects, [`check_projects`] says that one is not known.
 
 use backstory_model::{
+    commit::Sha,
     filter::{Filter, is_same_name},
     id::{NodeId, is_address},
     text::truncate_echo,
 };
+use backstory_sources::git::{command::Cancel, graph::CommitGraph};
 use backstory_store::{
     index::{self, ProjectScope},
     lists::{
@@ -17,14 +19,18 @@ use backstory_store::{
 
 use crate::{
     catalog::check_project,
+    clones::{clone_path, find_git},
     error::{Error, Result},
     read::load_items,
     resources::Resources,
     search::names::{MAX_NAMES, check_name, check_names, expand_author_names},
+    trace::target::resolve_place,
 };
 
 /// Longest path, or name of an entity, of a query, in bytes.
 const MAX_TEXT: usize = 4 << 10;
+/// Most commits of a range of revisions.
+const MAX_RANGE: usize = 20_000;
 
 /// Returns a page of a list.
 ///
@@ -135,6 +141,35 @@ pub(crate) async fn absent_names(resources: &Resources, filter: &ThreadFilter) -
     };
     check_names(&filter)?;
     expand_author_names(resources, &mut filter).await
+}
+
+/// The names of the commits that a revision of a project's repository reaches, the indexed head if none is given, without
+/// those that another one reaches. At most 20,000, indexed or not.
+///
+/// # Errors
+/// A revision is not known, there are more commits, or the clone cannot be read.
+pub(crate) async fn commits_in_range(
+    resources: &Resources,
+    project: String,
+    from: Option<String>,
+    to: Option<String>,
+) -> Result<Vec<String>> {
+    let read = move |resources: &Resources| -> Result<Vec<String>> {
+        let tip = resolve_place(resources, Some(&project), to.as_deref())?.commit;
+        let base = from.map(|from| resolve_place(resources, Some(&project), Some(&from))).transpose()?;
+        let (git, clone, cancel) = (find_git(resources)?, clone_path(resources, &project), Cancel::default());
+        let most = MAX_RANGE + 1;
+        let found: Vec<Sha> = match base {
+            Some(base) => CommitGraph::between(&git, &clone, base.commit, tip, most, &cancel)?,
+            None => CommitGraph::newest(&git, &clone, &[tip], most, &cancel)?.into_iter().collect(),
+        };
+        if found.len() > MAX_RANGE {
+            let message = format!("the range has more than {MAX_RANGE} commits");
+            return Err(Error::invalid(message).with_hint("name revisions that are nearer to each other"));
+        }
+        Ok(found.iter().map(ToString::to_string).collect())
+    };
+    resources.blocking(read).await
 }
 
 /// A query whose limits are kept, with its names as they are written.

@@ -156,6 +156,16 @@ impl SyncRequest {
         }
         command
     }
+
+    /// The request that a run on record was for, by its command, which says nothing of projects.
+    pub fn from_command(command: &str) -> Self {
+        let mut scopes = [Scope::Reconcile, Scope::Full].into_iter();
+        let scope = scopes.find(|scope| command.starts_with(scope.command())).unwrap_or_default();
+        let named: Vec<&str> = command.split(" --only ").skip(1).collect();
+        let parts = [Part::Issues, Part::MergeRequests, Part::Repository].into_iter();
+        let only = parts.filter(|part| named.contains(&part.name())).collect();
+        Self { scope, only, ..Self::default() }
+    }
 }
 
 /// What a sync did.
@@ -562,4 +572,19 @@ pub(crate) fn number(key: &str) -> Option<(ThreadKind, u64)> {
     let (thread, _discussion) = key.split_once('~').unwrap_or((key, ""));
     let kinds = [ThreadKind::Issue, ThreadKind::MergeRequest];
     kinds.into_iter().find_map(|kind| Some((kind, thread.strip_prefix(kind.sigil())?.parse().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_tells_how_much_was_read() {
+        for scope in [Scope::New, Scope::Reconcile, Scope::Full] {
+            for only in [vec![], vec![Part::MergeRequests], vec![Part::Issues, Part::Repository]] {
+                let request = SyncRequest { scope, only, ..SyncRequest::default() };
+                assert_eq!(SyncRequest::from_command(&request.command()), request);
+            }
+        }
+    }
 }

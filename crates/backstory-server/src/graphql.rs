@@ -48,6 +48,7 @@ mod summary;
 mod task;
 mod thread;
 mod trace;
+mod words;
 mod written;
 
 use std::{sync::Arc, time::Duration};
@@ -71,14 +72,15 @@ pub(crate) use limits::MAX_BODY;
 
 use audit::AuditConnection;
 use chat::{ChatConnection, MessageConnection};
+use code::FileChangeConnection;
 use edge::EdgeConnection;
 use guard::{Course, Guards};
 use job::JobConnection;
 use lists::{
-    BranchConnection, CodeEntityConnection, CommitConnection, DiscussionConnection, FileChunkConnection,
-    FileConnection, FileMergeRequests, IndexedDocumentConnection, IssueConnection, LabelConnection,
-    MergeRequestConnection, MilestoneConnection, PersonConnection, ProjectConnection, SyntaxFactConnection,
-    TagConnection,
+    BranchConnection, CodeDefinitionConnection, CodeEntityConnection, CommitConnection, DiscussionConnection,
+    FileChunkConnection, FileConnection, FileMergeRequests, IndexedDocumentConnection, IssueConnection,
+    LabelConnection, MergeRequestConnection, MilestoneConnection, PersonConnection, ProjectConnection,
+    SyntaxFactConnection, TagConnection,
 };
 use mutation::Mutation;
 use persisted::PersistedDocuments;
@@ -213,6 +215,8 @@ fn builder() -> Builder {
         .override_output_type_description::<CommitConnection>("A page of commits.")
         .override_output_type_description::<FileConnection>("A page of files.")
         .override_output_type_description::<CodeEntityConnection>("A page of code entities.")
+        .override_output_type_description::<CodeDefinitionConnection>("A page of code entities at a revision.")
+        .override_output_type_description::<FileChangeConnection>("A page of the files that a commit changes.")
         .override_output_type_description::<FileChunkConnection>("A page of the chunks of a file.")
         .override_output_type_description::<FileMergeRequests>("A page of the merge requests that change a file.")
         .override_output_type_description::<SyntaxFactConnection>("A page of nodes of the syntax tree of a file.")

@@ -44,9 +44,9 @@ pub use chats::{ABANDONED_AFTER, Chat, ChatLimits, Message, NewMessage, REMOVED_
 pub use deliveries::{Delivery, DeliveryCursor, ReceivedDelivery};
 pub use erase::Erased;
 pub use failures::{Source, SyncFailure};
-pub use forgotten::{AuditAction, AuditEntry, ErasureTarget, ForgottenKind};
+pub use forgotten::{AuditAction, AuditEntry, ErasureTarget, ForgottenChange, ForgottenKind};
 pub use generated::GeneratedText;
-pub use items::ItemChange;
+pub use items::{ItemChange, LoggedChange, Removal};
 pub use jobs::{Job, JobKind, JobPriority, JobStatus, NewJob, Outcome};
 pub use operations::{NewOperation, Operation, OperationFilter};
 pub use quarantine::{MAX_QUARANTINED, NewQuarantined, Quarantined, RetriedItem};

@@ -57,6 +57,7 @@ mod links;
 mod load;
 mod node_row;
 mod people;
+mod periods;
 mod planning;
 mod projects;
 mod query;
@@ -86,12 +87,13 @@ pub use discussions::{DiscussionOrder, DiscussionQuery, DiscussionRow};
 pub use entry::{Key, ListKind};
 pub use groups::{
     Activity, CommitGroup, DiscussionGroup, EntityGroup, FileGroup, GroupCount, Groups, MAX_GROUPED, MAX_GROUPS,
-    Period, ThreadGroup,
+    ThreadGroup,
 };
 pub use load::Load;
 pub(crate) use load::remove_leftover;
 pub use node_row::CodeRow;
 pub use people::{Namesakes, PersonOrder, PersonPage, PersonQuery, PersonRow};
+pub use periods::Period;
 pub use planning::{LabelOrder, LabelQuery, LabelRow, MilestoneOrder, MilestoneQuery, MilestoneRow};
 pub use projects::{ProjectOrder, ProjectQuery, ProjectRow};
 pub use query::{ListQuery, Named, RowQuery};

@@ -11,6 +11,7 @@ use super::task_of;
 use crate::{
     catalog::known_projects,
     error::{Error, ErrorKind, Result},
+    pages::check_projects,
     read::MAX_PAGE,
     resources::Resources,
     task::{Progress, Task},
@@ -21,11 +22,14 @@ use crate::{
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Lists jobs, newest first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListJobs {
     /// Only those of this status.
     pub status: Option<JobStatus>,
+    /// Full paths of projects: only theirs. All if there are none.
+    #[serde(default)]
+    pub projects: Vec<String>,
     /// Only those with a lower number.
     pub before: Option<i64>,
     /// Most jobs, at most [`MAX_PAGE`].
@@ -83,7 +87,8 @@ impl UseCase for ListJobs {
     type Answer = Vec<JobReport>;
 
     async fn run(self, resources: &Resources) -> Result<Vec<JobReport>> {
-        let jobs = list_jobs(resources, self.status, self.before, self.limit).await?;
+        check_projects(resources, &self.projects).await?;
+        let jobs = list_jobs(resources, self).await?;
         let report = |job: Job| JobReport { task: task_of_job(resources, job.id).map(|task| task.progress), job };
         Ok(jobs.into_iter().map(report).collect())
     }
@@ -239,17 +244,13 @@ pub(crate) async fn wait_for_job(resources: &Resources, id: i64, time: Duration)
     }
 }
 
-/// Jobs, newest first, those before a number if one is given, of one status if one is given, at most `limit`.
+/// Jobs, newest first; none of a project that is not known.
 ///
 /// # Errors
 /// The ledger cannot be read.
-pub(crate) async fn list_jobs(
-    resources: &Resources,
-    status: Option<JobStatus>,
-    before: Option<i64>,
-    limit: usize,
-) -> Result<Vec<Job>> {
-    resources.with_ledger(move |ledger| ledger.jobs(status, before, limit.min(MAX_PAGE))).await
+pub(crate) async fn list_jobs(resources: &Resources, request: ListJobs) -> Result<Vec<Job>> {
+    let ListJobs { status, projects, before, limit } = request;
+    resources.with_ledger(move |ledger| ledger.jobs(status, &projects, before, limit.min(MAX_PAGE))).await
 }
 
 /// The task that does a job now, if it reads a whole project.

@@ -4,6 +4,7 @@
 mod branch;
 mod commit;
 mod content;
+mod definition;
 mod note;
 mod version;
 
@@ -23,11 +24,12 @@ use backstory_engine::{
 
 pub(crate) use self::{
     branch::{Branch, Tag},
-    commit::{Commit, FileChange},
+    commit::{Commit, FileChangeConnection},
     content::{
         CoChange, Contributor, FileComment, FileContent, Indexed, LineRangeInput, SeenThrough, Tree, commit_node,
         contributors, tree,
     },
+    definition::CodeDefinition,
     note::DesignNote,
     version::{FileChunk, FileVersion, SyntaxFact, document_node},
 };
@@ -387,6 +389,16 @@ impl CodeEntity {
             Some(CodeRow::Entity(row)) => Some(rank(row.importance)),
             _ => None,
         })
+    }
+
+    /// What the entity is at a revision; null if its file does not define it there, and, with an error, if there is no such
+    /// revision or the file is not there.
+    async fn definition(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Branch, tag or commit; the indexed head if absent.")] rev: Option<String>,
+    ) -> Result<Option<CodeDefinition>> {
+        CodeDefinition::find(ctx, (&self.project, &self.path, &self.name), rev).await
     }
 
     /// Doc comment or doc string of the entity, without markers; null if it has none or is gone.

@@ -31,6 +31,8 @@ const MAX_COST: usize = 1 << 32;
 
 /// Fields of the query type that read everything there is.
 const READ_EVERYTHING: [&str; 3] = ["check", "digest", "stats"];
+/// A type and its field that reads and parses hundreds of files, which takes as long.
+const PARSES_FILES: (&str, &str) = ("Project", "definitions");
 /// Fields of other types that query the graph or the ledger on their own.
 const QUERIES: [&str; 18] = [
     "activity",
@@ -52,18 +54,21 @@ const QUERIES: [&str; 18] = [
     "totalCount",
     "tree",
 ];
-/// Types that are read by a query of their own, whatever field returns them: `chunks`, `documents`, `facts`, `mergeRequests`,
-/// `summary` and `version` are cheap where they are of other types.
-const QUERIED_TYPES: [&str; 6] = [
+/// Types that are read by a query of their own, whatever field returns them: `chunks`, `definitions`, `documents`, `facts`,
+/// `jobs`, `mergeRequests`, `summary` and `version` are cheap where they are of other types.
+const QUERIED_TYPES: [&str; 8] = [
+    "CodeDefinitionConnection",
     "FileChunkConnection",
     "FileMergeRequestConnection",
     "FileVersion",
     "IndexedDocumentConnection",
+    "JobConnection",
     "Summary",
     "SyntaxFactConnection",
 ];
 /// Types and fields of theirs that are queries, as those of the same name of other types are not.
-const QUERIES_OF: [(&str, &str); 7] = [
+const QUERIES_OF: [(&str, &str); 8] = [
+    ("CodeEntity", "definition"),
     ("Person", "accounts"),
     ("Person", "addresses"),
     ("Person", "names"),
@@ -77,13 +82,15 @@ const SIZES: [&str; 3] = ["first", "last", "ids"];
 /// What is grouped has as many groups as it is asked for.
 const GROUPS: &str = "Groups";
 /// Types of which there are many in a list without pages: one for each period of a time, entry of a directory, span of lines,
-/// comment on a file, or earlier version of lines.
-const LONG_LISTS: [&str; 7] =
-    ["Activity", "EarlierVersion", "FileComment", "LineOrigin", "LineSpan", "PeriodCount", "TreeEntry"];
+/// comment on a file, earlier version of lines, or node that is gone.
+const LONG_LISTS: [&str; 8] =
+    ["Activity", "EarlierVersion", "FileComment", "LineOrigin", "LineSpan", "PeriodCount", "RemovedNode", "TreeEntry"];
 /// A type and its list of nodes that has as many as a page may.
 const LONG_LIST_OF: (&str, &str) = ("Changed", "nodes");
 /// The argument of lists of nodes.
 const ORDER: &str = "orderBy";
+/// Arguments of lists that name a range of revisions, which is read from a clone.
+const RANGE: [&str; 2] = ["from", "to"];
 
 /// Returns what an operation costs, given the values of its variables.
 pub(super) fn measure(selections: Selections<'_>, operation: &OperationDefinition, variables: &Variables) -> usize {
@@ -146,8 +153,10 @@ impl<'a> CostMeter<'a> {
         let own = match name {
             _ if name.starts_with("__") => 1,
             _ if is_root && READ_EVERYTHING.contains(&name) => EVERYTHING,
+            _ if (parent, name) == PARSES_FILES => EVERYTHING,
             _ if is_root || QUERIES.contains(&name) => QUERY,
             _ if QUERIED_TYPES.contains(&returned) || QUERIES_OF.contains(&(parent, name)) => QUERY,
+            _ if meta.args.contains_key(ORDER) && RANGE.iter().any(|name| field.get_argument(name).is_some()) => QUERY,
             _ if meta.args.contains_key(ORDER) => LIST,
             _ => 1,
         };

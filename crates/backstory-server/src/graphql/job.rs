@@ -1,7 +1,7 @@
 //! GraphQL types of jobs: what a server does in the background, and did.
 
 use async_graphql::{ComplexObject, Context, Enum, ID, Json, Result, SimpleObject, connection::Connection};
-use backstory_engine::{ledger, model::id::NodeId};
+use backstory_engine::{ledger, model::id::NodeId, worker::ListJobs};
 
 use super::{
     counter::Counter,
@@ -98,14 +98,17 @@ fn parse_thread(project: &str, short: &str) -> Option<Thread> {
 /// A page of jobs.
 pub(crate) type JobConnection = Connection<String, Job>;
 
+/// A page of jobs, those of projects or of all.
 pub(super) async fn list(
     ctx: &Context<'_>,
     first: Option<i32>,
     after: Option<&str>,
     status: Option<JobStatus>,
+    projects: Vec<String>,
 ) -> Result<JobConnection> {
     let size = page::size(first, page::DEFAULT_PAGE)?;
     let before = page::number_of(after)?;
-    let jobs = loaders::engine(ctx)?.list_jobs(status.map(Into::into), before, size + 1).await?;
+    let request = ListJobs { status: status.map(Into::into), projects, before, limit: size + 1 };
+    let jobs = loaders::engine(ctx)?.list_jobs(request).await?;
     Ok(page::forward(jobs, size, after, |job| job.id.to_string(), Job::from))
 }

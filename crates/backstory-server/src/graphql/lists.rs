@@ -1,16 +1,18 @@
 //! Lists of nodes: pages in one style, with orders and filters, totals and aggregates. They are read from the store's
 //! lists; their nodes are read like all others.
 
-/// Makes the fields of an object that are lists of nodes: each takes a filter, an order and which page. What stands after
-/// `also` are its other fields.
+/// Makes the fields of an object that are lists of nodes: each takes a filter, an order and which page, then what further
+/// arguments it has after a `;`. What stands after `also` are its other fields.
 macro_rules! list_fields {
     (
         $(#[$($about:tt)*])*
         impl $owner:ident as $own:ident, $ctx:ident {
             $(
                 $(#[$($field_about:tt)*])*
-                $field:ident($filter:ident: $filter_type:ident, $order:ident: $order_type:ident, $paging:ident)
-                    -> $page:ty $body:block
+                $field:ident(
+                    $filter:ident: $filter_type:ident, $order:ident: $order_type:ident, $paging:ident
+                    $(; $($further:tt)*)?
+                ) -> $page:ty $body:block
             )*
         }
         $(also { $($rest:tt)* })?
@@ -34,6 +36,7 @@ macro_rules! list_fields {
                     #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
                     #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
                     #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+                    $($($further)*)?
                 ) -> async_graphql::Result<$page> {
                     let $own = self;
                     let $paging = super::Paging { first, after, last, before };
@@ -48,6 +51,7 @@ macro_rules! list_fields {
 
 mod code;
 mod commits;
+mod definitions;
 mod discussions;
 mod documents;
 mod file;
@@ -75,6 +79,7 @@ use tokio::sync::OnceCell;
 pub(super) use self::{
     code::{CodeEntityConnection, FileConnection},
     commits::{CommitConnection, MergeRequestLists},
+    definitions::{CodeDefinitionConnection, CodeDefinitionFilter, definitions},
     discussions::{DiscussionConnection, DiscussionFilter, DiscussionOrder, discussions},
     documents::{IndexedDocumentConnection, ProjectDocuments},
     file::{FileChunkConnection, FileLists, FileMergeRequests, SyntaxFactConnection},

@@ -12,14 +12,13 @@ use backstory_engine::{
 };
 
 use super::{
-    code::{Commit, File, FileChange},
+    code::{Commit, File, FileChangeConnection},
     edge,
     issue::Issue,
-    lists::MergeRequestLists,
+    lists::{MergeRequestLists, Paging},
     loaders,
     names::{ChangeStatus, State},
     node::linked,
-    page::{self, DEFAULT_EDGES},
     person::Person,
     planning::Milestone,
     project::Project,
@@ -159,20 +158,26 @@ impl MergeRequest {
         Ok(sha.map(|sha| Commit::new(self.fields.id.project.clone(), sha)))
     }
 
-    /// The first files that the merge request changed, by the commit that it was merged as. Null while it is not merged, if
-    /// that commit is not in the index, and if it was merged as several commits.
+    /// Files that the merge request changed, by the commit that it was merged as, in git's order. Null while it is not merged,
+    /// if that commit is not in the index, and if it was merged as several commits.
     async fn changed_files(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Most files, 0 to 100.", default = 50)] first: Option<i32>,
-    ) -> Result<Option<Vec<FileChange>>> {
-        let most = page::size(first, DEFAULT_EDGES)?;
+        #[graphql(
+            desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
+        )]
+        first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
+        #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+    ) -> Result<Option<FileChangeConnection>> {
+        let paging = Paging { first, after, last, before };
         let shas = self.read(ctx, |mr| [mr.merge_commit_sha.clone(), mr.squash_commit_sha.clone()]).await?;
         for sha in shas.into_iter().flatten().flatten() {
             let commit = Commit::new(self.fields.id.project.clone(), sha);
             let Some(is_merge) = commit.is_merge(ctx).await? else { continue };
             if is_merge || self.is_one_commit(ctx).await? {
-                return commit.list_changes(ctx, most).await;
+                return commit.page_of_changes(ctx, &paging).await;
             }
         }
         Ok(None)

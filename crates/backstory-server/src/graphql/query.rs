@@ -379,16 +379,20 @@ impl Query {
         Ok(loaders::if_found(found)?.map(Job::from))
     }
 
-    /// The jobs that a server has in its queue and those that it did, newest first. Null, with an error, if the cursor or size
-    /// of the page is wrong.
+    /// The jobs that a server has in its queue and those that it did, newest first. Null, with an error, if a project is not
+    /// known, or the cursor or size of the page is wrong.
     async fn jobs(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
         #[graphql(desc = "State of the jobs; all jobs if absent.")] status: Option<JobStatus>,
+        #[graphql(desc = "Full paths of projects: the jobs are about one of them. All if absent or empty.")]
+        projects: Option<Vec<String>>,
     ) -> Result<Option<JobConnection>> {
-        job::list(ctx, first, after.as_deref(), status).await.map(Some)
+        let projects = projects.unwrap_or_default();
+        loaders::engine(ctx)?.check_projects(&projects).await?;
+        job::list(ctx, first, after.as_deref(), status, projects).await.map(Some)
     }
 
     /// What was forgotten, what may be read again and what is not kept any more, newest first. None of it has any content;

@@ -1,9 +1,13 @@
 //! GraphQL types of search.
 
-use async_graphql::{Context, ID, InputObject, Result, SimpleObject};
+use async_graphql::{Context, Enum, ID, InputObject, Result, SimpleObject};
 use backstory_engine::{
     index,
-    model::{self, id::NodeId, score::Profile},
+    model::{
+        self,
+        id::NodeId,
+        score::{Parts, Profile},
+    },
     search::{self, SearchRequest},
     settings::Ranking,
 };
@@ -20,6 +24,7 @@ use super::{
     planning::Label,
     project::Project,
     scalar::DateTime,
+    words::{name_of, value_of},
 };
 
 /// Hits of a search, unless the request says how many.
@@ -188,11 +193,26 @@ pub(crate) struct SearchFacets {
     facets: Vec<SearchFacet>,
 }
 
+/// A property by which the candidates of a search are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+pub(crate) enum SearchProperty {
+    /// Full path of the project.
+    Project,
+    /// Kind of the document.
+    Kind,
+    /// Person who wrote the document or began the discussion.
+    Author,
+    /// Labels of the document.
+    Label,
+    /// Directories of the files, or files.
+    Path,
+}
+
 /// The candidates of a search by one property.
 #[derive(SimpleObject)]
 pub(crate) struct SearchFacet {
-    /// Name of the property: `project`, `kind`, `author`, `label` or `path`.
-    name: String,
+    /// Name of the property.
+    name: SearchProperty,
     /// Most frequent values of the property, at most 20.
     values: Vec<SearchFacetValue>,
     /// How many values were left out.
@@ -202,7 +222,7 @@ pub(crate) struct SearchFacet {
 /// How many candidates of a search have a value.
 #[derive(SimpleObject)]
 pub(crate) struct SearchFacetValue {
-    /// Value of the property: a name, or the beginning of a path.
+    /// Value of the property: a name, a value of `DocumentKind`, or the beginning of a path.
     value: String,
     /// How many candidates have the value.
     count: usize,
@@ -228,14 +248,20 @@ pub(crate) struct SearchCandidate {
 
 impl From<search::Facets> for SearchFacets {
     fn from(of: search::Facets) -> Self {
-        let value = |of: search::FacetValue| SearchFacetValue { value: of.value, count: of.count };
-        let facet = |of: search::Facet| SearchFacet {
-            name: of.name,
-            values: of.values.into_iter().map(value).collect(),
-            left_out_count: of.left_out,
-        };
-        let facets = of.facets.into_iter().map(facet).collect();
+        let facets = of.facets.into_iter().filter_map(SearchFacet::new).collect();
         Self { document_count: of.documents, is_lower_bound: of.is_lower_bound, facets }
+    }
+}
+
+impl SearchFacet {
+    /// `None` for a property that the API does not know.
+    fn new(of: search::Facet) -> Option<Self> {
+        let name = value_of::<SearchProperty>(&of.name)?;
+        let value = |of: search::FacetValue| SearchFacetValue {
+            value: if name == SearchProperty::Kind { name_of::<DocumentKind>(of.value) } else { of.value },
+            count: of.count,
+        };
+        Some(Self { name, values: of.values.into_iter().map(value).collect(), left_out_count: of.left_out })
     }
 }
 
@@ -259,6 +285,8 @@ pub(crate) struct Hit {
     document_id: ID,
     /// Kind of the document.
     kind: DocumentKind,
+    /// What the document is for.
+    document_type: DocumentType,
     /// Title of the document; of a discussion, that of what it belongs to.
     title: String,
     /// Page of the document at the forge; null if there is none.
@@ -283,8 +311,8 @@ pub(crate) struct Hit {
     snippet: String,
     /// What the hit is ranked by; only comparable within one search.
     score: f32,
-    /// Parts of the score, each 0 to 1: `semantic`, `lexical`, `recency`, `importance`, `relationship`, `author`.
-    /// Parts without a weight are not computed, and 0, but for the relationship of what only the graph found.
+    /// Parts of the score, each 0 to 1. Parts without a weight are not computed, and 0, but for the relationship of what only
+    /// the graph found.
     parts: Vec<ScorePart>,
     /// Why the document was found, in words.
     why: Vec<String>,
@@ -325,13 +353,46 @@ pub(crate) struct Member {
     node: Node,
 }
 
+/// What a hit is ranked by.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+pub(crate) enum ScorePartName {
+    /// How near passages of the document are to the meaning of the query.
+    Semantic,
+    /// How many of the query's words the document has, rare ones counting more.
+    Lexical,
+    /// How new the document is.
+    Recency,
+    /// How much the document weighs among those of its kind.
+    Importance,
+    /// How near the document is in the graph to what the query names and to what matches best.
+    Relationship,
+    /// Whether the document is by somebody whom the query names.
+    Author,
+}
+
 /// One of the scores that rank a hit, or what it counts.
 #[derive(SimpleObject)]
 pub(crate) struct ScorePart {
     /// Name of the part.
-    name: String,
+    name: ScorePartName,
     /// Score or weight of the part, 0 to 1.
     score: f32,
+}
+
+/// Each part with its score or weight.
+fn score_parts(of: &Parts) -> Vec<ScorePart> {
+    let Parts { semantic, lexical, recency, importance, relationship, author } = *of;
+    let part = |(name, score)| ScorePart { name, score };
+    [
+        (ScorePartName::Semantic, semantic),
+        (ScorePartName::Lexical, lexical),
+        (ScorePartName::Recency, recency),
+        (ScorePartName::Importance, importance),
+        (ScorePartName::Relationship, relationship),
+        (ScorePartName::Author, author),
+    ]
+    .map(part)
+    .into()
 }
 
 /// The node of a reference.
@@ -343,13 +404,13 @@ impl From<search::Hit> for Hit {
     fn from(hit: search::Hit) -> Self {
         let document = hit.document;
         let facts = document.facts;
-        let part = |(name, score): (&str, f32)| ScorePart { name: name.to_owned(), score };
         let parent = Some(&*facts.thread).filter(|parent| *parent != document.id);
         Self {
             parent: parent.and_then(node_of),
             node: document_node(document.id.parse().ok(), facts.kind.into()),
             document_id: document.id.into(),
             kind: facts.kind.into(),
+            document_type: facts.document_type.into(),
             title: document.title,
             url: Some(document.url).filter(|url| !url.is_empty()),
             path: document.path,
@@ -363,7 +424,7 @@ impl From<search::Hit> for Hit {
             updated_at: document.updated_at.into(),
             snippet: hit.snippet,
             score: hit.score,
-            parts: hit.parts.named().into_iter().map(part).collect(),
+            parts: score_parts(&hit.parts),
             why: hit.why,
             passages: hit.passages.into_iter().map(HitPassage::from).collect(),
             members: hit.members.into_iter().map(Member::from).collect(),
@@ -459,14 +520,13 @@ pub(super) async fn search(ctx: &Context<'_>, query: String, arguments: SearchAr
         ..SearchRequest::default()
     };
     let found = engine.search_documents(request).await?;
-    let weight = |(name, score): (&str, f32)| ScorePart { name: name.to_owned(), score };
     Ok(SearchResult {
         query: found.query,
         mode: found.mode.into(),
         coverage: found.coverage.into(),
         took_ms: found.took_ms,
         profile: found.ranking.profile.into(),
-        weights: found.ranking.weights.named().into_iter().map(weight).collect(),
+        weights: score_parts(&found.ranking.weights),
         understood: found.understood,
         warnings: found.warnings,
         hits: found.hits.into_iter().map(Hit::from).collect(),

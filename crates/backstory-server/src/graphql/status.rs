@@ -1,20 +1,21 @@
 //! GraphQL types of status: how much there is, how far syncs are, and what a check found.
 
-use async_graphql::{Context, ID, Json, Result, SimpleObject};
+use async_graphql::{Context, Enum, ID, Json, Result, SimpleObject};
 use backstory_engine::{
-    backup, check, ledger, quarantine, stats,
+    SyncRequest, backup, check, ledger, model, quarantine, stats,
     status::{self, SyncStatusRequest},
 };
 
 use super::{
     counter::Counter,
     loaders,
-    names::TaskStatus,
+    names::{SyncPart, SyncScope, TaskStatus},
     page,
     project::Project,
     scalar::{BigInt, DateTime},
     secret::Secrets,
     task::{self, Task},
+    words::value_of,
 };
 
 /// Runs that are listed, unless the request says how many.
@@ -63,17 +64,59 @@ pub(crate) struct Stats {
     secrets: Vec<ProjectSecrets>,
 }
 
+/// Class of nodes of the graph.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+pub(crate) enum NodeClass {
+    /// Projects of forges and repositories.
+    Project,
+    /// People, by user name or address.
+    Person,
+    /// Labels of projects.
+    Label,
+    /// Milestones of projects.
+    Milestone,
+    /// Releases that a forge has.
+    Release,
+    /// Issues of projects.
+    Issue,
+    /// Merge requests of projects.
+    MergeRequest,
+    /// Discussions of issues and merge requests.
+    Discussion,
+    /// Notes of discussions.
+    Note,
+    /// Commits of repositories.
+    Commit,
+    /// Branches of repositories.
+    Branch,
+    /// Tags of repositories.
+    Tag,
+    /// Files, also those that are no more.
+    File,
+    /// Code entities, also those that are no more.
+    CodeEntity,
+    /// Code entities that are tests.
+    TestCase,
+    /// Design notes in code and commits.
+    DesignNote,
+    /// Notes that a language model wrote.
+    WrittenNote,
+    /// Tickets of other trackers.
+    Ticket,
+}
+
 /// How many nodes of a class there are.
 #[derive(SimpleObject)]
 pub(crate) struct ClassCount {
-    /// Name of the class: `Issue`, `Person`, …
-    name: String,
+    /// Name of the class.
+    name: NodeClass,
     /// How many nodes of the class there are.
     count: u64,
 }
 
 impl From<stats::Stats> for Stats {
     fn from(stats: stats::Stats) -> Self {
+        let of_class = |(class, count): (String, u64)| Some(ClassCount { name: value_of(&class)?, count });
         Self {
             project_count: stats.projects,
             issue_count: stats.issues,
@@ -93,7 +136,7 @@ impl From<stats::Stats> for Stats {
             model: stats.model,
             redaction_count: stats.redactions,
             secrets: stats.secrets.into_iter().map(ProjectSecrets::from).collect(),
-            nodes: stats.nodes.into_iter().map(|(name, count)| ClassCount { name, count }).collect(),
+            nodes: stats.nodes.into_iter().filter_map(of_class).collect(),
         }
     }
 }
@@ -129,8 +172,10 @@ pub(crate) struct SyncRun {
     id: ID,
     /// Number of the sync in the ledger.
     number: i64,
-    /// What was asked for: `sync`, `sync --reconcile` or `sync --full`.
-    command: String,
+    /// How much the sync reads.
+    scope: SyncScope,
+    /// Parts that the sync reads; empty if it reads all.
+    only: Vec<SyncPart>,
     /// When the sync began.
     started_at: DateTime,
     /// When the sync ended; null if it has not.
@@ -222,13 +267,57 @@ pub(crate) struct Quarantine {
     items: Vec<QuarantinedItem>,
 }
 
+/// Kind of an item that the ledger stores.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::entity::ItemKind")]
+pub(crate) enum ItemKind {
+    /// A project.
+    Project,
+    /// A person, as the forge knows them.
+    Person,
+    /// A label of a project.
+    Label,
+    /// A milestone of a project.
+    Milestone,
+    /// A release, as the forge has it.
+    Release,
+    /// An issue, without its discussions.
+    Issue,
+    /// A merge request, without its discussions.
+    MergeRequest,
+    /// A discussion with its notes.
+    Discussion,
+    /// A git repository.
+    Repository,
+    /// A commit and the code entities that it changes.
+    Commit,
+    /// What a merge commit brought to the default branch.
+    Merge,
+    /// A branch of a repository.
+    Branch,
+    /// A tag of a repository.
+    Tag,
+    /// The commits that a tag is the first release of.
+    Shipment,
+    /// A file at the indexed head.
+    File,
+    /// References and tests of a file.
+    FileLinks,
+    /// What often changes in the same commits.
+    CoChange,
+    /// How central code is.
+    Importance,
+    /// A person as commits know them.
+    Identity,
+}
+
 /// Something that a forge sent and that cannot be read.
 #[derive(SimpleObject)]
 pub(crate) struct QuarantinedItem {
     /// Project that the item came with.
     project: Project,
-    /// Kind of the item: `issue`, `merge_request`, `discussion`, `label`, `milestone`, `person` or `project`.
-    kind: String,
+    /// Kind of the item, of those that forges send.
+    kind: ItemKind,
     /// What the item is called: `acme/shop#12`, `label bug of acme/shop`; `?` stands for what cannot be told.
     reference: String,
     /// Path of the field that is wrong, `notes[0].created_at`; empty if no single one is.
@@ -246,7 +335,7 @@ impl From<quarantine::Quarantine> for Quarantine {
         let item = |row: quarantine::QuarantinedItem| QuarantinedItem {
             reference: row.reference,
             project: Project::new(row.project),
-            kind: row.kind.as_str().to_owned(),
+            kind: row.kind.into(),
             field: row.field,
             reason: row.reason,
             first_seen: row.first_seen.into(),
@@ -284,10 +373,12 @@ impl From<ledger::Cursor> for Cursor {
 
 impl From<ledger::Run> for SyncRun {
     fn from(run: ledger::Run) -> Self {
+        let request = SyncRequest::from_command(&run.command);
         Self {
             id: Counter::SyncRun.id(run.id),
             number: run.id,
-            command: run.command,
+            scope: request.scope.into(),
+            only: request.only.into_iter().map(SyncPart::from).collect(),
             started_at: run.started_at.into(),
             finished_at: run.finished_at.map(DateTime::from),
             status: match run.status {

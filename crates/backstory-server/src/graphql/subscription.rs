@@ -2,9 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use async_graphql::{Context, ID, Result, SimpleObject, Subscription as GraphQlSubscription};
+use async_graphql::{Context, Enum, ID, Result, SimpleObject, Subscription as GraphQlSubscription};
 use backstory_engine::{
     Engine,
+    changes::{self, ChangedNodes},
     error::{Error, ErrorKind},
     ledger,
     task::{Progress, TaskStatus},
@@ -19,7 +20,7 @@ use super::{
     job::Job,
     loaders,
     node::Node,
-    scalar::BigInt,
+    scalar::{BigInt, DateTime},
     task::Task,
 };
 use crate::queue::Queue;
@@ -60,7 +61,7 @@ impl Subscription {
         Ok(stream::unfold(Follow::First(first), move |follow| follow.next(engine.clone())))
     }
 
-    /// What changes from now on, as soon as it can be read: at most once a second, and 100 nodes at a time.
+    /// What changes or goes from now on, as soon as it can be read: at most once a second, and 100 changes at a time.
     async fn changes(
         &self,
         ctx: &Context<'_>,
@@ -102,6 +103,48 @@ pub(crate) struct Changed {
     seq: BigInt,
     /// Nodes that are new or have changed, in the order in which they changed; without nodes that are gone.
     nodes: Vec<Node>,
+    /// Nodes that are gone, in the order in which they went; those that were forgotten last.
+    removed: Vec<RemovedNode>,
+}
+
+/// A node that is gone.
+#[derive(SimpleObject)]
+pub(crate) struct RemovedNode {
+    /// Node that is gone; of most only the id is left.
+    node: Node,
+    /// Why the node is gone.
+    reason: RemovalReason,
+    /// When it was found that the node is gone, or somebody wanted that.
+    removed_at: DateTime,
+}
+
+/// Why a node is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "changes::RemovalReason")]
+pub(crate) enum RemovalReason {
+    /// The forge or the repository has it no more: it was deleted or renamed, or is not read any more.
+    Gone,
+    /// Somebody wanted it forgotten: the issue or merge request, or the whole project. What belonged to it is not named.
+    Forgotten,
+    /// The rules of retention do not permit it any more.
+    Retired,
+}
+
+impl From<changes::RemovedNode> for RemovedNode {
+    fn from(removed: changes::RemovedNode) -> Self {
+        let changes::RemovedNode { id, at, reason } = removed;
+        Self { node: id.into(), reason: reason.into(), removed_at: at.into() }
+    }
+}
+
+impl From<ChangedNodes> for Changed {
+    fn from(changed: ChangedNodes) -> Self {
+        Self {
+            seq: changed.up_to.into(),
+            nodes: changed.nodes.into_iter().map(Node::from).collect(),
+            removed: changed.removed.into_iter().map(RemovedNode::from).collect(),
+        }
+    }
 }
 
 /// How far the telling of changes is.
@@ -118,9 +161,8 @@ impl Changing {
             match self.engine.nodes_changed_after(self.after, &self.projects).await {
                 Ok(changed) => {
                     self.after = changed.up_to;
-                    if !changed.nodes.is_empty() {
-                        let nodes = changed.nodes.into_iter().map(Node::from).collect();
-                        return Some((Ok(Changed { seq: changed.up_to.into(), nodes }), self));
+                    if !changed.nodes.is_empty() || !changed.removed.is_empty() {
+                        return Some((Ok(changed.into()), self));
                     }
                 }
                 Err(error) => return Some((Err(error.into()), self)),

@@ -1,14 +1,13 @@
 //! GraphQL types of tasks.
 
-use async_graphql::{ID, Json, SimpleObject};
-use backstory_engine::task;
+use async_graphql::{Enum, ID, Json, SimpleObject};
+use backstory_engine::{error, task};
 
 use super::{
     counter::Counter,
     names::{TaskKind, TaskStatus},
     scalar::DateTime,
 };
-use crate::error_table;
 
 /// Long work of this process.
 #[derive(SimpleObject)]
@@ -39,21 +38,52 @@ pub(crate) struct Task {
     summary: Option<Json<serde_json::Value>>,
 }
 
+/// Kind of a failure, as `extensions.code` of errors has it.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "error::ErrorKind")]
+pub(crate) enum ErrorCode {
+    /// The request is wrong.
+    Invalid,
+    /// What was asked for does not exist.
+    NotFound,
+    /// What was asked for was there and is not kept any more.
+    Gone,
+    /// Something else is in the way: another sync, another process.
+    Conflict,
+    /// Configuration or credentials are wrong.
+    Configuration,
+    /// The caller did not authenticate.
+    Unauthenticated,
+    /// The caller may not do that.
+    Forbidden,
+    /// Another service does not answer, or answers wrongly.
+    Upstream,
+    /// The work took too long.
+    Timeout,
+    /// There is too much to do at the moment.
+    Busy,
+    /// This server does other things, or cannot do this as it is now.
+    Unavailable,
+    /// The machine lacks room, file descriptors or memory.
+    Lacking,
+    /// The stores were written by a newer program.
+    Newer,
+    /// A store or the program itself failed.
+    Internal,
+}
+
 /// Why a task failed.
 #[derive(SimpleObject)]
 pub(crate) struct TaskError {
     /// Kind of the failure, as in `extensions.code` of errors.
-    code: &'static str,
+    code: ErrorCode,
     /// What is wrong and what to do.
     message: String,
 }
 
 impl From<task::Task> for Task {
     fn from(task: task::Task) -> Self {
-        let error = |error: backstory_engine::error::Error| TaskError {
-            code: error_table::code(error.kind),
-            message: error.to_string(),
-        };
+        let error = |error: error::Error| TaskError { message: error.to_string(), code: error.kind.into() };
         Self {
             id: Counter::Task.id(task.id),
             number: task.id,

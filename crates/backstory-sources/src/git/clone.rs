@@ -80,6 +80,15 @@ pub enum CloneError {
         /// What is wrong with it.
         why: String,
     },
+    /// It was cloned without the content of all its files.
+    #[error(
+        "{address} is a partial clone, which lacks the content of some files; run 'git fetch --refetch --no-filter' in it, \
+         or add the address that it was cloned from"
+    )]
+    Partial {
+        /// Where.
+        address: String,
+    },
     /// It uses SHA-256.
     #[error("{address} names its objects by SHA-256, which cannot be read yet")]
     Sha256 {
@@ -401,6 +410,8 @@ fn explain(address: &Address, error: impl Into<CloneError>) -> CloneError {
         CloneError::Sha256 { address }
     } else if has(&["does not appear to be a git repository", "not found", "does not exist"]) {
         CloneError::NotARepository { address, said }
+    } else if has(&["promisor remote", "lazy fetching disabled"]) {
+        CloneError::Partial { address }
     } else if has(&[
         "Authentication failed",
         "could not read Username",

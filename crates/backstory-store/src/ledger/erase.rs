@@ -71,6 +71,9 @@ impl Ledger {
                 _ => erased.items += count,
             }
         }
+        if erased.items > 0 {
+            tx.execute("UPDATE audit SET seq = (SELECT MAX(seq) FROM items) WHERE id = ?1", [audit])?;
+        }
         for key in people {
             erased.people += u64::from(tombstone(&tx, subject.project(), ItemKind::Person, key, at)?);
         }

@@ -124,6 +124,19 @@ impl AuditAction {
     }
 }
 
+/// An issue, merge request or project that was forgotten, as a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForgottenChange {
+    /// Position of the change.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// What was forgotten.
+    pub target: ErasureTarget,
+    /// Whether it was read again since.
+    pub is_back: bool,
+}
+
 /// What was done, without any content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -296,6 +309,35 @@ impl Ledger {
         Ok(statement.query_map([MOST_UNFINISHED], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
+    /// Issues, merge requests and projects that were forgotten after a sequence number, oldest first, at most `limit`. Their
+    /// records tell it, since nothing else is left of them.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn forgotten_after(&self, seq: u64, limit: usize) -> Result<Vec<ForgottenChange>, LedgerError> {
+        let connection = self.read()?;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT seq, at, kind, subject FROM audit
+             WHERE action = ?2 AND kind <> 'person' AND seq > ?1 {} AND {IS_OF_VISIBLE_PROJECT} ORDER BY seq LIMIT ?3",
+            self.confidential_clause()
+        ))?;
+        let action = AuditAction::Forget.as_str();
+        let rows = statement.query_map(
+            params![to_i64(seq), action, to_i64(limit as u64), self.visible_projects()],
+            |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?))
+            },
+        )?;
+        let mut changes = Vec::new();
+        for row in rows {
+            let (seq, at, kind, subject) = row?;
+            let Some(target) = target_of(&kind, subject) else { continue };
+            let is_back = has_content(&connection, &target)?;
+            changes.push(ForgottenChange { seq: seq.unsigned_abs(), at: time(at), target, is_back });
+        }
+        Ok(changes)
+    }
+
     /// What was forgotten, taken off the list or is not kept any more, newest first, those before a number if one is
     /// given, of one action if one is given, at most `limit`. Records of people belong to no project, so only a handle
     /// that shows all projects shows them.
@@ -372,12 +414,34 @@ pub(super) fn forgotten_targets(connection: &Connection) -> Result<Vec<ErasureTa
     let mut statement = connection.prepare_cached("SELECT kind, subject FROM forgotten WHERE kind <> 'person'")?;
     let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
     let rows: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
-    let subject = |(kind, subject): (String, String)| match subject.parse() {
-        _ if kind == ForgottenKind::Project.as_str() => Some(ErasureTarget::Project(subject)),
+    Ok(rows.into_iter().filter_map(|(kind, subject)| target_of(&kind, subject)).collect())
+}
+
+/// The issue, merge request or project that a record names; `None` for a person.
+fn target_of(kind: &str, subject: String) -> Option<ErasureTarget> {
+    if kind == ForgottenKind::Project.as_str() {
+        return Some(ErasureTarget::Project(subject));
+    }
+    match subject.parse() {
         Ok(NodeId::Thread(thread)) => Some(ErasureTarget::Thread(thread)),
         _ => None,
+    }
+}
+
+/// Whether anything of an issue, merge request or project is there that is not gone.
+fn has_content(connection: &Connection, target: &ErasureTarget) -> Result<bool, LedgerError> {
+    let found = match target.thread() {
+        Some(thread) => connection
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM items INDEXED BY items_thread
+                 WHERE project = ?1 AND thread = ?2 AND payload IS NOT NULL)",
+            )?
+            .query_row(params![target.project(), thread], |row| row.get(0))?,
+        None => connection
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM items WHERE project = ?1 AND payload IS NOT NULL)")?
+            .query_row([target.project()], |row| row.get(0))?,
     };
-    Ok(rows.into_iter().filter_map(subject).collect())
+    Ok(found)
 }
 
 pub(super) fn is_on_list(connection: &Connection, kind: ForgottenKind, subject: &str) -> Result<bool, LedgerError> {

@@ -8,8 +8,9 @@ use rusqlite::{OptionalExtension, params};
 
 use super::{
     Ledger, LedgerError, StoredItem,
+    forgotten::is_blocked,
     row::{COLUMNS, raw, unpack},
-    to_i64,
+    time, to_i64,
 };
 
 /// What identifies an object, and when it last changed.
@@ -23,6 +24,26 @@ pub struct ItemChange {
     pub kind: ItemKind,
     /// Unique within project and kind.
     pub key: String,
+}
+
+/// A change of an object, which may have removed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedChange {
+    /// The object.
+    pub item: ItemChange,
+    /// How it was removed; `None` if it is there.
+    pub removal: Option<Removal>,
+}
+
+/// How an object was removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// Its source has it no more, at that time.
+    Gone(Timestamp),
+    /// The rules of retention do not permit it any more, since that time.
+    Retired(Timestamp),
+    /// It was forgotten, or what it belongs to. A record tells that.
+    Forgotten,
 }
 
 /// The newest change of a kind of a project. With '+' the index of project and kind is read, which has those alone; that of
@@ -100,6 +121,40 @@ impl Ledger {
             Ok(kind.map(|kind| ItemChange { seq, project, kind, key }))
         })?;
         rows.filter_map(|row| row.map_err(LedgerError::from).transpose()).collect()
+    }
+
+    /// Which objects changed after a sequence number, also those that are gone, without their content, oldest change first,
+    /// at most `limit`: those of the given projects, or of all if none is given.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn log_after(&self, seq: u64, projects: &[String], limit: usize) -> Result<Vec<LoggedChange>, LedgerError> {
+        let connection = self.read()?;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT seq, project, kind, key, thread, fetched_at, payload IS NULL,
+                payload IS NULL AND EXISTS (
+                    SELECT 1 FROM audit
+                    WHERE action = 'retire' AND audit.subject = items.project AND audit.at = items.fetched_at)
+             FROM items
+             WHERE seq > ?1 AND (?4 IS NULL OR project IN (SELECT value FROM json_each(?4))) {} ORDER BY seq LIMIT ?2",
+            self.visibility_clause(3)
+        ))?;
+        let wanted = (!projects.is_empty()).then(|| serde_json::json!(projects).to_string());
+        let mut rows = statement.query(params![to_i64(seq), to_i64(limit as u64), self.visible_projects(), wanted])?;
+        let mut changes = Vec::new();
+        while let Some(row) = rows.next()? {
+            let Some(kind) = ItemKind::from_name(&row.get::<_, String>(2)?) else { continue };
+            let (seq, project, key) = (row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, String>(1)?, row.get(3)?);
+            let (thread, at) = (row.get::<_, Option<String>>(4)?, time(row.get(5)?));
+            let removal = match (row.get::<_, bool>(6)?, row.get::<_, bool>(7)?) {
+                (false, _) => None,
+                (true, true) => Some(Removal::Retired(at)),
+                (true, false) if is_blocked(&connection, &project, thread.as_deref())? => Some(Removal::Forgotten),
+                (true, false) => Some(Removal::Gone(at)),
+            };
+            changes.push(LoggedChange { item: ItemChange { seq, project, kind, key }, removal });
+        }
+        Ok(changes)
     }
 
     /// Position of the newest change.

@@ -305,18 +305,27 @@ impl Ledger {
         Ok(())
     }
 
-    /// Jobs, newest first, those before a number if one is given, of one status if one is given, at most `limit`.
+    /// Jobs, newest first, those before a number if one is given, of one status if one is given, of the given projects or of
+    /// all if none is given, at most `limit`.
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn jobs(&self, status: Option<JobStatus>, before: Option<i64>, limit: usize) -> Result<Vec<Job>, LedgerError> {
+    pub fn jobs(
+        &self,
+        status: Option<JobStatus>,
+        projects: &[String],
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<Job>, LedgerError> {
         let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
-            "{SELECT} WHERE (?1 IS NULL OR status = ?1) AND id < ?2 {} ORDER BY id DESC LIMIT ?3",
+            "{SELECT} WHERE (?1 IS NULL OR status = ?1) AND id < ?2
+                AND (?5 IS NULL OR project IN (SELECT value FROM json_each(?5))) {} ORDER BY id DESC LIMIT ?3",
             project_clause(4)
         ))?;
         let (status, before) = (status.map(JobStatus::as_str), before.unwrap_or(i64::MAX));
-        let bounds = params![status, before, to_i64(limit as u64), self.visible_projects()];
+        let wanted = (!projects.is_empty()).then(|| serde_json::json!(projects).to_string());
+        let bounds = params![status, before, to_i64(limit as u64), self.visible_projects(), wanted];
         let jobs: Vec<Job> = statement.query_map(bounds, job)?.collect::<Result<_, _>>()?;
         jobs.into_iter().map(|job| self.redact_subject(&connection, job)).collect()
     }

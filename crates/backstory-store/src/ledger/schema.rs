@@ -310,6 +310,9 @@ const MIGRATIONS: &[&str] = &["
     CREATE INDEX item_versions_thread ON item_versions (project, thread);
     -- 1: what items were at this state is kept.
     ALTER TABLE index_snapshots ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
+", "
+    -- Of an issue, merge request or project that was forgotten: the change of items that took it out. Its own are deleted.
+    ALTER TABLE audit ADD COLUMN seq INTEGER;
 "];
 // check-words: on
 

@@ -42,6 +42,8 @@ pub struct CommitQuery {
     pub merge_requests: Vec<u64>,
     /// Whether a merge request introduced them.
     pub introduced: Option<bool>,
+    /// Their names, of one project; `None` for all. How many there may be is for the caller to limit.
+    pub shas: Option<Vec<String>>,
     /// When they were made.
     pub committed: TimeRange,
     /// When they were written.
@@ -255,6 +257,19 @@ pub(super) fn derive(connection: &Connection, project: &str, sha: &Key) -> Resul
     Ok(())
 }
 
+/// When commits of these names were made, so that a page of them does not read all others.
+fn span_of(connection: &Connection, projects: &[String], shas: &[String]) -> Result<TimeRange, LedgerError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT MIN(committed_at), MAX(committed_at) FROM list_commits
+         WHERE project IN (SELECT value FROM json_each(?1)) AND sha IN (SELECT value FROM json_each(?2))",
+    )?;
+    let json = |names: &[String]| serde_json::json!(names).to_string();
+    let (first, last): (Option<i64>, Option<i64>) =
+        statement.query_row(params![json(projects), json(shas)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let at = |ms: i64| Timestamp::from_millisecond(ms).ok();
+    Ok(TimeRange { from: first.and_then(at), to: last.and_then(|last| at(last.saturating_add(1))) })
+}
+
 fn has_merge_request(is_introduced: bool) -> Condition {
     Condition::names(if is_introduced { "t.merge_request IS NOT NULL" } else { "t.merge_request IS NULL" }, &[])
 }
@@ -275,17 +290,20 @@ impl CommitQuery {
         ];
         let kinds: &[CommitKind] =
             if self.kinds.is_empty() { &[CommitKind::Commit, CommitKind::Merge] } else { &self.kinds };
+        let mut conditions: Vec<Condition> = self.introduced.map(has_merge_request).into_iter().collect();
+        let mut committed = self.committed;
+        if let Some(shas) = &self.shas {
+            conditions.push(Condition::names("v.key IN (SELECT value FROM json_each(?))", shas));
+            committed = committed.within(span_of(connection, &self.projects, shas)?);
+        }
         Ok(Selection {
             list: ListKind::Commit,
             projects: self.projects.clone(),
             parts: kinds.iter().map(|kind| kind.as_str()).collect(),
             facets: facets.into_iter().flatten().collect(),
             flags: Vec::new(),
-            conditions: self.introduced.map(has_merge_request).into_iter().collect(),
-            ranges: vec![
-                (Place::Main, "t.committed_at", self.committed),
-                (Place::Other, "t.authored_at", self.authored),
-            ],
+            conditions,
+            ranges: vec![(Place::Main, "t.committed_at", committed), (Place::Other, "t.authored_at", self.authored)],
             order: match self.order {
                 CommitOrder::Committed => Order::Main,
                 CommitOrder::Authored => Order::Other,

@@ -3,11 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::visibility::Visibility;
-use jiff::{
-    Timestamp, ToSpan as _,
-    civil::{Date, Weekday},
-    tz::TimeZone,
-};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +15,7 @@ use super::{
     discussions::DiscussionQuery,
     entry::{Field, Key, ListKind},
     people,
+    periods::{Period, fill_gaps},
     select::{Order, Reader, Selection, TimeRange},
     threads::ThreadQuery,
 };
@@ -103,35 +100,6 @@ pub enum EntityGroup {
     Project,
 }
 
-/// How long a group lasts, in UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Period {
-    /// A day.
-    Day,
-    /// A week from Monday on.
-    Week,
-    /// A month.
-    Month,
-    /// A year.
-    Year,
-}
-
-impl Period {
-    /// The first day of the one that a day belongs to.
-    pub fn start(self, day: Date) -> Date {
-        match self {
-            Self::Day => day,
-            Self::Week => {
-                let since_monday = i64::from(day.weekday().since(Weekday::Monday));
-                day.checked_sub(since_monday.days()).unwrap_or(day)
-            }
-            Self::Month => day.first_of_month(),
-            Self::Year => day.first_of_year(),
-        }
-    }
-}
-
 /// Rows that have a value in common.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupCount {
@@ -144,9 +112,10 @@ pub struct GroupCount {
 /// The groups of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
-    /// Groups, the largest first; periods in their order. At most [`MAX_GROUPS`].
+    /// Groups, the largest first. Periods are in their order, those without any row between others too, unless there are
+    /// more than [`MAX_GROUPS`] then: the longest gaps stay.
     pub groups: Vec<GroupCount>,
-    /// Whether every row was grouped and every group is in the list.
+    /// Whether every row was grouped and every group that has any is in the list.
     pub is_complete: bool,
 }
 
@@ -386,8 +355,9 @@ impl Lists {
         Ok(counts.into_groups(Grouping::from(by).period))
     }
 
-    /// What happened in projects, or in all, in each period of a time, on the days that lie in it at least in part. Reads
-    /// the record alone.
+    /// What happened in projects, or in all, in each period of a time, on the days that lie in it at least in part. Periods
+    /// between others are there too if nothing happened, as far as there are at most [`MAX_GROUPS`] then. Reads the record
+    /// alone.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -412,6 +382,7 @@ impl Lists {
                     }
                 })?;
             }
+            fill_gaps(&mut periods, period, MAX_GROUPS, Activity::new);
             Ok(periods.into_values().collect())
         })
     }
@@ -425,18 +396,29 @@ struct Counts {
 
 impl Counts {
     fn into_groups(self, period: Option<Period>) -> Groups {
+        if let Some(period) = period {
+            return self.into_periods(period);
+        }
         let mut groups: Vec<GroupCount> =
             self.counts.into_iter().map(|(value, count)| GroupCount { value, count }).collect();
-        if period.is_none() {
-            groups.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value)));
-        }
+        groups.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value)));
         let is_complete = self.is_complete && groups.len() <= MAX_GROUPS;
-        if period.is_some() {
-            // The newest ones.
-            groups.drain(..groups.len().saturating_sub(MAX_GROUPS));
-        }
         groups.truncate(MAX_GROUPS);
         Groups { groups, is_complete }
+    }
+
+    fn into_periods(self, period: Period) -> Groups {
+        // Rows without the time are in none.
+        let starts = self.counts.into_iter().filter_map(|(value, count)| Some((value.parse::<Date>().ok()?, count)));
+        let mut periods: BTreeMap<Date, u64> = starts.collect();
+        let is_complete = self.is_complete && periods.len() <= MAX_GROUPS;
+        // The newest ones.
+        while periods.len() > MAX_GROUPS {
+            periods.pop_first();
+        }
+        fill_gaps(&mut periods, period, MAX_GROUPS, |_| 0);
+        let group = |(start, count): (Date, u64)| GroupCount { value: start.to_string(), count };
+        Groups { groups: periods.into_iter().map(group).collect(), is_complete }
     }
 }
 

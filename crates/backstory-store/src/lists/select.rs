@@ -69,6 +69,18 @@ pub struct TimeRange {
     pub to: Option<Timestamp>,
 }
 
+impl TimeRange {
+    /// What both have.
+    #[must_use]
+    pub(super) fn within(self, other: Self) -> Self {
+        let to = match (self.to, other.to) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        };
+        Self { from: self.from.max(other.from), to }
+    }
+}
+
 /// Which part of a list to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageRequest {

@@ -38,6 +38,9 @@ enum What {
         /// Only those that stand so
         #[arg(long)]
         status: Option<Status>,
+        /// Only those of this project
+        #[arg(long, value_name = "GROUP/PROJECT")]
+        project: Option<String>,
         /// How many
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=100))]
         first: u8,
@@ -106,9 +109,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "jobs", || Ok(())).await?;
     let terminal = &session.terminal;
     match &args.what {
-        What::List { status, first, json } => {
+        What::List { status, project, first, json } => {
             let status = status.map(JobStatus::from);
-            let jobs = client.answer(ListJobs { status, before: None, limit: usize::from(*first) }).await?;
+            let projects = project.iter().cloned().collect();
+            let request = ListJobs { status, projects, before: None, limit: usize::from(*first) };
+            let jobs = client.answer(request).await?;
             if *json { Ok(terminal.json(&jobs)?) } else { list(session, &jobs) }
         }
         What::Start { kind, project } => {
@@ -132,7 +137,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 /// # Errors
 /// It does not answer.
 pub(super) async fn any_reads(client: &Client) -> Result<bool> {
-    let jobs = client.answer(ListJobs { status: Some(JobStatus::Running), before: None, limit: 2 }).await?;
+    let jobs = client.answer(ListJobs { status: Some(JobStatus::Running), limit: 2, ..ListJobs::default() }).await?;
     Ok(jobs.iter().any(|running| running.job.job.kind != JobKind::Refetch))
 }
 

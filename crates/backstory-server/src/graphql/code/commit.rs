@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use async_graphql::{Context, ID, Object, Result, SimpleObject};
+use async_graphql::{Context, ID, Object, Result, SimpleObject, connection::Connection};
 use backstory_engine::{
     graph::Direction,
     lists::CodeRow,
@@ -21,11 +21,12 @@ use super::{
     super::{
         edge::{self, hundredths},
         issue::Issue,
+        lists::{self, OrderDirection, Paging, Totals},
         loaders,
         merge_request::MergeRequest,
         names::{ChangeRule, ChangeStatus, ChangeType, DiffLineKind, HunksLeftOut},
         node::{Links, linked},
-        page::{self, DEFAULT_EDGES, DEFAULT_PAGE},
+        page::{self, DEFAULT_PAGE},
         person::Person,
         project::Project,
         release::{self, Release},
@@ -36,6 +37,9 @@ use super::{
     },
     Branch, File, commit_record, some_url,
 };
+
+/// A page of the files that a commit changes.
+pub(crate) type FileChangeConnection = Connection<String, FileChange, Totals>;
 
 /// A file that a commit changes.
 pub(crate) struct FileChange {
@@ -167,15 +171,22 @@ impl Commit {
         commit_record(ctx, self.links.id().clone(), |_, record| read(&record.commit)).await
     }
 
-    /// The first of the files that it changes; `None` if it is not in the index.
-    pub(crate) async fn list_changes(&self, ctx: &Context<'_>, most: usize) -> Result<Option<Vec<FileChange>>> {
-        let id = self.links.id();
-        let change = |change: &FileChangeItem| FileChange {
+    /// A page of the files that it changes; `None` if it is not in the index.
+    pub(crate) async fn page_of_changes(
+        &self,
+        ctx: &Context<'_>,
+        paging: &Paging,
+    ) -> Result<Option<FileChangeConnection>> {
+        let node = |change: &FileChangeItem| FileChange {
             project: self.project.clone(),
-            commit: id.clone(),
+            commit: self.links.id().clone(),
             change: change.clone(),
         };
-        self.read(ctx, |commit| commit.changes.iter().take(most).map(change).collect()).await
+        let page = |commit: &CommitItem| {
+            let all: Vec<(usize, &FileChangeItem)> = commit.changes.iter().enumerate().collect();
+            lists::whole(all, OrderDirection::Ascending, paging, |(at, _)| at.to_string(), |(_, change)| node(change))
+        };
+        self.read(ctx, page).await?.transpose()
     }
 
     /// Whether it has several parents.
@@ -369,13 +380,19 @@ impl Commit {
         self.read(ctx, |commit| commit.changes.len()).await
     }
 
-    /// First files that the commit changes against its first parent, in git's order.
+    /// Files that the commit changes against its first parent, in git's order; null if the commit is not in the index.
     async fn changed_files(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Most files, 0 to 100.", default = 50)] first: Option<i32>,
-    ) -> Result<Option<Vec<FileChange>>> {
-        self.list_changes(ctx, page::size(first, DEFAULT_EDGES)?).await
+        #[graphql(
+            desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
+        )]
+        first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
+        #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+    ) -> Result<Option<FileChangeConnection>> {
+        self.page_of_changes(ctx, &Paging { first, after, last, before }).await
     }
 
     /// Page of the commit at the forge; null if there is none.

@@ -6,10 +6,11 @@ use backstory_engine::model::{document_kind::DocumentKind, id::NodeId, pack};
 use super::{
     super::{
         code::{Commit, File, LineRange},
-        names::DocumentType,
+        names::{ChangeType, DocumentType, State},
         node::Node,
         project::Project,
         search::node_of,
+        words::value_of,
     },
     nodes,
 };
@@ -22,13 +23,13 @@ pub(crate) struct PackItem {
     /// Title of the item.
     title: String,
     /// State of the item; null for what has none.
-    state: Option<String>,
+    state: Option<State>,
     /// Day on which the item was begun, `2024-03-15`.
     date: String,
     /// Name of who began the item; null if that is not known.
     author: Option<String>,
     /// Type of the change of a commit; null for others.
-    classification: Option<String>,
+    classification: Option<ChangeType>,
     /// How well the item answers, 0 to 1.
     relevance: f64,
     /// What the item has to do with others, a phrase each.
@@ -158,10 +159,10 @@ impl From<pack::KeyItem> for PackItem {
         Self {
             node: Some(&of.reference).filter(|_| of.kind != DocumentKind::Section.as_str()).and_then(|id| node_of(id)),
             title: of.title,
-            state: of.state,
+            state: of.state.as_deref().and_then(value_of),
             date: of.date,
             author: of.author,
-            classification: of.classification,
+            classification: of.classification.as_deref().and_then(value_of),
             relevance: of.relevance,
             links: of.links,
             excerpt: of.excerpt,

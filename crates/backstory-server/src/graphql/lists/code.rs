@@ -185,7 +185,7 @@ impl FileTotals {
     ) -> Result<Groups> {
         let (by, node) = match field {
             FileGroupField::Language => (FileGroup::Language, Grouped::Value),
-            FileGroupField::DocumentType => (FileGroup::DocumentType, Grouped::Value),
+            FileGroupField::DocumentType => (FileGroup::DocumentType, Grouped::DocumentTypes),
             FileGroupField::Project => (FileGroup::Project, Grouped::Projects),
         };
         groups::files(ctx, self.query.clone(), by, node, first).await
@@ -222,7 +222,7 @@ impl CodeEntityTotals {
         #[graphql(desc = "Most groups, 0 to 100; 20 if absent.")] first: Option<i32>,
     ) -> Result<Groups> {
         let (by, node) = match field {
-            CodeEntityGroupField::Kind => (EntityGroup::Kind, Grouped::Value),
+            CodeEntityGroupField::Kind => (EntityGroup::Kind, Grouped::EntityKinds),
             CodeEntityGroupField::Project => (EntityGroup::Project, Grouped::Projects),
         };
         groups::entities(ctx, self.query.clone(), by, node, first).await

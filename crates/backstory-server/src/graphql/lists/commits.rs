@@ -7,7 +7,7 @@ use backstory_engine::{
 };
 
 use super::{
-    super::{code::Commit, names::ChangeType, page},
+    super::{code::Commit, loaders, names::ChangeType, page},
     DateRange, OrderDirection, Paging, Totals, connection, direction,
     groups::{self, Grouped, Groups, ListActivity, Period},
     range, restrict, user_names,
@@ -79,6 +79,7 @@ pub(super) fn commit_query(filter: Option<CommitFilter>, order: Option<CommitOrd
         change_types: filter.change_types.into_iter().flatten().map(Into::into).collect(),
         merge_requests: Vec::new(),
         introduced: filter.introduced,
+        shas: None,
         committed: range(filter.committed),
         authored: range(filter.authored),
         order: order.map(|order| order.field.into()).unwrap_or_default(),
@@ -102,6 +103,19 @@ pub(super) fn of_merge_request(query: CommitQuery, id: &ThreadId) -> Result<Comm
     }
     query.merge_requests = vec![id.iid];
     Ok(query)
+}
+
+/// The names of the commits of a range of revisions of a project's repository; `None` if no range is given.
+pub(super) async fn in_range(
+    ctx: &Context<'_>,
+    project: &str,
+    from: Option<String>,
+    to: Option<String>,
+) -> Result<Option<Vec<String>>> {
+    if from.is_none() && to.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(loaders::engine(ctx)?.commits_in_range(project.to_owned(), from, to).await?))
 }
 
 /// A page of commits.
@@ -144,14 +158,14 @@ impl CommitTotals {
     ) -> Result<Groups> {
         let (by, node) = match field {
             CommitGroupField::Author => (CommitGroup::Author, Grouped::People),
-            CommitGroupField::ChangeType => (CommitGroup::ChangeType, Grouped::Value),
+            CommitGroupField::ChangeType => (CommitGroup::ChangeType, Grouped::ChangeTypes),
             CommitGroupField::Project => (CommitGroup::Project, Grouped::Projects),
         };
         groups::commits(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many commits of the list were made in each day, week, month or year, oldest first. Periods without any are left
-    /// out.
+    /// How many commits of the list were made in each day, week, month or year, oldest first. Periods between others are there
+    /// also if they have none.
     async fn activity(
         &self,
         ctx: &Context<'_>,

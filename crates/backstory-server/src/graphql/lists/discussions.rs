@@ -150,8 +150,8 @@ impl DiscussionTotals {
         groups::discussions(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many discussions of the list were started in each day, week, month or year, oldest first. Periods without any
-    /// are left out.
+    /// How many discussions of the list were started in each day, week, month or year, oldest first. Periods between others are
+    /// there also if they have none.
     async fn activity(
         &self,
         ctx: &Context<'_>,

@@ -18,7 +18,7 @@ use super::{
         merge_request::MergeRequest,
         names::State,
     },
-    OrderDirection, Paging, Totals, whole,
+    CodeDefinitionConnection, CodeDefinitionFilter, OrderDirection, Paging, Totals, definitions, whole,
 };
 
 /// A page of the merge requests that change a file. Its type is another than that of other lists of merge requests, which
@@ -137,6 +137,29 @@ impl FileLists {
         let paging = Paging { first, after, last, before };
         let all: Vec<_> = found.facts.into_iter().enumerate().collect();
         whole(all, OrderDirection::Ascending, &paging, |(at, _)| at.to_string(), |(_, of)| of.clone().into())
+    }
+
+    /// Code entities of the file at a revision, in the order of their lines. They are read from the clone; `entities` has
+    /// those at the indexed head. Null, with an error, if there is no such revision or the file is not there.
+    #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
+    async fn definitions(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Branch, tag or commit; the indexed head if absent.")] rev: Option<String>,
+        #[graphql(desc = "Only code entities that meet all these conditions; all of them if absent.")] filter: Option<
+            CodeDefinitionFilter,
+        >,
+        #[graphql(
+            desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
+        )]
+        first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
+        #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+    ) -> Result<Option<CodeDefinitionConnection>> {
+        let (project, path) = self.place();
+        let paging = Paging { first, after, last, before };
+        definitions(ctx, (project.unwrap_or_default(), path), rev, filter, &paging).await.map(Some)
     }
 }
 

@@ -13,9 +13,11 @@ use jiff::{civil::Date, tz::TimeZone};
 use super::{
     super::{
         loaders,
+        names::{ChangeType, DocumentType, EntityKind, State},
         node::Node,
         page::{self, DEFAULT_PAGE},
         scalar::DateTime,
+        words::name_of,
     },
     DateRange, range,
 };
@@ -46,7 +48,8 @@ pub(crate) struct Groups {
 /// A value and how many items of a list have it.
 #[derive(SimpleObject)]
 pub(crate) struct Group {
-    /// The value as text: a state, a user name, a label, the number of a milestone, the full path of a project, a language.
+    /// The value as text: the name of a value of `State`, `ChangeType`, `DocumentType` or `EntityKind`, a user name, a label,
+    /// the number of a milestone, the full path of a project, a language.
     value: String,
     /// How many items of the list have the value.
     count: u64,
@@ -58,9 +61,10 @@ pub(crate) struct Group {
 /// How the items of a list are distributed over time.
 #[derive(SimpleObject)]
 pub(crate) struct ListActivity {
-    /// The periods with items, oldest first; the newest 1,000.
+    /// The periods from the first one with items to the last, oldest first: the newest 1,000 with items, and those without any
+    /// between them. If that makes more than 1,000, the longest gaps are left out.
     periods: Vec<PeriodCount>,
-    /// Whether all items of the list were counted and all periods are in `periods`.
+    /// Whether all items of the list were counted and all periods with items are in `periods`.
     complete: bool,
 }
 
@@ -110,6 +114,14 @@ impl From<lists::Activity> for Activity {
 pub(super) enum Grouped {
     /// A value of its own.
     Value,
+    /// States of issues and merge requests.
+    States,
+    /// Sorts of changes.
+    ChangeTypes,
+    /// What files are for.
+    DocumentTypes,
+    /// Kinds of code entities.
+    EntityKinds,
     /// Keys of people.
     People,
     /// Names of labels of a project.
@@ -137,12 +149,23 @@ impl Grouped {
 
     fn node(&self, value: &str) -> Option<Node> {
         Some(Node::from(match self {
-            Self::Value => return None,
+            Self::Value | Self::States | Self::ChangeTypes | Self::DocumentTypes | Self::EntityKinds => return None,
             Self::People => NodeId::person(value),
             Self::Projects => NodeId::Project(value.to_owned()),
             Self::Labels(project) => NodeId::Label { project: project.clone(), name: value.to_owned() },
             Self::Milestones(project) => NodeId::Milestone { project: project.clone(), iid: value.parse().ok()? },
         }))
+    }
+
+    /// How the API writes a value that the lists have.
+    fn name(&self, value: String) -> String {
+        match self {
+            Self::States => name_of::<State>(value),
+            Self::ChangeTypes => name_of::<ChangeType>(value),
+            Self::DocumentTypes => name_of::<DocumentType>(value),
+            Self::EntityKinds => name_of::<EntityKind>(value),
+            Self::Value | Self::People | Self::Labels(_) | Self::Milestones(_) | Self::Projects => value,
+        }
     }
 }
 
@@ -153,8 +176,11 @@ fn start_of(day: Date) -> DateTime {
 fn groups(found: lists::Groups, node: &Grouped, first: Option<i32>) -> Result<Groups> {
     let most = page::size(first, DEFAULT_PAGE)?;
     let complete = found.is_complete && found.groups.len() <= most;
-    let group =
-        |group: lists::GroupCount| Group { node: node.node(&group.value), value: group.value, count: group.count };
+    let group = |group: lists::GroupCount| Group {
+        node: node.node(&group.value),
+        value: node.name(group.value),
+        count: group.count,
+    };
     Ok(Groups { groups: found.groups.into_iter().take(most).map(group).collect(), complete })
 }
 

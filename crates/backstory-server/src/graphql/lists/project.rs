@@ -3,13 +3,17 @@
 use async_graphql::{Context, Result};
 
 use super::{
-    super::release::{self, ReleaseConnection, ReleaseOrder},
-    BranchConnection, CodeEntityConnection, CommitConnection, DateRange, DiscussionConnection, DiscussionFilter,
-    DiscussionOrder, FileConnection, IssueConnection, MergeRequestConnection, PersonConnection, TagConnection,
-    TextFilter,
+    super::{
+        job::{self, JobConnection},
+        names::JobStatus,
+        release::{self, ReleaseConnection, ReleaseOrder},
+    },
+    BranchConnection, CodeDefinitionConnection, CodeDefinitionFilter, CodeEntityConnection, CommitConnection,
+    DateRange, DiscussionConnection, DiscussionFilter, DiscussionOrder, FileConnection, IssueConnection,
+    MergeRequestConnection, Paging, PersonConnection, TagConnection, TextFilter,
     code::{self, CodeEntityFilter, CodeEntityOrder, FileFilter, FileOrder},
     commits::{self, CommitFilter, CommitOrder},
-    discussions,
+    definitions, discussions,
     groups::{self, Activity, Period},
     people::{self, PersonFilter, PersonOrder},
     planning::{self, LabelConnection, LabelOrder, MilestoneConnection, MilestoneFilter, MilestoneOrder},
@@ -48,9 +52,18 @@ list_fields! {
             discussions::page_of(ctx, query, paging).await
         }
 
-        /// Commits of the project's repository, unless otherwise ordered the newest first.
-        commits(filter: CommitFilter, order: CommitOrder, paging) -> CommitConnection {
-            let query = commits::within_project(commits::commit_query(filter, order), &own.path)?;
+        /// Commits of the project's repository, unless otherwise ordered the newest first. With `from` or `to` only those of a
+        /// range of revisions that has at most 20,000 commits.
+        commits(
+            filter: CommitFilter, order: CommitOrder, paging;
+            #[graphql(desc = "Branch, tag or commit: the commits that it has do not count.")] from: Option<String>,
+            #[graphql(
+                desc = "Branch, tag or commit: the commits that it has count. The indexed head if only `from` is given."
+            )]
+            to: Option<String>
+        ) -> CommitConnection {
+            let mut query = commits::within_project(commits::commit_query(filter, order), &own.path)?;
+            query.shas = commits::in_range(ctx, &own.path, from, to).await?;
             commits::commits(ctx, query, paging).await
         }
 
@@ -95,8 +108,8 @@ list_fields! {
         }
     }
     also {
-        /// What happened in the project in each day, week, month or year, oldest first; the newest 1,000 periods in which
-        /// anything did.
+        /// What happened in the project in each day, week, month or year, oldest first; the newest 1,000 periods. Those between
+        /// others are there also if nothing happened; if that makes more than 1,000, the longest gaps are left out.
         async fn activity(
             &self,
             ctx: &Context<'_>,
@@ -107,6 +120,41 @@ list_fields! {
             time: Option<DateRange>,
         ) -> Result<Vec<Activity>> {
             groups::activity(ctx, vec![self.path.clone()], by, time).await
+        }
+
+        /// Code entities of the project's repository at a revision, by path and line: those of a file, or of a directory's
+        /// files that are code by their names and that search reads, at most 500. They are read from the clone; `entities`
+        /// has those at the indexed head. Null, with an error, if there is no such path or revision.
+        #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
+        async fn definitions(
+            &self,
+            ctx: &Context<'_>,
+            #[graphql(desc = "Path of a file or directory from the repository's root; the root if absent.", default)]
+            path: String,
+            #[graphql(desc = "Branch, tag or commit; the indexed head if absent.")] rev: Option<String>,
+            #[graphql(desc = "Only code entities that meet all these conditions; all of them if absent.")]
+            filter: Option<CodeDefinitionFilter>,
+            #[graphql(
+                desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
+            )]
+            first: Option<i32>,
+            #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+            #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
+            #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+        ) -> Result<Option<CodeDefinitionConnection>> {
+            let paging = Paging { first, after, last, before };
+            definitions(ctx, (self.path.clone(), path), rev, filter, &paging).await.map(Some)
+        }
+
+        /// Jobs of the project, those that a server has in its queue and those that it did, newest first.
+        async fn jobs(
+            &self,
+            ctx: &Context<'_>,
+            #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
+            #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+            #[graphql(desc = "State of the jobs; all jobs if absent.")] status: Option<JobStatus>,
+        ) -> Result<JobConnection> {
+            job::list(ctx, first, after.as_deref(), status, vec![self.path.clone()]).await
         }
     }
 }

@@ -79,8 +79,9 @@ list_fields! {
             Some(Viewer)
         }
 
-        /// What happened in each day, week, month or year, oldest first; the newest 1,000 periods in which anything did. Null,
-        /// with an error, if a project is not known.
+        /// What happened in each day, week, month or year, oldest first; the newest 1,000 periods. Those between others are
+        /// there also if nothing happened; if that makes more than 1,000, the longest gaps are left out. Null, with an error,
+        /// if a project is not known.
         async fn activity(
             &self,
             ctx: &Context<'_>,

@@ -331,7 +331,7 @@ impl ThreadTotals {
     ) -> Result<Groups> {
         let project = self.project();
         let (by, node) = match field {
-            ThreadGroupField::State => (ThreadGroup::State, Grouped::Value),
+            ThreadGroupField::State => (ThreadGroup::State, Grouped::States),
             ThreadGroupField::Author => (ThreadGroup::Author, Grouped::People),
             ThreadGroupField::Assignee => (ThreadGroup::Assignee, Grouped::People),
             ThreadGroupField::Reviewer => (ThreadGroup::Reviewer, Grouped::People),
@@ -342,8 +342,8 @@ impl ThreadTotals {
         groups::threads(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many items of the list there were in each day, week, month or year, oldest first. Periods without any are left
-    /// out.
+    /// How many items of the list there were in each day, week, month or year, oldest first. Periods between others are there
+    /// also if they have none.
     async fn activity(
         &self,
         ctx: &Context<'_>,

@@ -234,7 +234,7 @@ async fn describe(asked: &Asked, repository: RepositoryStatus, jobs: &[JobReport
 }
 
 async fn newest_jobs(asked: &Asked) -> Result<Vec<JobReport>, Refusal> {
-    asked.answer(ListJobs { status: None, before: None, limit: MAX_LIMIT }).await
+    asked.answer(ListJobs { limit: MAX_LIMIT, ..ListJobs::default() }).await
 }
 
 async fn list(asked: Asked, _: NoParameters) -> Result<Vec<IndexedRepo>, Refusal> {

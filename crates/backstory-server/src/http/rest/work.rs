@@ -154,6 +154,8 @@ async fn repository(asked: Asked, parameters: ProjectParameter) -> Result<Reposi
 struct JobParameters {
     /// Only of this status.
     status: Option<JobStatus>,
+    /// Full path of a project: only of it.
+    project: Option<String>,
     /// Most jobs, 1 to 100; 20 if absent.
     #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
@@ -162,9 +164,10 @@ struct JobParameters {
 }
 
 async fn jobs(asked: Asked, parameters: JobParameters) -> Result<Page<JobReport>, Refusal> {
-    let JobParameters { status, limit, cursor } = parameters;
+    let JobParameters { status, project, limit, cursor } = parameters;
     let (before, limit) = (cursor::decode(cursor.as_deref())?, cursor::limit(limit)?);
-    let jobs = asked.answer(ListJobs { status, before, limit: limit + 1 }).await?;
+    let projects = project.into_iter().collect();
+    let jobs = asked.answer(ListJobs { status, projects, before, limit: limit + 1 }).await?;
     Ok(Page::cut(jobs, limit, |report| report.job.id))
 }
 
