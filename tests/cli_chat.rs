@@ -74,6 +74,46 @@ fn a_follow_up_about_lines_names_their_commit_and_release() {
 }
 
 #[test]
+fn a_follow_up_asks_what_a_commit_changed_and_whether_it_still_holds() {
+    let shop = shop();
+    let sandbox = Sandbox::indexed(&shop);
+    let asked = "Why are sessions kept in Redis rather than in memcached?\nwhich commit was that?\nwhich files did it change?\n\
+        show me the code\nis it still so?\nwho reviewed it?\n";
+    let said = sandbox.run_with_input(&["chat"], asked);
+    assert_eq!(said.code, 0, "{said:?}");
+    let answers: Vec<&str> = said.stdout.split("> ").skip(1).collect();
+    let holds = |at: usize, text: &str| assert!(answers[at].contains(text), "{text}: {said:?}");
+    let commit = format!("commit acme/shop@{} feat: keep sessions in Redis", &shop.sha("main~2").to_string()[..8]);
+    holds(2, &format!("It changed 2 files, in {commit}: README.md (new, +3 −0), src/session.py (new, +7 −0). [1]"));
+    holds(3, "    def load(key):\n");
+    holds(3, &format!("This is src/session.py:1–7, from {commit}."));
+    holds(4, "src/session.py:1–7 still says so, at the indexed head ");
+    holds(5, "The reviewer of src/session.py:1–7 is not known.");
+}
+
+#[test]
+fn a_follow_up_asks_who_reviewed_a_merge_request_and_where_it_stands() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let asked = "Why did we choose Redis over Memcached?\nis that still so?\nand who reviewed it?\n";
+    let said = sandbox.run_with_input(&["chat"], asked);
+    let answers: Vec<&str> = said.stdout.split("> ").skip(1).collect();
+    assert!(answers[1].contains("Where it stands: merged in acme/shop!1 on 2023-12-01. [1]"), "{said:?}");
+    let reviews = "Merge request acme/shop!1 Cache product pages in Redis: reviewed by @alice, approved by @alice, merged by @bob.";
+    assert!(answers[2].contains(reviews), "{said:?}");
+}
+
+#[test]
+fn a_follow_up_with_a_pronoun_is_searched_with_what_was_asked_before() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let asked = "Why did we choose Redis over Memcached?\nwhat hit rate did it have in the staging test?\n";
+    let said = sandbox.run_with_input(&["chat"], asked);
+    let answers: Vec<&str> = said.stdout.split("> ").skip(1).collect();
+    assert!(answers[1].contains("The hit rate in the staging test was 94 %."), "{said:?}");
+}
+
+#[test]
 fn a_follow_up_with_words_of_its_own_is_asked_with_them() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

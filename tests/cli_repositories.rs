@@ -7,10 +7,11 @@ use std::{
     process::Stdio,
 };
 
+use backstory_engine::{ledger::Branches, repository::CloneProblem};
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use crate::support::{Fixture, Forge, Sandbox, Signal, eventually, signal};
+use crate::support::{Fixture, Forge, Indexed, PROJECT, Sandbox, Signal, eventually, signal};
 
 /// A repository of a shop: three commits on `main`, one more on `next`, a tag.
 pub(crate) fn shop() -> Fixture {
@@ -307,8 +308,20 @@ fn doctor_checks_git_and_the_clones() {
     fs::remove_dir_all(sandbox.path().join("home/.local/share/backstory/clones")).unwrap();
     let doctor = sandbox.run(&["doctor", "--json"]);
     assert_eq!((doctor.code, &doctor.json()["success"]), (1, &json!(false)));
-    sandbox.run(&["sync", "--full"]).ok();
+    let said = doctor.json()["checks"].to_string();
+    assert!(said.contains("its clone is missing; 'backstory sync --project acme/shop' clones it again"), "{said}");
+    sandbox.run(&["sync", "--project", "acme/shop"]).ok();
     sandbox.run(&["doctor"]).ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_no_sync_has_read_to_its_end_is_told_from_a_broken_one() {
+    let shop = shop();
+    let indexed = Indexed::added(shop.path(), Branches::Default).await;
+    let problems = indexed.engine.check_clones().await.unwrap();
+    assert_eq!(problems, [(PROJECT.to_owned(), Some(CloneProblem::NotIndexed))]);
+    indexed.sync().await;
+    assert_eq!(indexed.engine.check_clones().await.unwrap(), [(PROJECT.to_owned(), None)]);
 }
 
 #[test]

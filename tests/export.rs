@@ -88,6 +88,25 @@ fn a_command_writes_what_the_server_would() {
     assert!(csv.stdout.starts_with("ref,project,number,title,state"), "{csv:#?}");
 }
 
+#[test]
+fn authors_and_labels_that_nothing_has_are_refused_with_the_nearest() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let refused = |args: &[&str]| sandbox.run(&[&["export"][..], args].concat()).error(2).to_owned();
+    assert_eq!(refused(&["issues", "--author", "carlo"]), "nothing is by 'carlo'; the nearest name is 'carol'");
+    assert_eq!(
+        refused(&["merge_requests", "--label", "databse"]),
+        "nothing has the label 'databse'; the nearest name is 'database'"
+    );
+    let both = refused(&["issues", "--author", "bob", "--author", "carlo", "--label", "securty"]);
+    assert!(both.contains("'carlo'; the nearest name is 'carol'; nothing has the label 'securty'"), "{both}");
+    // In whatever case, as a search takes them.
+    let named = |args: &[&str]| rows(&sandbox.run(&[&["export", "issues"][..], args].concat()).ok().stdout).len();
+    assert!(named(&["--author", "bob"]) > 0);
+    assert_eq!(named(&["--author", "BOB"]), named(&["--author", "bob"]));
+    assert_eq!(named(&["--label", "Security"]), named(&["--label", "security"]));
+}
+
 /// All rows of an export, read in batches of so many.
 async fn read(indexed: &Indexed, visibility: Visibility, what: ExportKind, limit: usize) -> Vec<String> {
     let engine = indexed.engine.with_visibility(visibility);

@@ -113,6 +113,32 @@ fn a_first_sync_with_the_same_list_makes_the_same_graph() {
 }
 
 #[test]
+fn what_quotes_it_is_named_and_who_asks_why_learns_that_it_was_forgotten() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let mut tool = Fixture::new();
+    tool.write("sync.py", "COPY = True\n");
+    // A part of a sentence in the middle of a comment, and the same beside words of its own.
+    tool.commit_all("Copy old rows\n\nAs they said, \"once the row counts agree we switch the reads\".\n");
+    sandbox.run(&["add", &tool.path().display().to_string(), "--name", "acme/tool"]).ok();
+    let told = sandbox.run(&["forget", SECOND]).ok();
+    let quoting = format!("acme/tool@{}", tool.sha("main"));
+    assert!(
+        told.stderr.contains("others say some of the same, and stay: ") && told.stderr.contains(&quoting),
+        "{told:?}"
+    );
+    for command in ["why", "show"] {
+        let refused = sandbox.run(&[command, SECOND]);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(refused.stderr.contains("acme/shop#2 was forgotten on 20"), "{refused:?}");
+        assert!(refused.stderr.contains("'backstory forget --undo acme/shop#2'"), "{refused:?}");
+        assert!(!refused.stderr.contains("if it is new"), "{refused:?}");
+    }
+    let never = sandbox.run(&["why", "acme/shop#999"]);
+    assert!(never.stderr.contains("there is no issue or merge request acme/shop#999"), "{never:?}");
+}
+
+#[test]
 fn what_is_left_somewhere_is_named() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

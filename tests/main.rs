@@ -3,6 +3,7 @@
 
 mod api;
 mod ask;
+mod ask_changes;
 mod ask_model;
 mod ask_projects;
 mod bundle;

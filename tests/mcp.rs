@@ -463,7 +463,7 @@ fn context_says_that_nothing_answers_a_question() {
     let mut client = Agent::start(&sandbox, &[], OLD[1]);
     let refused = client.ok("context", json!({ "about": "Which Kubernetes operator runs the warehouse?" }));
     assert!(refused.contains("I could not find this information in the repository"), "{refused}");
-    assert!(refused.contains("'Kubernetes' occurs in no document"), "{refused}");
+    assert!(refused.contains("'Kubernetes' occurs nowhere in what was indexed"), "{refused}");
     let answered = client.ok("context", json!({ "about": "why are sessions kept in Redis" }));
     assert!(!answered.contains("I could not find"), "{answered}");
 }

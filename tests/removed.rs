@@ -122,6 +122,28 @@ async fn symbols_and_files_are_found_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_method_is_found_by_its_last_part_by_more_of_its_name_and_by_nothing_else() {
+    let mut origin = Origin::new();
+    let class = |name: &str| format!("class {name}:\n    def flush(self):\n        return self.rows\n\n\n");
+    origin.write("src/store.py", [class("Cache"), class("Queue")].concat()).commit_all("Begin");
+    origin.write("src/store.py", class("Queue")).commit_all("Drop the cache");
+    origin.write("src/store.py", "LEFT = 1\n").commit_all("Drop the queue");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    for (name, title) in
+        [("Cache.flush", "Drop the cache"), ("Queue.flush", "Drop the queue"), ("Cache", "Drop the cache")]
+    {
+        assert_eq!(commits(&removed(&indexed, name, None).await), [(title, "src/store.py")], "{name}");
+    }
+    let request = RemovedRequest { limit: 5, ..about("flush", Some("src/store.py")) };
+    let both = indexed.engine.answer(request).await.unwrap();
+    assert_eq!(commits(&both), [("Drop the queue", "src/store.py"), ("Drop the cache", "src/store.py")]);
+    let names: Vec<String> = both.removals.iter().map(|removal| removal.node.as_ref().unwrap().to_string()).collect();
+    assert_eq!(names, ["acme/tool:src/store.py#Queue.flush", "acme/tool:src/store.py#Cache.flush"]);
+    // The end of a name is none.
+    assert!(removed(&indexed, "lush", None).await.removals.iter().all(|removal| removal.node.is_none()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn places_of_the_head_are_told_once_where_a_text_is_followed_out_of_a_directory() {
     let mut origin = Origin::new();
     let with = |name: &str| format!("def {name}():\n    retries = 3\n    return {name}\n");

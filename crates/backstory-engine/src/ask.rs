@@ -1,15 +1,19 @@
 //! Answers to questions, strictly from what was read: quotes with author, date and place, or sentences of a language
 //! model that were checked against what they cite; and a refusal where the evidence does not suffice.
 //!
-//! A question is searched for ([`search`](crate::search)). The six best result groups are read whole from ledger and
+//! Who made a change, when and in which release is answered from `facts` (`changes` tells what is about the opposite). Any
+//! other question is searched for ([`search`](crate::search)). The six best result groups are read whole from ledger and
 //! clones and cut into sentences, comments and blocks of code (`stories`), with the definitions of what the question is
 //! about (`definition`). `evidence` judges whether that can answer at all, `select` picks the quotes. With a language
 //! model, `generate` gives it numbered passages and keeps the sentences that [`support`](crate::support) finds in what
 //! they cite. `verify` proves citations again. The decisions behind it are 0016 and 0020 in `docs/decisions`.
 
+mod changes;
 mod definition;
 pub mod evidence;
+mod facts;
 pub(crate) mod generate;
+mod nowhere;
 mod select;
 mod stories;
 mod verify;
@@ -18,6 +22,7 @@ use std::collections::BTreeMap;
 
 use backstory_model::{
     answer::{Answer, Citation, Method, REFUSAL_SENTENCE, Refusal, Statement},
+    change_question::ChangeQuestion,
     filter::Filter,
     id::NodeId,
     question::Question,
@@ -40,9 +45,11 @@ use crate::{
     settings::Ranking,
     use_case::{UseCase, Weight},
 };
+use changes::{answer_change, opposing_passages};
 use definition::{definitions_asked, kind_word};
 use evidence::{Candidate, PassageFit, QuestionWord, SURE, Verdict, WeightedQuestion, may_fit, share};
 use generate::generate_answer;
+use nowhere::{describe_nowhere, mark_familiar_words};
 use select::{MAX_QUOTES, Scored, add_meaning, choose_quotes, score_by_words};
 use stories::{Story, load_stories};
 
@@ -101,6 +108,12 @@ pub(crate) struct AskEvidence {
     scored: Vec<Scored>,
     verdict: Verdict,
     warnings: Vec<String>,
+    /// Those of them that are of the search.
+    search_warnings: Vec<String>,
+    /// The change that it asks about.
+    change: Option<ChangeQuestion>,
+    /// Whether it names or quotes what is not there.
+    is_barred: bool,
 }
 
 /// Answers a question.
@@ -123,6 +136,10 @@ pub(crate) async fn ask_streaming(
 ) -> Result<Answer> {
     let model = resources.chat_model().filter(|_| request.model).cloned();
     let mut found = find_evidence(resources, &request).await?;
+    if let Some(answer) = Box::pin(answer_change(resources, &request.filter, &mut found)).await? {
+        send_statements(telling.as_ref(), &answer).await;
+        return Ok(answer);
+    }
     if !found.verdict.answerable {
         return Ok(build_refusal(&found));
     }
@@ -143,10 +160,7 @@ pub(crate) async fn ask_streaming(
         found.verdict.missing.push("nothing in them says enough to be quoted".to_owned());
         return Ok(build_refusal(&found));
     }
-    for statement in &answer.statements {
-        let cited = answer.citations.iter().filter(|citation| statement.citations.contains(&citation.number));
-        send_statement(telling.as_ref(), statement, cited.cloned().collect()).await;
-    }
+    send_statements(telling.as_ref(), &answer).await;
     finish_answer(resources, &found, answer, warnings).await
 }
 
@@ -213,12 +227,18 @@ struct Reading {
     stories: Vec<Story>,
     by_meaning: bool,
     warnings: Vec<String>,
+    change: Option<ChangeQuestion>,
 }
 
 impl Reading {
-    /// Scores the pieces of the stories by the words of the question.
+    /// Scores the pieces of the stories by the words of the question, without those that say the opposite.
     fn score_by_words(&self) -> Vec<Scored> {
-        score_by_words(&self.read, &self.asked.weights(), &self.stories)
+        let mut scored = score_by_words(&self.read, &self.asked.weights(), &self.stories);
+        if let Some(change) = &self.change {
+            let opposing = opposing_passages(change, &self.stories);
+            scored.retain(|one| !opposing[one.story].contains(&one.passage));
+        }
+        scored
     }
 
     /// Adds how near the best pieces are in meaning, if there are vectors.
@@ -239,13 +259,18 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
     let mut scored = reading.score_by_words();
     reading.add_meaning(resources, &mut scored).await;
     let mut verdict = reading.judge(&scored);
-    let Reading { question, stories, mut warnings, .. } = reading;
+    let is_barred = !reading.asked.absent.is_empty() || !reading.asked.unsaid.is_empty();
+    let Reading { question, stories, mut warnings, change, .. } = reading;
+    let search_warnings = warnings.clone();
+    if !verdict.nowhere.is_empty() {
+        verdict.missing = describe_nowhere(resources, &request.filter, &verdict.nowhere, &stories).await?;
+    }
     // What lacks a name that the question gives is about something else.
     scored.retain(|one| verdict.about.iter().any(|id| *id == stories[one.story].id.to_string()));
     if verdict.answerable {
         warnings.append(&mut verdict.missing);
     }
-    Ok(AskEvidence { question, stories, scored, verdict, warnings })
+    Ok(AskEvidence { question, stories, scored, verdict, warnings, search_warnings, change, is_barred })
 }
 
 /// Searches for a question and reads what fits best.
@@ -298,8 +323,10 @@ async fn read_stories(resources: &Resources, request: &AskRequest) -> Result<Rea
     let is_read = named.iter().any(|id| stories.iter().any(|story| story.id == *id));
     let absent = missing_references(resources, named, &request.filter).await?;
     let unsaid = unquoted_phrases(&question, &stories);
-    let asked = WeightedQuestion { named: is_read, absent, unsaid, ..asked };
-    Ok(Reading { question, query, read, asked, stories, by_meaning, warnings: warnings(response) })
+    let mut asked = WeightedQuestion { named: is_read, absent, unsaid, ..asked };
+    mark_familiar_words(&mut asked, &read, &stories, resources.embedder());
+    let change = ChangeQuestion::parse(&question).or_else(|| ChangeQuestion::parse_after(&question, before));
+    Ok(Reading { question, query, read, asked, stories, by_meaning, warnings: warnings(response), change })
 }
 
 /// Those of the issues, merge requests and commits that are not there, or left out. A merge that only repeats its
@@ -340,6 +367,7 @@ async fn question_weights(resources: &Resources, question: &Question, filter: &F
         word: term.word.clone(),
         named: term.named,
         documents,
+        is_familiar: false,
     };
     let asked = question.terms.iter().zip(counts).map(word).collect();
     Ok(WeightedQuestion {
@@ -376,6 +404,14 @@ fn unquoted_phrases(question: &str, stories: &[Story]) -> Vec<String> {
         stories.iter().flat_map(|story| &story.documents).any(|document| plain(&document.text).contains(&quote))
     };
     quotes.filter(|quote| !said(quote)).map(str::to_owned).collect()
+}
+
+/// Tells the statements of an answer, each with what it cites.
+async fn send_statements(telling: Option<&StatementSender>, answer: &Answer) {
+    for statement in &answer.statements {
+        let cited = answer.citations.iter().filter(|citation| statement.citations.contains(&citation.number));
+        send_statement(telling, statement, cited.cloned().collect()).await;
+    }
 }
 
 /// Tells a statement, unless nobody listens.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use backstory_model::text::truncate_echo;
+use backstory_model::{id::NodeId, text::truncate_echo};
 use backstory_sources::forge;
 
 use crate::{
     error::{Error, ErrorKind, Result},
     groups::{forges_with_groups, known_groups},
+    read::forgotten_error,
     resources::Resources,
     settings::{Forge, group_of_pattern},
 };
@@ -120,6 +121,9 @@ pub(crate) async fn project_of_questions(resources: &Resources, named: Option<&s
 }
 
 pub(crate) fn unknown_repository(resources: &Resources, project: &str) -> Error {
+    if let Ok(Some(error)) = forgotten_error(resources, &NodeId::Project(project.to_owned())) {
+        return error;
+    }
     let known: Vec<String> =
         resources.ledger().repositories().unwrap_or_default().into_iter().map(|of| of.project).collect();
     let known = if known.is_empty() { "there is none yet".to_owned() } else { format!("known: {}", known.join(", ")) };

@@ -1,6 +1,7 @@
 //! Conversations: questions and answers that are kept, where a question may continue the one before. A single answer is
 //! made in [`ask`](crate::ask).
 
+mod effects;
 mod provenance;
 
 use std::fmt::Write as _;
@@ -24,6 +25,7 @@ use crate::{
     search::MAX_QUERY,
     use_case::{Scope, UseCase, Weight},
 };
+use effects::describe_effect;
 use provenance::{SourceNote, describe_source};
 
 pub use backstory_store::ledger::{Chat, Role};
@@ -226,9 +228,10 @@ async fn remove_chat(resources: &Resources, id: i64) -> Result<bool> {
 }
 
 /// Asks a question in a conversation and keeps it with its answer, both or, if asking fails, neither. A question
-/// that does not stand alone, because it has fewer than two content words or begins with a pronoun, is searched for
-/// together with the last one that does, whose words count less than its own. One that asks nothing but who wrote it,
-/// when, or in which commit, merge request, issue, discussion or release, is answered from the sources of the last answer.
+/// that does not stand alone, because it has fewer than two content words or a pronoun for what was said before, is searched for
+/// together with the last one that does, whose words count less than its own. One that asks nothing but who wrote or
+/// reviewed it, when, in which commit, merge request, issue, discussion or release, what it changed, or where it stands, is
+/// answered from the sources of the last answer.
 /// Secrets in it are replaced before anything else happens.
 ///
 /// # Errors
@@ -293,7 +296,17 @@ async fn answer_from_sources(resources: &Resources, chat: i64, text: &str) -> Re
     let Some(last) = last.filter(|last| !last.citations.is_empty()) else { return Ok(None) };
     let mut notes = Vec::new();
     for cited in last.citations.iter().take(MAX_SOURCES) {
-        notes.extend(describe_source(resources, cited, asked).await?);
+        notes.extend(match asked {
+            SourceQuestion::Files | SourceQuestion::Code | SourceQuestion::Reviewer | SourceQuestion::State => {
+                describe_effect(resources, cited, asked).await?
+            }
+            SourceQuestion::Writer
+            | SourceQuestion::Commit
+            | SourceQuestion::MergeRequest
+            | SourceQuestion::Issue
+            | SourceQuestion::Discussion
+            | SourceQuestion::Release => describe_source(resources, cited, asked).await?,
+        });
     }
     // Several may have written it, but a commit that is known needs no word of the others.
     if asked != SourceQuestion::Writer && notes.iter().any(|note| note.is_known) {
@@ -356,6 +369,7 @@ pub fn format_answer(answer: &Answer) -> String {
         match answer.method {
             Method::Extractive => text.push_str(&format!("“{said}” {numbers}\n\n")),
             Method::Model => text.push_str(&format!("{said} {numbers} ")),
+            Method::Facts => text.push_str(&format!("{said} {numbers}\n\n")),
         }
     }
     let mut text = text.trim_end().to_owned();

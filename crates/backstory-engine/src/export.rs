@@ -5,7 +5,7 @@
 
 mod rows;
 
-use backstory_model::{edge::Edge, entity::State, id::NodeId};
+use backstory_model::{edge::Edge, entity::State, filter::Filter, id::NodeId};
 use backstory_store::{
     export::{Cell, Column},
     lists::{
@@ -21,6 +21,7 @@ use crate::{
     error::{Error, Result},
     refresh::catch_up_graph_and_lists,
     resources::{Resources, blocking},
+    search::{ResolvedNames, check_names, resolve_names},
     use_case::{UseCase, Weight},
 };
 
@@ -179,7 +180,7 @@ impl UseCase for ExportRequest {
 /// Reads a batch.
 ///
 /// # Errors
-/// A project is not known, a condition does not fit, the cursor is of another export, or a store cannot be read.
+/// A project, author or label is not known, a condition does not fit, the cursor is of another export, or a store cannot be read.
 async fn read_batch(resources: &Resources, request: ExportRequest) -> Result<ExportBatch> {
     let ExportRequest { what, filter, after, limit } = request;
     if limit == 0 || limit > MAX_BATCH {
@@ -191,6 +192,10 @@ async fn read_batch(resources: &Resources, request: ExportRequest) -> Result<Exp
     }
     if what == ExportKind::Edges {
         return read_edges(resources, filter, after, limit).await;
+    }
+    let (filter, absent) = resolve_filter_names(resources, filter).await?;
+    if after.is_none() && !absent.is_empty() {
+        return Err(Error::invalid(absent.join("; ")));
     }
     let page = PageRequest { first: limit, after: row_cursor(after)?, ..PageRequest::default() };
     resources
@@ -248,6 +253,22 @@ async fn read_batch(resources: &Resources, request: ExportRequest) -> Result<Exp
             })
         })
         .await
+}
+
+/// Puts authors and labels as they are known, as a search does, and says of each that nothing has which one is nearest: a
+/// table without rows would not say that.
+///
+/// # Errors
+/// There are too many of them, one is too long, or a store cannot be read.
+async fn resolve_filter_names(resources: &Resources, filter: ExportFilter) -> Result<(ExportFilter, Vec<String>)> {
+    if filter.authors.is_empty() && filter.labels.is_empty() {
+        return Ok((filter, Vec::new()));
+    }
+    let ExportFilter { authors, labels, projects, .. } = filter.clone();
+    let asked = Filter { authors, labels, projects, ..Filter::default() };
+    check_names(&asked)?;
+    let ResolvedNames { authors, labels, absent, .. } = resolve_names(resources, &asked).await?;
+    Ok((ExportFilter { authors, labels, ..filter }, absent))
 }
 
 fn row_cursor(after: Option<ExportCursor>) -> Result<Option<Cursor>> {

@@ -38,6 +38,7 @@ pub mod llm;
 pub mod locate;
 pub mod map_lines;
 pub mod metrics;
+mod nearest;
 mod open;
 mod pages;
 mod payload;
@@ -386,7 +387,7 @@ impl Engine {
     }
 
     /// Says what is wrong with the clones of repositories, by project; `None` for one that can be read.
-    pub async fn check_clones(&self) -> Result<Vec<(String, Option<String>)>> {
+    pub async fn check_clones(&self) -> Result<Vec<(String, Option<repository::CloneProblem>)>> {
         repository::check_clones(&self.0).await
     }
 

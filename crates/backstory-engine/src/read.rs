@@ -9,15 +9,16 @@ use backstory_model::{
     edge::Edge,
     entity::{Discussion, Item, ItemKind, Person, Project},
     id::{NodeId, ThreadId, ThreadKind, is_address},
+    time::utc_date,
 };
 use backstory_store::{
     graph::{AdjacentEdge, Direction, EdgeCount},
-    ledger::StoredItem,
+    ledger::{ErasureTarget, StoredItem},
 };
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    records::{parse_if_readable, resolve_thread_kind},
+    records::{parse_if_readable, reference_syntax, resolve_thread_kind},
     resources::{Resources, blocking},
     state::discussions::DiscussionCache,
 };
@@ -224,8 +225,32 @@ pub fn not_found(what: &str, id: &str) -> Error {
         .with_hint("check the reference, or run 'backstory sync' if it is new")
 }
 
-/// The error for an issue or merge request that does not exist; there may be one of the other kind with that number.
+/// The error for what was forgotten: an issue, a merge request or a project, or what belongs to one; `None` if it was not.
+pub(crate) fn forgotten_error(resources: &Resources, id: &NodeId) -> Result<Option<Error>> {
+    let mut targets = Vec::new();
+    if let NodeId::Thread(thread) | NodeId::Discussion { thread, .. } | NodeId::Note { thread, .. } = id {
+        targets.push(ErasureTarget::Thread(thread.clone()));
+        if reference_syntax(resources, &thread.project)?.0.shares_numbers() {
+            targets.push(ErasureTarget::Thread(thread.with_other_kind()));
+        }
+    }
+    targets.extend(id.project().map(|project| ErasureTarget::Project(project.to_owned())));
+    for target in targets {
+        let Some(at) = resources.ledger().forgotten_at(&target)? else { continue };
+        let message = format!("{target} was forgotten on {}", utc_date(at));
+        return Ok(Some(Error::new(ErrorKind::NotFound, message).with_hint(format!(
+            "'backstory forget --list' says why; only 'backstory forget --undo {target}' lets a sync read it again"
+        ))));
+    }
+    Ok(None)
+}
+
+/// The error for an issue or merge request that does not exist, or that was forgotten; there may be one of the other kind
+/// with that number.
 pub(crate) fn thread_not_found(resources: &Resources, what: &str, id: &ThreadId) -> Result<Error> {
+    if let Some(error) = forgotten_error(resources, &id.clone().into())? {
+        return Ok(error);
+    }
     let kind = match id.kind {
         ThreadKind::Issue => ThreadKind::MergeRequest,
         ThreadKind::MergeRequest => ThreadKind::Issue,

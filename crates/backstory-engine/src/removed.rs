@@ -21,8 +21,9 @@ use crate::{
     use_case::{UseCase, Weight},
 };
 
-use fate::{find_symbols, removals_of_nodes};
 use text::TextSearch;
+
+pub(crate) use fate::{find_symbols, removals_of_nodes};
 
 pub use text::{MAX_REMOVED_SEARCH_TIME, MAX_SEARCHED_COMMITS};
 

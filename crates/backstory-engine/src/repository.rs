@@ -34,7 +34,10 @@ pub use add_group::{AddGroup, GroupProjects};
 pub use backstory_sources::git::child::run_git_child_if_requested;
 pub use further_refs::{AddRef, DropRef};
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+};
 
 use backstory_model::{
     commit::Sha,
@@ -350,25 +353,47 @@ async fn central_files(resources: &Resources, project: &str, limit: usize) -> Re
         .await
 }
 
+/// What is wrong with the clone of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CloneProblem {
+    /// No sync has come to its end yet.
+    NotIndexed,
+    /// It is missing.
+    Missing,
+    /// It cannot be read, or lacks what was indexed.
+    Damaged(String),
+}
+
+impl fmt::Display for CloneProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotIndexed => f.write_str("it was not indexed to the end yet"),
+            Self::Missing => f.write_str("its clone is missing"),
+            Self::Damaged(what) => f.write_str(what),
+        }
+    }
+}
+
 /// What is wrong with the clones of repositories, by project; `None` for one that can be read.
-pub(crate) async fn check_clones(resources: &Resources) -> Result<Vec<(String, Option<String>)>> {
+pub(crate) async fn check_clones(resources: &Resources) -> Result<Vec<(String, Option<CloneProblem>)>> {
     let statuses = list_repositories(resources).await?;
     resources
         .blocking(move |resources| {
             let problem = |status: &RepositoryStatus| {
                 let project = &status.project;
-                let Some(head) = status.head else { return Some("it has not been indexed yet".to_owned()) };
+                let Some(head) = status.head else { return Some(CloneProblem::NotIndexed) };
                 if !has_clone(resources, project) {
-                    return Some("its clone is missing".to_owned());
+                    return Some(CloneProblem::Missing);
                 }
-                match open_objects(resources, project).map_err(|error| error.to_string()) {
+                let damage = match open_objects(resources, project).map_err(|error| error.to_string()) {
                     Ok(objects) => match objects.exists(head) {
-                        Ok(true) => None,
-                        Ok(false) => Some(format!("its clone has lost the commit {head}")),
-                        Err(error) => Some(error.to_string()),
+                        Ok(true) => return None,
+                        Ok(false) => format!("its clone has lost the commit {head}"),
+                        Err(error) => error.to_string(),
                     },
-                    Err(error) => Some(error),
-                }
+                    Err(error) => error,
+                };
+                Some(CloneProblem::Damaged(damage))
             };
             Ok(statuses.iter().map(|status| (status.project.clone(), problem(status))).collect())
         })

@@ -61,7 +61,7 @@ pub(crate) use candidates::meets;
 
 pub(crate) use definitions::{Definition, symbols};
 
-pub(crate) use names::{check_names, expand_author_names};
+pub(crate) use names::{ResolvedNames, check_names, expand_author_names, resolve_names};
 
 pub(crate) use understand::find_named;
 

@@ -25,6 +25,10 @@ pub enum Method {
     /// A language model wrote its statements; each was checked against what it cites.
     #[serde(alias = "MODEL")]
     Model,
+    /// Its statements say what the graph knows of a change: who made it, when, and in which release it shipped. They cite
+    /// what shows that it was made.
+    #[serde(alias = "FACTS")]
+    Facts,
 }
 
 /// An answer. Each statement stands on citations; without an answer there is a refusal, and nothing else.

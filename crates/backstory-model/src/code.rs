@@ -446,3 +446,25 @@ pub struct Passage {
     /// Index of the section that they are of, in a document.
     pub section: Option<u32>,
 }
+
+/// The last part of the qualified name of a code entity: `start` of `Server.start`, `login` of `auth::login~2`, the second
+/// one of its name in a file.
+pub fn last_part_of_name(name: &str) -> &str {
+    let is_count = |count: &str| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+    let name = name.rsplit_once('~').filter(|(_, count)| is_count(count)).map_or(name, |(own, _)| own);
+    name.rsplit(['.', ':']).next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_part_of_name;
+
+    #[test]
+    fn the_last_part_of_a_name_has_neither_what_holds_it_nor_a_count() {
+        for (name, last) in
+            [("Server.start", "start"), ("auth::login~2", "login"), ("run", "run"), ("a~b", "a~b"), ("x.~", "~")]
+        {
+            assert_eq!(last_part_of_name(name), last, "{name}");
+        }
+    }
+}

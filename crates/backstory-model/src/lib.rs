@@ -5,6 +5,7 @@
 pub mod access;
 pub mod alias;
 pub mod answer;
+pub mod change_question;
 pub mod chunk;
 pub mod classify;
 pub mod cochange;

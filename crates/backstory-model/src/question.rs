@@ -1,10 +1,14 @@
 //! Parses a question: its kind, and the words that an answer must be about.
 
+mod sources;
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::text::{has_stem, stem};
+
+pub use sources::SourceQuestion;
 
 /// Content words of a question that count, the first ones.
 pub const MAX_TERMS: usize = 24;
@@ -88,8 +92,8 @@ impl Question {
         self.terms.iter().map(|term| has_stem(stems, &term.stem)).collect()
     }
 
-    /// Whether it says by itself what it is about: it has two content words and does not begin with a pronoun. One that
-    /// begins with `and` must have no pronoun at all.
+    /// Whether it says by itself what it is about: it has two content words, and no pronoun that stands for what was talked
+    /// about before. One that begins with `and` must have no pronoun at all.
     pub fn is_self_contained(text: &str) -> bool {
         const POINTING: [&str; 10] = ["it", "its", "that", "this", "these", "those", "they", "them", "he", "she"];
         const JOINING: [&str; 4] = ["and", "so", "but", "then"];
@@ -98,100 +102,36 @@ impl Question {
         let joins = words.first().is_some_and(|word| JOINING.contains(&word.as_str()));
         let looked_at = if joins { words.len() } else { 1 };
         let points = words.iter().take(looked_at).any(|word| POINTING.contains(&word.as_str()));
-        !points && Self::parse(text).terms.len() >= 2
+        !points && !refers_back(&words) && Self::parse(text).terms.len() >= 2
     }
 
     /// What it asks of the sources of what was talked about, if it asks nothing else: `and who wrote it?`, `which commit?`,
-    /// `where was that discussed?`
+    /// `where was that discussed?`, `which files did it change?`
     pub fn asked_of_sources(text: &str) -> Option<SourceQuestion> {
-        let read = Self::parse(text);
-        let terms: Vec<String> = read.terms.iter().map(|term| term.word.to_lowercase()).collect();
-        match read.kind {
-            QuestionKind::Who | QuestionKind::When => {
-                terms.iter().all(|term| WRITING.contains(&term.as_str())).then_some(SourceQuestion::Writer)
-            }
-            QuestionKind::What => SourceQuestion::named_in(text, &terms),
-            QuestionKind::Why | QuestionKind::How => None,
-        }
+        SourceQuestion::parse(text)
     }
 }
 
-/// Words of a question that asks who wrote something, or when.
-const WRITING: [&str; 13] = [
-    "wrote",
-    "written",
-    "write",
-    "author",
-    "added",
-    "add",
-    "committed",
-    "commit",
-    "introduced",
-    "introduce",
-    "decided",
-    "changed",
-    "posted",
-];
-/// What may stand beside the word for what is asked: `in which merge request was it merged?`
-const BESIDE: [&str; 6] = ["merge", "merged", "pull", "discussed", "released", "shipped"];
-
-/// What is asked of the sources of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SourceQuestion {
-    /// Who wrote them, and when.
-    Writer,
-    /// Which commit.
-    Commit,
-    /// Which merge request.
-    MergeRequest,
-    /// Which issue.
-    Issue,
-    /// Where it was discussed.
-    Discussion,
-    /// In which release it shipped.
-    Release,
-}
-
-impl SourceQuestion {
-    /// What a question with these terms asks for. `What is the issue?` and `what was decided?` ask for what was said, not
-    /// for where.
-    fn named_in(text: &str, terms: &[String]) -> Option<Self> {
-        let words = crate::text::words(text);
-        let asks = words.iter().position(|word| matches!(word.as_str(), "which" | "what" | "where"))?;
-        let next = words.get(asks + 1).map_or("", String::as_str);
-        let has = |word: &str| terms.iter().any(|term| term == word);
-        let is_known = |term: &String| {
-            Self::of_noun(term).is_some() || WRITING.contains(&term.as_str()) || BESIDE.contains(&term.as_str())
-        };
-        if !terms.iter().all(is_known) {
-            return None;
+/// Whether a pronoun among the words of a question, in lower case, stands for something that these do not name before it.
+/// Few words before a pronoun at the end are rather what is asked about it.
+fn refers_back(words: &[String]) -> bool {
+    const FEW: usize = 3;
+    let says = |word: &&String| !is_stop_word(word) && !SourceQuestion::is_about_sources(word);
+    let is_pronoun = |at: &usize| {
+        let next = words.get(at + 1).map_or("", String::as_str);
+        match words[*at].as_str() {
+            "its" => true,
+            // As in `why is it that` and `is it possible to`.
+            "it" => !matches!(next, "that" | "possible"),
+            // Others belong to a noun, or begin a clause.
+            "this" | "that" | "these" | "those" => next.is_empty() || is_stop_word(next),
+            _ => false,
         }
-        let noun = terms.iter().find_map(|term| Self::of_noun(term));
-        match words[asks].as_str() {
-            "which" => noun.or_else(|| has("merge").then_some(Self::MergeRequest)),
-            "where" => {
-                let verb = (has("discussed") || has("decided")).then_some(Self::Discussion);
-                noun.or(verb).filter(|named| *named == Self::Discussion)
-            }
-            _ if Self::of_noun(next).is_some() || matches!(next, "merge" | "pull") => noun,
-            _ if words.iter().any(|word| word == "the") && !has("change") => {
-                noun.filter(|named| matches!(named, Self::Commit | Self::MergeRequest))
-            }
-            _ => None,
-        }
-    }
-
-    /// What a noun, in lower case, stands for.
-    fn of_noun(word: &str) -> Option<Self> {
-        Some(match word {
-            "commit" | "commits" | "change" | "revision" => Self::Commit,
-            "request" | "requests" | "mr" | "mrs" | "pr" | "prs" => Self::MergeRequest,
-            "issue" | "issues" | "ticket" | "tickets" => Self::Issue,
-            "discussion" | "discussions" | "thread" | "threads" => Self::Discussion,
-            "release" | "releases" | "version" => Self::Release,
-            _ => return None,
-        })
-    }
+    };
+    let Some(at) = (0..words.len()).find(is_pronoun) else { return false };
+    let before = words[..at].iter().filter(says).count();
+    let is_last = !words[at + 1..].iter().any(|word| says(&word));
+    before < if is_last { FEW } else { 1 }
 }
 
 /// Whether a word, in lower case, says nothing of what a text is about.
@@ -325,11 +265,34 @@ mod tests {
     }
 
     #[test]
+    fn a_pronoun_stands_for_what_the_question_names_or_for_what_was_talked_about() {
+        for text in [
+            "which files did it change?",
+            "which tests cover it?",
+            "what did the team think about that?",
+            "is this still the case for tags?",
+        ] {
+            assert!(!Question::is_self_contained(text), "{text}");
+        }
+        for text in [
+            "Why does the cart lock its rows?",
+            "Why does the parser fail when it meets a comma?",
+            "Who noticed that Redis loses sessions?",
+            "Why is it that sessions expire at night?",
+            "Is it possible to disable colors?",
+            "why do these tests of the mailer fail?",
+            "does the importer read dates in local time, and who wrote it?",
+        ] {
+            assert!(Question::is_self_contained(text), "{text}");
+        }
+    }
+
+    #[test]
     fn authorship_alone_is_told_from_what_has_words_of_its_own() {
         for text in ["and who wrote it?", "who said so?", "When was that written?", "Who decided?", "when?"] {
             assert_eq!(Question::asked_of_sources(text), Some(SourceQuestion::Writer), "{text}");
         }
-        for text in ["who wrote the parser?", "and why?", "and who approved it?", "what was added?"] {
+        for text in ["who wrote the parser?", "and why?", "and who tested it?", "what was added?"] {
             assert_eq!(Question::asked_of_sources(text), None, "{text}");
         }
     }
@@ -352,6 +315,21 @@ mod tests {
             ("which thread?", SourceQuestion::Discussion),
             ("in which release was it shipped?", SourceQuestion::Release),
             ("what version was that?", SourceQuestion::Release),
+            ("has it shipped?", SourceQuestion::Release),
+            ("which files did it change?", SourceQuestion::Files),
+            ("and what files were touched?", SourceQuestion::Files),
+            ("what did it change?", SourceQuestion::Files),
+            ("what did that commit modify?", SourceQuestion::Files),
+            ("show me the code", SourceQuestion::Code),
+            ("can I see the diff?", SourceQuestion::Code),
+            ("what does the code look like?", SourceQuestion::Code),
+            ("who reviewed it?", SourceQuestion::Reviewer),
+            ("and who approved that?", SourceQuestion::Reviewer),
+            ("who merged it?", SourceQuestion::Reviewer),
+            ("is it still so?", SourceQuestion::State),
+            ("was that merged?", SourceQuestion::State),
+            ("is this still the case?", SourceQuestion::State),
+            ("what is its status?", SourceQuestion::State),
         ] {
             assert_eq!(Question::asked_of_sources(text), Some(asked), "{text}");
         }
@@ -367,6 +345,12 @@ mod tests {
             "which?",
             "how was it released?",
             "why this commit?",
+            "which files does the importer read?",
+            "what did the rewrite change?",
+            "show me the importer",
+            "who reviewed the importer?",
+            "is it fast?",
+            "is the cache still warm?",
         ] {
             assert_eq!(Question::asked_of_sources(text), None, "{text}");
         }

@@ -1,5 +1,6 @@
 //! A set of words in ten bits each, from which words can be looked up but not read: a Bloom filter. It has every word that
-//! was put in, and of a hundred others it seems to have one.
+//! was put in, and of a hundred others it seems to have one. How words begin and end is put in too, for texts that begin or
+//! end inside of a word.
 
 use std::collections::HashSet;
 
@@ -11,14 +12,16 @@ const BITS_PER_WORD: usize = 10;
 const PROBES: u64 = 4;
 /// Shortest and longest word, in bytes. Shorter ones are everywhere, longer ones are data.
 const WORD: std::ops::RangeInclusive<usize> = 2..=32;
-/// Most different words. A set of more is not kept.
-pub const MAX_WORDS: usize = 20_000;
+/// Length of beginnings and ends of words, in bytes. Shorter words have none.
+const EDGE: usize = 4;
+/// Most different words, beginnings and ends. A set of more is not kept.
+pub const MAX_WORDS: usize = 50_000;
 
 /// A set of words.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WordFilter(Vec<u8>);
 
-/// A word as filters know it.
+/// A word, or how one begins or ends, as filters know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WordHash(u64);
 
@@ -28,13 +31,29 @@ pub struct WordCollector {
     words: HashSet<WordHash>,
     /// The beginning of a word that the next part may continue.
     begun: Vec<u8>,
+    /// The last bytes of that word.
+    tail: Vec<u8>,
     is_too_much: bool,
 }
 
 impl WordHash {
-    /// FNV-1a, which is the same in every version and on every machine.
     fn of(word: &[u8]) -> Self {
-        let hash = word.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        Self::hash(word.iter())
+    }
+
+    /// The beginning of words that begin so; none of a text that is shorter.
+    fn of_beginning(text: &[u8]) -> Option<Self> {
+        text.get(..EDGE).map(|edge| Self::hash(b"^".iter().chain(edge)))
+    }
+
+    /// The end of words that end so; none of a text that is shorter.
+    fn of_end(text: &[u8]) -> Option<Self> {
+        text.last_chunk::<EDGE>().map(|edge| Self::hash(edge.iter().chain(b"$")))
+    }
+
+    /// FNV-1a, which is the same in every version and on every machine.
+    fn hash<'a>(bytes: impl Iterator<Item = &'a u8>) -> Self {
+        let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
         // Its lower bits alone differ too little between short words.
@@ -105,6 +124,8 @@ impl WordCollector {
             // As much as makes it too long is enough.
             let room = (WORD.end() + 1).saturating_sub(self.begun.len());
             self.begun.extend_from_slice(&piece[..piece.len().min(room)]);
+            self.tail.extend_from_slice(&piece[piece.len().saturating_sub(EDGE)..]);
+            self.tail.drain(..self.tail.len().saturating_sub(EDGE));
             if pieces.peek().is_some() {
                 self.end_word();
             }
@@ -113,13 +134,14 @@ impl WordCollector {
 
     /// Ends the word that was begun, as a line end does.
     pub fn end_word(&mut self) {
-        if WORD.contains(&self.begun.len()) {
-            self.words.insert(WordHash::of(&self.begun));
-            if self.words.len() > MAX_WORDS {
-                self.give_up();
-            }
-        }
+        let whole = WORD.contains(&self.begun.len()).then(|| WordHash::of(&self.begun));
+        let edges = [WordHash::of_beginning(&self.begun), WordHash::of_end(&self.tail)];
+        self.words.extend(edges.into_iter().chain([whole]).flatten());
         self.begun.clear();
+        self.tail.clear();
+        if self.words.len() > MAX_WORDS {
+            self.give_up();
+        }
     }
 
     /// Not all words can be known.
@@ -135,17 +157,18 @@ impl WordCollector {
     }
 }
 
-/// The words that every line with a text in it has, however it goes on before and behind the text: those that the text has
-/// whole. A text of several lines has none: it is also taken out by what is put between them.
-pub fn whole_words(text: &str) -> Vec<WordHash> {
+/// What every line with a text in it has, however it goes on before and behind the text: the words that the text has whole,
+/// how the word ends that the text begins in, and how the one begins that it ends in. A text of several lines has none: it is
+/// also taken out by what is put between them.
+pub fn certain_words(text: &str) -> Vec<WordHash> {
     if text.contains('\n') {
         return Vec::new();
     }
-    let mut words: Vec<&[u8]> = text.as_bytes().split(|byte| !is_part(*byte)).collect();
-    // The first and the last piece may be parts of longer words, or empty.
-    words.pop();
-    words.drain(..words.len().min(1));
-    words.into_iter().filter(|word| WORD.contains(&word.len())).map(WordHash::of).collect()
+    let pieces: Vec<&[u8]> = text.as_bytes().split(|byte| !is_part(*byte)).collect();
+    // A text without anything between words may be the inside of one.
+    let [first, inner @ .., last] = &pieces[..] else { return Vec::new() };
+    let whole = inner.iter().filter(|word| WORD.contains(&word.len())).map(|word| WordHash::of(word));
+    whole.chain(WordHash::of_end(first)).chain(WordHash::of_beginning(last)).collect()
 }
 
 fn is_part(byte: u8) -> bool {
@@ -165,7 +188,7 @@ mod tests {
     }
 
     fn has(filter: &WordFilter, line: &str) -> bool {
-        filter.may_have_all(&whole_words(&format!(" {line} ")))
+        filter.may_have_all(&certain_words(&format!(" {line} ")))
     }
 
     #[test]
@@ -178,18 +201,29 @@ mod tests {
 
     #[test]
     fn what_touches_the_ends_of_a_text_is_no_whole_word() {
-        assert_eq!(whole_words("out_ms = 30; // ms"), whole_words(" 30 "));
-        assert_eq!(whole_words("timeout"), []);
-        assert_eq!(whole_words(""), []);
-        assert_eq!(whole_words("(timeout)"), [WordHash::of(b"timeout")]);
-        assert_eq!(whole_words("a one b\nc two d"), []);
+        assert_eq!(certain_words("out = 30; // ms"), certain_words(" 30 "));
+        assert_eq!(certain_words("timeout"), []);
+        assert_eq!(certain_words(""), []);
+        assert_eq!(certain_words("(timeout)"), [WordHash::of(b"timeout")]);
+        assert_eq!(certain_words("a one b\nc two d"), []);
+    }
+
+    #[test]
+    fn words_that_a_text_begins_or_ends_in_are_known_by_their_edges() {
+        let filter =
+            filter(&["let timeout_", "ms = configuration_of_something_that_is_very_long_indeed(", ")"]).unwrap();
+        let may_have = |text: &str| filter.may_have_all(&certain_words(text));
+        assert!(may_have("meout_ms = config"));
+        assert!(may_have("very_long_indeed("));
+        assert!(!may_have("my_out = config"));
+        assert!(!may_have("out_ms = confirm"), "both ends count");
+        assert!(may_have("ms = co"), "what is too short is not known");
     }
 
     #[test]
     fn few_words_that_were_not_put_in_seem_to_be_there() {
-        let text: String = (0..5_000).map(|number| format!("word{number} ")).collect();
+        let text: String = (0..5_000).map(|number| format!("{number} ")).collect();
         let filter = filter(&[&text]).unwrap();
-        assert_eq!(filter.as_bytes().len(), 6_250);
         let wrong = (0..10_000).filter(|number| has(&filter, &format!("other{number}"))).count();
         assert!(wrong < 250, "{wrong} of 10,000");
     }
@@ -208,7 +242,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_has_the_whole_words_of_every_text_in_it(
+        fn a_line_has_the_certain_words_of_every_text_in_it(
             line in "[ -~é]{0,80}",
             cuts in (any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()),
         ) {
@@ -219,7 +253,7 @@ mod tests {
             }
             let middle = *cuts.2.get(&places);
             let filter = filter(&[&line[..middle], &line[middle..]]).unwrap();
-            prop_assert!(filter.may_have_all(&whole_words(&line[from..to])));
+            prop_assert!(filter.may_have_all(&certain_words(&line[from..to])));
             let again: WordFilter = serde_json::from_str(&serde_json::to_string(&filter).unwrap()).unwrap();
             prop_assert_eq!(again, filter);
         }

@@ -63,7 +63,7 @@ const MIN_OPEN_FILES: u32 = 32;
 /// Most files that a store keeps open.
 const MAX_OPEN_FILES: u32 = 1024;
 /// Version of how items become quads; a graph written by another version is rebuilt.
-const PROJECTION: u64 = 3;
+const PROJECTION: u64 = 4;
 
 /// What can go wrong with the graph.
 #[derive(Debug, thiserror::Error)]

@@ -50,6 +50,7 @@ use std::{
 };
 
 use backstory_model::{
+    code::last_part_of_name,
     terms::{QueryTerms, TermId},
     visibility::Visibility,
 };
@@ -246,7 +247,7 @@ impl Index {
     /// The documents of what is defined by a name, or by a name that ends in it after a `.` or `::`: at most so many, those
     /// that weigh most first. Costs nothing but for a name that very many have.
     pub fn definitions(&self, name: &str, projects: ProjectScope<'_>, most: usize) -> Vec<Arc<str>> {
-        let name = facts::last_part_of_name(name);
+        let name = last_part_of_name(name);
         self.counted().stats.facts.definitions(name, projects, self.selection(), most)
     }
 

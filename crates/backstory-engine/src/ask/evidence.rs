@@ -13,13 +13,15 @@ const COMMON: u64 = 20;
 const FEW: u64 = 3;
 /// Words besides regular past forms that a text may say in other words: forms of verbs, words that ask, and words for the
 /// project itself. That no document has one tells nothing of what a question is about.
-const REPLACEABLE: &str = "appear appears avoid avoids bad benefit best better bought break breaks broke broken brought \
-    built cause causes choose chooses chose chosen code codebase concern cost deal decide decides difference drawn drew \
-    driven drove exist exists explain explains explanation fell fallen found goal good grew grown handle handles happen \
-    happens held hidden idea important kind led left lost main mean means meant motivation occur occurs opt paid pick \
-    picks point possible prefer prefers problem program project purpose rationale repo repository rewritten rewrote rose \
-    run runs safe sent set shown software sold spent stood stop stops thrown threw told understood version work works \
-    worse worst wrong";
+const REPLACEABLE: &str = "appear appears avoid avoids bad benefit best better bought break breaks broke broken \
+    brought built cause causes caveat caveats choose chooses chose chosen code codebase concern cost deal decide \
+    decides deprecate deprecates deprecation difference downside downsides drawback drawbacks drawn drew driven \
+    drove exist exists explain explains explanation fallen fell found goal good grew grown handle handles happen \
+    happens held hidden idea important kind led left lost main maintainer maintainers mean means meant motivation \
+    occur occurs opt overhaul paid pick picks pitfall pitfalls point possible prefer prefers problem program project \
+    purpose rationale refactor refactoring repo repository rework reworking rewritten rewrote rose run runs safe \
+    sent set shown software sold spent stood stop stops threw thrown told tradeoff tradeoffs understood upside \
+    version work workaround workarounds works worse worst wrong";
 /// What a word of the question before counts where the question that goes on from there has words of its own.
 const OF_BEFORE: f32 = 0.4;
 
@@ -32,6 +34,8 @@ pub struct QuestionWord {
     pub named: bool,
     /// How many documents have it; counting may stop at some hundreds.
     pub documents: u64,
+    /// Whether it is common in English, or what was read has a word that begins like it: others may stand for it.
+    pub is_familiar: bool,
 }
 
 /// What is asked, and of how much.
@@ -70,6 +74,19 @@ impl WeightedQuestion {
     fn words_of_no_document(&self, candidates: &[Candidate]) -> Vec<(usize, &QuestionWord)> {
         let is_found = |at: usize| candidates.iter().any(|candidate| candidate.covered.get(at) == Some(&true));
         self.words.iter().enumerate().filter(|(at, word)| word.documents == 0 && !is_found(*at)).collect()
+    }
+
+    /// The words that no document has and that stand for what the question itself is about. However near in meaning something
+    /// else is: who asks about a rare thing means that one. Where no meaning is known, a common word counts as much.
+    fn things_of_no_document(&self, candidates: &[Candidate]) -> Vec<&QuestionWord> {
+        let mut passages = candidates.iter().flat_map(|candidate| &candidate.passages).peekable();
+        if passages.peek().is_none() {
+            return Vec::new();
+        }
+        let is_by_words = passages.all(|passage| passage.meaning.is_none());
+        let nowhere = self.words_of_no_document(candidates).into_iter();
+        let things = nowhere.filter(|(at, word)| self.is_about(*at, word) && (is_by_words || !word.is_familiar));
+        things.map(|(_, word)| word).collect()
     }
 
     /// Whether a word that no document has stands for a thing that the question itself is about.
@@ -117,10 +134,13 @@ pub struct Verdict {
     pub confidence: f32,
     /// References of the stories that have every rare name of the question: only these can answer it.
     pub about: Vec<String>,
+    /// Words of the question that no document has, for which it is refused.
+    pub nowhere: Vec<String>,
 }
 
 /// Judges. Without a story there is no answer; nor where a thing that the question names occurs nowhere, or in no story
-/// that was found; nor where no passage fits. Where no meaning is known and some other thing of a question occurs nowhere, a
+/// that was found; nor where an uncommon word of it does, unless a passage is surely about the rest; nor where no passage
+/// fits. Where no meaning is known and some other thing of a question occurs nowhere, a
 /// passage must surely be about it. What a whole story has, over many pages, says little: the question's words must stand
 /// together.
 pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
@@ -144,10 +164,15 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
         return refuse(vec!["the question names nothing that could be looked for".to_owned()]);
     }
     let nowhere = asked.words_of_no_document(candidates);
-    let names: Vec<String> =
-        nowhere.iter().filter(|(_, word)| word.named).map(|(_, word)| occurs_nowhere(word)).collect();
+    let refuse_words = |words: Vec<&QuestionWord>| Verdict {
+        searched: searched.clone(),
+        missing: words.iter().map(|word| occurs_nowhere(&word.word)).collect(),
+        nowhere: words.iter().map(|word| word.word.clone()).collect(),
+        ..nothing.clone()
+    };
+    let names: Vec<&QuestionWord> = nowhere.iter().map(|(_, word)| *word).filter(|word| word.named).collect();
     if !names.is_empty() {
-        return Verdict { searched, ..refuse(names) };
+        return refuse_words(names);
     }
     let few = (asked.documents / COMMON).max(FEW);
     let is_rare = |word: &QuestionWord| word.named && word.documents <= few;
@@ -157,7 +182,15 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
     let about: Vec<&Candidate> = all.iter().copied().filter(|candidate| !lacks_name(candidate)).collect();
     let together =
         |words: Vec<String>| format!("nothing mentions {} together with the rest of the question", words.join(", "));
-    let Some(best) = best(&weights, &about) else {
+    let best = best(&weights, &about);
+    let is_sure = best.as_ref().is_some_and(|best| best.share >= SURE);
+    if asked.is_strict && !is_sure {
+        let things = asked.things_of_no_document(candidates);
+        if !things.is_empty() {
+            return refuse_words(things);
+        }
+    }
+    let Some(best) = best else {
         let names: Vec<String> = asked.words.iter().filter(|word| is_rare(word)).map(quoted).collect();
         return match names.is_empty() || candidates.is_empty() {
             true => refuse(vec!["no document has any of these words".to_owned()]),
@@ -166,24 +199,16 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
     };
     let lacking = asked.words.iter().zip(&best.passage.covered).filter(|(_, covered)| !**covered);
     let lacking: Vec<String> = lacking.map(|(word, _)| quoted(word)).collect();
-    let is_sure = best.share >= SURE;
     if !is_sure && best.fit < LEAST_FIT {
         return Verdict { searched, ..refuse(vec![together(lacking)]) };
-    }
-    let is_by_words = candidates.iter().flat_map(|candidate| &candidate.passages).all(|of| of.meaning.is_none());
-    if asked.is_strict && is_by_words && !is_sure {
-        let things = nowhere.iter().filter(|(at, word)| asked.is_about(*at, word));
-        let things: Vec<String> = things.map(|(_, word)| occurs_nowhere(word)).collect();
-        if !things.is_empty() {
-            return Verdict { searched, ..refuse(things) };
-        }
     }
     let missing = if is_sure { vec![] } else { vec![together(lacking)] };
     Verdict { answerable: true, searched, about: ids(&about), missing, ..nothing }
 }
 
-fn occurs_nowhere(word: &QuestionWord) -> String {
-    format!("{} occurs in no document", quoted(word))
+/// Says of a word that no document has it.
+pub(super) fn occurs_nowhere(word: &str) -> String {
+    format!("'{word}' occurs nowhere in what was indexed")
 }
 
 fn quoted(word: &QuestionWord) -> String {
@@ -232,6 +257,7 @@ mod tests {
             word: (*word).to_owned(),
             named: word.starts_with(char::is_uppercase),
             documents: *documents,
+            is_familiar: *word != "vtable",
         };
         WeightedQuestion { words: words.iter().map(word).collect(), documents: 1000, ..WeightedQuestion::default() }
     }
@@ -287,9 +313,14 @@ mod tests {
         };
         let asked = [("redis", 2), ("vtable", 0)];
         let refused = judged(&asked, &[true, false], None, 0);
-        assert_eq!((refused.answerable, refused.missing), (false, vec!["'vtable' occurs in no document".to_owned()]));
-        // Near in meaning, or sure by the other words; found under another form; of the question before; said otherwise.
-        assert!(judged(&asked, &[true, false], Some(0.7), 0).answerable);
+        assert_eq!(
+            (refused.answerable, refused.missing),
+            (false, vec!["'vtable' occurs nowhere in what was indexed".to_owned()])
+        );
+        // Near in meaning is not enough for a rare thing, but for a common word.
+        assert_eq!(judged(&asked, &[true, false], Some(0.7), 0).nowhere, ["vtable"]);
+        assert!(judged(&[("redis", 2), ("garden", 0)], &[true, false], Some(0.7), 0).answerable);
+        // Sure by the other words; found under another form; of the question before; said otherwise.
         let many = [("redis", 2), ("pages", 2), ("expire", 2), ("tags", 2), ("restart", 2), ("vtable", 0)];
         assert!(judged(&many, &[true, true, true, true, true, false], None, 0).answerable);
         assert!(judged(&asked, &[true, true], None, 0).answerable);

@@ -292,6 +292,11 @@ static TIMES: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant")
 });
 
+/// Whether a text names a time or a version.
+pub(super) fn tells_time(text: &str) -> bool {
+    TIMES.is_match(text)
+}
+
 /// How much a piece sounds like an answer of the kind that is asked for, 0 to 1.
 fn cue_score(kind: QuestionKind, passage: &Passage, text: &str) -> f32 {
     let lower = text.to_lowercase();

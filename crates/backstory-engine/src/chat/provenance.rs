@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Most commits, merge requests or issues that are named of a source.
-const MAX_NAMED: usize = 3;
+pub(super) const MAX_NAMED: usize = 3;
 /// Digits of the name of a commit that was not read.
 const SHORT_SHA: usize = 8;
 
@@ -52,10 +52,15 @@ pub(super) async fn describe_source(
     let source = of_lines.map_or_else(|| cited.clone(), |(_, citation)| citation);
     let mut notes = resources.blocking(move |resources| find_notes(resources, &source, asked)).await?;
     if notes.is_empty() {
-        let sentence = format!("The {} of {} is not known.", noun(asked), cited.location());
-        notes.push(SourceNote { citation: cited.clone(), sentence, is_known: false });
+        notes.push(note_of_unknown(cited, asked));
     }
     Ok(notes)
+}
+
+/// Says that what is asked of a source is not known.
+pub(super) fn note_of_unknown(cited: &Citation, asked: SourceQuestion) -> SourceNote {
+    let sentence = format!("The {} of {} is not known.", noun(asked), cited.location());
+    SourceNote { citation: cited.clone(), sentence, is_known: false }
 }
 
 /// Who wrote a source: of lines of a file the commit that wrote most of them.
@@ -77,7 +82,7 @@ async fn describe_writer(resources: &Resources, cited: &Citation) -> Result<Sour
 }
 
 /// The commit that wrote most of the cited lines of a file, if it is kept.
-async fn commit_of_lines(resources: &Resources, cited: &Citation) -> Result<Option<(LineOrigin, Citation)>> {
+pub(super) async fn commit_of_lines(resources: &Resources, cited: &Citation) -> Result<Option<(LineOrigin, Citation)>> {
     let (Some(path), Some(lines), Ok(NodeId::File { project, .. })) = (&cited.path, cited.lines, cited.id.parse())
     else {
         return Ok(None);
@@ -94,7 +99,11 @@ async fn commit_of_lines(resources: &Resources, cited: &Citation) -> Result<Opti
 fn find_notes(resources: &Resources, source: &Citation, asked: SourceQuestion) -> Result<Vec<SourceNote>> {
     let Ok(id) = source.id.parse::<NodeId>() else { return Ok(vec![]) };
     let found: Vec<NodeId> = match asked {
-        SourceQuestion::Writer => vec![],
+        SourceQuestion::Writer
+        | SourceQuestion::Files
+        | SourceQuestion::Code
+        | SourceQuestion::Reviewer
+        | SourceQuestion::State => vec![],
         SourceQuestion::Release => return release_notes(resources, &id),
         SourceQuestion::Commit => commits_of(resources, &id)?,
         SourceQuestion::MergeRequest => merge_requests_of(resources, &id)?,
@@ -162,7 +171,7 @@ fn release_notes(resources: &Resources, id: &NodeId) -> Result<Vec<SourceNote>> 
 }
 
 /// The commit itself; those that an issue was closed by, or that a merge request was merged as.
-fn commits_of(resources: &Resources, id: &NodeId) -> Result<Vec<NodeId>> {
+pub(super) fn commits_of(resources: &Resources, id: &NodeId) -> Result<Vec<NodeId>> {
     if matches!(id, NodeId::Commit { .. }) {
         return Ok(vec![id.clone()]);
     }
@@ -178,7 +187,7 @@ fn commits_of(resources: &Resources, id: &NodeId) -> Result<Vec<NodeId>> {
 }
 
 /// The merge request itself; those that brought a commit, or closed an issue.
-fn merge_requests_of(resources: &Resources, id: &NodeId) -> Result<Vec<NodeId>> {
+pub(super) fn merge_requests_of(resources: &Resources, id: &NodeId) -> Result<Vec<NodeId>> {
     if let NodeId::Commit { project, sha } = id {
         let Some(sha) = Sha::from_hex(sha.as_bytes()) else { return Ok(vec![]) };
         let carriers = merge_requests_introducing(resources, project, sha)?;
@@ -225,7 +234,7 @@ fn is_thread(node: &NodeId, kind: ThreadKind) -> bool {
     matches!(node, NodeId::Thread(thread) if thread.kind == kind)
 }
 
-fn thread_of(id: &NodeId) -> Option<&ThreadId> {
+pub(super) fn thread_of(id: &NodeId) -> Option<&ThreadId> {
     match id {
         NodeId::Thread(thread) | NodeId::Discussion { thread, .. } | NodeId::Note { thread, .. } => Some(thread),
         _ => None,
@@ -233,7 +242,7 @@ fn thread_of(id: &NodeId) -> Option<&ThreadId> {
 }
 
 /// A citation of the first line of a document: the title, or the first line of a commit's message.
-fn cite_title(document: &CitedDocument) -> Citation {
+pub(super) fn cite_title(document: &CitedDocument) -> Citation {
     let title = document.text.lines().next().map_or(0, str::len);
     document.cite(0, 0..title)
 }
@@ -246,5 +255,9 @@ fn noun(asked: SourceQuestion) -> &'static str {
         SourceQuestion::Issue => "issue",
         SourceQuestion::Discussion => "discussion",
         SourceQuestion::Release => "release",
+        SourceQuestion::Files => "list of changed files",
+        SourceQuestion::Code => "code",
+        SourceQuestion::Reviewer => "reviewer",
+        SourceQuestion::State => "state",
     }
 }

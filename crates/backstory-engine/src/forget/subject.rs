@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use backstory_model::{
     entity::{Item, ItemKind},
     id::{NodeId, is_address, is_username},
+    sentence::split_sentences,
     visibility::Visibility,
 };
 use backstory_store::{
@@ -34,6 +35,12 @@ const FIRST_SYLLABLE: char = '\u{2e80}';
 const CANDIDATES: usize = 64;
 /// and those that are looked for afterwards.
 const PIECES: usize = 12;
+/// Pieces by which quotations of its texts are recognized.
+const QUOTABLE: usize = 4096;
+/// How far these are apart in a text, in bytes.
+const STRIDE: usize = PIECE;
+/// Most items that are looked at for what they quote.
+const MAX_HOLDERS: usize = 10_000;
 /// Most other items named that have a piece too.
 const NAMED: usize = 10;
 /// Names of what people write, in payloads of either forge and of commits.
@@ -44,7 +51,7 @@ const WRITTEN: [&str; 5] = ["title", "description", "body", "message", "subject"
 pub(super) struct TextProbes {
     /// Pieces of text that nothing else has.
     pub(super) pieces: Vec<String>,
-    /// Other items that have some of its text, the first few: quotations, commit messages.
+    /// Other items that have some of its text, those with most of it: quotations, commit messages, files.
     pub(super) shared: Vec<String>,
     /// Keys of the profiles of people that nothing else names.
     pub(super) people: Vec<String>,
@@ -77,26 +84,32 @@ pub(super) fn parse(reference: &str) -> Result<Target> {
     }
 }
 
-/// The texts of something, as far as nothing else has them, and the people whom nothing else names.
+/// The texts of something, as far as nothing else has them, what quotes them, and the people whom nothing else names.
 pub(super) fn texts_of(resources: &Resources, subject: &ErasureTarget) -> Result<TextProbes> {
-    let mut windows = Vec::new();
+    let (mut windows, mut passages) = (Vec::new(), Vec::new());
     each_of(resources, subject, |item| {
         if let Some(json) = json_of(item) {
-            windows_of(&json, &mut windows);
+            each_written(&json, &mut |text| {
+                windows.extend(windows_of(text));
+                passages.extend(passages_of(text));
+            });
         }
     })?;
     let candidates = sample_evenly(windows, CANDIDATES);
-    let mut found = Found { pieces: prepare_probes(&candidates)?, ..Found::default() };
+    // What is quoted may be any part of a text.
+    let quotable: Vec<String> = candidates.iter().cloned().chain(sample_evenly(passages, QUOTABLE)).collect();
+    let mut found = Found { pieces: prepare_probes(&quotable)?, ..Found::default() };
     each_stored(resources, |item| {
         if !is_of(item, subject) {
             found.look(|| format!("{}{}", item.project, shown_key(item)), item.payload.as_deref().unwrap_or_default());
         }
     })?;
     each_file(resources, subject, |id, text| found.look(|| id.to_owned(), text.as_bytes()))?;
-    let only_here = candidates.into_iter().enumerate().filter(|(place, _)| !found.elsewhere.contains(place));
+    let shared = found.most_alike();
+    let only_here = candidates.into_iter().enumerate().filter(|(place, _)| !found.elsewhere.contains_key(place));
     Ok(TextProbes {
         pieces: sample_evenly(only_here.map(|(_, piece)| piece).collect(), PIECES),
-        shared: found.items.into_iter().take(NAMED).collect(),
+        shared,
         people: people_referenced_only_by(resources, subject.project(), |item| is_of(item, subject))?,
     })
 }
@@ -179,17 +192,35 @@ fn each_file(resources: &Resources, subject: &ErasureTarget, mut show: impl FnMu
 #[derive(Default)]
 struct Found {
     pieces: Needles,
-    elsewhere: BTreeSet<usize>,
-    items: BTreeSet<String>,
+    /// In how many items each piece is, by its place.
+    elsewhere: BTreeMap<usize, usize>,
+    /// Which pieces each item has; the first [`MAX_HOLDERS`] items.
+    items: BTreeMap<String, BTreeSet<usize>>,
 }
 
 impl Found {
     fn look(&mut self, item: impl FnOnce() -> String, bytes: &[u8]) {
         let places = self.pieces.matching_needles(bytes);
-        if !places.is_empty() {
-            self.items.insert(item());
-            self.elsewhere.extend(places);
+        if places.is_empty() {
+            return;
         }
+        for place in &places {
+            *self.elsewhere.entry(*place).or_default() += 1;
+        }
+        if self.items.len() < MAX_HOLDERS {
+            self.items.entry(item()).or_default().extend(places);
+        }
+    }
+
+    /// The items with most of the pieces. What many have is a template, and comes after what few have.
+    fn most_alike(&self) -> Vec<String> {
+        let is_rare = |place: &&usize| self.elsewhere.get(*place).is_none_or(|items| *items <= NAMED);
+        let rank = |places: &BTreeSet<usize>| (places.iter().filter(is_rare).count(), places.len());
+        let mut items: Vec<(&String, (usize, usize))> =
+            self.items.iter().map(|(item, places)| (item, rank(places))).collect();
+        // Equal ones stay in the order of their names.
+        items.sort_by_key(|(_, shared)| std::cmp::Reverse(*shared));
+        items.into_iter().take(NAMED).map(|(item, _)| item.clone()).collect()
     }
 }
 
@@ -216,27 +247,33 @@ fn shown_key(item: &StoredItem) -> String {
     }
 }
 
-/// A piece of the beginning, the middle and the end of everything that people wrote.
-fn windows_of(json: &Value, windows: &mut Vec<String>) {
+/// Shows everything that people wrote.
+fn each_written(json: &Value, show: &mut impl FnMut(&str)) {
     match json {
         // What the forge notes by itself is the same everywhere.
         Value::Object(map) if map.get("system") != Some(&Value::Bool(true)) => {
             for (name, value) in map {
                 match value {
-                    Value::String(text) if WRITTEN.contains(&name.as_str()) => {
-                        windows.extend(
-                            [0, text.len() / 2, text.len().saturating_sub(3 * PIECE)]
-                                .into_iter()
-                                .filter_map(|from| window(text, from)),
-                        );
-                    }
-                    other => windows_of(other, windows),
+                    Value::String(text) if WRITTEN.contains(&name.as_str()) => show(text),
+                    other => each_written(other, show),
                 }
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| windows_of(value, windows)),
+        Value::Array(values) => values.iter().for_each(|value| each_written(value, show)),
         _ => {}
     }
+}
+
+/// A piece of the beginning, the middle and the end of a text.
+fn windows_of(text: &str) -> impl Iterator<Item = String> {
+    [0, text.len() / 2, text.len().saturating_sub(3 * PIECE)].into_iter().filter_map(move |from| window(text, from))
+}
+
+/// Pieces all over a text: the beginnings of its sentences, and others that are near enough to one another for a longer
+/// quotation to have one.
+fn passages_of(text: &str) -> impl Iterator<Item = String> {
+    let sentences = split_sentences(text).into_iter().map(|sentence| sentence.range.start);
+    sentences.chain((0..text.len()).step_by(STRIDE)).filter_map(move |from| window(text, from))
 }
 
 /// The first piece after a place that begins a word and is written the same in every file: no quotes, no line ends.

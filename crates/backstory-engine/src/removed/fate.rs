@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backstory_model::{edge::Edge, id::NodeId, repository::EntityChangeKind};
+use backstory_model::{code::last_part_of_name, edge::Edge, id::NodeId, repository::EntityChangeKind};
 use backstory_store::graph::{Direction, Value, queries};
 
 use super::{Move, Occurrence, Removal, Removals, explain, is_within};
@@ -29,7 +29,7 @@ struct Fate {
 }
 
 /// The files and symbols that a text can name: a path, `PATH#SYMBOL`, or the name of a symbol that a commit removed.
-pub(super) async fn find_symbols(
+pub(crate) async fn find_symbols(
     resources: &Resources,
     project: &str,
     text: &str,
@@ -55,6 +55,7 @@ pub(super) async fn find_symbols(
     let of_names = entity.strip_suffix(if path.is_some() { "#n" } else { "p#n" });
     let beginning = of_names.unwrap_or(&entity).to_owned();
     let bind = vec![
+        ("name", Value::Text(last_part_of_name(text).to_owned())),
         ("beginning", Value::Text(beginning)),
         ("ending", Value::Text(format!("#{}", ending(text)))),
         ("dotted", Value::Text(ending(&format!(".{text}")))),
@@ -78,7 +79,7 @@ pub(super) async fn find_symbols(
 }
 
 /// Adds the removals of files and symbols, the newest first, and where they went.
-pub(super) async fn removals_of_nodes(
+pub(crate) async fn removals_of_nodes(
     resources: &Resources,
     nodes: Vec<NodeId>,
     limit: usize,

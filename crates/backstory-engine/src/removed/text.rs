@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use backstory_model::{
     commit::{FileDiff, Hunk, LineKind, RepoPath, Sha},
-    word_filter::whole_words,
+    word_filter::certain_words,
 };
 use backstory_sources::git::{
     Cancel, GitError,
@@ -131,7 +131,7 @@ impl TextSearch {
             ..CommitQuery::default()
         };
         // Few commits have these words, so git has little to do.
-        let words = whole_words(&self.text);
+        let words = certain_words(&self.text);
         let first = if words.is_empty() { FIRST_BATCH } else { MAX_BATCH };
         let mut page = PageRequest { first, after: None, ..PageRequest::default() };
         loop {

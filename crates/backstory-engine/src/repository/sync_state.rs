@@ -14,7 +14,7 @@ use crate::{error::Result, resources::Resources};
 const NAME: &str = "standing";
 /// What is kept of a commit, how code entities are named, and how blame is computed. With another number everything is read
 /// again at the next sync.
-pub(super) const FORMAT: u32 = 4;
+pub(super) const FORMAT: u32 = 5;
 
 /// What everything that is said of a repository follows from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,6 +11,7 @@ use backstory_store::index::{Named, ProjectScope};
 
 use crate::{
     error::{Error, Result, message},
+    nearest::most_alike,
     repository::people::{KnownPeople, is_shared_key},
     resources::Resources,
 };
@@ -19,8 +20,6 @@ use crate::{
 const MAX_NAME: usize = 200;
 /// Most authors and most labels of a filter.
 pub(crate) const MAX_NAMES: usize = 100;
-/// Letters of a name for each of which there may be one typo, for the name with fewer typos to be nearer.
-const LETTERS_PER_TYPO: usize = 3;
 /// Most people that a part of a name may stand for besides the first.
 const MAX_NEAR: usize = 5;
 /// Names that are looked at to find the nearest one of somebody who wrote something.
@@ -28,64 +27,90 @@ const MAX_ALIKE: usize = 20;
 /// Names that nothing has, of which each is told with the nearest one.
 const MAX_ABSENT: usize = 10;
 
+/// Authors and labels as they are known, and what to say of those that are not.
+#[derive(Debug, Default)]
+pub(crate) struct ResolvedNames {
+    /// All that the authors are called: user names and addresses.
+    pub(crate) authors: Vec<String>,
+    /// The labels, as they are written.
+    pub(crate) labels: Vec<String>,
+    /// Whom a part of a name was taken for, a sentence each.
+    pub(crate) taken: Vec<String>,
+    /// Of each name that nothing has which one is nearest, a sentence each.
+    pub(crate) absent: Vec<String>,
+}
+
 /// Adds to the authors of a filter their other user names and addresses. Says of each author and label that no
 /// document has which one is nearest.
 pub(crate) async fn expand_author_names(resources: &Resources, filter: &mut Filter) -> Result<Vec<String>> {
-    if filter.authors.is_empty() && filter.labels.is_empty() {
-        return Ok(Vec::new());
-    }
-    let asked = filter.clone();
-    let (authors, absent) = resources.blocking(move |resources| resolve_names(resources, &asked)).await?;
+    let ResolvedNames { authors, taken, absent, .. } = resolve_names(resources, filter).await?;
     filter.authors = authors;
-    Ok(absent)
+    Ok(taken.into_iter().chain(absent).collect())
 }
 
-/// All that the authors of a filter are called, and what to say of names that nothing has. Compares each with every
-/// name that is known.
-fn resolve_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>, Vec<String>)> {
+/// All that the authors and labels of a filter are called, and what to say of names that nothing has.
+pub(crate) async fn resolve_names(resources: &Resources, filter: &Filter) -> Result<ResolvedNames> {
+    if filter.authors.is_empty() && filter.labels.is_empty() {
+        return Ok(ResolvedNames::default());
+    }
+    let asked = filter.clone();
+    resources.blocking(move |resources| compare_names(resources, &asked)).await
+}
+
+/// Compares each name with every one that is known.
+fn compare_names(resources: &Resources, filter: &Filter) -> Result<ResolvedNames> {
     let index = resources.index();
     let known = |what: Named, names: &[String]| {
         if names.is_empty() { BTreeSet::new() } else { index.known_names(what, ProjectScope::of(filter)) }
     };
     let (people, labels) = (known(Named::Author, &filter.authors), known(Named::Label, &filter.labels));
-    let (mut authors, mut absent, mut sentences) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut found, mut absent, mut unclear) = (ResolvedNames::default(), Vec::new(), Vec::new());
     let everybody = if filter.authors.is_empty() { KnownPeople::default() } else { KnownPeople::load(resources)? };
     let wrote = |keys: &BTreeSet<String>| people.iter().any(|own| keys.iter().any(|key| is_same_name(own, key)));
     for author in &filter.authors {
         let mut keys = everybody.author_keys(author);
         if !wrote(&keys) {
             match find_by_part(&everybody, author) {
-                PartOfName::One(name, found) if wrote(&found) => {
-                    sentences.push(format!("'{}' is taken for {}", truncate_echo(author), truncate_echo(&name)));
-                    keys.extend(found);
+                PartOfName::One(name, own) if wrote(&own) => {
+                    found.taken.push(message(&format!(
+                        "'{}' is taken for {}",
+                        truncate_echo(author),
+                        truncate_echo(&name)
+                    )));
+                    keys.extend(own);
                 }
-                PartOfName::Several(names) => sentences.push(format!(
+                PartOfName::Several(names) => unclear.push(message(&format!(
                     "nothing is by '{}' alone; did you mean {}?",
                     truncate_echo(author),
                     truncate_echo(&names.join(", "))
-                )),
+                ))),
                 PartOfName::One(..) | PartOfName::None => {
                     // People are known by name, documents by user name and address.
                     let names = people.iter().map(|name| &**name).chain(everybody.names());
-                    let mut near = most_alike(author, names).into_iter();
+                    let mut near = most_alike(author, names, MAX_ALIKE).into_iter();
                     let nearest = near.find(|name| people.contains(*name) || wrote(&everybody.author_keys(name)));
                     absent.push(("nothing is by", author, nearest.map(str::to_owned)));
                 }
             }
         }
-        authors.extend(keys);
+        found.authors.extend(keys);
     }
-    let has = |label: &&String| labels.iter().any(|own| is_same_name(own, label));
-    absent.extend(filter.labels.iter().filter(|label| !has(label)).map(|label| {
-        let nearest = most_alike(label, labels.iter().map(|name| &**name)).first().map(|name| (*name).to_owned());
-        ("nothing has the label", label, nearest)
-    }));
+    for label in &filter.labels {
+        let own = labels.iter().find(|own| is_same_name(own, label)).map(|own| (**own).to_owned());
+        if own.is_none() {
+            let nearest =
+                most_alike(label, labels.iter().map(|name| &**name), 1).first().map(|name| (*name).to_owned());
+            absent.push(("nothing has the label", label, nearest));
+        }
+        found.labels.push(own.unwrap_or_else(|| label.clone()));
+    }
     let told = |(what, name, nearest): (&str, &String, Option<String>)| {
         let nearest = nearest.map(|name| format!("; the nearest name is '{}'", truncate_echo(&name)));
         message(&format!("{what} '{}'{}", truncate_echo(name), nearest.unwrap_or_default()))
     };
-    let sentences = sentences.iter().map(|sentence| message(sentence)).take(MAX_ABSENT);
-    Ok((authors, sentences.chain(absent.into_iter().take(MAX_ABSENT).map(told)).collect()))
+    found.taken.truncate(MAX_ABSENT);
+    found.absent = unclear.into_iter().chain(absent.into_iter().take(MAX_ABSENT).map(told)).collect();
+    Ok(found)
 }
 
 /// Whom a part of a name stands for.
@@ -139,19 +164,4 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
         return Err(Error::invalid(message));
     }
     Ok(())
-}
-
-/// The names that are most like one: those with the fewest typos first, unless all have too many.
-fn most_alike<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let name = name.to_lowercase();
-    let max_typos = name.chars().count().div_ceil(LETTERS_PER_TYPO);
-    let rate = |other: &str| {
-        let lower = other.to_lowercase();
-        let typos = strsim::osa_distance(&name, &lower);
-        let typos_left = (max_typos + 1).saturating_sub(typos);
-        (typos_left, strsim::jaro_winkler(&name, &lower))
-    };
-    let mut rated: Vec<_> = known.map(|other| (rate(other), other)).collect();
-    rated.sort_by(|(a, name), (b, other)| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(other.cmp(name)));
-    rated.into_iter().take(MAX_ALIKE).map(|(_, other)| other).collect()
 }

@@ -7,17 +7,14 @@ use backstory_store::index::ProjectScope;
 
 use crate::{
     error::{Result, message},
+    nearest::{allowed_typos, likeness, within_typos},
     resources::Resources,
 };
 
 /// Most paths that are looked at, the first by name.
 const MAX_PATHS: usize = 100_000;
-/// Most paths that are compared letter by letter.
-const MAX_COMPARED: usize = 2_000;
-/// Longest path that is, in bytes.
+/// Longest path that is compared letter by letter, in bytes.
 const MAX_LENGTH: usize = 100;
-/// Letters of a path for each of which there may be one typo.
-const LETTERS_PER_TYPO: usize = 3;
 /// Prefixes that no file has, of which each is told with the nearest path.
 const MAX_ABSENT: usize = 3;
 
@@ -97,24 +94,15 @@ fn with_fewest_typos<'a>(wanted: &str, known: &BTreeSet<&'a str>) -> Option<&'a 
     if wanted.len() > MAX_LENGTH {
         return None;
     }
-    let length = wanted.chars().count();
-    let max_typos = length.div_ceil(LETTERS_PER_TYPO);
-    // Each letter more or less is a typo.
-    let may_be_near =
-        |path: &&str| path.len() <= MAX_LENGTH && plain(path).chars().count().abs_diff(length) <= max_typos;
-    let compared = known.iter().copied().filter(may_be_near).take(MAX_COMPARED);
-    let rated = compared.map(|path| (strsim::osa_distance(wanted, &plain(path)), path));
-    rated.filter(|(typos, _)| *typos <= max_typos).min().map(|(_, path)| path)
+    let compared = known.iter().copied().filter(|path| path.len() <= MAX_LENGTH);
+    within_typos(wanted, compared, allowed_typos(wanted), 1).into_iter().next()
 }
 
 /// What is most like it at the root: a directory if it is one.
 fn at_the_root<'a>(absent: &str, wanted: &str, known: &BTreeSet<&'a str>) -> Option<&'a str> {
     let is_at_root = |path: &&str| path.len() <= MAX_LENGTH && !path.trim_end_matches('/').contains('/');
-    let rate = |path: &str| {
-        let likeness = if wanted.len() > MAX_LENGTH { 0.0 } else { strsim::jaro_winkler(wanted, &plain(path)) };
-        (path.ends_with('/') == absent.ends_with('/'), likeness)
-    };
-    let compared = known.iter().copied().filter(is_at_root).take(MAX_COMPARED);
+    let rate = |path: &str| (path.ends_with('/') == absent.ends_with('/'), likeness(wanted, path));
+    let compared = known.iter().copied().filter(is_at_root);
     compared.max_by(|one, other| {
         let ((alike, likeness), (other_alike, other_likeness)) = (rate(one), rate(other));
         alike.cmp(&other_alike).then(likeness.total_cmp(&other_likeness)).then_with(|| other.cmp(one))

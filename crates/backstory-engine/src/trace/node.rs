@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    read::{item_of_node, not_found, thread_not_found},
+    read::{forgotten_error, item_of_node, not_found, thread_not_found},
     records::{commit_record, resolve_thread_kind},
     resources::Resources,
 };
@@ -30,7 +30,9 @@ pub(crate) fn trace_node(resources: &Resources, id: &NodeId) -> Result<Trace> {
     }
     match &resolve_thread_kind(resources, id.clone())? {
         NodeId::Commit { project, sha } => {
-            let record = commit_record(resources, project, sha)?.ok_or_else(|| not_found("commit", &id.to_string()))?;
+            let Some(record) = commit_record(resources, project, sha)? else {
+                return Err(forgotten_error(resources, id)?.unwrap_or_else(|| not_found("commit", &id.to_string())));
+            };
             trace.rev = Some(record.commit.sha);
             let words = CodeWords::of(record.commit.title(), None);
             follow_commit(resources, project, &record, &[], &words, &mut trace)?;

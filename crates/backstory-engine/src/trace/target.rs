@@ -29,6 +29,7 @@ use crate::{
     catalog::unknown_repository,
     clones::{clone_path, open_objects},
     error::{Error, ErrorKind, Result},
+    nearest::within_typos,
     records::{commit_record, repository_record},
     repository::lineage::clean_lineage,
     resources::Resources,
@@ -454,19 +455,10 @@ fn analyze_file(resources: &Resources, place: &Revision, path: &str) -> Result<O
     }
 }
 
-/// The paths that differ least from one that is not there, the most similar first.
-fn most_similar<'a>(paths: &'a [String], path: &str) -> Vec<&'a str> {
-    let close = |known: &'a String| {
-        // Not worth comparing, and most of them.
-        if known.len().abs_diff(path.len()) > MAX_TYPOS {
-            return None;
-        }
-        let typos = strsim::osa_distance(known, path);
-        (typos <= MAX_TYPOS && typos < path.len() / 2).then_some((typos, known.as_str()))
-    };
-    let mut alike: Vec<(usize, &str)> = paths.iter().filter_map(close).collect();
-    alike.sort_unstable();
-    alike.into_iter().take(NAMED).map(|(_, path)| path).collect()
+/// The names that differ least from one that is not there, the most similar first. Half of a short one says nothing.
+fn most_similar<'a>(names: &'a [String], absent: &str) -> Vec<&'a str> {
+    let max_typos = MAX_TYPOS.min((absent.len() / 2).saturating_sub(1));
+    within_typos(absent, names.iter().map(String::as_str), max_typos, NAMED)
 }
 
 /// Whether two names begin alike.

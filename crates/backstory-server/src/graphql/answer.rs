@@ -23,6 +23,8 @@ pub(crate) enum AnswerMethod {
     Extractive,
     /// A language model wrote the statements of the answer; each was checked against what it cites.
     Model,
+    /// The statements of the answer say what the graph knows of a change: who made it, when, in which release it shipped.
+    Facts,
 }
 
 /// An answer. Each statement stands on citations; without an answer there is a refusal.

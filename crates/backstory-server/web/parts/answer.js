@@ -47,8 +47,8 @@ function Statement({ statement, answer }) {
     const cited = answer.citations.filter((/** @type {any} */ one) => statement.citations.includes(one.number));
     const source = cited.find((/** @type {any} */ one) => one.number === opened);
     const project = parse(cited[0]?.id ?? "").project;
-    // While it is being checked, nobody says yet who worded it.
-    const isQuoted = answer.model === undefined ? cited.some((/** @type {any} */ one) => one.text.includes(statement.text)) : !answer.model;
+    // While it is being checked, nobody says yet who worded it; and what is composed from facts is no quotation.
+    const isQuoted = !answer.model && cited.some((/** @type {any} */ one) => one.text.includes(statement.text));
     const cite = (/** @type {number} */ number) => html`<button type="button" class="cite" aria-label=${`Source ${number}`}
         aria-expanded=${opened === number} onClick=${() => setOpened(opened === number ? 0 : number)}>${number}</button> `;
     return html`<p class=${classes("statement", isQuoted && "quoted")}>${inline(statement.text, project)} ${statement.citations.map(cite)}</p>

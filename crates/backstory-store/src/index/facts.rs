@@ -7,6 +7,7 @@ use std::{
 };
 
 use backstory_model::{
+    code::last_part_of_name,
     digest::{SetDigest, sha256},
     entity::State,
     filter::DocumentKind,
@@ -85,13 +86,6 @@ pub(super) fn last_part(id: &str, kind: DocumentKind) -> Option<String> {
         Ok(NodeId::Entity { name, .. }) => Some(last_part_of_name(&name).to_owned()),
         _ => None,
     }
-}
-
-/// `start` of `Server.start`, `login` of `auth::login~2`, the second one of its name in a file.
-pub(super) fn last_part_of_name(name: &str) -> &str {
-    let is_count = |count: &str| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
-    let name = name.rsplit_once('~').filter(|(_, count)| is_count(count)).map_or(name, |(own, _)| own);
-    name.rsplit(['.', ':']).next().unwrap_or(name)
 }
 
 impl Facts {

@@ -175,6 +175,26 @@ impl Ledger {
         is_on_list(&*self.read()?, subject.kind(), &subject.to_string())
     }
 
+    /// When an issue, merge request or project that is not to be taken in was forgotten; `None` if it may be, or the caller
+    /// would not have seen it.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn forgotten_at(&self, subject: &ErasureTarget) -> Result<Option<Timestamp>, LedgerError> {
+        if !self.allows_project(subject.project()) {
+            return Ok(None);
+        }
+        let (connection, name) = (self.read()?, subject.to_string());
+        let records = "SELECT EXISTS (SELECT 1 FROM audit WHERE subject = ?1 AND confidential)";
+        if !self.visibility.shows_confidential() && connection.query_row(records, [&name], |row| row.get(0))? {
+            return Ok(None);
+        }
+        let mut statement = connection.prepare_cached("SELECT at FROM forgotten WHERE kind = ?1 AND subject = ?2")?;
+        let listed = params![subject.kind().as_str(), name];
+        let at: Option<i64> = statement.query_row(listed, |row| row.get(0)).optional()?;
+        Ok(at.map(time))
+    }
+
     /// Keys of a project's issues and merge requests that are not to be taken in, as `#12` and `!7`.
     ///
     /// # Errors

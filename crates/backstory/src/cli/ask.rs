@@ -25,10 +25,12 @@ const SHORT_HASH: usize = 12;
 Examples:
   backstory ask \"why did we choose Redis over memcached?\"
   backstory ask \"who came up with the token bucket?\" --project group/project
+  backstory ask \"in which release was the token bucket added?\"
   backstory ask \"why is the expiry checked twice?\" --json > answer.json && backstory verify answer.json
 
 All projects are asked, also from within a clone; --project restricts the question to one.
-Without a language model the answer is made of quotations. If there is not enough evidence, that is said instead.")]
+Who added, removed or fixed something, when and in which release, is answered from commits, merge requests and tags. Without a
+language model other answers are made of quotations. If there is not enough evidence, that is said instead.")]
 pub(super) struct Args {
     /// The question
     question: String,
@@ -79,6 +81,7 @@ fn print(terminal: &Terminal, answer: &Answer) -> Result<()> {
     match answer.method {
         Method::Extractive => quotations(terminal, answer)?,
         Method::Model => sentences(terminal, answer)?,
+        Method::Facts => facts(terminal, answer)?,
     }
     if let Some(standing) = &answer.standing {
         terminal.line(format_args!("\nWhere it stands: {}", escape_terminal(&standing.text)))?;
@@ -121,6 +124,22 @@ fn sentences(terminal: &Terminal, answer: &Answer) -> Result<()> {
     terminal.line(text.join(" "))?;
     if let Some(model) = &answer.model {
         terminal.line(format_args!("    {FAINT}worded by {}{FAINT:#}", escape_terminal(&model.name)))?;
+    }
+    Ok(())
+}
+
+/// Sentences, each with the texts that show what it says.
+fn facts(terminal: &Terminal, answer: &Answer) -> Result<()> {
+    for (place, statement) in answer.statements.iter().enumerate() {
+        if place > 0 {
+            terminal.line("")?;
+        }
+        terminal.line(format_args!("{} {}", escape_terminal(&statement.text), numbers(&statement.citations)))?;
+        for cited in statement.citations.iter().filter_map(|number| answer.citation(*number)) {
+            let text = cited.text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let (text, said) = (escape_terminal(&text), said(cited));
+            terminal.line(format_args!("    {FAINT}\"{text}\" · {}{FAINT:#}", escape_terminal(&said)))?;
+        }
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use backstory_engine::{
     error::ErrorKind,
     index::Coverage,
     provider::ProviderError,
-    repository::ListRepositories,
+    repository::{CloneProblem, ListRepositories},
     settings::{Forge, group_of_pattern},
     sources::{
         forge::{self, Client as ForgeClient, required_token},
@@ -157,8 +157,13 @@ async fn check_clones(engine: &Engine, report: &mut Report) {
                 match problem {
                     None => report.ok("repository", format_args!("the clone of {project} can be read")),
                     Some(problem) => {
+                        let (option, what) = match &problem {
+                            CloneProblem::NotIndexed => ("", "goes on with it"),
+                            CloneProblem::Missing => ("", "clones it again"),
+                            CloneProblem::Damaged(_) => ("--full ", "reads it again"),
+                        };
                         let message =
-                            format!("{project}: {problem}; 'backstory sync --full --project {project}' reads it again");
+                            format!("{project}: {problem}; 'backstory sync {option}--project {project}' {what}");
                         report.fail("repository", Failure::new(ErrorKind::Internal, message));
                     }
                 }

@@ -116,22 +116,22 @@ fn tell(session: &Session, summary: &Value) -> Result<()> {
     terminal.line(format_args!("Forgot {subject}: {}", parts(removed).join(", ")))?;
     let count = |name: &str| verified[name].as_u64().unwrap_or(0);
     let held: Vec<&str> = summary["held_before"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    if count("pieces") == 0 && !held.is_empty() {
-        let held = escape_terminal(&held.join(", ")).to_string();
-        return Ok(terminal.line(format_args!("Verified: what still held pieces of its texts is gone: {held}"))?);
-    }
-    if count("pieces") == 0 {
-        return Ok(terminal.line("The ledger had no text of its own that could be looked for afterwards")?);
-    }
     let pieces = pluralize(count("pieces"), "piece", "pieces");
-    terminal.line(format_args!(
-        "Verified: none of {pieces} of its texts is left in {} searches, the ledger, {} statements of the graph and {} \
-         ({} bytes)",
-        count("searches"),
-        thousands(count("statements")),
-        pluralize(count("files"), "file", "files"),
-        thousands(count("bytes")),
-    ))?;
+    match (count("pieces"), held.is_empty()) {
+        (0, true) => terminal.line("The ledger had no text of its own that could be looked for afterwards")?,
+        (0, false) => {
+            let held = escape_terminal(&held.join(", ")).to_string();
+            terminal.line(format_args!("Verified: what still held pieces of its texts is gone: {held}"))?;
+        }
+        _ => terminal.line(format_args!(
+            "Verified: none of {pieces} of its texts is left in {} searches, the ledger, {} statements of the graph and \
+             {} ({} bytes)",
+            count("searches"),
+            thousands(count("statements")),
+            pluralize(count("files"), "file", "files"),
+            thousands(count("bytes")),
+        ))?,
+    }
     let others: Vec<&str> = summary["also_in"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if let Some(stays) = summary["stays"].as_str() {
         terminal.note(stays);

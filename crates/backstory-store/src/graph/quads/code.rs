@@ -2,7 +2,7 @@
 
 use backstory_model::{
     classify,
-    code::{ContentAnalysis, DocAnalysis, Entity, FileAnalysis, TestRole},
+    code::{ContentAnalysis, DocAnalysis, Entity, FileAnalysis, TestRole, last_part_of_name},
     commit::{ChangeStatus, Commit, FileChange, Sha, Tag},
     edge::Edge,
     id::{NAMESPACE, NodeId, NoteSource},
@@ -201,6 +201,9 @@ impl QuadBuilder<'_> {
             EntityChangeKind::Removed => Edge::Removes,
         };
         self.edge(commit, edge, &id);
+        if change.change == EntityChangeKind::Removed {
+            self.removed_name(&id);
+        }
         if change.change == EntityChangeKind::Introduced || change.from.is_some() {
             self.entity_class(&id, change.kind);
         }
@@ -208,6 +211,14 @@ impl QuadBuilder<'_> {
             let from = NodeId::entity(project, from.path.as_str(), &from.name);
             self.edge(&from, Edge::ReplacedBy, &id);
             self.edge(commit, Edge::Removes, &from);
+            self.removed_name(&from);
+        }
+    }
+
+    /// What a removed entity is found by: the IRI of one begins with its path, which who asks for a name need not know.
+    fn removed_name(&mut self, id: &NodeId) {
+        if let NodeId::Entity { name, .. } = id {
+            self.own(id, "removedName", last_part_of_name(name));
         }
     }
 

@@ -1,0 +1,76 @@
+//! Questions about a change: what says the opposite answers none of them, and who made one, when and in which release is
+//! answered from facts, or not at all.
+
+use std::collections::BTreeSet;
+
+use backstory_model::{
+    answer::Answer,
+    change_question::{ChangeFact, ChangeQuestion, StatedFit},
+    filter::Filter,
+    id::NodeId,
+    sentence::PieceKind,
+};
+
+use super::{
+    AskEvidence,
+    facts::{ChangeFacts, find_change_facts},
+    select::tells_time,
+    stories::Story,
+};
+use crate::{error::Result, resources::Resources};
+
+/// The passages of each story that say the opposite of what a question presumes: they are about another time.
+pub(super) fn opposing_passages(change: &ChangeQuestion, stories: &[Story]) -> Vec<BTreeSet<usize>> {
+    stories.iter().map(|story| opposing_passages_of(change, story)).collect()
+}
+
+fn opposing_passages_of(change: &ChangeQuestion, story: &Story) -> BTreeSet<usize> {
+    let is_prose = |at: &usize| story.passages[*at].kind != PieceKind::Code;
+    let fits = (0..story.passages.len()).filter(is_prose);
+    let fits: Vec<(usize, StatedFit)> =
+        fits.filter_map(|at| Some((at, change.fit_of(story.text(&story.passages[at]))?))).collect();
+    let mut opposing: BTreeSet<usize> =
+        fits.iter().filter(|(_, fit)| *fit == StatedFit::Opposite).map(|(at, _)| *at).collect();
+    // Of what a commit or merge request says of itself all is about what its title says, unless something else is said.
+    let is_change = matches!(story.id, NodeId::Commit { .. } | NodeId::Thread(_));
+    let title = story.documents.first().and_then(|own| change.fit_of(&own.title));
+    let is_own = |at: &usize| story.passages[*at].document == 0;
+    let says_so = fits.iter().any(|(at, fit)| is_own(at) && *fit != StatedFit::Opposite);
+    if is_change && title == Some(StatedFit::Opposite) && !says_so {
+        opposing.extend((0..story.passages.len()).filter(is_own));
+    }
+    opposing
+}
+
+/// Answers a question about a change from the facts that there are; `None` if it asks for something else. Without a fact
+/// only what people said of the time of the change is left of what was found, or else nothing, with the reason.
+///
+/// # Errors
+/// A store failed.
+pub(super) async fn answer_change(
+    resources: &Resources,
+    filter: &Filter,
+    found: &mut AskEvidence,
+) -> Result<Option<Answer>> {
+    let Some(change) = found.change.clone().filter(|_| !found.is_barred) else { return Ok(None) };
+    let Some(fact) = change.fact else { return Ok(None) };
+    let ChangeFacts { answer, missing } = find_change_facts(resources, &found.question, &change, filter).await?;
+    if let Some(answer) = answer {
+        return Ok(Some(Answer { warnings: found.search_warnings.clone(), ..answer }));
+    }
+    let AskEvidence { stories, scored, verdict, warnings, search_warnings, .. } = found;
+    let is_dated = matches!(fact, ChangeFact::Time | ChangeFact::Release);
+    scored.retain(|one| {
+        let text = stories[one.story].text(&stories[one.story].passages[one.passage]);
+        let fit = change.fit_of(text);
+        is_dated && matches!(fit, Some(StatedFit::Same | StatedFit::Part)) && tells_time(text)
+    });
+    if verdict.answerable && !scored.is_empty() {
+        warnings.push("no commit, merge request or changelog says so; this is what people said".to_owned());
+        return Ok(None);
+    }
+    warnings.clone_from(search_warnings);
+    verdict.answerable = false;
+    verdict.missing.extend(missing);
+    Ok(None)
+}

@@ -1,0 +1,264 @@
+//! The facts about a change that a question asks for: the commit or merge request that made it, who wrote it, when, and the
+//! first release that has it.
+//!
+//! A function, type or file has its history in the graph. Of anything else the commits, merge requests and changelogs that
+//! begin a sentence with it tell: `candidates` finds those.
+
+mod candidates;
+
+use backstory_model::{
+    answer::{Answer, Citation, Method, Statement},
+    change_question::{ChangeDirection, ChangeFact, ChangeQuestion},
+    commit::Sha,
+    edge::Edge,
+    entity::{Item, ItemKind},
+    filter::Filter,
+    id::NodeId,
+    time::utc_date,
+};
+use backstory_store::graph::Direction;
+use jiff::Timestamp;
+
+use crate::{
+    citations::{CitedDocument, cited_document, date_by_lines},
+    decision_status::decision_status,
+    error::Result,
+    introduction::merge_requests_introducing,
+    read::item_of_node,
+    records::commit_record,
+    releases::{find_release, first_release},
+    resources::Resources,
+};
+use candidates::{ChangelogLine, changes_of_code, changes_told_by, find_changelog_line};
+
+/// Most changes that an answer tells: functions of one name may have come in several commits.
+const MAX_TOLD: usize = 3;
+
+/// What is known of a change that is asked about.
+#[derive(Debug, Default)]
+pub(super) struct ChangeFacts {
+    /// The answer; `None` if the facts are not there.
+    pub(super) answer: Option<Answer>,
+    /// What was looked for and not found, a sentence each.
+    pub(super) missing: Vec<String>,
+}
+
+/// A commit or merge request that made a change.
+#[derive(Clone, Debug)]
+struct MadeChange {
+    /// The commit or merge request.
+    node: NodeId,
+    /// Where the change is: a path, or a path and the name of a symbol.
+    place: Option<String>,
+    /// What it says of the change; its title if absent.
+    sentence: Option<String>,
+}
+
+/// Finds the facts that a question asks for.
+///
+/// # Errors
+/// A store failed.
+pub(super) async fn find_change_facts(
+    resources: &Resources,
+    question: &str,
+    change: &ChangeQuestion,
+    filter: &Filter,
+) -> Result<ChangeFacts> {
+    let mut missing = Vec::new();
+    let mut made = Vec::new();
+    if change.is_code {
+        made = changes_of_code(resources, change, filter, &mut missing).await?;
+    }
+    if made.is_empty() {
+        made = changes_told_by(resources, change, filter).await?;
+    }
+    // A name with a capital may be one of code; a plain word that is one too means something else.
+    let may_be_code = matches!(change.names.as_slice(), [name] if name.contains(char::is_uppercase));
+    if made.is_empty() && !change.is_code && may_be_code {
+        made = changes_of_code(resources, change, filter, &mut missing).await?;
+    }
+    if made.is_empty()
+        && let Some(line) = find_changelog_line(resources, change, filter).await?
+    {
+        let (question, change) = (question.to_owned(), change.clone());
+        return resources.blocking(move |resources| answer_by_changelog(resources, question, &change, line)).await;
+    }
+    if made.is_empty() {
+        let (subject, verb) = (&change.subject, change.direction.verb());
+        missing.insert(0, format!("no commit, merge request or changelog says that '{subject}' was {verb}"));
+        return Ok(ChangeFacts { answer: None, missing });
+    }
+    made.truncate(MAX_TOLD);
+    let (question, change) = (question.to_owned(), change.clone());
+    resources
+        .blocking(move |resources| {
+            let mut answer = Answer { question, confidence: 1.0, method: Method::Facts, ..Answer::default() };
+            for one in &made {
+                match describe_change(resources, &change, one, &mut answer.citations)? {
+                    Description::Told(statement) => answer.statements.push(statement),
+                    Description::Missing(sentence) => missing.push(sentence),
+                    Description::Nothing => {}
+                }
+            }
+            answer.answered = !answer.statements.is_empty();
+            if !answer.answered {
+                return Ok(ChangeFacts { answer: None, missing });
+            }
+            date_by_lines(resources, &mut answer.citations)?;
+            answer.standing = decision_status(resources, &made[0].node)?;
+            Ok(ChangeFacts { answer: Some(answer), missing })
+        })
+        .await
+}
+
+/// What a changelog says of a change: in which version it came, and when that was released. It names nobody.
+fn answer_by_changelog(
+    resources: &Resources,
+    question: String,
+    change: &ChangeQuestion,
+    line: ChangelogLine,
+) -> Result<ChangeFacts> {
+    let ChangelogLine { project, citation, version, date } = line;
+    let mut released = None;
+    for tag in [version.clone(), format!("v{version}")] {
+        released = released.or(find_release(resources, &project, &tag)?);
+    }
+    let date = date.or(released.and_then(|release| release.at).map(utc_date));
+    let told = match change.fact {
+        Some(ChangeFact::Release) => true,
+        Some(ChangeFact::Time) => date.is_some(),
+        Some(ChangeFact::Author | ChangeFact::Commit) | None => false,
+    };
+    let when = date.map_or_else(String::new, |date| format!(" of {date}"));
+    let (subject, verb, source) = (&change.subject, change.direction.verb(), citation.source());
+    let text = format!("{subject} was {verb} in version {version}{when}, as {source} says");
+    if !told {
+        return Ok(ChangeFacts { answer: None, missing: vec![format!("{text}, and nothing more is known of it")] });
+    }
+    let statement = Statement { text: format!("{text}."), citations: vec![1] };
+    let mut citations = vec![Citation { number: 1, ..citation }];
+    date_by_lines(resources, &mut citations)?;
+    let answer = Answer {
+        question,
+        answered: true,
+        confidence: 1.0,
+        method: Method::Facts,
+        statements: vec![statement],
+        citations,
+        ..Answer::default()
+    };
+    Ok(ChangeFacts { answer: Some(answer), missing: Vec::new() })
+}
+
+/// What is said of a change.
+enum Description {
+    /// It answers the question.
+    Told(Statement),
+    /// What is asked about it is not known.
+    Missing(String),
+    /// It cannot be shown.
+    Nothing,
+}
+
+/// Says who made a change, when, where, and in which release it shipped.
+fn describe_change(
+    resources: &Resources,
+    change: &ChangeQuestion,
+    made: &MadeChange,
+    citations: &mut Vec<Citation>,
+) -> Result<Description> {
+    let Some(document) = cited_document(resources, &made.node, None)? else { return Ok(Description::Nothing) };
+    let commit = match &made.node {
+        NodeId::Commit { .. } => Some(made.node.clone()),
+        request => merged_as(resources, request)?,
+    };
+    let release = describe_release(resources, commit.as_ref())?;
+    let shown = cite_sentence(&document, made.sentence.as_deref());
+    let Some((author, date)) = author_and_date(resources, &made.node, &shown)? else { return Ok(Description::Nothing) };
+    let (verb, subject) = (change.direction.verb(), &change.subject);
+    let place = made.place.as_ref().filter(|place| !subject.contains(place.as_str()));
+    let place = place.map_or_else(String::new, |place| format!(" ({place})"));
+    let mut text = format!("{author} {verb} {subject}{place} on {date}, in {}", location(&made.node, &shown));
+    let mut cited = vec![shown];
+    if let Some(request) = request_of(resources, &made.node)? {
+        text.push_str(&format!(", with merge request {}", request.id));
+        cited.push(cite_sentence(&request, None));
+    }
+    match release {
+        Some(release) => text.push_str(&format!("; {release}.")),
+        None if change.fact == Some(ChangeFact::Release) => {
+            let why = "no tag of its repository is indexed, so its release is not known";
+            return Ok(Description::Missing(format!("{text}; {why}")));
+        }
+        None => text.push('.'),
+    }
+    let mut numbers = Vec::new();
+    for citation in cited {
+        let number = u32::try_from(citations.len() + 1).unwrap_or(u32::MAX);
+        citations.push(Citation { number, ..citation });
+        numbers.push(number);
+    }
+    Ok(Description::Told(Statement { text, citations: numbers }))
+}
+
+/// Where a change was made, with the kind of it.
+fn location(node: &NodeId, shown: &Citation) -> String {
+    match node {
+        NodeId::Thread(thread) => format!("{} {}", thread.kind.name(), shown.location()),
+        _ => shown.location(),
+    }
+}
+
+/// Who made a change and on which day; `None` if that is not known.
+fn author_and_date(resources: &Resources, node: &NodeId, shown: &Citation) -> Result<Option<(String, String)>> {
+    let at = match item_of_node(resources, node)? {
+        Some(Item::MergeRequest(mr)) => mr.merged_at,
+        _ => Some(shown.at),
+    };
+    Ok(shown.display_author().zip(at.map(|at| utc_date(at).to_string())))
+}
+
+/// A citation of a sentence of a document, or of its first line.
+fn cite_sentence(document: &CitedDocument, sentence: Option<&str>) -> Citation {
+    let own = sentence.and_then(|sentence| Some((document.text.find(sentence)?, sentence.len())));
+    let title = document.text.lines().next().map_or(0, str::len);
+    let bytes = own.map_or(0..title, |(start, length)| start..start + length);
+    document.cite(0, bytes)
+}
+
+/// The merge request that brought a commit, if it is known and is not the change itself.
+fn request_of(resources: &Resources, node: &NodeId) -> Result<Option<CitedDocument>> {
+    let NodeId::Commit { project, sha } = node else { return Ok(None) };
+    let Some(sha) = Sha::from_hex(sha.as_bytes()) else { return Ok(None) };
+    match merge_requests_introducing(resources, project, sha)?.into_iter().next() {
+        Some(carrier) => cited_document(resources, &carrier.id.into(), None),
+        None => Ok(None),
+    }
+}
+
+/// The commit that a merge request was merged as.
+fn merged_as(resources: &Resources, request: &NodeId) -> Result<Option<NodeId>> {
+    let edges = resources.graph().edges(request, Direction::Out, Some(Edge::MergedAs))?;
+    Ok(edges.into_iter().map(|end| end.other).find(|node| matches!(node, NodeId::Commit { .. })))
+}
+
+/// In which release a commit first shipped; `None` if it is not known, as its repository has no tags.
+fn describe_release(resources: &Resources, commit: Option<&NodeId>) -> Result<Option<String>> {
+    let Some(NodeId::Commit { project, sha }) = commit else { return Ok(None) };
+    if let Some(release) = first_release(resources, project, sha)? {
+        let when = release.at.map_or_else(String::new, |at| format!(" of {}", utc_date(at)));
+        return Ok(Some(format!("it first shipped in {}{when}", release.tag)));
+    }
+    let is_read = commit_record(resources, project, sha)?.is_some();
+    let has_tags = !resources.ledger().keys(project, ItemKind::Tag)?.is_empty();
+    Ok((is_read && has_tags).then(|| "no release has it yet".to_owned()))
+}
+
+/// Of changes the one that is asked for first: of something that was added the oldest, of what was removed or fixed the
+/// newest.
+fn order_by_time<T>(changes: &mut [T], direction: ChangeDirection, at: impl Fn(&T) -> Timestamp) {
+    changes.sort_by_key(at);
+    if direction != ChangeDirection::Added {
+        changes.reverse();
+    }
+}

@@ -1,0 +1,84 @@
+//! Names that are like one that nothing has: of people, labels, paths, revisions and code. What is told of them, and which
+//! names there are, belongs to those who ask.
+
+/// Letters of a name for each of which there may be one typo, for a name with fewer typos to be nearer.
+const LETTERS_PER_TYPO: usize = 3;
+/// Longest name that is compared letter by letter, in bytes.
+const MAX_LENGTH: usize = 200;
+/// Most names that are compared letter by letter.
+const MAX_COMPARED: usize = 20_000;
+
+/// Most typos for which a name may stand for another one.
+pub(crate) fn allowed_typos(name: &str) -> usize {
+    name.chars().count().div_ceil(LETTERS_PER_TYPO)
+}
+
+/// How much two names are alike whatever their case, 0 to 1; names that are too long are like none.
+pub(crate) fn likeness(one: &str, other: &str) -> f64 {
+    let is_long = |name: &str| name.len() > MAX_LENGTH;
+    if is_long(one) || is_long(other) { 0.0 } else { strsim::jaro_winkler(&plain(one), &plain(other)) }
+}
+
+/// The names with at most so many typos, those with the fewest first, equal ones by name. Neither case nor `/` around a
+/// name counts.
+pub(crate) fn within_typos<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    max_typos: usize,
+    most: usize,
+) -> Vec<&'a str> {
+    let wanted = plain(name);
+    if wanted.len() > MAX_LENGTH {
+        return Vec::new();
+    }
+    let length = wanted.chars().count();
+    // Each letter more or less is a typo.
+    let may_be_near =
+        |other: &&str| other.len() <= MAX_LENGTH && plain(other).chars().count().abs_diff(length) <= max_typos;
+    let compared = known.into_iter().filter(may_be_near).take(MAX_COMPARED);
+    let rated = compared.map(|other| (strsim::osa_distance(&wanted, &plain(other)), other));
+    let mut near: Vec<(usize, &str)> = rated.filter(|(typos, _)| *typos <= max_typos).collect();
+    near.sort_unstable();
+    near.into_iter().take(most).map(|(_, other)| other).collect()
+}
+
+/// The names that are most like one: those with the fewest typos first, unless all have too many.
+pub(crate) fn most_alike<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    let (wanted, max_typos) = (name.to_lowercase(), allowed_typos(name));
+    let rate = |other: &str| {
+        let lower = other.to_lowercase();
+        let typos = strsim::osa_distance(&wanted, &lower);
+        ((max_typos + 1).saturating_sub(typos), strsim::jaro_winkler(&wanted, &lower))
+    };
+    let mut rated: Vec<_> = known.into_iter().map(|other| (rate(other), other)).collect();
+    rated.sort_by(|(a, name), (b, other)| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(other.cmp(name)));
+    rated.into_iter().take(most).map(|(_, other)| other).collect()
+}
+
+/// A name in lower case, without `/` around it.
+fn plain(name: &str) -> String {
+    name.trim_matches('/').to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_few_typos_come_first_and_others_not_at_all() {
+        let known = ["session", "sessions", "Sesion/", "mission", "cart"];
+        assert_eq!(within_typos("sesion", known, 2, 9), ["Sesion/", "session", "sessions"]);
+        assert_eq!(within_typos("sesion", known, 2, 1), ["Sesion/"]);
+        assert!(within_typos("payment", known, allowed_typos("payment"), 9).is_empty());
+        assert!(within_typos(&"x".repeat(1000), known, 400, 9).is_empty());
+    }
+
+    #[test]
+    fn something_is_most_alike_however_unlike() {
+        let known = ["alice", "bob", "carol"];
+        assert_eq!(most_alike("Alcie", known, 2)[0], "alice");
+        assert_eq!(most_alike("zzz", known, 2).len(), 2);
+        assert!(most_alike("zzz", [], 2).is_empty());
+        assert!(likeness("docs", "Docs/") > 0.99 && likeness("docs", &"d".repeat(1000)) < 0.01);
+    }
+}

@@ -1,0 +1,118 @@
+use super::*;
+
+/// What a question asks, and the words that name the subject.
+fn read(text: &str) -> Option<(Option<ChangeFact>, ChangeDirection, String)> {
+    ChangeQuestion::parse(text).map(|read| (read.fact, read.direction, read.names.join(" ")))
+}
+
+#[test]
+fn questions_about_changes_of_the_past_are_read() {
+    use ChangeDirection::{Added, Fixed, Removed};
+    use ChangeFact::{Author, Commit, Release, Time};
+    for (text, fact, direction, names) in [
+        ("When was XML export removed?", Some(Time), Removed, "XML export"),
+        ("Who introduced the retry queue?", Some(Author), Added, "retry queue"),
+        ("who has deleted the old importer?", Some(Author), Removed, "importer"),
+        ("Who was it that added `parse_header()`?", Some(Author), Added, "parse_header"),
+        ("In which release was the --dry-run flag added?", Some(Release), Added, "--dry-run"),
+        ("what version dropped the SOAP endpoint", Some(Release), Removed, "SOAP"),
+        ("When did we drop support for Ruby 2.7?", Some(Time), Removed, "Ruby 2.7"),
+        ("Since when did the project implement support for HTTP/2?", Some(Time), Added, "HTTP/2"),
+        ("which commit deletes src/legacy.py?", Some(Commit), Removed, "src/legacy.py"),
+        ("In which pull request was Server.start first introduced?", Some(Commit), Added, "Server.start"),
+        ("In which release was the crash on empty input fixed?", Some(Release), Fixed, "crash"),
+        ("Why was the cache of sessions removed?", None, Removed, "cache sessions"),
+        ("why did they add rate limits?", None, Added, "rate limits"),
+    ] {
+        assert_eq!(read(text), Some((fact, direction, names.to_owned())), "{text}");
+    }
+}
+
+#[test]
+fn what_happens_again_and_again_and_what_names_nothing_is_no_such_question() {
+    for text in [
+        "When is a session removed from the store?",
+        "Who adds labels to issues?",
+        "Why do we drop connections?",
+        "How do I add a user?",
+        "When was it removed?",
+        "who added that?",
+        "What was decided about Redis?",
+        "Remove the cache of sessions",
+        "Who reviewed the parser?",
+        "",
+        "when? 🦀 …",
+    ] {
+        assert_eq!(read(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_pronoun_stands_for_the_subject_of_the_question_before() {
+    let read =
+        |text: &str| ChangeQuestion::parse_after(text, "Why was the retry queue added?").map(|read| read.subject);
+    assert_eq!(read("and when was it removed again?").as_deref(), Some("retry queue"));
+    assert_eq!(read("in which release did they drop that?").as_deref(), Some("retry queue"));
+    assert_eq!(read("and why?"), None);
+    assert_eq!(ChangeQuestion::parse_after("when was it removed?", "Why did we choose Redis?"), None);
+}
+
+#[test]
+fn names_of_code_are_told_from_words() {
+    let is_code = |text: &str| ChangeQuestion::parse(text).unwrap().is_code;
+    for text in [
+        "Who added load_session?",
+        "when was the function total removed?",
+        "Who introduced getUser?",
+        "when was docs/old.md deleted?",
+        "When was `retry` added?",
+    ] {
+        assert!(is_code(text), "{text}");
+    }
+    for text in
+        ["When was Redis added?", "When was Java 8 support removed?", "when was the class of retry errors added?"]
+    {
+        assert!(!is_code(text), "{text}");
+    }
+}
+
+#[test]
+fn a_sentence_says_the_same_a_part_or_the_opposite() {
+    use StatedFit::{Opposite, Part, Same};
+    let removal = ChangeQuestion::parse("When was XML export removed?").unwrap();
+    for (sentence, fit) in [
+        ("Remove XML export", Some(Same)),
+        ("fix(io): remove the deprecated XML export, which nobody used", Some(Same)),
+        ("Drop support for XML export and YAML import", Some(Same)),
+        ("XML export was removed", Some(Same)),
+        ("No longer support XML export", Some(Same)),
+        ("Revert \"Add XML export\"", Some(Same)),
+        ("Remove XML export of invoices", Some(Part)),
+        ("Since nobody used it, we removed XML export", Some(Part)),
+        ("Add XML export", Some(Opposite)),
+        ("feat: add XML export", Some(Opposite)),
+        ("Support XML export", Some(Opposite)),
+        ("We added XML export, and it was removed again", None),
+        ("We don't remove XML export yet", None),
+        ("Add tests for the XML export", None),
+        ("Fix the XML export", None),
+        ("XML export is slow", None),
+        ("", None),
+    ] {
+        assert_eq!(removal.fit_of(sentence), fit, "{sentence}");
+    }
+    let version = ChangeQuestion::parse("when was support for Java 8 dropped?").unwrap();
+    for (sentence, fit) in [
+        ("drop support for Java 8 and 11", Some(Same)),
+        ("Drop Java 7, 8 and 9", Some(Same)),
+        ("Drop support for Java 11", None),
+        ("Remove Java 8 from the matrix of tests", Some(Same)),
+        ("Add support for Java 8", Some(Opposite)),
+    ] {
+        assert_eq!(version.fit_of(sentence), fit, "{sentence}");
+    }
+    let fixed = ChangeQuestion::parse("In which release was the crash on empty input fixed?").unwrap();
+    assert_eq!(fixed.fit_of("Fix crash when the input is empty"), Some(Same));
+    assert_eq!(fixed.fit_of("Fix crash when the disk is full"), None);
+    assert_eq!(fixed.fit_of("Add a test for the crash on empty input"), None);
+}

@@ -1,0 +1,142 @@
+//! The words of a question or a sentence, with what stands between them, and which of them say that something changed.
+
+use std::ops::Range;
+
+use super::ChangeDirection;
+use crate::text::stem;
+
+/// Words of a text that are read, the first ones.
+const MAX_WORDS: usize = 400;
+
+/// A word and what stands before it.
+#[derive(Clone, Debug)]
+pub(super) struct TextWord<'a> {
+    /// As it is written.
+    pub(super) text: &'a str,
+    /// In lower case.
+    pub(super) lower: String,
+    /// Its bytes in the text.
+    pub(super) range: Range<usize>,
+    /// Whether a sentence or clause ends before it.
+    pub(super) follows_stop: bool,
+    /// Whether a comma or `&` stands before it.
+    pub(super) follows_comma: bool,
+    /// Whether a mark stands before it that ends what precedes a title: `fix:`, `[docs]`.
+    pub(super) follows_prefix: bool,
+    /// Whether it is marked as code.
+    pub(super) is_marked: bool,
+}
+
+impl TextWord<'_> {
+    /// The word for comparing: its stem, but a number or a name of code whole.
+    pub(super) fn normal(&self) -> String {
+        if self.lower.chars().all(char::is_alphabetic) {
+            return stem(&self.lower);
+        }
+        let version = self.lower.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        version.unwrap_or(&self.lower).to_owned()
+    }
+
+    /// Whether it looks like a name of code: `load_session`, `getUser`, `src/a.rs`, `Server.start`.
+    pub(super) fn looks_like_code(&self) -> bool {
+        let mut letters = self.text.chars().zip(self.text.chars().skip(1));
+        let has_inner_capital = letters.any(|(one, next)| one.is_lowercase() && next.is_uppercase());
+        let is_number = self.text.chars().all(|c| c.is_ascii_digit() || c == '.');
+        !is_number
+            && (self.is_marked || has_inner_capital || self.text.contains(['_', '/', '.']) || self.text.contains("::"))
+    }
+}
+
+/// The form of a word that says that something changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum VerbForm {
+    /// `add`
+    Base,
+    /// `adds`, `adding`
+    Other,
+    /// `added`
+    Past,
+    /// `removal`
+    Noun,
+}
+
+/// A word that says that something changed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ChangeWord {
+    /// How.
+    pub(super) direction: ChangeDirection,
+    /// Its form.
+    pub(super) form: VerbForm,
+}
+
+/// How a word says that something changed; `None` if it does not.
+pub(super) fn change_word(word: &TextWord<'_>) -> Option<ChangeWord> {
+    use ChangeDirection::{Added, Fixed, Removed};
+    use VerbForm::{Base, Noun, Other, Past};
+    let (direction, form) = match word.lower.as_str() {
+        "add" | "introduce" | "implement" | "create" => (Added, Base),
+        "adds" | "adding" | "introduces" | "introducing" | "implements" | "implementing" | "creates" | "creating" => {
+            (Added, Other)
+        }
+        "added" | "introduced" | "implemented" | "created" => (Added, Past),
+        "addition" | "introduction" => (Added, Noun),
+        "remove" | "drop" | "delete" | "discontinue" | "eliminate" => (Removed, Base),
+        "removes" | "removing" | "drops" | "dropping" | "deletes" | "deleting" | "eliminates" | "eliminating" => {
+            (Removed, Other)
+        }
+        "removed" | "dropped" | "deleted" | "discontinued" | "eliminated" => (Removed, Past),
+        "removal" | "deletion" => (Removed, Noun),
+        "fix" | "repair" | "resolve" => (Fixed, Base),
+        "fixes" | "fixing" | "repairs" | "repairing" | "resolves" | "resolving" => (Fixed, Other),
+        "fixed" | "repaired" | "resolved" | "corrected" => (Fixed, Past),
+        _ => return None,
+    };
+    Some(ChangeWord { direction, form })
+}
+
+/// The words of a text, the first [`MAX_WORDS`]. Names of code, versions and paths are words whole.
+pub(super) fn split_words(text: &str) -> Vec<TextWord<'_>> {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    let mut words = Vec::new();
+    let mut gap = 0;
+    let mut at = 0;
+    while at < text.len() && words.len() < MAX_WORDS {
+        let rest = &text[at..];
+        let option = if rest.starts_with("--") && rest[2..].starts_with(char::is_alphabetic) { 2 } else { 0 };
+        if option == 0 && !rest.starts_with(is_plain) {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+            continue;
+        }
+        let end = at + option + length_of_word(&rest[option..], is_plain);
+        // A call names a function, and ends no clause.
+        let (between, word) = (text[gap..at].replace("()", ""), &text[at..end]);
+        words.push(TextWord {
+            text: word,
+            lower: word.to_lowercase(),
+            range: at..end,
+            follows_stop: between.contains(['.', ';', ':', '!', '?', '(', ')', '[', ']', '—', '–'])
+                || between.contains(" - "),
+            follows_comma: between.contains([',', '&']),
+            follows_prefix: between.contains([':', ']']) || (between.contains(')') && words.len() < 2),
+            is_marked: between.ends_with('`') && text[end..].starts_with(['`', '(']),
+        });
+        (gap, at) = (end, end);
+    }
+    words
+}
+
+/// Bytes of the word that a text begins with: other marks belong to it if they stand between two of its letters.
+fn length_of_word(text: &str, is_plain: impl Fn(char) -> bool) -> usize {
+    let mut end = 0;
+    loop {
+        let rest = &text[end..];
+        end += rest.find(|c| !is_plain(c)).unwrap_or(rest.len());
+        let rest = &text[end..];
+        let marks = rest.find(&is_plain).unwrap_or(rest.len());
+        let joins = matches!(&rest[..marks], "." | "-" | "/" | "::" | "'" | "’" | "->" | "+") && marks < rest.len();
+        if !joins {
+            return end;
+        }
+        end += marks;
+    }
+}

@@ -1,0 +1,151 @@
+//! Questions about who added or removed something, when and in which release: facts, never the opposite.
+
+use serde_json::{Value, json};
+
+use crate::support::{Fixture, Forge, Sandbox};
+
+/// A project of which history and changelog tell what came and went.
+fn importer() -> Fixture {
+    let mut project = Fixture::new();
+    project.write("src/load.py", "def load_rows(path):\n    return open(path)\n");
+    project.commit_all("Load rows from files");
+    project.author("Grace Hopper", "grace@example.com");
+    project.write("src/xml.py", "def export_xml(rows):\n    return [row.upper() for row in rows]\n");
+    project.at(1_709_290_800).commit_all("Add XML export\n\nSuppliers ask for it in every second letter.");
+    project.git(["tag", "v1.0"]);
+    project.write(
+        "CHANGES.md",
+        "# Changelog\n\n## 2.0 - 2024-06-10\n\n- Drop support for Java 8 and 11.\n- Smaller fixes\n",
+    );
+    project.commit_all("Begin the next version");
+    project.author("Ada Lovelace", "ada@example.com");
+    project.remove("src/xml.py");
+    project
+        .at(1_717_239_600)
+        .commit_all("Remove the XML export\n\nNobody has used it since suppliers send spreadsheets.");
+    project.git(["tag", "v2.0"]);
+    project.write("src/csv.py", "def export_csv(rows):\n    return [row.lower() for row in rows]\n");
+    project.commit_all("Add CSV export");
+    project
+}
+
+fn ask(sandbox: &Sandbox, question: &str) -> Value {
+    sandbox.run(&["ask", question, "--json"]).ok().json()
+}
+
+/// The sentences of an answer from facts, which verifies.
+#[track_caller]
+fn facts(sandbox: &Sandbox, question: &str) -> String {
+    let answer = ask(sandbox, question);
+    assert_eq!((&answer["answered"], &answer["method"]), (&json!(true), &json!("facts")), "{question}: {answer:#}");
+    let verified = sandbox.run_with_input(&["verify"], &answer.to_string());
+    assert_eq!(verified.code, 0, "{verified:?}");
+    let statements = answer["statements"].as_array().unwrap().iter();
+    statements.map(|statement| statement["text"].as_str().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+/// What a refusal says is missing.
+#[track_caller]
+fn missing(sandbox: &Sandbox, question: &str) -> Vec<String> {
+    let answer = ask(sandbox, question);
+    assert_eq!((&answer["answered"], &answer["citations"]), (&json!(false), &json!([])), "{question}: {answer:#}");
+    let missing = answer["refusal"]["missing"].as_array().unwrap().iter();
+    missing.map(|sentence| sentence.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_removal_is_told_by_the_commit_that_removed_and_an_addition_by_the_one_that_added() {
+    let project = importer();
+    let sandbox = Sandbox::indexed(&project);
+    let short = |name: &str| project.sha(name).to_string()[..8].to_owned();
+    let (added, removed) = (short("v1.0"), short("v2.0"));
+    assert_eq!(
+        facts(&sandbox, "When was XML export removed?"),
+        format!(
+            "Ada Lovelace removed XML export on 2024-06-01, in commit acme/shop@{removed} Remove the XML export; it first \
+             shipped in v2.0 of 2024-06-01."
+        )
+    );
+    for question in ["Who added XML export?", "In which release was the XML export introduced?"] {
+        let said = facts(&sandbox, question);
+        let expected = format!("in commit acme/shop@{added} Add XML export; it first shipped in v1.0 of 2024-03-01.");
+        assert!(said.starts_with("Grace Hopper added ") && said.ends_with(&expected), "{question}: {said}");
+    }
+    let said = facts(&sandbox, "in which release was CSV export added?");
+    assert!(said.ends_with("Add CSV export; no release has it yet."), "{said}");
+    let shown = sandbox.run(&["ask", "When was XML export removed?"]).ok().stdout;
+    assert!(shown.contains("\n    \"Remove the XML export\" · Ada Lovelace · 2024-06-01 · in commit "), "{shown}");
+}
+
+#[test]
+fn code_is_told_by_its_history_and_not_by_what_commits_say() {
+    let project = importer();
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "Who introduced load_rows?");
+    assert!(said.starts_with("Ada Lovelace added load_rows (src/load.py#load_rows) on "), "{said}");
+    assert!(said.contains(" Load rows from files; it first shipped in v1.0 of "), "{said}");
+    let said = facts(&sandbox, "when was the function export_xml removed?");
+    assert!(
+        said.starts_with("Ada Lovelace removed function export_xml (src/xml.py#export_xml) on 2024-06-01"),
+        "{said}"
+    );
+    let said = facts(&sandbox, "who deleted src/xml.py?");
+    assert!(said.starts_with("Ada Lovelace removed src/xml.py on 2024-06-01"), "{said}");
+    let refused = missing(&sandbox, "when was load_rows removed?");
+    assert!(refused.iter().any(|why| why == "'load_rows' is still there: src/load.py#load_rows"), "{refused:?}");
+}
+
+#[test]
+fn a_changelog_tells_the_version_and_its_day() {
+    let project = importer();
+    let sandbox = Sandbox::indexed(&project);
+    for question in ["when was Java 8 support dropped?", "In which version was support for Java 11 removed?"] {
+        let said = facts(&sandbox, question);
+        assert!(said.ends_with(" was removed in version 2.0 of 2024-06-10, as CHANGES.md:5–5 says."), "{said}");
+    }
+    let refused = missing(&sandbox, "who dropped support for Java 8?");
+    assert!(refused.iter().any(|why| why.contains("CHANGES.md:5–5 says, and nothing more is known")), "{refused:?}");
+}
+
+#[test]
+fn without_the_fact_it_is_refused_and_the_opposite_is_never_quoted() {
+    let project = importer();
+    let sandbox = Sandbox::indexed(&project);
+    for question in
+        ["When was CSV export removed?", "who removed the CSV export?", "in which release was CSV export dropped?"]
+    {
+        let refused = missing(&sandbox, question);
+        assert!(refused.iter().any(|why| why.contains("CSV export' was removed")), "{question}: {refused:?}");
+    }
+    missing(&sandbox, "When was Java 9 support dropped?");
+    // A reason is no matter of facts, but what says the opposite gives none.
+    let answer = ask(&sandbox, "Why was CSV export removed?");
+    assert!(!answer["citations"].to_string().contains("Add CSV export"), "{answer:#}");
+    let answer = ask(&sandbox, "Why was XML export removed?");
+    assert!(
+        answer["citations"].to_string().contains("Nobody has used it since suppliers send spreadsheets."),
+        "{answer:#}"
+    );
+    assert!(!answer["citations"].to_string().contains("Suppliers ask for it in every second letter."), "{answer:#}");
+}
+
+#[test]
+fn a_follow_up_in_a_chat_is_about_the_same_thing() {
+    let project = importer();
+    let sandbox = Sandbox::indexed(&project);
+    let said = sandbox.run_with_input(&["chat"], "Why was XML export added?\nand when was it removed?\n");
+    assert_eq!(said.code, 0, "{said:?}");
+    let answers: Vec<&str> = said.stdout.split("> ").skip(1).collect();
+    assert!(answers[1].contains("Ada Lovelace removed XML export on 2024-06-01, in commit acme/shop@"), "{said:?}");
+}
+
+#[test]
+fn what_a_forge_knows_nothing_of_is_no_fact() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    for question in ["When is the signing key rotated?", "Who wants the signing key to rotate?"] {
+        assert_ne!(ask(&sandbox, question)["method"], "facts", "{question}");
+    }
+    let refused = missing(&sandbox, "Who removed the rate limiter?");
+    assert_eq!(refused.last().unwrap(), "no commit, merge request or changelog says that 'rate limiter' was removed");
+}
