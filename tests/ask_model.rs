@@ -262,6 +262,30 @@ fn summaries_are_kept_until_what_they_summarize_changes() {
         .assert_eq(sandbox.run(&["summarize", "#1"]).error(3));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_begins_with_the_answer_that_was_just_given() {
+    let forge = Forge::start();
+    let model = Model::start();
+    let sandbox = sandbox(&forge, &model, "openai", "");
+    model.whenever("survives a restart", "Redis was chosen because it survives a restart with its cache [PASSAGE].");
+    let server = sandbox.serve();
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let post = async |name: &str, request: Value| -> Value {
+        let request = http.post(format!("{}/api/v1/{name}", server.url)).json(&request);
+        request.send().await.unwrap().json().await.unwrap()
+    };
+    let answer = post("ask", json!({ "question": QUESTION, "filter": { "project": null } })).await;
+    assert_eq!(answer["method"], "model", "{answer:#}");
+    assert!(!model.asked().is_empty());
+    let chat = post("create-chat", json!({ "project": null })).await["id"].take();
+    let send = || post("send-message", json!({ "chat": chat, "text": QUESTION, "model": true }));
+    let first = send().await;
+    assert_eq!(first["answer"], answer);
+    assert!(model.asked().is_empty(), "it is not asked again");
+    send().await;
+    assert!(!model.asked().is_empty(), "within a conversation it is");
+}
+
 // Rows 18 and 120 of docs/requirements.md.
 #[tokio::test(flavor = "multi_thread")]
 async fn commits_and_files_are_summarized_too() {

@@ -317,6 +317,7 @@ fn the_graph_is_explored_from_any_node() {
     let near = sandbox.run(&["neighborhood", load, "--depth", "2", "--limit", "1", "--json"]).ok().json();
     assert_eq!(near["neighbors"].as_array().unwrap().len(), 1, "{near}");
     assert_eq!(near["left_out"].as_array().unwrap().len(), 2, "{near}");
+    assert!(near["totals"].as_array().unwrap().contains(&json!({ "edge": "CALLS", "count": 2 })), "{near}");
     expect![[r#"
         acme/shop:src/session.py
           <-IMPORTS- acme/shop:src/cart.py

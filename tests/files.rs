@@ -132,6 +132,29 @@ async fn a_file_lists_its_symbols_and_is_blamed_plainly_on_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn parts_of_lines_have_kinds_on_request() {
+    let world = World::new().await;
+    let asked = |path: &str, lines| FileRequest { highlight: true, lines, ..file(path) };
+    let whole = world.engine.answer(asked(TOKEN, None)).await.unwrap();
+    let highlight = whole.highlight.unwrap();
+    let text = whole.text.unwrap();
+    assert_eq!(highlight.lines.len(), text.lines().count());
+    let number = |kind: &str| highlight.kinds.iter().position(|name| name == kind).unwrap();
+    let words: Vec<&str> = text
+        .lines()
+        .zip(&highlight.lines)
+        .flat_map(|(line, spans)| spans.chunks(3).map(move |span| (line, span)))
+        .filter(|(_, span)| span[2] as usize == number("keyword"))
+        .map(|(line, span)| &line[span[0] as usize..(span[0] + span[1]) as usize])
+        .collect();
+    assert!(words.contains(&"fn"), "{words:?}");
+    let part = world.engine.answer(asked(TOKEN, Some((41, 42)))).await.unwrap();
+    assert_eq!(part.highlight.unwrap().lines, highlight.lines[40..42]);
+    assert_eq!(world.engine.answer(asked("empty.txt", None)).await.unwrap().highlight, None);
+    assert_eq!(world.engine.answer(file(TOKEN)).await.unwrap().highlight, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn files_without_text_say_why_and_wrong_requests_are_refused() {
     let world = World::new().await;
     for (path, left_out) in

@@ -1,13 +1,14 @@
 // Texts of people that would take a careless pattern minutes, and what some become; run by scripts/check-web in the folder of
 // the interface.
 
-import { grammarOf } from "./web/parts/grammars.js";
+import { expanded, openedIn } from "./web/parts/graph-filter.js";
 import { nextLines, withLines } from "./web/parts/growing.js";
 import { highlighter } from "./web/parts/highlight.js";
 import { stemsOf } from "./web/parts/hit.js";
 import { iriOf } from "./web/parts/iri.js";
 import { Markdown } from "./web/parts/markdown.js";
 import { addressOf, isReference, parse } from "./web/parts/ref.js";
+import { blocksOf } from "./web/parts/runs.js";
 
 /** Most milliseconds that one text may take. */
 const MOST = 1_000;
@@ -51,15 +52,26 @@ function check(what, found, expected) {
 }
 
 /** The lines of a code, with what has a color in brackets. */
-function colored(path, ...lines) {
-    const line = highlighter(lines, grammarOf(path));
-    const text = (part) => (typeof part === "string" ? part : `[${part.props.children}]`);
+function colored(lines, highlight) {
+    const line = highlighter(lines, highlight);
+    const text = (part) => (typeof part === "string" ? part : `[${part.props.class} ${part.props.children}]`);
     return lines.map((_, number) => line(number).map(text).join(""));
 }
-check("a docstring", colored("a.py", '"""It\'s', "not # over", '"""', "x = y  # note"), ['["""It\'s]', "[not # over]", '["""]', "x = y  [# note]"]);
-check("a quote as a character", colored("a.rs", "let a = '\"'; // b", "&'a str"), ["[let] a = ['\"']; [// b]", "&'a str"]);
-check("a text of two lines", colored("a.rs", 'a("b', 'c", d)'), ['a(["b]', '[c"], d)']);
-check("an address in a style sheet", colored("a.css", "a { b: url(//c.example) } /* d */"), ["a { b: url(//c.example) } [/* d */]"]);
+const spans = { kinds: ["comment", "keyword"], lines: [[0, 2, 1, 6, 3, 0], [], [0, 9, 0]] };
+check("colors", colored(["if a  # b", "c", "# d"], spans), ["[t-keyword if] a  [t-comment # b]\n", "c\n", "[t-comment # d]\n"]);
+check("no colors", colored(["if a", ""], undefined), ["if a\n", "\n"]);
+
+const run = (start, lines) => ({ start, lines });
+const blocks = blocksOf([run(1, 38), run(39, 50)]).map((block) => [block.start, block.lines, block.pieces.map((piece) => [piece.start, piece.lines, piece.isFirst])]);
+check("blocks", blocks, [[1, 40, [[1, 38, true], [39, 2, true]]], [41, 40, [[41, 40, false]]], [81, 8, [[81, 8, false]]]]);
+
+const opened = openedIn(new URLSearchParams({ open: "CLOSES acme/shop#1\nMODIFIES acme/shop:a b.rs" }));
+check("what is expanded", opened, [{ edge: "CLOSES", id: "acme/shop#1" }, { edge: "MODIFIES", id: "acme/shop:a b.rs" }]);
+const found = { neighbors: [{ id: "b", distance: 1 }], edges: [{ from: "a", edge: "X", to: "b" }], titles: {}, left_out: [] };
+const added = { neighbors: [{ id: "a", distance: 1 }, { id: "c", distance: 1 }], edges: [{ from: "b", edge: "Y", to: "c" }], titles: { c: "C" }, left_out: ["more"] };
+const merged = expanded(found, "a", [{ edge: "Y", id: "b" }], new Map([["Y b", added]]));
+check("a graph with more", [merged.neighbors, merged.edges.length, merged.titles, merged.left_out],
+    [[{ id: "b", distance: 1 }, { id: "c", distance: 2 }], 2, { c: "C" }, ["at b: more"]]);
 
 check("a private name", parse("acme/shop:src/a.js#Cart.#count").name, "Cart.#count");
 check("a ticket", [parse("^PROJ-77").kind, addressOf("^PROJ-77")], ["ticket", "/ui/graph/%5EPROJ-77"]);

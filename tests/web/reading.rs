@@ -52,7 +52,9 @@ async fn a_long_line_is_read_to_its_end_and_the_gutter_stays() {
         browser.until("the code is wider than its place", wider).await;
         let end = "const code = document.querySelector('.code');
             code.scrollLeft = code.scrollWidth;
-            const [box, line] = [code, code.querySelector('#L1 code')].map(one => one.getBoundingClientRect());
+            const text = document.createRange();
+            text.selectNodeContents(code.querySelector('#L1'));
+            const [box, line] = [code, text].map(one => one.getBoundingClientRect());
             const gutter = code.querySelector('.gutter').getBoundingClientRect();
             return code.scrollLeft > 0 && line.right <= box.right && Math.abs(gutter.left - box.left) < 2";
         browser.until("the end of the line, beside the gutter", end).await;

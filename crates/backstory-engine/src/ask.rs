@@ -43,6 +43,7 @@ use crate::{
     resources::Resources,
     search::{Expansion, MAX_QUERY, Mode, SearchRequest, SearchResponse, check_names, find_named, search_documents},
     settings::Ranking,
+    state::answers::AnswerKey,
     use_case::{UseCase, Weight},
 };
 use changes::{answer_change, opposing_passages};
@@ -122,7 +123,40 @@ pub(crate) struct AskEvidence {
 /// The question is empty or too long, a filter names what does not exist, or a store failed. A language model that
 /// fails is a warning: quotations answer then.
 pub(crate) async fn ask(resources: &Resources, request: AskRequest) -> Result<Answer> {
-    ask_streaming(resources, request, None).await
+    let key = answer_key(resources, &request);
+    let seq = resources.with_ledger(|ledger| ledger.last_seq()).await?;
+    let answer = ask_streaming(resources, request, None).await?;
+    if let Some(key) = key {
+        resources.shared.answers.lock().keep(seq, key, &answer);
+    }
+    Ok(answer)
+}
+
+/// What an answer is kept under; `None` where another state than the current one is asked.
+fn answer_key(resources: &Resources, request: &AskRequest) -> Option<AnswerKey> {
+    if resources.state().is_some() {
+        return None;
+    }
+    let question = resources.redactor().redact(request.question.trim()).0.into_owned();
+    let asked = serde_json::to_string(&AskRequest { question, ..request.clone() }).ok()?;
+    Some((resources.actor().to_string(), resources.visibility().clone(), asked))
+}
+
+/// Answers a question as the same caller was just answered, or as [`ask_streaming`] does. What was answered before the
+/// ledger changed last is answered again.
+///
+/// # Errors
+/// Those of [`ask`].
+pub(crate) async fn ask_or_adopt(
+    resources: &Resources,
+    request: AskRequest,
+    telling: Option<StatementSender>,
+) -> Result<Answer> {
+    let seq = resources.with_ledger(|ledger| ledger.last_seq()).await?;
+    let given = answer_key(resources, &request).and_then(|key| resources.shared.answers.lock().get(seq, &key));
+    let Some(answer) = given else { return ask_streaming(resources, request, telling).await };
+    send_statements(telling.as_ref(), &answer).await;
+    Ok(answer)
 }
 
 /// Answers a question, and tells each statement as soon as it is certain. A caller that no longer listens is not waited for.

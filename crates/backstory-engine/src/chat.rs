@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ask::{AskRequest, StatementSender, ask_streaming},
+    ask::{AskRequest, StatementSender, ask_or_adopt, ask_streaming},
     catalog::check_project,
     error::{Error, ErrorKind, Result},
     resources::Resources,
@@ -270,7 +270,11 @@ pub(crate) async fn send_message(
                 model,
                 ranking: None,
             };
-            let answer = ask_streaming(resources, request, telling).await?;
+            // What was asked alone and goes on as a conversation begins it as it was answered.
+            let answer = match known.messages {
+                0 => ask_or_adopt(resources, request, telling).await?,
+                _ => ask_streaming(resources, request, telling).await?,
+            };
             let shown = format_answer(&answer);
             (answer, shown)
         }

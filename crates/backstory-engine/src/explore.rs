@@ -3,7 +3,10 @@
 
 mod measures;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use backstory_model::{
     edge::Edge,
@@ -85,8 +88,21 @@ pub struct Neighborhood {
     pub titles: BTreeMap<NodeId, String>,
     /// The edges over which they were reached, and others between them that were met, in order.
     pub edges: Vec<GraphEdge>,
+    /// How many edges of each type the node has that they are around, whether they were followed or not; the most first.
+    #[serde(default)]
+    pub totals: Vec<EdgeTotal>,
     /// What bounds left out, a sentence each; empty if nothing.
     pub left_out: Vec<String>,
+}
+
+/// How many edges of a type a node has, in both directions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EdgeTotal {
+    /// The type.
+    pub edge: Edge,
+    /// How many; at most 20,000 of a direction are counted, of all types together.
+    pub count: usize,
 }
 
 /// A node of a neighborhood.
@@ -190,11 +206,22 @@ async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) 
             distances.into_iter().map(|(id, distance)| Neighbor { id, distance }).collect();
         // By id already.
         neighbors.sort_by_key(|neighbor| (neighbor.distance, generality(&neighbor.id)));
-        Ok(Neighborhood { neighbors, edges, left_out: walk.left_out, ..Neighborhood::default() })
+        let totals = count_by_type(&graph, &id)?;
+        Ok(Neighborhood { neighbors, edges, totals, left_out: walk.left_out, ..Neighborhood::default() })
     })
     .await?;
     found.titles = find_titles(resources, found.neighbors.iter().map(|neighbor| &neighbor.id)).await?;
     Ok(found)
+}
+
+fn count_by_type(graph: &Graph, id: &NodeId) -> Result<Vec<EdgeTotal>> {
+    let mut counts: BTreeMap<Edge, usize> = BTreeMap::new();
+    for (_, AdjacentEdge { edge, .. }) in graph.edges_around(id, None)?.edges {
+        *counts.entry(edge).or_default() += 1;
+    }
+    let mut totals: Vec<EdgeTotal> = counts.into_iter().map(|(edge, count)| EdgeTotal { edge, count }).collect();
+    totals.sort_by_key(|total| Reverse(total.count));
+    Ok(totals)
 }
 
 /// The titles of issues, merge requests and commits among nodes, and the names of people whom commits know by an address.

@@ -24,6 +24,6 @@ pub use self::{
     definitions::{Definition, Definitions, DefinitionsRequest, MAX_DEFINING_FILES, MAX_DEFINITIONS},
     diff::{CommitDiff, DiffRequest, FileHunks, HunksLeftOut, MAX_CONTEXT, MAX_DIFFED_FILES},
     lineage::{FileLineage, LineSpan, OriginCommit, OriginIssue, OriginMergeRequest},
-    text::{FileRequest, FileSymbol, FileText, MAX_FILE_LINES, MAX_SYMBOLS, TextLeftOut},
+    text::{FileRequest, FileSymbol, FileText, Highlight, MAX_FILE_LINES, MAX_SYMBOLS, TextLeftOut},
     tree::{DirectoryTree, MAX_ENTRIES, TreeEntry, TreeEntryKind, TreeRequest},
 };

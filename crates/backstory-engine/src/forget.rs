@@ -35,7 +35,7 @@ use crate::{
     confidential::clear_mention_index,
     error::{Error, ErrorKind, Result},
     projection::reindex_files,
-    read::clear_discussion_cache,
+    read::clear_caches,
     records::{clear_origin_cache, reference_syntax},
     refresh::{catch_up, rewrite_projections},
     repository::{
@@ -349,7 +349,7 @@ async fn erase(
 /// Brings memory, graph and index to what the ledger has left, on the disk too.
 async fn rebuild_without(resources: &Resources, subject: Option<ErasureTarget>, reporter: &Reporter) -> Result<()> {
     clear_origin_cache(resources);
-    clear_discussion_cache(resources);
+    clear_caches(resources);
     clear_mention_index(resources);
     // A question may quote what it is about.
     resources.shared.access.forget_requests();

@@ -103,6 +103,7 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
         reading: Default::default(),
         indexing: Default::default(),
         remembered: Default::default(),
+        answers: Default::default(),
         co_changes: Default::default(),
         mentions: Default::default(),
         listing: Default::default(),

@@ -20,7 +20,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     records::{parse_if_readable, reference_syntax, resolve_thread_kind},
     resources::{Resources, blocking},
-    state::discussions::DiscussionCache,
+    state::{answers::AnswerCache, discussions::DiscussionCache},
 };
 
 /// Most items of one page of a list.
@@ -277,9 +277,10 @@ pub(crate) fn item_of_node(resources: &Resources, id: &NodeId) -> Result<Option<
     Ok(resources.ledger().item(&project, kind, &key)?.and_then(|item| parse_if_readable(resources, &item)))
 }
 
-/// What was read is read again.
-pub(crate) fn clear_discussion_cache(resources: &Resources) {
+/// What was read is read again, and what was asked is answered again.
+pub(crate) fn clear_caches(resources: &Resources) {
     *resources.shared.remembered.lock() = DiscussionCache::default();
+    *resources.shared.answers.lock() = AnswerCache::default();
 }
 
 /// The discussions of an issue or merge request that hold notes of people, oldest first.

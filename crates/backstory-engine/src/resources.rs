@@ -37,8 +37,8 @@ use crate::{
     rerank::Reranker,
     settings::Settings,
     state::{
-        access::AccessState, co_changes::CoChangeCache, discussions::DiscussionCache, mentions::MentionIndex,
-        repairs::RepairLog, worker::WorkerState,
+        access::AccessState, answers::AnswerCache, co_changes::CoChangeCache, discussions::DiscussionCache,
+        mentions::MentionIndex, repairs::RepairLog, worker::WorkerState,
     },
     task::{Reporter, Task, TaskKind, Tasks, other_work},
 };
@@ -108,6 +108,8 @@ pub(crate) struct Shared {
     pub(crate) indexing: Mutex<Option<String>>,
     /// Discussions that traces have read.
     pub(crate) remembered: Mutex<DiscussionCache>,
+    /// Answers that were given last.
+    pub(crate) answers: Mutex<AnswerCache>,
     /// What changes together, as it was read.
     pub(crate) co_changes: Mutex<CoChangeCache>,
     /// Who is mentioned where, while anything is confidential.

@@ -158,6 +158,9 @@ impl ChangeQuestion {
         let words = split_words(sentence);
         let all: BTreeSet<String> = words.iter().map(TextWord::normal).collect();
         let statements = statements_of(&words);
+        if statements.is_empty() && self.direction == ChangeDirection::Added && self.is_titled(&words) {
+            return Some(StatedFit::Same);
+        }
         let is_so = |statement: &&Statement| statement.direction == self.direction;
         let has_context = self.context.is_subset(&all);
         let mut fit = None;
@@ -183,6 +186,17 @@ impl ChangeQuestion {
     }
 }
 
+impl ChangeQuestion {
+    /// Whether a title is the subject and what of it there is now, without a verb: `TLS support (#12)`.
+    fn is_titled(&self, words: &[TextWord<'_>]) -> bool {
+        let is_number = |word: &TextWord<'_>| word.lower.chars().all(|c| c.is_ascii_digit());
+        let end = words.iter().rposition(|word| !is_number(word)).map_or(0, |last| last + 1);
+        words[..end].last().is_some_and(|last| is_among(NOW_THERE, &last.lower)) && core_of(&words[..end]) == self.core
+    }
+}
+
+/// What a title may end with that says of something that it is there now.
+const NOW_THERE: &str = "support implementation";
 const BE: &str = "was were been is are be being got";
 const PASSIVE: &str = "was were been is are be being got get gets";
 const PAST: &str = "was were been had has have did";
@@ -192,10 +206,11 @@ const FILLERS: &str = "was were been is are be being got get gets has have had d
     someone somebody first initially originally finally again ever last actually completely recently then already \
     eventually in";
 /// Words for kinds of code.
-const CODE_KINDS: &str = "function method class struct enum trait macro interface constant module file type variable";
+const CODE_KINDS: &str = "function method class struct enum trait macro interface constant module file type variable \
+    decorator property exception";
 /// Words that any subject may have beside what names it.
 const GENERIC: &str = "support feature function method class struct enum trait macro interface constant module file \
-    type variable option flag command parameter argument setting field api endpoint code implementation handling \
+    type variable decorator property exception option flag command parameter argument setting field api endpoint code implementation handling \
     functionality capability ability bug directory dependency";
 /// What a thing may be called beside, and still be it.
 const MODIFIERS: &str = "new initial basic old deprecated unused obsolete legacy first simple optional builtin \

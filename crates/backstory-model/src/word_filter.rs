@@ -216,7 +216,7 @@ mod tests {
         assert!(may_have("meout_ms = config"));
         assert!(may_have("very_long_indeed("));
         assert!(!may_have("my_out = config"));
-        assert!(!may_have("out_ms = confirm"), "both ends count");
+        assert!(!may_have("out_ms = command"), "both ends count");
         assert!(may_have("ms = co"), "what is too short is not known");
     }
 

@@ -1,6 +1,7 @@
 // The one way to the server: use cases by name over /api/v1, and the session. asking.js has what screens ask with.
 
 import { signal } from "./parts/html.js";
+import { takeEarly } from "./early.js";
 
 /** Answers that are kept, so that going back shows a screen at once. */
 const KEPT = 80;
@@ -58,7 +59,7 @@ function unreachable() {
 async function send(path, init) {
     let response;
     try {
-        response = await fetch(path, { ...init, credentials: "same-origin" });
+        response = await (takeEarly(path, init.body) ?? fetch(path, { ...init, credentials: "same-origin" }));
     } catch (error) {
         if (init.signal?.aborted) throw error;
         throw unreachable();

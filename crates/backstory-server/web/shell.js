@@ -3,7 +3,6 @@
 import { html, classes, useEffect, useErrorBoundary, useLayoutEffect, useState } from "./parts/html.js";
 import { Icon } from "./parts/icons.js";
 import { Failed, Waiting } from "./parts/state.js";
-import { KeysDialog, Palette } from "./parts/palette.js";
 import { session, signInNeeded, signOut } from "./api.js";
 import { dialog, keyNames } from "./keys.js";
 import { go, place, screenAt } from "./router.js";
@@ -13,6 +12,8 @@ import { Toast } from "./parts/copy.js";
 
 /** Milliseconds after which loading a screen is shown. */
 const SLOW = 200;
+/** Milliseconds after which the dialogs are fetched. */
+const SOON = 2000;
 
 /** What the navigation has: icon, name, address, and the screens that it is lit for. */
 const ENTRIES = [
@@ -63,9 +64,23 @@ export function Shell() {
         <main id="main" tabindex="-1">
             ${signInNeeded.value ? html`<${SignIn} />` : html`<${Current} key=${screen?.name} screen=${screen} />`}
         </main>
-        ${dialog.value === "palette" && html`<${Palette} />`}
-        ${dialog.value === "keys" && html`<${KeysDialog} />`}
+        <${Dialogs} />
         <${Toast} />`;
+}
+
+/** The dialog that is open. The first page needs none; they are there soon after it, so that they open at once. */
+function Dialogs() {
+    const [loaded, setLoaded] = useState(/** @type {any} */ (null));
+    const isWanted = dialog.value !== null;
+    useEffect(() => {
+        if (loaded) return;
+        const fail = () => (dialog.value = null);
+        const load = () => import("./parts/palette.js").then((module) => setLoaded({ palette: module.Palette, keys: module.KeysDialog }), fail);
+        const timer = setTimeout(load, isWanted ? 0 : SOON);
+        return () => clearTimeout(timer);
+    }, [isWanted, loaded]);
+    const Shown = loaded?.[dialog.value ?? ""];
+    return Shown ? html`<${Shown} />` : null;
 }
 
 /** @param {Event} event */

@@ -2,7 +2,7 @@
 //!
 //! Everything here is a function of a path and bytes: no file is opened, and equal input gives equal output. Time and
 //! memory are bounded for any bytes: sizes, depths and counts have limits, and where one cuts something off the result
-//! says so.
+//! says so. Colors alone depend on the clock too, as they are only shown.
 
 mod bind;
 mod calls;
@@ -16,6 +16,7 @@ mod facts;
 mod hash;
 mod heading;
 mod heritage;
+mod highlight;
 mod imports;
 mod keyword_macros;
 mod languages;
@@ -41,6 +42,7 @@ pub use self::{
     detect::detect,
     explain::{MAX_EXPLANATION, MAX_EXPLANATIONS},
     facts::{FactsError, MAX_FACT_TEXT, SyntaxFact, SyntaxFacts, grammar_version, syntax_facts},
+    highlight::{HighlightKind, MAX_HIGHLIGHTED, highlight},
     passages::{PassageLimits, PassageSize, passages},
     prose::MAX_SECTIONS,
     resolve::{Link, LinkKind, ResolvedReferences, resolve},

@@ -6,7 +6,10 @@ use backstory_model::{
     digest::sha256_hex,
     id::NodeId,
 };
-use backstory_sources::{code::analyze, git::objects::ObjectError};
+use backstory_sources::{
+    code::{HighlightKind, analyze, highlight},
+    git::objects::ObjectError,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -60,6 +63,9 @@ pub struct FileRequest {
     /// Whether to list the symbols that it defines.
     #[serde(default)]
     pub symbols: bool,
+    /// Whether to say which parts of its lines are comments, keywords and the like.
+    #[serde(default)]
+    pub highlight: bool,
 }
 
 impl UseCase for FileRequest {
@@ -109,6 +115,19 @@ pub struct FileText {
     /// What it defines, if that was asked for: the first 2,000 symbols, in the order of their lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub symbols: Vec<FileSymbol>,
+    /// What the parts of its lines are, if that was asked for and it is code that can be parsed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highlight: Option<Highlight>,
+}
+
+/// What the parts of lines are, as the grammar of their language says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Highlight {
+    /// Names of kinds, at their numbers.
+    pub kinds: Vec<String>,
+    /// For each line of `text` the start, length and kind of a part, then those of the next, in UTF-16 units.
+    pub lines: Vec<Vec<u32>>,
 }
 
 /// A symbol that a file defines.
@@ -158,6 +177,9 @@ fn read_file(resources: &Resources, request: &FileRequest) -> Result<FileText> {
     file.lines = Some((lines.first, lines.last));
     if request.symbols {
         file.symbols = symbols_of(place.project(), path, &text);
+    }
+    if request.highlight {
+        file.highlight = highlight_lines(path, &text, lines);
     }
     if request.lineage {
         let follow = if request.plain { plain_lineage_at } else { lineage_at };
@@ -231,7 +253,15 @@ fn describe_file(resources: &Resources, place: &Revision, path: &str) -> Result<
         left_out: None,
         lineage: None,
         symbols: Vec::new(),
+        highlight: None,
     })
+}
+
+/// What the parts of some lines of a text are; `None` of what is no code.
+fn highlight_lines(path: &str, text: &str, lines: Lines) -> Option<Highlight> {
+    let all = highlight(path, text)?.into_iter();
+    let shown = all.skip(lines.first as usize - 1).take(lines.count() as usize).collect();
+    Some(Highlight { kinds: HighlightKind::ALL.map(|kind| kind.name().to_owned()).into(), lines: shown })
 }
 
 /// What a text of source code defines.

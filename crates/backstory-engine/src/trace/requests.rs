@@ -126,6 +126,12 @@ fn coverage_sentence(commits: usize, requests: usize, alone: usize) -> String {
     let seen = commits.min(MAX_COMMITS);
     let of_all = if seen < commits { format!("{seen} of the {commits}") } else { format!("all {commits}") };
     let requests = match requests {
+        0 => {
+            return format!(
+                "the lines come from {commits} commits; {of_all} commits were looked at, and none came with a merge \
+                 request; shown are those with most lines"
+            );
+        }
         1 => "1 merge request".to_owned(),
         many => format!("{many} merge requests"),
     };

@@ -116,3 +116,22 @@ fn a_sentence_says_the_same_a_part_or_the_opposite() {
     assert_eq!(fixed.fit_of("Fix crash when the disk is full"), None);
     assert_eq!(fixed.fit_of("Add a test for the crash on empty input"), None);
 }
+
+#[test]
+fn a_title_that_is_the_subject_says_that_it_was_added() {
+    let question = ChangeQuestion::parse("who added TLS support?").unwrap();
+    for (title, fit) in [
+        ("TLS support", Some(StatedFit::Same)),
+        ("Initial TLS Support (#645)", Some(StatedFit::Same)),
+        ("TLS support for clusters", None),
+        ("TLS", None),
+        ("Document TLS support", None),
+    ] {
+        assert_eq!(question.fit_of(title), fit, "{title}");
+    }
+    let question = ChangeQuestion::parse("when was TLS support removed?").unwrap();
+    assert_eq!(question.fit_of("TLS support"), None);
+    let question = ChangeQuestion::parse("who added the parse_all decorator?").unwrap();
+    assert!(question.is_code);
+    assert_eq!(question.names, ["parse_all"]);
+}

@@ -75,13 +75,13 @@ function clients(address, needsToken) {
     return [
         { name: "Claude Code", text: `claude mcp add --transport http backstory ${address}${header}` },
         { name: "Codex", text: `codex mcp add backstory --url ${address}${variable}` },
-        { name: "Cursor", text: JSON.stringify({ mcpServers: { backstory: entry } }, null, 2), note: "Into .cursor/mcp.json.", link: cursor },
+        { name: "Gemini CLI", text: `gemini mcp add --transport http backstory ${address}${header}` },
         {
             name: "Visual Studio Code",
             text: `code --add-mcp '${JSON.stringify(code)}'`,
             link: `vscode:mcp/install?${encodeURIComponent(JSON.stringify(code))}`,
         },
-        { name: "Gemini CLI", text: `gemini mcp add --transport http backstory ${address}${header}` },
+        { name: "Cursor", text: JSON.stringify({ mcpServers: { backstory: entry } }, null, 2), note: "Into .cursor/mcp.json.", link: cursor },
     ];
 }
 

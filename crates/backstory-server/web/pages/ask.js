@@ -123,12 +123,13 @@ function Question({ question, project }) {
     const asked = useAsk("ask", { question, before: null, filter: { project }, model: true }, { once: true });
     const [starting, setStarting] = useState(false);
     const [error, setError] = useState(/** @type {any} */ (null));
-    async function goOn() {
+    /** @param {any} answer */
+    async function goOn(answer) {
         setStarting(true);
         setError(null);
         const address = location.href;
         try {
-            const conversation = await begin(project, question);
+            const conversation = await begin(project, question, answer);
             if (location.href === address) go(conversation);
         } catch (failure) {
             setError(failure);
@@ -140,6 +141,6 @@ function Question({ question, project }) {
         <${Answered} of=${asked} lines=${8}>${(/** @type {any} */ answer) => html`<div aria-live="polite"><${AnswerView} answer=${answer} /></div>
             <p class="row no-print ask-further">
                 ${!answer.answered && html`<a class="button small" href=${search}><${Icon} name="search" /> Search for it</a>`}
-                <button type="button" class="small" disabled=${starting} onClick=${goOn}><${Icon} name="chat" /> Continue as a conversation</button></p>
+                <button type="button" class="small" disabled=${starting} onClick=${() => goOn(answer)}><${Icon} name="chat" /> Continue as a conversation</button></p>
             ${error && html`<${FailedLine} error=${error} />`}`}</${Answered}></div>`;
 }

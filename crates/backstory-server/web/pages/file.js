@@ -5,6 +5,7 @@ import { Icon } from "../parts/icons.js";
 import { Answered, Empty, Notice } from "../parts/state.js";
 import { Code } from "../parts/code.js";
 import { FileHead, LeftOut } from "../parts/file-head.js";
+import { locate, requestAt } from "../parts/file-place.js";
 import { fileKeys, useScroll } from "../parts/file-keys.js";
 import { RunCard } from "../parts/run-card.js";
 import { runsOf, sameRuns } from "../parts/runs.js";
@@ -14,7 +15,7 @@ import { Tree } from "../parts/tree.js";
 import { addressOf, fileAddress } from "../parts/ref.js";
 import { useAsk } from "../asking.js";
 import { useKeys } from "../keys.js";
-import { go, place, restOf } from "../router.js";
+import { go, place } from "../router.js";
 import { DirectoryView } from "./directory.js";
 
 /** @typedef {import("../parts/code.js").Range} Range */
@@ -23,26 +24,14 @@ import { DirectoryView } from "./directory.js";
 /** Milliseconds that the pointer must rest on the gutter until the card is shown. */
 const REST = 120;
 
-/** What the address says. */
-function located() {
-    const rest = restOf(place.value.path, "/ui/file");
-    const cut = rest.indexOf("/-/");
-    const project = cut < 0 ? rest.replace(/\/-?$/, "") : rest.slice(0, cut);
-    const path = cut < 0 ? "" : rest.slice(cut + 3);
-    const lines = /^L(\d+)(?:-L?(\d+))?$/.exec(place.value.hash);
-    const first = lines ? Number(lines[1]) : 0;
-    const selected = first ? { first, last: Math.max(first, Number(lines?.[2] ?? first)) } : null;
-    return { project, path, rev: place.value.query.get("rev"), selected };
-}
-
 /** The screen. */
 export function Screen() {
-    const { project, path, rev, selected } = located();
-    const isDirectory = !path || path.endsWith("/");
-    const plain = place.value.query.get("blame") === "plain";
+    const { path: address, query, hash } = place.value;
+    const at = locate(address, query, hash);
+    const { project, path, rev, selected, plain, isDirectory } = at;
     // The same text with another gutter may stay until that is there.
     const keepLast = (/** @type {any} */ last) => last.project === project && last.path === path && last.rev === rev;
-    const asked = useAsk("file", isDirectory ? null : { project, path, rev, lineage: true, symbols: true, plain }, { keepLast });
+    const asked = useAsk("file", requestAt(at), { keepLast });
     const [open, setOpen] = useState(false);
     useEffect(() => {
         document.title = `${path.split("/").at(-1) || project} · backstory`;

@@ -3,9 +3,10 @@
 import { html, counted, useEffect, useMemo, useState } from "../parts/html.js";
 import { Icon, hasIcon } from "../parts/icons.js";
 import { useProjects } from "../parts/project-select.js";
-import { Answered, Empty, Notice } from "../parts/state.js";
+import { Answered, Empty, FailedLine, Notice } from "../parts/state.js";
 import { GraphLegend, GraphPicture } from "../parts/graph-picture.js";
-import { centerOf, countsOf, narrowed } from "../parts/graph-filter.js";
+import { Expand, useOpened } from "../parts/graph-expand.js";
+import { centerOf, countsOf, expanded, narrowed, openedIn } from "../parts/graph-filter.js";
 import { useGrowing } from "../parts/growing.js";
 import { iriOf } from "../parts/iri.js";
 import { Ref, addressOf, encode, kindName, parse, shorten } from "../parts/ref.js";
@@ -113,8 +114,12 @@ function Around({ id, title, found, path }) {
     const types = place.value.query.get("edges") ?? "";
     const [chosen, setChosen] = useState(/** @type {string | null} */ (null));
     const center = centerOf(id, found);
-    const shown = useMemo(() => narrowed(center, found, types.split(",").filter(Boolean)), [found, types]);
-    const titles = useMemo(() => ({ ...found.titles, ...(title && { [center]: title }) }), [found, title]);
+    const opened = openedIn(place.value.query);
+    const { answers, error } = useOpened(opened);
+    const open = place.value.query.get("open");
+    const all = useMemo(() => expanded(found, center, opened, answers), [found, center, open, answers]);
+    const shown = useMemo(() => narrowed(center, all, types.split(",").filter(Boolean)), [all, types]);
+    const titles = useMemo(() => ({ ...all.titles, ...(title && { [center]: title }) }), [all, title]);
     const project = parse(id).project;
     const onPath = useMemo(() => new Set(path?.nodes ?? []), [path]);
     const query = sparql(center);
@@ -124,7 +129,7 @@ function Around({ id, title, found, path }) {
                 <span class="row">${query && html`<${CopyButton} what="SPARQL" label="Copy SPARQL" text=${() => query} />`}
                 <button type="button" class="small" aria-pressed=${asTable} onClick=${() => setQuery({ view: asTable ? null : "table" })}
                     >As a table</button></span></div>
-            ${found.left_out.map((/** @type {string} */ one) => html`<${Notice}>Left out: ${one}.</${Notice}>`)}
+            ${all.left_out.map((/** @type {string} */ one) => html`<${Notice}>Left out: ${one}.</${Notice}>`)}
             ${shown.neighbors.length === 0 ? html`<${Empty} title=${types ? "No edge of these types" : "Nothing is linked to it"} icon="graph" />`
                 : asTable ? html`<${Table} edges=${shown.edges} project=${project} titles=${titles} />`
                 : html`<${GraphPicture} center=${center} found=${shown} titles=${titles} chosen=${chosen} choose=${setChosen} onPath=${onPath}
@@ -132,7 +137,10 @@ function Around({ id, title, found, path }) {
         </div>
         <aside class="stack no-print">
             ${chosen && html`<${Chosen} id=${chosen} project=${project} title=${titles[chosen]} />`}
-            <${Types} found=${found} types=${types} />
+            <${Expand} key=${chosen ?? center} id=${chosen ?? center} totals=${chosen && chosen !== center ? undefined : found.totals}
+                edges=${all.edges} opened=${opened} />
+            ${error && html`<${FailedLine} error=${error} />`}
+            <${Types} found=${all} types=${types} />
             ${!asTable && html`<${GraphLegend} center=${center} found=${shown} />`}
         </aside></div>`;
 }
@@ -151,7 +159,7 @@ function Types({ found, types }) {
     const counts = useMemo(() => countsOf(found.edges), [found]);
     const now = types.split(",").filter(Boolean);
     const toggle = (/** @type {string} */ type) => setQuery({ edges: (now.includes(type) ? now.filter((one) => one !== type) : [...now, type]).join(",") });
-    return html`<section><h2 class="side-title">Edges</h2>
+    return html`<section><h2 class="side-title">Edges shown</h2>
         <p class="row">${counts.map(([type, count]) => html`<button type="button" class="chip" key=${type} aria-pressed=${now.includes(type)}
             onClick=${() => toggle(type)}>${edgeName(type)} <span class="count">${count}</span></button>`)}</p>
         ${now.length > 0 && html`<button type="button" class="small quiet" onClick=${() => setQuery({ edges: null })}

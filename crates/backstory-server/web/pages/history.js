@@ -126,9 +126,10 @@ function Changes({ id, first }) {
     const changes = pages.pages.flatMap((page) => page.changes);
     if (!changes.length) return html`<${Empty} title="No change of it is indexed" icon="history" />`;
     const count = counted(changes.length, "change");
+    const hasRequests = changes.some((change) => change.merge_requests.length > 0);
     return html`<${Sparkline} times=${changes.map((change) => change.commit.date)} label=${pages.hasMore ? `the latest ${count}` : count} />
-        <${ChangesTable}>${changes.map((change) => html`<${ChangeRow} key=${change.commit.sha} change=${change} project=${project}
-            mergeRequests=${change.merge_requests} badge=${change.kind === "modified" ? null : change.kind}
+        <${ChangesTable} hasRequests=${hasRequests}>${changes.map((change) => html`<${ChangeRow} key=${change.commit.sha} change=${change} project=${project}
+            hasRequests=${hasRequests} mergeRequests=${change.merge_requests} badge=${change.kind === "modified" ? null : change.kind}
             as=${change.name === id ? null : shorten(change.name, project)} />`)}</${ChangesTable}>
         <${More} of=${pages} />`;
 }

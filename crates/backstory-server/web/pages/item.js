@@ -4,7 +4,7 @@ import { html, classes, counted, percent, useEffect } from "../parts/html.js";
 import { Icon } from "../parts/icons.js";
 import { Answered } from "../parts/state.js";
 import { Ago } from "../parts/time.js";
-import { Markdown } from "../parts/markdown.js";
+import { Markdown, inline } from "../parts/markdown.js";
 import { ModelNotes } from "../parts/chain.js";
 import { CommitView } from "../parts/commit.js";
 import { Summarize } from "../parts/summary.js";
@@ -63,7 +63,7 @@ function Thread({ thread }) {
     return html`
         <header class="item-head">
             <p class="byline"><${Ref} id=${project} /><span>${kindName(thread.kind)} <span class="mono">${shorten(thread.id, project)}</span></span></p>
-            <h1>${thread.title}</h1>
+            <h1>${inline(thread.title, project)}</h1>
             <p class="byline"><${StateBadge} state=${thread.state} />
                 ${thread.confidential && html`<span class="badge warn"><${Icon} name="lock" /> confidential</span>`}
                 ${thread.draft && html`<span class="badge">draft</span>`}

@@ -78,7 +78,7 @@ function Task({ task, again }) {
     return html`<li class="card task-card">
         <p class="row spread"><span class="row"><strong>${taskName(task.kind)}</strong><span>${isRunning ? task.phase : ""}</span>
                 <span class=${`badge ${task.status}`} role="status">${task.status}</span></span>
-            <span class="row"><span class="muted small numeric">${far(task)}</span>
+            <span class="row">${task.done > 0 && html`<span class="muted small numeric">${far(task)}</span>`}
             <span class="muted small"><${Ago} at=${task.started_at} />${task.finished_at && `, ${timeOf(task)}`}</span>
             ${isRunning && html`<${Change} label="Stop" needs="sync" icon="stop" danger then=${again}
                 run=${() => ask("stop-task", { id: task.id })} />`}</span></p>

@@ -40,7 +40,7 @@ function Everybody() {
         if (name) go(`/ui/people/${encode(`@${name}`)}`);
     }
     return html`<div class="screen-head"><h1>People</h1>
-            <p>${me ? html`You are <a href=${`/ui/people/${encode(me)}`}>${me}</a>.` : "Open yourself and say so, to find it again."}</p></div>
+            <p>${me ? html`You are <a href=${`/ui/people/${encode(me)}`}>${me}</a>.` : "Who changed what in a project. Open your own page and mark it as yours, to find it again."}</p></div>
         <div class="row filters"><${ProjectSelect} projects=${projects} value=${project} />
             <form class="row" onSubmit=${open}><input type="text" name="name" placeholder="@alice, or an address" aria-label="Name" spellcheck=${false} />
                 <button type="submit">Open</button></form></div>
@@ -57,8 +57,8 @@ function List({ found }) {
     const [text, setText] = useState("");
     const shown = found.people.filter((/** @type {any} */ one) => one.person.toLowerCase().includes(text.toLowerCase()));
     if (!found.people.length) return html`<${Nobody} />`;
-    return html`<input type="search" placeholder="Filter" aria-label="Filter people" value=${text}
-            onInput=${(/** @type {any} */ event) => setText(event.target.value)} />
+    return html`<p class="filters"><input type="search" class="wide" placeholder=${`Filter ${counted(found.people.length, "person", "people")}`}
+            aria-label="Filter people" value=${text} onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></p>
         <table class="stacked"><thead><tr><th>Person</th><th class="number">Commits</th><th class="number">Lines added</th>
             <th class="number">Lines removed</th><th class="number">Reviews</th><th>Last commit</th></tr></thead>
         <tbody>${shown.map((/** @type {any} */ one) => html`<${Row} key=${one.person} one=${one} />`)}</tbody></table>

@@ -1,9 +1,9 @@
 // How a search ranks: each candidate with its parts and its place in each retriever, weights that can be moved, and
 // keeping the query as an evaluation question.
 
-import { html, classes, counted, useEffect, useMemo, useState } from "../parts/html.js";
+import { html, classes, counted, number, useEffect, useMemo, useState } from "../parts/html.js";
 import { Answered, Empty } from "../parts/state.js";
-import { PARTS, ScoreBar, ScoreLegend } from "../parts/score.js";
+import { PARTS, ScoreBar } from "../parts/score.js";
 import { CopyButton } from "../parts/copy.js";
 import { Chips } from "../parts/facets.js";
 import { searchOf } from "../parts/filter.js";
@@ -15,8 +15,9 @@ import { place, setQuery } from "../router.js";
 
 /** Hits that are asked for. */
 const LIMIT = 100;
-/** Rows that are drawn at first; the rest follows while there is nothing else to do. */
+/** Rows that are drawn at first; more follow while there is nothing else to do, up to those of a page. */
 const FIRST = 15;
+const PAGE = 50;
 /** The retrievers, by the name that the server gives their places. */
 const RETRIEVERS = [["words", "words"], ["vectors", "meaning"], ["graph", "graph"]];
 /** Least step of a weight. */
@@ -90,7 +91,9 @@ function Ranking({ found, text }) {
     const [right, setRight] = useState(/** @type {string[]} */ ([]));
     const toggle = (/** @type {string} */ id) => setRight((right) => (right.includes(id) ? right.filter((one) => one !== id) : [...right, id]));
     const rows = useMemo(() => [...rank(found, weights, isMoved), ...others(found)], [found, weights]);
-    const drawn = useGrowing(rows.length, { first: FIRST });
+    const [shown, setShown] = useState(PAGE);
+    const drawn = useGrowing(Math.min(shown, rows.length), { first: FIRST });
+    const left = rows.length - shown;
     if (!rows.length) return html`<${Empty} title="No candidate was found" icon="search" />`;
     return html`<div class="ranking"><p class="byline"><span>profile ${found.ranking.profile}</span>
             <span>${counted(rows.length, "candidate")}</span><span class="numeric">${took(found.took_ms)}</span><span>${found.mode}</span></p>
@@ -98,12 +101,14 @@ function Ranking({ found, text }) {
             ${isMoved && html`<button type="button" class="small" onClick=${reset}>Reset</button>`}
             <${CopyButton} what="Weights" label="Copy for backstory.toml" text=${() => toml(weights)} /></span></div>
             <div class="sliders">${PARTS.map((part) => html`<${Slider} part=${part} value=${weights[part] ?? 0} move=${move} />`)}</div></section>
-        <div class="row spread"><${ScoreLegend} /><span class="row small">${right.length > 0 && html`<span>${right.length} marked</span>`}
+        <div class="row spread"><h2>Candidates</h2><span class="row small">${right.length > 0 && html`<span>${right.length} marked</span>`}
             <${CopyButton} what="Evaluation question" label="Keep as an evaluation question" text=${() => question(text, right)} /></span></div>
         <div class="scroll-x"><table><thead><tr><th class="number">Now</th><th class="number">Was</th><th>Candidate</th><th>Score</th>
                 ${RETRIEVERS.map(([, label]) => html`<th class="number">${label}</th>`)}<th>Right?</th></tr></thead>
-            <tbody>${rows.slice(0, drawn).map((row, number) => html`<${Candidate} key=${row.id} row=${row} now=${number + 1} weights=${weights}
-                isRight=${right.includes(row.id)} toggle=${toggle} />`)}</tbody></table></div></div>`;
+            <tbody>${rows.slice(0, Math.min(drawn, shown)).map((row, number) => html`<${Candidate} key=${row.id} row=${row} now=${number + 1} weights=${weights}
+                isRight=${right.includes(row.id)} toggle=${toggle} />`)}</tbody></table></div>
+        ${left > 0 && html`<p class="more"><button type="button" onClick=${() => setShown(shown + PAGE)}
+            >Show ${counted(Math.min(left, PAGE), "more candidate")} of ${number(left)}</button></p>`}</div>`;
 }
 
 /** @param {{part: string, value: number, move: (part: string, value: number) => void}} props */

@@ -36,21 +36,21 @@ export function Screen() {
 function List({ snapshots, again, from, to }) {
     const hint = snapshots.length > 1 ? "Choose two to compare." : "With two or more, they can be compared.";
     const loose = snapshots.filter((one) => !one.pinned && !one.current).length;
-    return html`<table class="stacked snapshots"><thead><tr><th>Compare</th><th>Id</th><th>Made</th><th class="number">Documents</th>
+    return html`<table class="stacked snapshots"><thead><tr>${snapshots.length > 1 && html`<th>Compare</th>`}<th>Id</th><th>Made</th><th class="number">Documents</th>
             <th class="number">With vectors</th><th class="number">Size</th><th>Commits</th><th><span class="hidden">Actions</span></th></tr></thead>
-        <tbody>${snapshots.map((one) => html`<${Row} key=${one.id} one=${one} again=${again} from=${from} to=${to} />`)}</tbody></table>
+        <tbody>${snapshots.map((one) => html`<${Row} key=${one.id} one=${one} again=${again} from=${from} to=${to} isOnly=${snapshots.length === 1} />`)}</tbody></table>
         <p class="row"><span class="muted small">${from && to ? "" : hint}</span>
         ${loose > 0 && html`<${Change} label=${`Delete old snapshots (${loose})`} needs="admin" title="All that are neither pinned nor current" icon="trash"
             danger confirm="delete" run=${() => ask("prune-snapshots", { keep: 1 })} then=${again} done="The snapshots are deleted" />`}</p>`;
 }
 
-/** @param {{one: any, again: () => void, from?: string, to?: string}} props */
-function Row({ one, again, from, to }) {
+/** @param {{one: any, again: () => void, from?: string, to?: string, isOnly: boolean}} props `isOnly`: there is none to compare it with */
+function Row({ one, again, from, to, isOnly }) {
     const id = one.id.slice(0, 12);
     const choice = (/** @type {string} */ name, /** @type {string | undefined} */ chosen) => html`<label class="small"><input type="radio" name=${name}
         aria-label=${`Compare ${name} ${id}`} checked=${chosen === one.id} onChange=${() => setQuery({ [name]: one.id })} /> ${name}</label> `;
     return html`<tr>
-        <td class="tight compare-choice">${choice("from", from)}${choice("to", to)}</td>
+        ${!isOnly && html`<td class="tight compare-choice">${choice("from", from)}${choice("to", to)}</td>`}
         <td><code title=${one.id}>${id}</code> ${one.current && html`<span class="badge good">current</span>`}
             ${one.pinned && html` <span class="badge"><${Icon} name="pin" /> pinned</span>`}
             ${one.status === "failed" && html` <span class="badge failed" title=${one.last_error}>failed</span>`}</td>

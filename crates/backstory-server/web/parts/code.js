@@ -3,25 +3,26 @@
 
 import { html, classes, counted, useMemo, useRef } from "./html.js";
 import { Icon } from "./icons.js";
-import { Ago, ageScale, ago } from "./time.js";
+import { ageScale, ago, exactly } from "./time.js";
 import { addressOf, shorten } from "./ref.js";
-import { grammarOf } from "./grammars.js";
 import { highlighter } from "./highlight.js";
 import { useDrawn } from "./growing.js";
 import { blocksOf } from "./runs.js";
 
 /** Height of a line, in pixels; style/screens.css has the same. */
 export const LINE = 20;
-/** Lines around which everything is drawn at first; the rest follows while there is nothing else to do. */
-const FIRST = 45;
+/** Pixels above the code, and the fewest lines that are drawn at first; the rest follows while there is nothing else to do. */
+const HEAD = 140;
+const FIRST = 40;
 /** Lines that are drawn more at a time. */
-const STEP = 90;
+const STEP = 80;
 /** Columns of a tab; style/screens.css has the same. */
 const TAB = 4;
 /** From here on, characters are as wide as two. */
 const WIDE = 0x2e80;
 
 /** @typedef {import("./runs.js").Run} Run */
+/** @typedef {import("./runs.js").Piece} Piece */
 /** @typedef {{first: number, last: number}} Range */
 
 /**
@@ -56,15 +57,15 @@ export function focusGutter(line) {
  */
 export function Code({ file, runs, selected, select, show }) {
     const lines = useMemo(() => (file.text ?? "").split("\n"), [file.text]);
-    const colored = useMemo(() => highlighter(lines, grammarOf(file.path)), [lines, file.path]);
+    const colored = useMemo(() => highlighter(lines, file.highlight), [lines, file.highlight]);
     const columns = useMemo(() => lines.reduce((/** @type {number} */ most, /** @type {string} */ line) => Math.max(most, columnsOf(line)), 0), [lines]);
     const blocks = useMemo(() => blocksOf(runs), [runs]);
-    const ages = useMemo(() => agesOf(runs), [runs]);
+    const ages = agesOf(runs);
     const code = useRef(/** @type {HTMLElement | null} */ (null));
     const first = file.lines?.[0] ?? 1;
     const total = lines.length;
     const middle = () => Math.floor((window.innerHeight / 2 - (code.current?.getBoundingClientRect().top ?? 0)) / LINE);
-    const isDrawn = useDrawn(total, { line: selected ? selected.first - first : -1, first: FIRST, step: STEP, seen: middle, of: runs });
+    const isDrawn = useDrawn(total, { line: selected ? selected.first - first : -1, first: Math.max(FIRST, Math.ceil((window.innerHeight - HEAD) / LINE)), step: STEP, seen: middle, of: runs });
     const digits = String(first + total).length;
     const latest = useRef({ select, show });
     latest.current = { select, show };
@@ -110,45 +111,41 @@ function overlap(piece, selected) {
 }
 
 /**
- * Pieces that are drawn together, or their room. What is drawn in one does not make the others be looked at.
+ * Lines that are drawn together, or their room. What is drawn in one block does not make the others be looked at. Only a
+ * block sticks and is skipped while nobody sees it: a browser pays for each element that does, and a file has thousands of
+ * runs.
  * @param {any} props
  */
 function Block({ block, isDrawn, colored, first, ages, select, show, project, from, to, stop }) {
     return useMemo(() => {
-        if (!isDrawn) return html`<div style=${{ height: `${block.lines * LINE}px` }}></div>`;
-        const selected = from ? { first: from, last: to } : null;
-        return html`<div>${block.pieces.map((/** @type {any} */ piece) => {
-            const [start, end] = overlap(piece, selected);
-            const age = piece.run.date ? ages.step(piece.run.date) : null;
-            return html`<${Piece} key=${piece.start} piece=${piece} colored=${colored} first=${first} age=${age} select=${select} show=${show}
-                project=${project} from=${start} to=${end} isStop=${piece.run === stop} />`;
-        })}</div>`;
+        const size = `${block.lines * LINE}px`;
+        if (!isDrawn) return html`<div style=${{ height: size }}></div>`;
+        const numbers = Array.from({ length: block.lines }, (_, line) => block.start + line);
+        const begins = new Set(block.pieces.filter((/** @type {Piece} */ { isFirst, start }) => isFirst && start > first).map(startOf));
+        const named = (/** @type {string} */ name, /** @type {number} */ number) =>
+            classes(name, begins.has(number) && "begins", number >= from && number <= to && "selected");
+        return html`<div class="block" style=${{ containIntrinsicHeight: size, "--height": size }}>
+            <div class="margin"><div>${block.pieces.map((/** @type {Piece} */ { run, start, lines, isFirst }) => html`
+                    <div key=${start} class=${classes("gutter", run.date && `age-${ages.step(run.date)}`, begins.has(start) && "begins")}
+                        style=${{ height: `${lines * LINE}px` }}>${isFirst && run.commit &&
+                        reasonOf(run, { select, show, project, isStop: run === stop })}</div>`)}</div>
+                <div>${numbers.map((number) => html`<span class=${named("line-number", number)} data-line=${number}></span>`)}</div></div>
+            <div class="lines">${numbers.map((number) => html`<code id=${`L${number}`} class=${named("line", number)}
+                >${colored(number - first)}</code>`)}</div>
+        </div>`;
     }, [block, isDrawn, colored, ages, from, to, stop]);
 }
 
-/** @param {any} props */
-function Piece({ piece, colored, first, age, select, show, project, from, to, isStop }) {
-    const { run, start, lines, isFirst } = piece;
-    return useMemo(() => {
-        const numbers = Array.from({ length: lines }, (_, line) => start + line);
-        const marked = (/** @type {string} */ name, /** @type {number} */ number) => (number >= from && number <= to ? `${name} selected` : name);
-        // What stays while the code is scrolled is one element of each piece: thousands would make scrolling slow.
-        return html`<div class=${classes("piece", isFirst && start > first && "begins")} style=${{ containIntrinsicSize: `auto ${lines * LINE}px` }}>
-            <div class="margin"><div class=${classes("gutter", age !== null && `age-${age}`)}>${isFirst && run.commit &&
-                html`<${Reason} run=${run} select=${select} show=${show} project=${project} isStop=${isStop} />`}</div>
-                <div class="numbers">${numbers.map((number) => html`<span class=${marked("line-number", number)} data-line=${number}></span>`)}</div></div>
-            <div class="lines">${numbers.map((number) => html`<div id=${`L${number}`} class=${marked("line", number)}
-                ><code>${colored(number - first)}${"\n"}</code></div>`)}</div>
-        </div>`;
-    }, [run, start, lines, isFirst, age, colored, from, to, isStop]);
-}
+/** @param {Piece} piece */
+const startOf = (piece) => piece.start;
 
 /**
- * What the gutter says of a run of lines.
- * @param {{run: Run, select: (range: Range, event: Event) => void, show: (run: Run | null, element?: Element) => void, project: string,
- *   isStop: boolean}} props
+ * What the gutter says of a run of lines. No component: a file has thousands.
+ * @param {Run} run
+ * @param {{select: (range: Range, event: Event) => void, show: (run: Run | null, element?: Element) => void, project: string,
+ *   isStop: boolean}} view
  */
-function Reason({ run, select, show, project, isStop }) {
+function reasonOf(run, { select, show, project, isStop }) {
     const range = { first: run.start, last: run.start + run.lines - 1 };
     const what = [run.title, run.mergeRequest, counted(run.discussions, "discussion"), ago(run.date)].filter(Boolean).join(", ");
     const related = run.mergeRequest ?? run.issues[0];
@@ -162,13 +159,18 @@ function Reason({ run, select, show, project, isStop }) {
         ${run.discussions > 0 && html`<span class="threads" title=${counted(run.discussions, "discussion")}
             ><${Icon} name="discussion" />${run.discussions}</span>`}
         ${related && html`<a class="small" href=${addressOf(related)} tabindex="-1">${shorten(related, project)}</a>`}
-        <span class="reason-age muted"><${Ago} at=${run.date} /></span>
+        <time class="reason-age muted" datetime=${run.date} title=${exactly(run.date)}>${ago(run.date)}</time>
     </div>`;
 }
 
+/** @type {WeakMap<Run[], ReturnType<typeof ageScale>>} */
+const scales = new WeakMap();
+
 /** @param {Run[]} runs */
 function agesOf(runs) {
-    return ageScale(runs.map((run) => run.date).filter(Boolean));
+    const known = scales.get(runs) ?? ageScale([...new Set(runs.map((run) => run.date).filter(Boolean))]);
+    scales.set(runs, known);
+    return known;
 }
 
 /**
@@ -176,7 +178,7 @@ function agesOf(runs) {
  * @param {{runs: Run[]}} props
  */
 export function AgeLegend({ runs }) {
-    const { names } = useMemo(() => agesOf(runs), [runs]);
+    const { names } = agesOf(runs);
     if (!names.length) return null;
     return html`<p class="age-legend small muted" role="img" aria-label=${`Age of lines: ${names.join(", ")}`}
         >newer ${names.map((name, step) => html`<span class=${`swatch age-${step}`} title=${name}></span>`)} older</p>`;

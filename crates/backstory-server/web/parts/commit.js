@@ -3,7 +3,7 @@
 import { html, counted, number, percent } from "./html.js";
 import { Icon } from "./icons.js";
 import { Ago } from "./time.js";
-import { Markdown } from "./markdown.js";
+import { Markdown, inline } from "./markdown.js";
 import { CopyButton } from "./copy.js";
 import { DiffView } from "./diff.js";
 import { Ref, encode, parse } from "./ref.js";
@@ -16,7 +16,7 @@ export function CommitView({ commit }) {
     return html`<header class="item-head">
             <p class="byline"><${Ref} id=${project} /><span>commit <span class="mono">${commit.sha.slice(0, 8)}</span></span>
                 <${CopyButton} what="Hash" quiet text=${() => commit.sha} /></p>
-            <h1>${title}</h1>
+            <h1>${inline(title, project)}</h1>
             <p class="byline"><span><strong>${commit.author_name}</strong> wrote it <${Ago} at=${commit.authored_at} /></span>
                 <${ChangeType} commit=${commit} />
                 <span class="numeric">${counted(commit.file_count, "file")} <span class="added">+${number(commit.insertions)}</span>

@@ -14,41 +14,47 @@ const PAGE = 200;
 const SHOWN = 20;
 
 /**
- * Questions that are asked as soon as their conversation is shown.
- * @type {Map<number, string>}
+ * Questions that are asked as soon as their conversation is shown, with the answers that they were given alone. The server
+ * keeps such an answer as the first of the conversation.
+ * @type {Map<number, {question: string, answer: any}>}
  */
 const first = new Map();
 
 /**
- * Begins a conversation with a question.
+ * Begins a conversation with a question that was answered.
  * @param {string | null} project
  * @param {string} question
+ * @param {any} answer
  * @returns {Promise<string>} its address
  */
-export async function begin(project, question) {
+export async function begin(project, question, answer) {
     const chat = await ask("create-chat", { project });
     changed();
-    first.set(chat.id, question);
+    first.set(chat.id, { question, answer });
     return `/ui/ask/${chat.id}`;
 }
 
-/** @typedef {{question: string, statements: any[], citations: any[]}} Turn a question that is being answered */
+/**
+ * A question that is being answered; with `answer`, it was before.
+ * @typedef {{question: string, statements: any[], citations: any[], answer?: any}} Turn
+ */
 
 /** @param {{chat: number, project: string | null, renamed: () => void}} props */
 export function Conversation({ chat, project, renamed }) {
     const messages = useMessages(chat);
     const [shown, setShown] = useState(SHOWN);
-    const [turn, setTurn] = useState(/** @type {Turn | null} */ (null));
+    const [turn, setTurn] = useState(() => begun(first.get(chat)));
     const [error, setError] = useState(/** @type {any} */ (null));
     const turns = useRef(/** @type {HTMLElement | null} */ (null));
     const abort = useRef(new AbortController());
     /**
      * @param {string} question
+     * @param {any} [answer] what it was answered before
      * @returns {Promise<boolean>} whether it was answered
      */
-    async function send(question) {
+    async function send(question, answer) {
         const { signal } = abort.current;
-        setTurn({ question, statements: [], citations: [] });
+        setTurn(begun({ question, answer }));
         setError(null);
         try {
             await askInChat(chat, question, (told) => setTurn((turn) => turn && withStatement(turn, told)), signal);
@@ -65,9 +71,9 @@ export function Conversation({ chat, project, renamed }) {
         return true;
     }
     useEffect(() => {
-        const question = first.get(chat);
+        const wanted = first.get(chat);
         first.delete(chat);
-        if (question) send(question);
+        if (wanted) send(wanted.question, wanted.answer);
         // What was asked is answered and kept, also if the reader goes elsewhere.
         return () => abort.current.abort();
     }, [chat]);
@@ -90,6 +96,14 @@ export function Conversation({ chat, project, renamed }) {
             ${turn && html`<${Asking} turn=${turn} />`}
             ${error && html`<${Failed} error=${error} />`}</div>`}</${Answered}>
         <${AskForm} label="Ask a follow-up" send=${send} busy=${turn !== null} /></section>`;
+}
+
+/**
+ * @param {{question: string, answer?: any} | undefined} asked
+ * @returns {Turn | null}
+ */
+function begun(asked) {
+    return asked ? { ...asked, statements: [], citations: [] } : null;
 }
 
 /**
@@ -164,6 +178,9 @@ function Message({ message }) {
 
 /** @param {{turn: Turn}} props */
 function Asking({ turn }) {
+    if (turn.answer) {
+        return html`<article class="turn asking"><h2 class="question">${turn.question}</h2><${AnswerView} answer=${turn.answer} /></article>`;
+    }
     const answer = { answered: true, statements: turn.statements, citations: turn.citations, model: undefined, standing: null, warnings: [] };
     return html`<article class="turn asking"><h2 class="question">${turn.question}</h2>
         ${turn.statements.length > 0 && html`<${AnswerView} answer=${answer} isWhole=${false} />`}

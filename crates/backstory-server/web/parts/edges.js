@@ -15,6 +15,9 @@ const EDGES = {
     REPLACED_BY: "replaced by",
     REVERTS: "reverts",
     MERGED_BY: "merged by",
+    CO_EVOLVES_WITH: "changes together with",
+    VERIFIED_BY: "tested by",
+    SHIPPED_IN: "shipped in",
 };
 
 /**

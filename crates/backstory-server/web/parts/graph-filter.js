@@ -1,4 +1,4 @@
-// What of a neighborhood is shown: the edges of some types, and the nodes that they lead to.
+// What of a neighborhood is shown: the edges of some types, the nodes that they lead to, and what was expanded.
 
 /**
  * How many edges of each type there are, the most first.
@@ -47,4 +47,58 @@ export function narrowed(center, found, types) {
         edges: edges.filter((/** @type {any} */ one) => reached.has(one.from) && reached.has(one.to)),
         neighbors: found.neighbors.filter((/** @type {any} */ one) => reached.has(one.id)),
     };
+}
+
+/**
+ * A type of edge and the node whose edges of it are expanded.
+ * @typedef {{edge: string, id: string}} Opened
+ */
+
+/**
+ * What the address says is expanded.
+ * @param {URLSearchParams} query
+ * @returns {Opened[]}
+ */
+export function openedIn(query) {
+    const lines = (query.get("open") ?? "").split("\n").map((line) => /^(\w+) (.+)$/.exec(line));
+    return lines.flatMap((line) => (line ? [{ edge: line[1] ?? "", id: line[2] ?? "" }] : []));
+}
+
+/**
+ * What it is called in the address.
+ * @param {Opened} one
+ */
+export function nameOf({ edge, id }) {
+    return `${edge} ${id}`;
+}
+
+/**
+ * A neighborhood with what was expanded.
+ * @param {any} found
+ * @param {string} center
+ * @param {Opened[]} opened
+ * @param {Map<string, any>} answers
+ */
+export function expanded(found, center, opened, answers) {
+    const more = opened.flatMap((one) => (answers.has(nameOf(one)) ? [{ id: one.id, answer: answers.get(nameOf(one)) }] : []));
+    if (!more.length) return found;
+    const distances = new Map(found.neighbors.map((/** @type {any} */ one) => [one.id, one.distance]));
+    const edges = new Map(found.edges.map((/** @type {any} */ edge) => [keyOf(edge), edge]));
+    for (const { id, answer } of more) {
+        const distance = (id === center ? 0 : (distances.get(id) ?? 1)) + 1;
+        for (const one of answer.neighbors) if (one.id !== center && !distances.has(one.id)) distances.set(one.id, distance);
+        for (const edge of answer.edges) edges.set(keyOf(edge), edge);
+    }
+    return {
+        ...found,
+        neighbors: [...distances].map(([id, distance]) => ({ id, distance })),
+        edges: [...edges.values()],
+        titles: Object.assign({}, found.titles, ...more.map(({ answer }) => answer.titles)),
+        left_out: [...found.left_out, ...more.flatMap(({ id, answer }) => answer.left_out.map((/** @type {string} */ one) => `at ${id}: ${one}`))],
+    };
+}
+
+/** @param {{from: string, edge: string, to: string}} edge */
+function keyOf({ from, edge, to }) {
+    return `${from}\n${edge}\n${to}`;
 }

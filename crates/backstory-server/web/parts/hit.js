@@ -25,13 +25,13 @@ export function HitView({ hit, weights, query, row, chosen }) {
     const icon = hit.kind === "code" ? "entity" : hit.kind === "section" ? "note" : hasIcon(hit.kind) ? hit.kind : "file";
     return html`<li class=${classes("hit", chosen && "chosen")} data-row=${row} aria-current=${chosen ? "true" : undefined}>
         <div class="hit-head"><${Icon} name=${icon} />
-            <h2><a class="row-link" href=${addressOf(hit.id)}>${hit.title || shorten(hit.id, hit.project)}</a></h2>
+            <h2><a class="row-link" href=${addressOf(hit.id)}><${Marked} text=${hit.title || shorten(hit.id, hit.project)} query=${query} /></a></h2>
             <${ScoreBar} score=${hit.score} parts=${hit.parts} weights=${weights} /></div>
         <p class="byline"><span>${kindName(hit.kind)} <span class="mono">${shorten(hit.id, hit.project)}</span></span><span>${hit.project}</span>
             ${hit.state && html`<${StateBadge} state=${hit.state} />`}${hit.author && html`<span>${hit.author}</span>`}<${Day} at=${hit.updated_at} />
             ${hit.confidential && html`<span class="badge warn"><${Icon} name="lock" /> confidential</span>`}
             <a href=${`/ui/why/${encode(hit.id)}`}>trace</a></p>
-        <p class="hit-text" dir="auto"><${Marked} text=${hit.snippet} query=${query} /></p>
+        ${hit.snippet.trim() !== (hit.title ?? "").trim() && html`<p class="hit-text" dir="auto"><${Marked} text=${hit.snippet} query=${query} /></p>`}
         ${hit.why.length > 0 && html`<p class="small muted">${hit.why.join(" · ")}</p>`}
         ${(hit.reached_by ?? []).length > 0 && html`<p class="small muted">found via ${hit.reached_by.map((/** @type {any} */ edge) => html`
             <${Ref} id=${edge.from} project=${hit.project} /> ${edgeName(edge.edge)} <${Ref} id=${edge.to} project=${hit.project} /> `)}</p>`}

@@ -14,31 +14,32 @@ const REMOVALS = 5;
 /** @param {{project: string}} props */
 export function Recent({ project }) {
     const asked = useAsk("changes", { project, path: null, symbol: null, after: null, limit: LIMIT });
+    const hasRequests = (asked.answer?.changes ?? []).some((/** @type {any} */ change) => change.merge_request);
     return html`<section><h2>Latest changes</h2><${Answered} of=${asked} lines=${12}>${(/** @type {any} */ found) => found.changes.length === 0
         ? html`<${Empty} title="No commit is indexed" icon="history"><p>Add the repository of ${project} at the <a href="/">projects</a>.</p></${Empty}>`
-        : html`<${ChangesTable}>${found.changes.map((/** @type {any} */ change) => html`<${ChangeRow} key=${change.commit.sha}
-            change=${change} project=${project} mergeRequests=${change.merge_request ? [change.merge_request] : []}
+        : html`<${ChangesTable} hasRequests=${hasRequests}>${found.changes.map((/** @type {any} */ change) => html`<${ChangeRow} key=${change.commit.sha}
+            change=${change} project=${project} hasRequests=${hasRequests} mergeRequests=${change.merge_request ? [change.merge_request] : []}
             badge=${change.change_type} />`)}</${ChangesTable}>`}</${Answered}></section>`;
 }
 
-/** @param {{children: any}} props */
-export function ChangesTable({ children }) {
+/** @param {{hasRequests: boolean, children: any}} props `hasRequests`: whether any change came with a merge request */
+export function ChangesTable({ hasRequests, children }) {
     return html`<table class="stacked"><thead>
-        <tr><th>When</th><th>Change</th><th>Author</th><th>Through</th><th class="number">Lines</th></tr></thead><tbody>${children}</tbody></table>`;
+        <tr><th>When</th><th>Change</th><th>Author</th>${hasRequests && html`<th>Through</th>`}<th class="number">Lines</th></tr></thead><tbody>${children}</tbody></table>`;
 }
 
 /**
  * A commit that changed something.
- * @param {{change: any, project: string, mergeRequests: string[], badge?: string | null, as?: string | null}} props `as`: what the
+ * @param {{change: any, project: string, hasRequests: boolean, mergeRequests: string[], badge?: string | null, as?: string | null}} props `as`: what the
  *   changed thing was called then
  */
-export function ChangeRow({ change, project, mergeRequests, badge, as }) {
+export function ChangeRow({ change, project, hasRequests, mergeRequests, badge, as }) {
     const { commit, insertions, deletions } = change;
     return html`<tr><td class="tight"><${Day} at=${commit.date} /></td>
         <td><a href=${addressOf(commit.id)}>${commit.title}</a>${badge && html` <span class="badge">${badge}</span>`}
             ${as && html` <span class="muted small">as ${as}</span>`}</td>
-        <td>${commit.author}</td>
-        <td class="tight">${mergeRequests.map((one) => html`<${Ref} id=${one} project=${project} /> `)}</td>
+        <td class="tight">${commit.author}</td>
+        ${hasRequests && html`<td class="tight">${mergeRequests.map((one) => html`<${Ref} id=${one} project=${project} /> `)}</td>`}
         <td class="number tight">${insertions !== null && html`<span class="added">+${number(insertions)}</span>${" "}
             <span class="removed">−${number(deletions ?? 0)}</span>`}</td></tr>`;
 }

@@ -2,10 +2,8 @@
 
 import { shorten } from "./ref.js";
 
-/** Most lines of a piece that is drawn at once. */
-const PIECE = 30;
-/** Lines of the grid by which pieces are put into blocks. */
-const BLOCK = 45;
+/** Lines of a block. */
+const BLOCK = 40;
 
 /**
  * @typedef {{start: number, lines: number, commit: string | null, title: string, author: string, date: string,
@@ -46,41 +44,33 @@ export function runsOf(file) {
  * @param {Run[]} runs
  */
 export function sameRuns(before, runs) {
+    if (before.length === 0) return runs;
     const known = new Map(before.map((run) => [JSON.stringify(run), run]));
     const made = runs.map((run) => known.get(JSON.stringify(run)) ?? run);
     return made.length === before.length && made.every((run, number) => run === before[number]) ? before : made;
 }
 
 /**
- * The pieces that begin in the same lines of a grid. What changes in one block leaves the others as they are.
- * @typedef {{number: number, start: number, lines: number, pieces: ReturnType<typeof piecesOf>}} Block
+ * What is in the same lines of a grid. What changes in one block leaves the others as they are.
+ * @typedef {{run: Run, start: number, lines: number, isFirst: boolean}} Piece
+ * @typedef {{number: number, start: number, lines: number, pieces: Piece[]}} Block
  * @param {Run[]} runs
  */
 export function blocksOf(runs) {
     /** @type {Block[]} */
     const blocks = [];
-    for (const piece of piecesOf(runs)) {
-        const number = Math.floor(piece.start / BLOCK);
-        const last = blocks.at(-1);
-        if (last?.number === number) {
-            last.pieces.push(piece);
-            last.lines += piece.lines;
-        } else blocks.push({ number, start: piece.start, lines: piece.lines, pieces: [piece] });
-    }
-    return blocks;
-}
-
-/**
- * Runs in parts that are small enough to be drawn one after the other.
- * @param {Run[]} runs
- */
-function piecesOf(runs) {
-    const pieces = [];
     for (const run of runs) {
-        for (let start = run.start; start < run.start + run.lines; start += PIECE) {
-            const lines = Math.min(PIECE, run.start + run.lines - start);
-            pieces.push({ run, start, lines, isFirst: start === run.start });
+        const end = run.start + run.lines;
+        for (let start = run.start; start < end; ) {
+            const number = Math.floor((start - 1) / BLOCK);
+            const lines = Math.min(end, (number + 1) * BLOCK + 1) - start;
+            const last = blocks.at(-1);
+            const block = last?.number === number ? last : { number, start, lines: 0, pieces: [] };
+            if (block !== last) blocks.push(block);
+            block.pieces.push({ run, start, lines, isFirst: start === run.start });
+            block.lines += lines;
+            start += lines;
         }
     }
-    return pieces;
+    return blocks;
 }
