@@ -91,7 +91,7 @@ async fn around(world: &World, start: &NodeId) -> BTreeSet<NodeId> {
     for _ in 0..2 {
         let mut next = BTreeSet::new();
         for id in frontier {
-            let request = NeighborhoodRequest { id, depth: 1, edges: FOLLOWED.into(), limit: 1000 };
+            let request = NeighborhoodRequest { id, depth: 1, edges: FOLLOWED.into(), limit: 1000, totals: false };
             let found = world.engine.answer(request).await.unwrap();
             assert!(found.left_out.is_empty(), "{found:?}");
             next.extend(found.neighbors.into_iter().map(|neighbor| subject(neighbor.id)));

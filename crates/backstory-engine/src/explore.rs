@@ -63,6 +63,9 @@ pub struct NeighborhoodRequest {
     pub edges: BTreeSet<Edge>,
     /// Most nodes, at most [`MAX_NEIGHBORS`].
     pub limit: usize,
+    /// Whether all edges of the node are counted by their names.
+    #[serde(default)]
+    pub totals: bool,
 }
 
 impl UseCase for NeighborhoodRequest {
@@ -88,7 +91,8 @@ pub struct Neighborhood {
     pub titles: BTreeMap<NodeId, String>,
     /// The edges over which they were reached, and others between them that were met, in order.
     pub edges: Vec<GraphEdge>,
-    /// How many edges of each type the node has that they are around, whether they were followed or not; the most first.
+    /// How many edges of each type the node has that they are around, whether they were followed or not, the most first; empty
+    /// unless that was asked for.
     #[serde(default)]
     pub totals: Vec<EdgeTotal>,
     /// What bounds left out, a sentence each; empty if nothing.
@@ -206,7 +210,7 @@ async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) 
             distances.into_iter().map(|(id, distance)| Neighbor { id, distance }).collect();
         // By id already.
         neighbors.sort_by_key(|neighbor| (neighbor.distance, generality(&neighbor.id)));
-        let totals = count_by_type(&graph, &id)?;
+        let totals = if request.totals { count_by_type(&graph, &id)? } else { Vec::new() };
         Ok(Neighborhood { neighbors, edges, totals, left_out: walk.left_out, ..Neighborhood::default() })
     })
     .await?;

@@ -165,6 +165,9 @@ pub struct ExportBatch {
     pub rows: Vec<Vec<Cell>>,
     /// Where the next batch begins; none after the last.
     pub next: Option<ExportCursor>,
+    /// The conditions with names as they are known: those of the next batch.
+    #[serde(default)]
+    pub filter: ExportFilter,
 }
 
 impl UseCase for ExportRequest {
@@ -191,13 +194,24 @@ async fn read_batch(resources: &Resources, request: ExportRequest) -> Result<Exp
         check_project(resources, Some(project)).await?;
     }
     if what == ExportKind::Edges {
-        return read_edges(resources, filter, after, limit).await;
+        let batch = read_edges(resources, filter.clone(), after, limit).await?;
+        return Ok(ExportBatch { filter, ..batch });
     }
-    let (filter, absent) = resolve_filter_names(resources, filter).await?;
-    if after.is_none() && !absent.is_empty() {
-        return Err(Error::invalid(absent.join("; ")));
-    }
+    // Later batches have the names that the first one found.
+    let filter = if after.is_none() { resolve_filter_names(resources, filter).await? } else { filter };
     let page = PageRequest { first: limit, after: row_cursor(after)?, ..PageRequest::default() };
+    let known = filter.clone();
+    let batch = read_rows(resources, what, filter, page).await?;
+    Ok(ExportBatch { filter: known, ..batch })
+}
+
+/// Reads a batch of rows of a table of the lists.
+async fn read_rows(
+    resources: &Resources,
+    what: ExportKind,
+    filter: ExportFilter,
+    page: PageRequest,
+) -> Result<ExportBatch> {
     resources
         .with_lists(move |lists, visibility| {
             // In an order that no change of a row moves it in, so that none is left out or comes twice.
@@ -255,20 +269,23 @@ async fn read_batch(resources: &Resources, request: ExportRequest) -> Result<Exp
         .await
 }
 
-/// Puts authors and labels as they are known, as a search does, and says of each that nothing has which one is nearest: a
-/// table without rows would not say that.
+/// Puts authors and labels as they are known, as a search does.
 ///
 /// # Errors
-/// There are too many of them, one is too long, or a store cannot be read.
-async fn resolve_filter_names(resources: &Resources, filter: ExportFilter) -> Result<(ExportFilter, Vec<String>)> {
+/// One is not known, or is a part of a name only: a table does not say whose rows it has. There are too many of them, one is
+/// too long, or a store cannot be read.
+async fn resolve_filter_names(resources: &Resources, filter: ExportFilter) -> Result<ExportFilter> {
     if filter.authors.is_empty() && filter.labels.is_empty() {
-        return Ok((filter, Vec::new()));
+        return Ok(filter);
     }
     let ExportFilter { authors, labels, projects, .. } = filter.clone();
     let asked = Filter { authors, labels, projects, ..Filter::default() };
     check_names(&asked)?;
-    let ResolvedNames { authors, labels, absent, .. } = resolve_names(resources, &asked).await?;
-    Ok((ExportFilter { authors, labels, ..filter }, absent))
+    let ResolvedNames { authors, labels, taken, absent } = resolve_names(resources, &asked).await?;
+    if let Some(unclear) = [absent, taken].into_iter().find(|sentences| !sentences.is_empty()) {
+        return Err(Error::invalid(unclear.join("; ")).with_hint("write the name whole"));
+    }
+    Ok(ExportFilter { authors, labels, ..filter })
 }
 
 fn row_cursor(after: Option<ExportCursor>) -> Result<Option<Cursor>> {
@@ -285,7 +302,7 @@ fn wrong_cursor() -> Error {
 
 fn batch<R>(page: Page<R>, row: impl Fn(R) -> Vec<Cell>) -> ExportBatch {
     let next = page.next.map(|cursor| ExportCursor::Row(serde_json::json!(cursor).to_string()));
-    ExportBatch { rows: page.rows.into_iter().map(row).collect(), next }
+    ExportBatch { rows: page.rows.into_iter().map(row).collect(), next, ..ExportBatch::default() }
 }
 
 /// Reads edges: first what items state, in the order of their last changes, then what was inferred.

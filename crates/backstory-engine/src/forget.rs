@@ -356,6 +356,8 @@ async fn rebuild_without(resources: &Resources, subject: Option<ErasureTarget>, 
     link_people(resources).await?;
     // From here on nobody finds it, while what lies on the disk is rebuilt.
     catch_up(resources, None).await?;
+    // Until then a question could be answered from it.
+    clear_caches(resources);
     resources.with_ledger(move |ledger| ledger.delete_tombstones(subject.as_ref(), Timestamp::now())).await?;
     rewrite_projections(resources, reporter).await
 }

@@ -6,7 +6,7 @@ const LETTERS_PER_TYPO: usize = 3;
 /// Longest name that is compared letter by letter, in bytes.
 const MAX_LENGTH: usize = 200;
 /// Most names that are compared letter by letter.
-const MAX_COMPARED: usize = 20_000;
+const MAX_COMPARED: usize = 100_000;
 
 /// Most typos for which a name may stand for another one.
 pub(crate) fn allowed_typos(name: &str) -> usize {

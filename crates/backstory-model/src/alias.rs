@@ -165,7 +165,7 @@ impl Aliases {
                     ("message", Value::String(text)) => replace_with(text, |text| self.replace_message(text)),
                     ("identifiers", Value::Array(words)) => self.leave_out(words),
                     // No text.
-                    ("removed_words", _) => 0,
+                    ("removed_words" | "removed_words_and_edges", _) => 0,
                     (name, value) if names && USERNAMES.contains(&name) => self.replace_usernames(value),
                     (_, value) => self.replace_in(value, names),
                 });

@@ -422,8 +422,9 @@ pub struct Commit {
     /// How many secrets of which kind stand in the lines it adds and removes, as far as those were looked at for words.
     #[serde(default, skip_serializing_if = "SecretCounts::is_empty")]
     pub secrets: SecretCounts,
-    /// The words of the lines that it removes; `None` if not all of them are known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The words of the lines that it removes; `None` if not all of them are known. Filters of an older kind, which did not
+    /// have how words begin and end, had another name.
+    #[serde(default, rename = "removed_words_and_edges", skip_serializing_if = "Option::is_none")]
     pub removed_words: Option<WordFilter>,
     /// Why `changes` say less than they should: too many files, or a blob that cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -41,12 +41,12 @@ impl WordHash {
         Self::hash(word.iter())
     }
 
-    /// The beginning of words that begin so; none of a text that is shorter.
+    /// A beginning that words share; none of a text that is shorter.
     fn of_beginning(text: &[u8]) -> Option<Self> {
         text.get(..EDGE).map(|edge| Self::hash(b"^".iter().chain(edge)))
     }
 
-    /// The end of words that end so; none of a text that is shorter.
+    /// An end that words share; none of a text that is shorter.
     fn of_end(text: &[u8]) -> Option<Self> {
         text.last_chunk::<EDGE>().map(|edge| Self::hash(edge.iter().chain(b"$")))
     }

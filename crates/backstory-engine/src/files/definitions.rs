@@ -145,7 +145,7 @@ fn list_sources(resources: &Resources, place: &Revision, path: &str, found: &mut
     let (mut files, mut bytes, mut beyond, mut steps) = (Vec::new(), 0, 0_usize, 0);
     while let Some(entry) = waiting.pop() {
         steps += 1;
-        if steps > MAX_STEPS {
+        if steps > MAX_STEPS || waiting.len() > MAX_STEPS {
             found.left_out.push(format!("what is beyond the first {MAX_STEPS} directories and files"));
             break;
         }

@@ -37,6 +37,8 @@ const CANDIDATES: usize = 64;
 const PIECES: usize = 12;
 /// Pieces by which quotations of its texts are recognized.
 const QUOTABLE: usize = 4096;
+/// How many times as many are kept while they are collected, as some come more than once.
+const SPARE: usize = 8;
 /// How far these are apart in a text, in bytes.
 const STRIDE: usize = PIECE;
 /// Most items that are looked at for what they quote.
@@ -86,18 +88,18 @@ pub(super) fn parse(reference: &str) -> Result<Target> {
 
 /// The texts of something, as far as nothing else has them, what quotes them, and the people whom nothing else names.
 pub(super) fn texts_of(resources: &Resources, subject: &ErasureTarget) -> Result<TextProbes> {
-    let (mut windows, mut passages) = (Vec::new(), Vec::new());
+    let (mut windows, mut passages) = (EvenSample::of(CANDIDATES), EvenSample::of(QUOTABLE));
     each_of(resources, subject, |item| {
         if let Some(json) = json_of(item) {
             each_written(&json, &mut |text| {
-                windows.extend(windows_of(text));
-                passages.extend(passages_of(text));
+                windows_of(text).for_each(|window| windows.take(window));
+                passages_of(text).for_each(|passage| passages.take(passage));
             });
         }
     })?;
-    let candidates = sample_evenly(windows, CANDIDATES);
+    let candidates = sample_evenly(windows.taken, CANDIDATES);
     // What is quoted may be any part of a text.
-    let quotable: Vec<String> = candidates.iter().cloned().chain(sample_evenly(passages, QUOTABLE)).collect();
+    let quotable: Vec<String> = candidates.iter().cloned().chain(sample_evenly(passages.taken, QUOTABLE)).collect();
     let mut found = Found { pieces: prepare_probes(&quotable)?, ..Found::default() };
     each_stored(resources, |item| {
         if !is_of(item, subject) {
@@ -308,6 +310,37 @@ fn piece(text: &str) -> Option<String> {
 
 fn is_syllable(c: char) -> bool {
     c >= FIRST_SYLLABLE && c.is_alphabetic()
+}
+
+/// Some of the pieces that come, from all over, however many there are.
+struct EvenSample {
+    taken: Vec<String>,
+    most: usize,
+    /// Of so many pieces one is taken.
+    stride: usize,
+    seen: usize,
+}
+
+impl EvenSample {
+    /// A sample of at least so many, if there are as many.
+    fn of(least: usize) -> Self {
+        Self { taken: Vec::new(), most: least * SPARE, stride: 1, seen: 0 }
+    }
+
+    fn take(&mut self, piece: String) {
+        if self.seen.is_multiple_of(self.stride) {
+            self.taken.push(piece);
+        }
+        self.seen += 1;
+        if self.taken.len() > self.most {
+            let mut place = 0;
+            self.taken.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.stride *= 2;
+        }
+    }
 }
 
 /// At most so many of them, each once, from all over.

@@ -26,6 +26,9 @@ impl AnswerCache {
     }
 
     pub(crate) fn keep(&mut self, seq: u64, key: AnswerKey, answer: &Answer) {
+        if seq < self.seq {
+            return;
+        }
         if self.seq != seq {
             *self = Self { seq, ..Self::default() };
         }
@@ -57,5 +60,10 @@ mod tests {
         assert_eq!(cache.get(1, &key("local", "a")), None);
         cache.keep(2, key("local", "b"), &answer("third"));
         assert_eq!((cache.get(1, &key("local", "0")), cache.answers.len()), (None, 1));
+        cache.keep(1, key("local", "late"), &answer("of before"));
+        assert_eq!(
+            (cache.get(1, &key("local", "late")), cache.get(2, &key("local", "b"))),
+            (None, Some(answer("third")))
+        );
     }
 }

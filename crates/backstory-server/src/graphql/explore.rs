@@ -86,7 +86,7 @@ pub(super) async fn neighborhood(
     first: Option<i32>,
 ) -> Result<Neighborhood> {
     let limit = page::size(first, DEFAULT_EDGES)?;
-    let request = NeighborhoodRequest { id, depth: natural(depth), edges: wanted(names), limit };
+    let request = NeighborhoodRequest { id, depth: natural(depth), edges: wanted(names), limit, totals: false };
     let found = loaders::engine(ctx)?.answer(request).await?;
     let neighbor = |found: explore::Neighbor| Neighbor { distance: found.distance, node: found.id.into() };
     Ok(Neighborhood {

@@ -93,6 +93,7 @@ impl Export {
             None => self.source.read().await?,
         };
         self.source.request.after.clone_from(&batch.next);
+        self.source.request.filter.clone_from(&batch.filter);
         let (bytes, writer) = tokio::task::spawn_blocking(move || write(writer, &batch)).await??;
         self.writer = writer;
         Ok(Some((bytes.into(), self)))

@@ -33,7 +33,7 @@ export function Screen() {
     const query = place.value.query;
     const depth = Math.min(3, Math.max(1, Number(query.get("depth") ?? 1) || 1));
     const to = query.get("to");
-    const around = useAsk("neighborhood", id ? { id, depth, edges: [], limit: LIMIT } : null);
+    const around = useAsk("neighborhood", id ? { id, depth, edges: [], limit: LIMIT, totals: true } : null);
     const path = useAsk("path", id && to ? { from: id, to, edges: [], max_length: MAX_LENGTH } : null);
     const shown = useAsk("show", TITLED.includes(parse(id).kind) ? { id } : null, { once: true });
     const title = shown.answer?.title ?? shown.answer?.message?.split("\n")[0] ?? null;

@@ -42,7 +42,7 @@ export function useOpened(opened) {
  * @param {{id: string, totals?: {edge: string, count: number}[], edges: any[], opened: Opened[]}} props `totals`: if known
  */
 export function Expand({ id, totals, edges, opened }) {
-    const asked = useAsk("neighborhood", totals ? null : { id, depth: 1, edges: [], limit: 1 }, { once: true });
+    const asked = useAsk("neighborhood", totals ? null : { id, depth: 1, edges: [], limit: 1, totals: true }, { once: true });
     const known = totals ?? asked.answer?.totals;
     if (asked.error && !known) return html`<${FailedLine} error=${asked.error} />`;
     const here = new Map(countsOf(edges.filter((edge) => edge.from === id || edge.to === id)));

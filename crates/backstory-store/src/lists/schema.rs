@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use crate::ledger_error::LedgerError;
 
 /// Version of the tables and of how items become rows.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 
 /// Every table and the column that says which of its rows are confidential, if it has one.
 pub(super) const TABLES: [(&str, Option<&str>); 15] = [

@@ -140,7 +140,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         rows += batch.rows.len() as u64;
         output.write_all(&writer.write(&batch.rows)?)?;
         let Some(next) = batch.next else { break };
-        request.after = Some(next);
+        (request.after, request.filter) = (Some(next), batch.filter);
         batch = client.answer(request.clone()).await?;
     }
     output.write_all(&writer.finish()?)?;

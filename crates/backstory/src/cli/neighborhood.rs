@@ -49,6 +49,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         depth: usize::from(args.depth),
         edges: args.edges.iter().copied().collect(),
         limit: usize::from(args.limit),
+        totals: false,
     };
     let found = client.answer(request).await?;
     if args.json {

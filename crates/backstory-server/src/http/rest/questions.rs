@@ -442,6 +442,7 @@ async fn neighbors(asked: Asked, parameters: NeighborParameters) -> Result<Neigh
         depth: parameters.depth.unwrap_or(1),
         edges: parameters.edges,
         limit: parameters.limit.unwrap_or(DEFAULT_NEIGHBORS),
+        totals: true,
     };
     asked.answer(request).await
 }
