@@ -197,6 +197,15 @@ fn a_false_premise_is_refused_with_what_is_missing() {
 }
 
 #[test]
+fn a_word_with_a_typo_is_read_as_the_nearest_name_with_a_warning() {
+    let sandbox = Sandbox::indexed(&storefront());
+    let answer = ask(&sandbox, "Why are passwrods hashed before they are stored?");
+    assert_eq!(answer["answered"], true, "{answer:#}");
+    let warning = "'passwrods' occurs nowhere in what was indexed; the nearest name is 'passwords'";
+    assert!(answer["warnings"].to_string().contains(warning), "{answer:#}");
+}
+
+#[test]
 fn code_commits_and_documents_are_quoted_with_their_lines() {
     let shop = shop();
     let sandbox = Sandbox::indexed(&shop);

@@ -40,7 +40,7 @@ const SCREENS: [(&str, &str); 19] = [
     ("/ui/history/acme/shop:src/session.py", "Author"),
     ("/ui/people", "Lines added"),
     ("/ui/people/@alice", "Merge requests"),
-    ("/ui/jobs", "Index and jobs"),
+    ("/ui/jobs", "Index & jobs"),
     ("/ui/ranking?q=session", "Weights"),
     ("/ui/snapshots", "The index is at"),
     ("/ui/agents", "backstory install"),

@@ -271,7 +271,7 @@ impl Requests {
         let file = NodeId::file(project, "src/session.rs");
         let entity = NodeId::entity(project, "src/session.rs", "load_session");
         for id in [file.clone(), entity.clone(), NodeId::Project(named.clone()), NodeId::person("alice")] {
-            self.add(NeighborhoodRequest { id: id.clone(), depth: 2, edges: BTreeSet::new(), limit: 50 });
+            self.add(NeighborhoodRequest { id: id.clone(), depth: 2, edges: BTreeSet::new(), limit: 50, totals: true });
             self.add(PathRequest { from: file.clone(), to: id, edges: BTreeSet::new(), max_length: 4 });
         }
         self.add(FileMergeRequests { id: file.clone(), states: vec![] });

@@ -44,9 +44,9 @@ async fn a_repository_is_added_watched_and_talked_about() {
     let question = "why are sessions kept in Redis rather than in memcached?";
     browser.enter(".ask-form textarea", question).await;
     browser.until_says(".statement", "memcached loses every session").await;
-    browser.click("button", "Continue as a conversation").await;
-    browser.until_says(".turn.user", question).await;
+    browser.until_says(".ask-form button", "New question").await;
     browser.enter(".ask-form textarea", "why must rounding not happen in the cart?").await;
+    browser.until_says(".turn.user", question).await;
     browser.until_says(".turn.user", "why must rounding not happen").await;
     browser.until("two answers", "return document.querySelectorAll('.turn.assistant').length === 2").await;
     browser.click(".source-card button", "Quote").await;
@@ -70,7 +70,7 @@ async fn a_card_says_how_a_repository_stands_and_queues_jobs() {
     browser.click(".card button", "Index now").await;
     browser.until_says(".card .started", "succeeded").await;
     browser.until_says(".card", &head[..8]).await;
-    browser.until_says(".card", "last job: sync").await;
+    browser.until_says(".card", "last sync succeeded").await;
     let counted = "return fetch('/api/v1/sync-status', { method: 'POST', body: '{\"runs\":1}',
             headers: { 'content-type': 'application/json' } }).then(answer => answer.json()).then(status => {
                 const passages = status.freshness[0].passages;
@@ -79,8 +79,9 @@ async fn a_card_says_how_a_repository_stands_and_queues_jobs() {
             })";
     browser.until("passages are counted as vectors are computed", counted).await;
     browser.click(".card button", "Reindex").await;
-    browser.enter(".confirm input", "acme/shop").await;
-    browser.until_says(".card", "last job: full").await;
+    browser.until_says(".confirm", "Nothing is lost").await;
+    browser.click(".confirm button", "Reindex").await;
+    browser.until_says(".card", "last reindex succeeded").await;
     drop(shop);
     browser.click(".card button", "Index now").await;
     browser.until_says(".card .notice.warn", "It is tried again at the next sync").await;

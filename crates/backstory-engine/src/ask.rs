@@ -28,7 +28,7 @@ use backstory_model::{
     question::Question,
     sentence::stems,
     terms::term_of,
-    text::has_stem,
+    text::{has_stem, stem},
 };
 use backstory_store::index::{ProjectScope, StoredDocument};
 use futures::future::try_join_all;
@@ -50,7 +50,7 @@ use changes::{answer_change, opposing_passages};
 use definition::{definitions_asked, kind_word};
 use evidence::{Candidate, PassageFit, QuestionWord, SURE, Verdict, WeightedQuestion, may_fit, share};
 use generate::generate_answer;
-use nowhere::{describe_nowhere, mark_familiar_words};
+use nowhere::{UnknownWord, find_nearest_names, mark_familiar_words};
 use select::{MAX_QUOTES, Scored, add_meaning, choose_quotes, score_by_words};
 use stories::{Story, load_stories};
 
@@ -111,6 +111,8 @@ pub(crate) struct AskEvidence {
     warnings: Vec<String>,
     /// Those of them that are of the search.
     search_warnings: Vec<String>,
+    /// How much each word of the question tells.
+    weights: Vec<f32>,
     /// The change that it asks about.
     change: Option<ChangeQuestion>,
     /// Whether it names or quotes what is not there.
@@ -285,6 +287,20 @@ impl Reading {
     fn judge(&self, scored: &[Scored]) -> Verdict {
         evidence::judge(&self.asked, &candidates(&self.read, &self.stories, scored))
     }
+
+    /// Reads words that no document has as the names that they misspell, if all of them do.
+    fn correct(&mut self, unknown: &[UnknownWord]) -> bool {
+        let corrections: Option<Vec<(&str, &str)>> =
+            unknown.iter().map(|one| Some((one.word.as_str(), one.correction()?))).collect();
+        let Some(corrections) = corrections else { return false };
+        for (word, term) in self.asked.words.iter_mut().zip(&mut self.read.terms) {
+            if let Some((_, name)) = corrections.iter().find(|(wrong, _)| *wrong == word.word) {
+                term.stem = stem(&name.to_lowercase());
+                word.documents = word.documents.max(1);
+            }
+        }
+        true
+    }
 }
 
 async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<AskEvidence> {
@@ -293,18 +309,31 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
     let mut scored = reading.score_by_words();
     reading.add_meaning(resources, &mut scored).await;
     let mut verdict = reading.judge(&scored);
+    let mut misspelled = Vec::new();
+    if !verdict.nowhere.is_empty() {
+        let unknown = find_nearest_names(resources, &request.filter, &verdict.nowhere, &reading.stories).await?;
+        let described: Vec<String> = unknown.iter().map(UnknownWord::describe).collect();
+        if reading.correct(&unknown) {
+            scored = reading.score_by_words();
+            reading.add_meaning(resources, &mut scored).await;
+            verdict = reading.judge(&scored);
+            misspelled = described;
+        } else {
+            verdict.missing = described;
+        }
+    }
+    misspelled.append(&mut verdict.missing);
+    verdict.missing = misspelled;
     let is_barred = !reading.asked.absent.is_empty() || !reading.asked.unsaid.is_empty();
+    let weights = reading.asked.weights();
     let Reading { question, stories, mut warnings, change, .. } = reading;
     let search_warnings = warnings.clone();
-    if !verdict.nowhere.is_empty() {
-        verdict.missing = describe_nowhere(resources, &request.filter, &verdict.nowhere, &stories).await?;
-    }
     // What lacks a name that the question gives is about something else.
     scored.retain(|one| verdict.about.iter().any(|id| *id == stories[one.story].id.to_string()));
     if verdict.answerable {
         warnings.append(&mut verdict.missing);
     }
-    Ok(AskEvidence { question, stories, scored, verdict, warnings, search_warnings, change, is_barred })
+    Ok(AskEvidence { question, stories, scored, verdict, warnings, search_warnings, weights, change, is_barred })
 }
 
 /// Searches for a question and reads what fits best.
@@ -355,11 +384,14 @@ async fn read_stories(resources: &Resources, request: &AskRequest) -> Result<Rea
     let by_meaning = response.mode == Mode::Hybrid && response.coverage.embedded > 0;
     let named = find_named(resources, &question, request.filter.project.as_deref()).await?;
     let is_read = named.iter().any(|id| stories.iter().any(|story| story.id == *id));
+    // Who made an issue or commit that the question names is no change to what the project has.
+    let change = ChangeQuestion::parse(&question)
+        .or_else(|| ChangeQuestion::parse_after(&question, before))
+        .filter(|_| named.is_empty());
     let absent = missing_references(resources, named, &request.filter).await?;
     let unsaid = unquoted_phrases(&question, &stories);
     let mut asked = WeightedQuestion { named: is_read, absent, unsaid, ..asked };
     mark_familiar_words(&mut asked, &read, &stories, resources.embedder());
-    let change = ChangeQuestion::parse(&question).or_else(|| ChangeQuestion::parse_after(&question, before));
     Ok(Reading { question, query, read, asked, stories, by_meaning, warnings: warnings(response), change })
 }
 

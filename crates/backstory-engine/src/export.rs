@@ -282,8 +282,11 @@ async fn resolve_filter_names(resources: &Resources, filter: ExportFilter) -> Re
     let asked = Filter { authors, labels, projects, ..Filter::default() };
     check_names(&asked)?;
     let ResolvedNames { authors, labels, taken, absent } = resolve_names(resources, &asked).await?;
-    if let Some(unclear) = [absent, taken].into_iter().find(|sentences| !sentences.is_empty()) {
-        return Err(Error::invalid(unclear.join("; ")).with_hint("write the name whole"));
+    if !absent.is_empty() {
+        return Err(Error::invalid(absent.join("; ")));
+    }
+    if !taken.is_empty() {
+        return Err(Error::invalid(taken.join("; ")).with_hint("write the name whole"));
     }
     Ok(ExportFilter { authors, labels, ..filter })
 }

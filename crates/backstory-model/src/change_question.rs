@@ -1,18 +1,23 @@
 //! Questions about a change of the past: who added something, when it was removed, in which release it was fixed. And which
 //! sentences say that, or the opposite.
 
+mod statements;
+mod subject;
 mod words;
 
 use std::collections::BTreeSet;
 
+use statements::{BE, Statement, may_say_change, statements_of};
+use subject::{
+    ENDS, core_of, is_among, is_filler, is_item, is_kind_of_code, name_after_kind, names_of, paths_in, split_object,
+    trim_fillers,
+};
 use words::{ChangeWord, TextWord, VerbForm, change_word, split_words};
 
-use crate::{question::is_stop_word, text::stem};
+use crate::text::stem;
 
 /// Most words of a subject that is looked for.
 const MAX_SUBJECT: usize = 8;
-/// Most statements of one sentence that are looked at.
-const MAX_STATEMENTS: usize = 16;
 
 /// What a change did to something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,24 +79,18 @@ pub struct ChangeQuestion {
     pub direction: ChangeDirection,
     /// To what, as it is written.
     pub subject: String,
-    /// Whether a word like `function` says that the subject is a name of code, or it looks like one.
+    /// Whether a word like `function` behind it says that the subject is a name of code, or it looks like one.
     pub is_code: bool,
+    /// The name that it may be in code: the last word of `function total`, as of `type hints`.
+    pub code_name: Option<String>,
+    /// Paths that the question names beside the subject.
+    pub paths: Vec<String>,
     /// The words that name the subject, as they are written, without those that any subject may have.
     pub names: Vec<String>,
     /// The same for comparing.
     core: BTreeSet<String>,
     /// Words that tell more: `from the parser`.
     context: BTreeSet<String>,
-}
-
-/// What a sentence says was done, and to what.
-#[derive(Debug)]
-struct Statement {
-    direction: ChangeDirection,
-    /// Whether the sentence begins with it.
-    leads: bool,
-    /// The words of each thing that it was done to.
-    objects: Vec<BTreeSet<String>>,
 }
 
 impl ChangeQuestion {
@@ -108,34 +107,40 @@ impl ChangeQuestion {
         };
         let verb = (asks..words.len()).find(is_verb)?;
         let ChangeWord { direction, form } = change_word(&words[verb])?;
-        let before = &words[asks..verb];
-        let has = |list: &str| before.iter().any(|word| is_among(list, &word.lower));
+        let asked = &words[asks..verb];
+        let has = |list: &str| asked.iter().any(|word| is_among(list, &word.lower));
         let is_past = has(PAST) || (form == VerbForm::Past && !has(PRESENT));
         if !is_past && !may_be_present {
             return None;
         }
-        let told = trim_fillers(before);
+        let before = without_opening(asked);
         let behind = &words[verb + 1..];
-        let is_passive = has(PASSIVE) && !told.is_empty();
+        if !is_own_verb(fact, before, form, behind) {
+            return None;
+        }
+        let told = trim_fillers(before);
+        let is_passive = before.iter().any(|word| is_among(PASSIVE, &word.lower)) && !told.is_empty();
         let (subject, beside) = split_object(if is_passive { told } else { behind });
-        let mut context = core_of(beside);
+        let (mut context, mut paths) = (core_of(beside), paths_in(beside));
         if is_passive {
             context.extend(core_of(behind));
+            paths.extend(paths_in(behind));
         }
         let core = core_of(subject);
-        if core.is_empty() || core.len() > MAX_SUBJECT {
+        if core.is_empty() || core.len() > MAX_SUBJECT || is_item(subject) {
             return None;
         }
         let (first, last) = (subject.first()?, subject.last()?);
-        let kind = subject.iter().any(|word| is_among(CODE_KINDS, &word.lower));
-        let names: Vec<String> = names_of(subject).map(|word| word.text.to_owned()).collect();
-        let is_code = names.len() == 1 && (kind || subject.iter().any(TextWord::looks_like_code));
+        let names = names_of(subject);
+        let is_code = matches!(names.as_slice(), [name] if name.looks_like_code() || is_kind_of_code(last));
         Some(Self {
             fact,
             direction,
             subject: text[first.range.start..last.range.end].to_owned(),
             is_code,
-            names,
+            code_name: name_after_kind(subject),
+            paths,
+            names: names.into_iter().map(|word| word.text.to_owned()).collect(),
             core,
             context,
         })
@@ -155,30 +160,37 @@ impl ChangeQuestion {
 
     /// What a sentence says of the change; `None` if nothing.
     pub fn fit_of(&self, sentence: &str) -> Option<StatedFit> {
-        let words = split_words(sentence);
-        let all: BTreeSet<String> = words.iter().map(TextWord::normal).collect();
-        let statements = statements_of(&words);
-        if statements.is_empty() && self.direction == ChangeDirection::Added && self.is_titled(&words) {
-            return Some(StatedFit::Same);
+        if !may_say_change(sentence) {
+            return None;
         }
+        let words = split_words(sentence);
+        let statements = statements_of(&words);
+        if statements.is_empty() {
+            let is_title = self.direction == ChangeDirection::Added && self.is_titled(&words);
+            return is_title.then_some(StatedFit::Same);
+        }
+        let all: BTreeSet<String> = words.iter().map(TextWord::normal).collect();
+        let has_core = |object: &BTreeSet<String>| self.core.is_subset(object);
         let is_so = |statement: &&Statement| statement.direction == self.direction;
         let has_context = self.context.is_subset(&all);
         let mut fit = None;
         for statement in statements.iter().filter(is_so).filter(|_| has_context) {
             let is_exact = match self.direction {
-                ChangeDirection::Fixed => self.core.is_subset(&all),
+                ChangeDirection::Fixed => {
+                    statement.objects.iter().any(|object| has_core(object) && !self.is_of_lesser(object))
+                }
                 ChangeDirection::Added | ChangeDirection::Removed => statement.objects.contains(&self.core),
             };
             if is_exact && statement.leads {
                 return Some(StatedFit::Same);
             }
-            if is_exact || statement.objects.iter().any(|object| self.core.is_subset(object)) {
+            let is_mentioned = self.direction == ChangeDirection::Fixed && has_core(&all);
+            if is_exact || is_mentioned || statement.objects.iter().any(has_core) {
                 fit = Some(StatedFit::Part);
             }
         }
         let is_opposite = |statement: &Statement| {
-            statement.direction.is_opposite(self.direction)
-                && statement.objects.iter().any(|object| self.core.is_subset(object))
+            statement.direction.is_opposite(self.direction) && statement.objects.iter().any(has_core)
         };
         // What says both, such as `it was removed`, is no opposite.
         let says_both = statements.iter().any(|statement| is_so(&statement));
@@ -187,6 +199,12 @@ impl ChangeQuestion {
 }
 
 impl ChangeQuestion {
+    /// Whether what was fixed is something about the subject that is not the subject: `typo in its documentation`.
+    fn is_of_lesser(&self, object: &BTreeSet<String>) -> bool {
+        let is_lesser = |word: &String| LESSER.split_whitespace().any(|lesser| stem(lesser) == *word);
+        object.difference(&self.core).any(is_lesser)
+    }
+
     /// Whether a title is the subject and what of it there is now, without a verb: `TLS support (#12)`.
     fn is_titled(&self, words: &[TextWord<'_>]) -> bool {
         let is_number = |word: &TextWord<'_>| word.lower.chars().all(|c| c.is_ascii_digit());
@@ -197,248 +215,92 @@ impl ChangeQuestion {
 
 /// What a title may end with that says of something that it is there now.
 const NOW_THERE: &str = "support implementation";
-const BE: &str = "was were been is are be being got";
+/// What is fixed about something without a fault of the thing itself.
+const LESSER: &str = "typo spelling grammar wording doc documentation docstring comment readme changelog test lint warning \
+    formatting";
 const PASSIVE: &str = "was were been is are be being got get gets";
 const PAST: &str = "was were been had has have did";
 const PRESENT: &str = "is are does do gets get being";
-/// Words around a subject that are none of it.
-const FILLERS: &str = "was were been is are be being got get gets has have had did do does it that this they we you \
-    someone somebody first initially originally finally again ever last actually completely recently then already \
-    eventually in";
-/// Words for kinds of code.
-const CODE_KINDS: &str = "function method class struct enum trait macro interface constant module file type variable \
-    decorator property exception";
-/// Words that any subject may have beside what names it.
-const GENERIC: &str = "support feature function method class struct enum trait macro interface constant module file \
-    type variable decorator property exception option flag command parameter argument setting field api endpoint code implementation handling \
-    functionality capability ability bug directory dependency";
-/// What a thing may be called beside, and still be it.
-const MODIFIERS: &str = "new initial basic old deprecated unused obsolete legacy first simple optional builtin \
-    built-in experimental native full official minimal preliminary proper explicit redundant unnecessary dead";
-/// Words that end what a verb is about.
-const ENDS: &str = "to in from on with by at into when where if so because as that which while after before instead \
-    via using during under per unless until since but for than without";
-/// What says that something is not done.
-const NEGATIONS: &str = "not don't dont doesn't didn't never no cannot can't won't without avoid instead shouldn't";
+/// Words with which a clause within a question begins, or that ask of no change of the past.
+const CLAUSES: &str = "to that who whom which when whether after before if until while because will would should shall \
+    can could may might must cannot won't";
+/// Words before the one that asks.
+const LEAD: &str = "and so but then also ok okay since by in on at from now do does did you we anyone anybody someone know \
+    remember can could tell me please say";
+/// Who or what is meant by the one that a question asks for: `who was the first to add it`.
+const ONES: &str = "one first person people developer developers maintainer maintainers contributor contributors author \
+    commit release version";
 
-/// Where the part of a question begins that says what was done, and which fact it asks for.
+/// Where the part of a question begins that says what was done, and which fact it asks for. The word that asks who or when
+/// stands first: elsewhere it begins a clause.
 fn find_asking_word(words: &[TextWord<'_>]) -> Option<(usize, Option<ChangeFact>)> {
-    for (at, word) in words.iter().enumerate() {
-        match word.lower.as_str() {
-            "who" | "whom" => return Some((at + 1, Some(ChangeFact::Author))),
-            "when" => return Some((at + 1, Some(ChangeFact::Time))),
-            "why" | "how" => return Some((at + 1, None)),
-            "which" | "what" => {
-                let next = |more: usize| words.get(at + more).map_or("", |word| word.lower.as_str());
-                let fact = match (next(1), next(2)) {
-                    ("release" | "releases" | "version" | "versions" | "tag", _) => ChangeFact::Release,
-                    ("merge", "commit") => ChangeFact::Commit,
-                    ("merge" | "pull", "request" | "requests") => ChangeFact::Commit,
-                    ("commit" | "commits" | "change" | "revision" | "mr" | "pr", _) => ChangeFact::Commit,
-                    ("year" | "date" | "day" | "month", _) => ChangeFact::Time,
-                    ("author" | "developer" | "maintainer" | "contributor" | "person" | "people", _) => {
-                        ChangeFact::Author
-                    }
-                    _ => return Some((at + 1, None)),
-                };
-                let two = matches!(next(1), "merge" | "pull");
-                return Some((at + if two { 3 } else { 2 }, Some(fact)));
-            }
-            _ => {}
-        }
-    }
-    None
+    let asks = |word: &TextWord<'_>| is_among("who whom when why how which what", &word.lower);
+    let at = words.iter().position(asks)?;
+    let (length, fact) = read_asking_words(&words[at..]);
+    let is_first = words[..at].iter().all(|word| is_among(LEAD, &word.lower));
+    let must_be_first = matches!(fact, Some(ChangeFact::Author | ChangeFact::Time));
+    (is_first || !must_be_first).then_some((at + length, fact))
 }
 
-/// Words without those around a subject that are none of it.
-fn trim_fillers<'a, 'b>(mut words: &'a [TextWord<'b>]) -> &'a [TextWord<'b>] {
-    let is_filler = |word: &TextWord<'_>| is_among(FILLERS, &word.lower) || is_article(&word.lower);
-    while let [first, rest @ ..] = words
-        && is_filler(first)
-    {
-        words = rest;
-    }
-    while let [rest @ .., last] = words
-        && is_filler(last)
-    {
-        words = rest;
-    }
-    words
-}
-
-/// Whether a list has a word.
-fn is_among(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| known == word)
-}
-
-fn is_article(word: &str) -> bool {
-    matches!(word, "the" | "a" | "an" | "our" | "its" | "any")
-}
-
-/// What follows a verb, divided into its object and what is said beside.
-fn split_object<'a, 'b>(words: &'a [TextWord<'b>]) -> (&'a [TextWord<'b>], &'a [TextWord<'b>]) {
-    let words = trim_fillers(words);
-    let mut end = words.len();
-    for (at, word) in words.iter().enumerate().skip(1) {
-        let goes_on = word.lower == "for" && is_generic(&core_of(&words[..at]));
-        if word.follows_stop || (is_among(ENDS, &word.lower) && !goes_on) {
-            end = at;
-            break;
-        }
-    }
-    (&words[..end], &words[end..])
-}
-
-/// Words that name something, where there are others: neither articles nor words that any subject may have.
-fn names_of<'a, 'b>(words: &'a [TextWord<'b>]) -> impl Iterator<Item = &'a TextWord<'b>> {
-    let says = |word: &&TextWord<'_>| !is_stop_word(&word.lower) && !is_among(MODIFIERS, &word.lower);
-    let has_others = words.iter().filter(says).any(|word| !is_kind_of_thing(word));
-    words.iter().filter(says).filter(move |word| !has_others || !is_kind_of_thing(word))
-}
-
-fn is_kind_of_thing(word: &TextWord<'_>) -> bool {
-    is_among(GENERIC, word.lower.strip_suffix('s').unwrap_or(&word.lower))
-}
-
-/// The words that name something, for comparing.
-fn core_of(words: &[TextWord<'_>]) -> BTreeSet<String> {
-    names_of(words).map(TextWord::normal).collect()
-}
-
-/// Whether nothing but a kind of thing is named.
-fn is_generic(core: &BTreeSet<String>) -> bool {
-    core.iter().all(|word| GENERIC.split_whitespace().any(|generic| stem(generic) == *word))
-}
-
-/// What a sentence says was added, removed or fixed.
-fn statements_of(words: &[TextWord<'_>]) -> Vec<Statement> {
-    let first = beginning_of(words);
-    let is_revert =
-        words.get(first).is_some_and(|word| matches!(word.lower.as_str(), "revert" | "reverts" | "reverted"));
-    let mut found = Vec::new();
-    for at in first..words.len() {
-        if found.len() == MAX_STATEMENTS {
-            break;
-        }
-        let Some(mut statement) = statement_at(words, at, first) else { continue };
-        if is_revert {
-            statement.direction = match statement.direction {
-                ChangeDirection::Added => ChangeDirection::Removed,
-                ChangeDirection::Removed => ChangeDirection::Added,
-                ChangeDirection::Fixed => continue,
-            };
-            statement.leads = at == first + 1;
-        }
-        found.push(statement);
-    }
-    found
-}
-
-/// What a word of a sentence says was done.
-fn statement_at(words: &[TextWord<'_>], at: usize, first: usize) -> Option<Statement> {
+/// How many of these words ask, and for which fact.
+fn read_asking_words(words: &[TextWord<'_>]) -> (usize, Option<ChangeFact>) {
     let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
-    let ChangeWord { direction, form } = match (lower(at), lower(at + 1)) {
-        ("support" | "supports", _) if at == first => {
-            ChangeWord { direction: ChangeDirection::Added, form: VerbForm::Base }
-        }
-        ("longer", "support" | "supports") => {
-            return Some(object_after(words, at + 2, ChangeDirection::Removed, at < first + 2));
-        }
-        _ => change_word(&words[at])?,
-    };
-    if words[at.saturating_sub(2).max(first)..at].iter().any(|word| is_among(NEGATIONS, &word.lower)) {
-        return None;
+    match lower(0) {
+        "who" | "whom" => return (1, Some(ChangeFact::Author)),
+        "when" => return (1, Some(ChangeFact::Time)),
+        "which" | "what" => {}
+        _ => return (1, None),
     }
-    let before = &words[first..at];
-    // The clause that it stands in.
-    let clause = match at > first && words[at].follows_stop {
-        true => before.len(),
-        false => (0..before.len()).rfind(|at| begins_clause(before, *at)).unwrap_or(0),
+    let fact = match (lower(1), lower(2)) {
+        ("release" | "releases" | "version" | "versions" | "tag", _) => ChangeFact::Release,
+        ("merge", "commit") => ChangeFact::Commit,
+        ("merge" | "pull", "request" | "requests") => ChangeFact::Commit,
+        ("commit" | "commits" | "change" | "revision" | "mr" | "pr", _) => ChangeFact::Commit,
+        ("year" | "date" | "day" | "month", _) => ChangeFact::Time,
+        ("author" | "developer" | "maintainer" | "contributor" | "person" | "people", _) => ChangeFact::Author,
+        _ => return (1, None),
     };
-    let before = &before[clause..];
-    let is_passive = form == VerbForm::Past && before.iter().rev().take(2).any(|word| is_among(BE, &word.lower));
-    let next = lower(at + 1);
-    let ends = next.is_empty() || words[at + 1].follows_stop || (is_among(ENDS, next) && next != "for");
-    if form == VerbForm::Past && !before.is_empty() && (is_passive || ends) {
-        let subject = trim_fillers(before);
-        let starts = subject.iter().rposition(|word| word.lower != "for" && is_among(ENDS, &word.lower));
-        let own = &subject[starts.map_or(0, |at| at + 1)..];
-        return Some(Statement { direction, leads: clause == 0 && starts.is_none(), objects: objects_of(own) });
-    }
-    Some(object_after(words, at + 1, direction, at == first))
+    (if matches!(lower(1), "merge" | "pull") { 3 } else { 2 }, Some(fact))
 }
 
-/// Whether a clause begins with a word: behind a stop, or behind a comma with a pronoun.
-fn begins_clause(words: &[TextWord<'_>], at: usize) -> bool {
-    let is_pronoun = |at: usize| {
-        words
-            .get(at)
-            .is_some_and(|word| matches!(word.lower.as_str(), "it" | "they" | "we" | "this" | "that" | "which"))
+/// Words before a verb without what only leads to it: `was it that`, `was the first to`.
+fn without_opening<'a, 'b>(words: &'a [TextWord<'b>]) -> &'a [TextWord<'b>] {
+    let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
+    let length = match (lower(1), lower(2)) {
+        ("it", "that" | "who" | "which") => 3,
+        ("the", one) if is_among(ONES, one) && matches!(lower(3), "to" | "that" | "who" | "which") => 4,
+        _ => return words,
     };
-    let joins = matches!(words[at].lower.as_str(), "and" | "but" | "so");
-    words[at].follows_stop || (words[at].follows_comma && (is_pronoun(at) || (joins && is_pronoun(at + 1))))
+    if matches!(lower(0), "was" | "were" | "is") { &words[length..] } else { words }
 }
 
-/// What is said of what follows a verb.
-fn object_after(words: &[TextWord<'_>], from: usize, direction: ChangeDirection, leads: bool) -> Statement {
-    let rest = words.get(from..).unwrap_or_default();
-    let mut end = rest.len();
-    let mut start = 0;
-    for (at, word) in rest.iter().enumerate() {
-        let is_joined = at > 0 && word.follows_stop;
-        if is_joined || (at > 0 && change_word(word).is_some_and(|verb| verb.form != VerbForm::Noun)) {
-            end = at;
-            break;
-        }
-        if is_among(ENDS, &word.lower) {
-            let restarts = word.lower == "for" && is_generic(&core_of(&rest[start..at]));
-            if !restarts {
-                end = at;
-                break;
-            }
-            start = at + 1;
+/// Whether a verb is that of the question itself, by the words between it and those that ask, and not of a clause.
+fn is_own_verb(fact: Option<ChangeFact>, before: &[TextWord<'_>], form: VerbForm, behind: &[TextWord<'_>]) -> bool {
+    let before = match before {
+        // A pronoun: `when was that removed?`
+        [rest @ .., last] if last.lower == "that" && rest.iter().all(is_filler) => rest,
+        _ => before,
+    };
+    let has = |list: &str| before.iter().any(|word| is_among(list, &word.lower));
+    if has(CLAUSES) {
+        return false;
+    }
+    let Some(first) = before.first() else { return true };
+    if before.iter().all(is_filler) {
+        return true;
+    }
+    match first.lower.as_str() {
+        "did" | "do" | "does" => form == VerbForm::Base || has("get"),
+        "was" | "were" | "is" | "are" | "has" | "have" | "had" => form == VerbForm::Past,
+        // As `do you know when the cache was removed?`
+        lower => {
+            let be = before.iter().rposition(|word| is_among(BE, &word.lower));
+            let ends = be.is_some_and(|be| before[be..].iter().all(is_filler));
+            let is_alone = !behind.iter().any(|word| word.follows_comma);
+            let may_be_so = fact != Some(ChangeFact::Author) && form == VerbForm::Past;
+            may_be_so && ends && is_alone && lower != "of" && !is_among(ENDS, lower)
         }
     }
-    Statement { direction, leads, objects: objects_of(&rest[start.min(end)..end]) }
-}
-
-/// The things that are named one after the other: `Python 2.7 and 3.5` are `Python 2.7` and `Python 3.5`.
-fn objects_of(words: &[TextWord<'_>]) -> Vec<BTreeSet<String>> {
-    let mut objects: Vec<BTreeSet<String>> = Vec::new();
-    let mut start = 0;
-    for at in 0..=words.len() {
-        let is_joint =
-            words.get(at).is_none_or(|word| matches!(word.lower.as_str(), "and" | "or") || word.follows_comma);
-        if !is_joint || (at == start && at < words.len()) {
-            continue;
-        }
-        let own = &words[start..at];
-        start = if words.get(at).is_some_and(|word| word.follows_comma) { at } else { at + 1 };
-        let mut object = core_of(own);
-        if !object.is_empty() && object.iter().all(|word| is_number(word)) {
-            let before = objects.last().into_iter().flatten();
-            object.extend(before.filter(|word| !is_number(word)).cloned());
-        }
-        if !object.is_empty() {
-            objects.push(object);
-        }
-    }
-    objects
-}
-
-fn is_number(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_digit())
-}
-
-/// Where a sentence begins behind what stands before its subject: `feat:`, `[docs]`, `#12`.
-fn beginning_of(words: &[TextWord<'_>]) -> usize {
-    const MAX_PREFIX: usize = 3;
-    let says_nothing = |at: usize| words[..at].iter().all(|word| change_word(word).is_none());
-    let ends_prefix = |at: &usize| {
-        let ends = words.get(*at).is_some_and(|word| word.follows_prefix);
-        ends && (*at == 1 || words[1].follows_stop || says_nothing(*at))
-    };
-    (1..=MAX_PREFIX).rev().find(ends_prefix).unwrap_or(0)
 }
 
 #[cfg(test)]

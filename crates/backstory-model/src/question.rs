@@ -102,7 +102,11 @@ impl Question {
         let joins = words.first().is_some_and(|word| JOINING.contains(&word.as_str()));
         let looked_at = if joins { words.len() } else { 1 };
         let points = words.iter().take(looked_at).any(|word| POINTING.contains(&word.as_str()));
-        !points && !refers_back(&words) && Self::parse(text).terms.len() >= 2
+        // `How long does it take to sync?` is about one thing.
+        let takes =
+            |three: &[String]| three[0] == "it" && matches!(three[1].as_str(), "take" | "takes") && three[2] == "to";
+        let least = if words.windows(3).any(takes) { 1 } else { 2 };
+        !points && !refers_back(&words) && Self::parse(text).terms.len() >= least
     }
 
     /// What it asks of the sources of what was talked about, if it asks nothing else: `and who wrote it?`, `which commit?`,
@@ -121,8 +125,7 @@ fn refers_back(words: &[String]) -> bool {
         let next = words.get(at + 1).map_or("", String::as_str);
         match words[*at].as_str() {
             "its" => true,
-            // As in `why is it that` and `is it possible to`.
-            "it" => !matches!(next, "that" | "possible"),
+            "it" => !is_impersonal(&words[at + 1..]),
             // Others belong to a noun, or begin a clause.
             "this" | "that" | "these" | "those" => next.is_empty() || is_stop_word(next),
             _ => false,
@@ -132,6 +135,22 @@ fn refers_back(words: &[String]) -> bool {
     let before = words[..at].iter().filter(says).count();
     let is_last = !words[at + 1..].iter().any(|word| says(&word));
     before < if is_last { FEW } else { 1 }
+}
+
+/// Whether an `it` before these words stands for nothing: `is it possible to`, `was it decided that`, `does it take long`.
+fn is_impersonal(words: &[String]) -> bool {
+    let word = |at: usize| words.get(at).map_or("", String::as_str);
+    let second = word(1);
+    match word(0) {
+        "that" | "possible" | "necessary" | "better" | "decided" | "agreed" | "matter" | "matters" => true,
+        // `does it make requests` is about a thing.
+        "make" | "makes" => words.iter().any(|word| matches!(word.as_str(), "sense" | "difference")),
+        "take" | "takes" => matches!(
+            second,
+            "to" | "for" | "until" | "till" | "before" | "so" | "that" | "long" | "too" | "more" | "much" | "forever"
+        ),
+        _ => false,
+    }
 }
 
 /// Whether a word, in lower case, says nothing of what a text is about.
@@ -271,6 +290,10 @@ mod tests {
             "which tests cover it?",
             "what did the team think about that?",
             "is this still the case for tags?",
+            "does it make requests at night?",
+            "does it take the arguments of a shell?",
+            "how long does it take?",
+            "when was it decided?",
         ] {
             assert!(!Question::is_self_contained(text), "{text}");
         }
@@ -280,6 +303,12 @@ mod tests {
             "Who noticed that Redis loses sessions?",
             "Why is it that sessions expire at night?",
             "Is it possible to disable colors?",
+            "Why was it decided to drop Redis?",
+            "When was it agreed that Redis goes?",
+            "Does it make sense to cache sessions?",
+            "Is it necessary to lock the cart?",
+            "Does it matter which parser reads the file?",
+            "How long does it take to sync?",
             "why do these tests of the mailer fail?",
             "does the importer read dates in local time, and who wrote it?",
         ] {

@@ -3,6 +3,7 @@
 //!
 //! What a question means and how it is answered belongs to the engine; the command line and the configuration file belong
 //! to the program.
+#![recursion_limit = "256"] // what the engine awaits is nested deep
 
 pub mod error_table;
 mod graphql;

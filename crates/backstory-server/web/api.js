@@ -25,6 +25,9 @@ export const session = signal(null);
 /** Whether a token must be shown before anything can be read. */
 export const signInNeeded = signal(false);
 
+/** Names of projects that answers told: a sentence may begin with one. */
+export const projectNames = new Set();
+
 /** A refusal of the server, or its absence. */
 export class ApiError extends Error {
     /**
@@ -80,7 +83,7 @@ function isJson(response) {
  * @param {string} path
  * @param {RequestInit} init
  */
-async function sendForJson(path, init) {
+export async function sendForJson(path, init) {
     const response = await send(path, init);
     if (!isJson(response)) return null;
     let text;
@@ -112,7 +115,7 @@ function refusal(status, body) {
  * @param {AbortSignal} [abort]
  * @returns {RequestInit}
  */
-function post(body, abort) {
+export function post(body, abort) {
     return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal: abort };
 }
 
@@ -123,8 +126,11 @@ function post(body, abort) {
  * @param {AbortSignal} [abort]
  * @returns {Promise<any>}
  */
-export function ask(name, request, abort) {
-    return sendForJson(`/api/v1/${name}`, post(request, abort));
+export async function ask(name, request, abort) {
+    const answer = await sendForJson(`/api/v1/${name}`, post(request, abort));
+    const all = name === "repositories" ? answer : name === "sync-status" ? answer?.freshness : null;
+    for (const { project } of all ?? []) projectNames.add(project);
+    return answer;
 }
 
 /**

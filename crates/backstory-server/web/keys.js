@@ -23,11 +23,11 @@ export const GLOBAL = {
         { keys: "?", label: "This list", run: () => (dialog.value = "keys") },
         { keys: "g p", label: "Projects", run: () => go("/") },
         { keys: "g s", label: "Search page", run: () => go("/ui/search") },
-        { keys: "g i", label: "Issues and merge requests", run: () => go("/ui/items") },
+        { keys: "g i", label: "Issues & requests", run: () => go("/ui/items") },
         { keys: "g a", label: "Ask", run: () => go("/ui/ask") },
         { keys: "g g", label: "Graph", run: () => go("/ui/graph") },
         { keys: "g h", label: "History", run: () => go("/ui/history") },
-        { keys: "g j", label: "Index and jobs", run: () => go("/ui/jobs") },
+        { keys: "g j", label: "Index & jobs", run: () => go("/ui/jobs") },
     ],
 };
 

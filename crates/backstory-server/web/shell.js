@@ -2,10 +2,11 @@
 
 import { html, classes, useEffect, useErrorBoundary, useLayoutEffect, useState } from "./parts/html.js";
 import { Icon } from "./parts/icons.js";
+import { parse } from "./parts/ref.js";
 import { Failed, Waiting } from "./parts/state.js";
 import { session, signInNeeded, signOut } from "./api.js";
 import { dialog, keyNames } from "./keys.js";
-import { go, place, screenAt } from "./router.js";
+import { go, place, restOf, screenAt } from "./router.js";
 import { nextTheme, theme } from "./theme.js";
 import { SignIn } from "./sign-in.js";
 import { Toast } from "./parts/copy.js";
@@ -22,7 +23,7 @@ const ENTRIES = [
     ["issue", "Issues & requests", "/ui/items", ["items", "item"]],
     ["chat", "Ask", "/ui/ask", ["ask"]],
     ["graph", "Graph", "/ui/graph", ["graph"]],
-    ["history", "History", "/ui/history", ["history"]],
+    ["history", "History", "/ui/history", ["history", "commit"]],
     ["person", "People", "/ui/people", ["people"]],
 ];
 const MORE = [
@@ -35,6 +36,8 @@ const MORE = [
 /** The whole page. */
 export function Shell() {
     const screen = screenAt(place.value.path);
+    const isCommit = screen?.name === "item" && parse(restOf(place.value.path, screen.prefix)).kind === "commit";
+    const lit = isCommit ? "commit" : screen?.name;
     const [menu, setMenu] = useState(false);
     useEffect(() => setMenu(false), [place.value.path]);
     return html`
@@ -46,7 +49,7 @@ export function Shell() {
             <${SearchField} />
             <button type="button" class="quiet go-button" onClick=${() => (dialog.value = "palette")}
                 title=${`Go to anything (${keyNames("Ctrl+k").join(" ")})`}
-                ><${Icon} name="go" /><kbd>${keyNames("Ctrl+k").join(" ")}</kbd><span class="hidden">Go to anything</span></button>
+                ><span>Go to</span><kbd>${keyNames("Ctrl+k").join(" ")}</kbd></button>
             <button type="button" class="quiet" onClick=${nextTheme} title=${`Colors: ${theme.value}`}>
                 <${Icon} name=${`theme_${theme.value}`} /><span class="hidden">Colors: ${theme.value}</span></button>
             ${session.value?.needs_token && session.value.granted && html`
@@ -54,8 +57,8 @@ export function Shell() {
                     ><${Icon} name="out" /><span class="hidden">Sign out</span></button>`}
         </header>
         <nav id="navigation" class=${classes("side", menu && "open")} aria-label="Screens">
-            <ul>${ENTRIES.map((entry) => html`<${Entry} entry=${entry} screen=${screen?.name} />`)}</ul>
-            <ul>${MORE.map((entry) => html`<${Entry} entry=${entry} screen=${screen?.name} />`)}</ul>
+            <ul>${ENTRIES.map((entry) => html`<${Entry} entry=${entry} screen=${lit} />`)}</ul>
+            <ul>${MORE.map((entry) => html`<${Entry} entry=${entry} screen=${lit} />`)}</ul>
             <ul class="outside">
                 <li><a href="/graphql" target="_blank" rel="noopener"><${Icon} name="open" /><span>GraphQL</span></a></li>
                 <li><button type="button" onClick=${() => (dialog.value = "keys")}><kbd>?</kbd><span>Keys</span></button></li>

@@ -7,12 +7,13 @@ use backstory_model::{
     answer::Answer,
     change_question::{ChangeFact, ChangeQuestion, StatedFit},
     filter::Filter,
-    id::NodeId,
+    id::{NodeId, ThreadId, ThreadKind},
     sentence::PieceKind,
 };
 
 use super::{
     AskEvidence,
+    evidence::{SURE, share},
     facts::{ChangeFacts, find_change_facts},
     select::tells_time,
     stories::Story,
@@ -42,8 +43,14 @@ fn opposing_passages_of(change: &ChangeQuestion, story: &Story) -> BTreeSet<usiz
     opposing
 }
 
+/// Whether a story is that of a commit or merge request.
+fn is_of_change(story: &Story) -> bool {
+    matches!(story.id, NodeId::Commit { .. } | NodeId::Thread(ThreadId { kind: ThreadKind::MergeRequest, .. }))
+}
+
 /// Answers a question about a change from the facts that there are; `None` if it asks for something else. Without a fact
-/// only what people said of the time of the change is left of what was found, or else nothing, with the reason.
+/// only what people said of the time of the change is left of what was found, and commits and merge requests that are surely
+/// about the question; or else nothing, with the reason.
 ///
 /// # Errors
 /// A store failed.
@@ -58,9 +65,18 @@ pub(super) async fn answer_change(
     if let Some(answer) = answer {
         return Ok(Some(Answer { warnings: found.search_warnings.clone(), ..answer }));
     }
-    let AskEvidence { stories, scored, verdict, warnings, search_warnings, .. } = found;
+    let AskEvidence { stories, scored, verdict, warnings, search_warnings, weights, .. } = found;
     let is_dated = matches!(fact, ChangeFact::Time | ChangeFact::Release);
+    // What says the opposite is not among them.
+    let sure: BTreeSet<usize> = scored
+        .iter()
+        .filter(|one| is_of_change(&stories[one.story]) && share(weights, &one.around) >= SURE)
+        .map(|one| one.story)
+        .collect();
     scored.retain(|one| {
+        if sure.contains(&one.story) {
+            return true;
+        }
         let text = stories[one.story].text(&stories[one.story].passages[one.passage]);
         let fit = change.fit_of(text);
         is_dated && matches!(fit, Some(StatedFit::Same | StatedFit::Part)) && tells_time(text)

@@ -74,7 +74,7 @@ pub(super) async fn find_change_facts(
     }
     // A name with a capital may be one of code; a plain word that is one too means something else.
     let may_be_code = matches!(change.names.as_slice(), [name] if name.contains(char::is_uppercase));
-    if made.is_empty() && !change.is_code && may_be_code {
+    if made.is_empty() && !change.is_code && (may_be_code || change.code_name.is_some()) {
         made = changes_of_code(resources, change, filter, &mut missing).await?;
     }
     if made.is_empty()

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use backstory_model::{filter::Filter, question::Question, text::words};
+use backstory_model::{
+    filter::Filter,
+    question::Question,
+    text::{stem, words},
+};
 use backstory_store::index::{Named, ProjectScope};
 
 use super::{
@@ -17,11 +21,27 @@ const MIN_SHARED: usize = 5;
 const LETTERS_PER_TYPO: usize = 4;
 /// Shortest word that is told as the nearest, in letters.
 const MIN_LETTERS: usize = 4;
+/// Fewest letters of a stem with which another one begins, for both to be forms of one word: `async` and `asynchronous`.
+const MIN_BEGINNING: usize = 4;
+/// Fewest letters of each of the two words that one is made of: `plaintext`.
+const MIN_PART: usize = 3;
+/// Shortest word that may be another one with a typo, in letters.
+const MIN_MISSPELLED: usize = 6;
+/// Words that are common among programmers, and that the vocabulary of the tokenizer has in pieces.
+const COMMON: &str = "admin api arg args async asynchronous asynchronously asynchrony auth authn authz autocomplete \
+    backend backoff backport backtrace bitmask boolean bugfix changelog checksum cli codebase config configs cron dedup \
+    dedupe deduplicate deduplicated deduplication dep deps deserialize deserialization dev dir dirs doc docs enum env envs \
+    exe filename flaky flakiness frontend func gotcha gotchas gui hardcode hardcoded hostname hotfix idempotent impl info \
+    init int iterable json keepalive latency latencies lifecycle linter localhost lockfile login logout lookup metadata \
+    middleware mutex namespace nullable num overhead param params perf plaintext plugin prod prefetch readme refactor \
+    regex regression repo repos runtime serialize serialization setup spec specs stacktrace startup stderr stdin stdout \
+    str subprocess sync throughput timeout timestamp timezone tmp toolchain tooltip tuple typo typos unicode unset uptime \
+    upstream url urls usability util utils uuid var vars verbosity warmup webhook whitespace workflow yaml";
 /// Most paths whose names are compared.
 const MAX_PATHS: usize = 100_000;
 
-/// Marks the words of a question that no document has and that others may stand for: common ones, and those that begin
-/// like a word that was read.
+/// Marks the words of a question that no document has and that others may stand for: common ones, those that begin like a
+/// word that was read, and those that are made of two.
 pub(super) fn mark_familiar_words(
     asked: &mut WeightedQuestion,
     question: &Question,
@@ -29,15 +49,18 @@ pub(super) fn mark_familiar_words(
     embedder: &Embedder,
 ) {
     for (word, term) in asked.words.iter_mut().zip(&question.terms).filter(|(word, _)| word.documents == 0) {
-        let mut stems = stories.iter().flat_map(|story| &story.passages).flat_map(|passage| &passage.stems);
-        word.is_familiar = is_common(embedder, &word.word) || stems.any(|stem| begins_alike(stem, &term.stem));
+        let read = || stories.iter().flat_map(|story| &story.passages).flat_map(|passage| &passage.stems);
+        word.is_familiar = is_common(embedder, &word.word)
+            || read().any(|stem| begins_alike(stem, &term.stem) || is_beginning(stem, &term.stem))
+            || is_made_of(&word.word.to_lowercase(), |part| read().any(|stem| *stem == part));
     }
 }
 
 /// Whether a word, or what it is a form of, is common in English: the vocabulary of the tokenizer has such words whole, and
 /// others in pieces.
 fn is_common(embedder: &Embedder, word: &str) -> bool {
-    forms_of(&word.to_lowercase()).iter().any(|form| embedder.count_tokens(form) <= 1)
+    let is_known = |form: &String| COMMON.split_whitespace().any(|known| known == form);
+    forms_of(&word.to_lowercase()).iter().any(|form| is_known(form) || embedder.count_tokens(form) <= 1)
 }
 
 /// A word, and what it may be a regular form of: `throttling` of `throttl` and `throttle`.
@@ -58,17 +81,72 @@ fn begins_alike(one: &str, other: &str) -> bool {
     shared >= MIN_SHARED && shared * 4 >= longer * 3
 }
 
-/// Says of words that no document has which ones are nearest: of the words that were read, and of the names of files,
-/// people and labels.
+/// Whether one of two stems begins with the other.
+fn is_beginning(one: &str, other: &str) -> bool {
+    let shorter = one.chars().count().min(other.chars().count());
+    shorter >= MIN_BEGINNING && (one.starts_with(other) || other.starts_with(one))
+}
+
+/// Whether a word in lower case is made of two, of both of which the stems are known.
+fn is_made_of(word: &str, is_known: impl Fn(&str) -> bool) -> bool {
+    let letters = word.chars().count();
+    let ends = word.char_indices().enumerate();
+    let may_end = |number: usize| number >= MIN_PART && letters - number >= MIN_PART;
+    let mut ends = ends.filter(|(number, _)| may_end(*number)).map(|(_, (at, _))| at);
+    ends.any(|at| is_known(&stem(&word[..at])) && is_known(&stem(&word[at..])))
+}
+
+/// A word of a question that no document has.
+pub(super) struct UnknownWord {
+    /// As it is written.
+    pub(super) word: String,
+    /// The name that is nearest to it, if one is near.
+    nearest: Option<String>,
+}
+
+impl UnknownWord {
+    fn of(word: &str, known: &BTreeSet<String>) -> Self {
+        let max_typos = (word.chars().count() / LETTERS_PER_TYPO).max(1);
+        let others = known.iter().map(String::as_str).filter(|other| !other.eq_ignore_ascii_case(word));
+        let nearest = within_typos(word, others, max_typos, 1).first().map(|nearest| (*nearest).to_owned());
+        Self { word: word.to_owned(), nearest }
+    }
+
+    /// Says that it occurs nowhere, and what is nearest.
+    pub(super) fn describe(&self) -> String {
+        let sentence = occurs_nowhere(&self.word);
+        match &self.nearest {
+            Some(nearest) => format!("{sentence}; the nearest name is '{nearest}'"),
+            None => sentence,
+        }
+    }
+
+    /// The name that it is with one typo; `None` for short words and numbers, of which one letter tells them apart, and for
+    /// words that begin otherwise, which mean something else: a `vtable` is no `table`.
+    pub(super) fn correction(&self) -> Option<&str> {
+        let nearest = self.nearest.as_deref()?;
+        let is_word = |text: &str| text.chars().all(char::is_alphabetic);
+        let begin = |text: &str| text.chars().next().map(|first| first.to_ascii_lowercase());
+        if begin(nearest) != begin(&self.word) {
+            return None;
+        }
+        let is_long = self.word.chars().count() >= MIN_MISSPELLED;
+        let is_near = !within_typos(&self.word, [nearest], 1, 1).is_empty();
+        (is_long && is_word(&self.word) && is_word(nearest) && is_near).then_some(nearest)
+    }
+}
+
+/// Finds what is nearest to words that no document has: of the words that were read, and of the names of files, people and
+/// labels.
 ///
 /// # Errors
 /// The work was cancelled.
-pub(super) async fn describe_nowhere(
+pub(super) async fn find_nearest_names(
     resources: &Resources,
     filter: &Filter,
     nowhere: &[String],
     stories: &[Story],
-) -> Result<Vec<String>> {
+) -> Result<Vec<UnknownWord>> {
     let documents = stories.iter().flat_map(|story| &story.documents);
     let mut known: BTreeSet<String> = documents.flat_map(|document| words(&document.text)).collect();
     let (filter, nowhere) = (filter.clone(), nowhere.to_vec());
@@ -81,18 +159,9 @@ pub(super) async fn describe_nowhere(
             let paths = index.known_paths(projects, MAX_PATHS);
             known.extend(paths.iter().map(|path| name_of_file(path).to_owned()));
             known.retain(|name| name.chars().count() >= MIN_LETTERS);
-            Ok(nowhere.iter().map(|word| describe_word(word, &known)).collect())
+            Ok(nowhere.iter().map(|word| UnknownWord::of(word, &known)).collect())
         })
         .await
-}
-
-fn describe_word(word: &str, known: &BTreeSet<String>) -> String {
-    let max_typos = (word.chars().count() / LETTERS_PER_TYPO).max(1);
-    let others = known.iter().map(String::as_str).filter(|other| !other.eq_ignore_ascii_case(word));
-    match within_typos(word, others, max_typos, 1).first() {
-        Some(nearest) => format!("{}; the nearest name is '{nearest}'", occurs_nowhere(word)),
-        None => occurs_nowhere(word),
-    }
 }
 
 /// The name of a file without its directories and its extension.
@@ -121,9 +190,74 @@ mod tests {
     }
 
     #[test]
+    fn a_stem_that_another_begins_with_is_of_the_same_word() {
+        for (one, other) in [
+            ("asynchronously", "async"),
+            ("perf", "performanc"),
+            ("dedup", "deduplic"),
+            ("config", "configurat"),
+            ("authenticat", "auth"),
+        ] {
+            assert!(is_beginning(one, other) && is_beginning(other, one), "{one} {other}");
+        }
+        for (one, other) in [("car", "cart"), ("vtable", "table"), ("", ""), ("endomorph", "endpoint")] {
+            assert!(!is_beginning(one, other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_word_may_be_made_of_two_that_were_read() {
+        let read: BTreeSet<String> = ["plain", "text", "time", "zone", "white", "space"].map(stem).into();
+        let is_known = |part: &str| read.contains(part);
+        for word in ["plaintext", "timezone", "timezones", "whitespace"] {
+            assert!(is_made_of(word, is_known), "{word}");
+        }
+        for word in ["plaintiff", "text", "timex", "vtable", "", "é"] {
+            assert!(!is_made_of(word, is_known), "{word}");
+        }
+    }
+
+    #[test]
+    fn words_that_are_common_among_programmers_are_listed() {
+        for word in [
+            "async",
+            "asynchronously",
+            "auth",
+            "config",
+            "env",
+            "perf",
+            "deps",
+            "plaintext",
+            "timezones",
+            "whitespace",
+            "backends",
+            "deduplication",
+            "gotcha",
+            "typo",
+            "flaky",
+            "latency",
+        ] {
+            let forms = forms_of(word);
+            assert!(forms.iter().any(|form| COMMON.split_whitespace().any(|known| known == form)), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_word_with_one_typo_is_taken_for_the_nearest_name() {
+        let known: BTreeSet<String> =
+            ["password", "session", "cart", "python2", "serializer"].map(str::to_owned).into_iter().collect();
+        for (word, name) in [("pasword", "password"), ("sesssion", "session"), ("serialiser", "serializer")] {
+            assert_eq!(UnknownWord::of(word, &known).correction(), Some(name), "{word}");
+        }
+        for word in ["cort", "python3", "pasworrd", "payment"] {
+            assert_eq!(UnknownWord::of(word, &known).correction(), None, "{word}");
+        }
+    }
+
+    #[test]
     fn the_nearest_of_some_names_is_told_if_one_is_near() {
         let known = BTreeSet::from(["password".to_owned(), "payment".to_owned()]);
-        let told = |word: &str| describe_word(word, &known);
+        let told = |word: &str| UnknownWord::of(word, &known).describe();
         assert_eq!(told("pasword"), "'pasword' occurs nowhere in what was indexed; the nearest name is 'password'");
         assert_eq!(told("endomorphism"), "'endomorphism' occurs nowhere in what was indexed");
         assert_eq!(name_of_file("src/auth/token.test.js"), "token");

@@ -9,7 +9,7 @@ use backstory_model::{
     question::SourceQuestion,
     repository::CommitRecord,
 };
-use backstory_sources::git::text_diff::TextDiffOptions;
+use backstory_sources::git::{objects::Objects, text_diff::TextDiffOptions};
 use backstory_store::graph::Direction;
 
 use super::provenance::{
@@ -29,6 +29,8 @@ use crate::{
 const MAX_FILES: usize = 12;
 /// Most files of which the code is shown.
 const MAX_SHOWN: usize = 3;
+/// Most files of a commit that are looked at to find some to show.
+const MAX_COMPARED: usize = 50;
 /// Most lines that are shown of one.
 const MAX_LINES: u32 = 12;
 /// What begins the lines of a message that name those who looked at a commit.
@@ -131,11 +133,16 @@ fn show_changed_code(resources: &Resources, id: &NodeId) -> Result<Vec<SourceNot
     let mut notes = Vec::new();
     for SourceCommit { project, record, document } in load_commits(resources, id)? {
         let place = cite_title(&document).location();
-        for change in &record.commit.changes {
+        let objects = open_objects(resources, &project)?;
+        // A file that was only renamed has nothing to show.
+        let is_written = |change: &&FileChange| change.old.map(|old| old.id) != change.new.map(|new| new.id);
+        for change in record.commit.changes.iter().filter(is_written).take(MAX_COMPARED) {
             if notes.len() == MAX_SHOWN {
                 return Ok(notes);
             }
-            let Some(citation) = cite_written_lines(resources, &project, &record, change)? else { continue };
+            let Some(citation) = cite_written_lines(resources, &objects, (project.as_str(), &record), change) else {
+                continue;
+            };
             let sentence = format!("{}\n\nThis is {}, from {place}.", indented(&citation.text), citation.source());
             notes.push(SourceNote { citation, sentence, is_known: true });
         }
@@ -146,26 +153,25 @@ fn show_changed_code(resources: &Resources, id: &NodeId) -> Result<Vec<SourceNot
 /// The first lines that a commit wrote in a file; `None` if it wrote none that can be shown.
 fn cite_written_lines(
     resources: &Resources,
-    project: &str,
-    record: &CommitRecord,
+    objects: &Objects,
+    (project, record): (&str, &CommitRecord),
     change: &FileChange,
-) -> Result<Option<Citation>> {
-    let Some(new) = change.new.filter(|_| !change.is_submodule() && !change.is_symlink()) else { return Ok(None) };
+) -> Option<Citation> {
+    let new = change.new.filter(|_| !change.is_submodule() && !change.is_symlink())?;
     let options = TextDiffOptions { context: 0, ..TextDiffOptions::default() };
-    let objects = open_objects(resources, project)?;
     let clean = |bytes: &[u8]| clean_text(resources, bytes);
     let Ok(FileDiff::Text { hunks, .. }) =
         objects.text_diff(change.old.map(|old| old.id), Some(new.id), options, &clean)
     else {
-        return Ok(None);
+        return None;
     };
-    let Some(hunk) = hunks.iter().find(|hunk| hunk.new_count > 0) else { return Ok(None) };
+    let hunk = hunks.iter().find(|hunk| hunk.new_count > 0)?;
     let last = hunk.new_start + hunk.new_count.min(MAX_LINES) - 1;
     let Ok(Some(document)) = document_of_file(resources, project, change.path.as_str(), Some(record.commit.sha)) else {
-        return Ok(None);
+        return None;
     };
     let bytes = document.bytes_of((hunk.new_start, last));
-    Ok((!bytes.is_empty()).then(|| document.cite(0, bytes)))
+    (!bytes.is_empty()).then(|| document.cite(0, bytes))
 }
 
 /// Who reviewed, approved and merged the merge requests of a source, or what the messages of its commits say of that.

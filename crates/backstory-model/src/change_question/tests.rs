@@ -23,6 +23,12 @@ fn questions_about_changes_of_the_past_are_read() {
         ("In which release was the crash on empty input fixed?", Some(Release), Fixed, "crash"),
         ("Why was the cache of sessions removed?", None, Removed, "cache sessions"),
         ("why did they add rate limits?", None, Added, "rate limits"),
+        ("Who was the first to add TLS support?", Some(Author), Added, "TLS"),
+        ("which commit is the one that removed the retry queue?", Some(Commit), Removed, "retry queue"),
+        ("When did XML export get removed?", Some(Time), Removed, "XML export"),
+        ("do you know when the XML export was removed?", Some(Time), Removed, "XML export"),
+        ("Can you tell me who added the retry queue?", Some(Author), Added, "retry queue"),
+        ("Since which date has the project dropped Ruby 2.7?", Some(Time), Removed, "Ruby 2.7"),
     ] {
         assert_eq!(read(text), Some((fact, direction, names.to_owned())), "{text}");
     }
@@ -40,10 +46,107 @@ fn what_happens_again_and_again_and_what_names_nothing_is_no_such_question() {
         "What was decided about Redis?",
         "Remove the cache of sessions",
         "Who reviewed the parser?",
+        "When was this project created?",
+        "Who created issue #12?",
+        "When were merge requests 3 and 4 created?",
         "",
         "when? 🦀 …",
     ] {
         assert_eq!(read(text), None, "{text}");
+    }
+}
+
+#[test]
+fn the_verb_of_a_clause_is_not_that_of_the_question() {
+    for text in [
+        "Who reviewed the merge request that removed the retry option?",
+        "Who reported the bug that was fixed in 2.1?",
+        "Who asked for dark mode to be added?",
+        "When was the decision to drop Python 2 made?",
+        "Does the user who added the entry get notified?",
+        "Did users complain when the --legacy flag was removed?",
+        "What version of Node is required to create a plugin?",
+        "In which release will dark mode be added?",
+        "Who can add a label?",
+        "When should we drop Python 2?",
+        "Which commit broke the build after the cache was removed?",
+        "Who said that XML export was dropped?",
+        "Who complained about the removed retry option?",
+        "Why did users ask whether dark mode was added?",
+        "Which version of the library was dropped?",
+    ] {
+        assert_eq!(read(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_kind_of_thing_within_a_name_belongs_to_it() {
+    for (text, names) in [
+        ("Who added type hints?", "type hints"),
+        ("Who added file upload?", "file upload"),
+        ("When was command completion added?", "command completion"),
+        ("When was field validation of forms added?", "field validation forms"),
+        ("When was the completion command added?", "completion"),
+        ("When was the option --quiet removed?", "--quiet"),
+        ("Who added support for type hints?", "type hints"),
+        ("Who added the implementation of dark mode?", "dark mode"),
+        ("When was class Session removed?", "Session"),
+        ("When were the HTTP endpoints dropped?", "HTTP"),
+    ] {
+        assert_eq!(read(text).map(|(.., names)| names).as_deref(), Some(names), "{text}");
+    }
+    let question = ChangeQuestion::parse("Who added file upload?").unwrap();
+    assert_eq!(question.fit_of("Add file upload"), Some(StatedFit::Same));
+    assert_eq!(question.fit_of("Add upload"), None);
+    let question = ChangeQuestion::parse("when was the function total removed from src/cart.py?").unwrap();
+    assert!(!question.is_code);
+    assert_eq!((question.code_name.as_deref(), question.paths), (Some("total"), vec!["src/cart.py".to_owned()]));
+    assert_eq!(ChangeQuestion::parse("Who added command completion?").unwrap().code_name, None);
+}
+
+#[test]
+fn a_prefix_says_what_was_done_to_what_follows_it() {
+    use StatedFit::{Opposite, Part, Same};
+    let fit = |question: &str, sentence: &str| ChangeQuestion::parse(question).unwrap().fit_of(sentence);
+    for (sentence, expected) in [
+        ("feat: dark mode", Some(Same)),
+        ("feat(ui)!: dark mode", Some(Same)),
+        ("feat(ui, forms): the new dark mode", Some(Same)),
+        ("[Added] dark mode", Some(Same)),
+        ("feat: dark mode for invoices", Some(Same)),
+        ("feat: dark mode toggle", Some(Part)),
+        ("Removed: dark mode", Some(Opposite)),
+        ("Revert \"feat: dark mode\"", Some(Opposite)),
+        ("revert: feat: dark mode", Some(Opposite)),
+        ("docs: dark mode", None),
+        ("feat: not dark mode", None),
+        ("fix: dark mode", None),
+    ] {
+        assert_eq!(fit("When was dark mode added?", sentence), expected, "{sentence}");
+    }
+    for (sentence, expected) in [
+        ("fix: memory leak in the parser", Some(Same)),
+        ("fix(parser): memory leak", Some(Same)),
+        ("bugfix: the memory leak of the parser", Some(Same)),
+        ("fix: memory leak in the lexer", None),
+        ("perf: memory leak in the parser", None),
+    ] {
+        assert_eq!(fit("When was the memory leak in the parser fixed?", sentence), expected, "{sentence}");
+    }
+}
+
+#[test]
+fn a_fix_of_something_else_that_mentions_the_subject_is_a_part_at_most() {
+    let fit = |sentence: &str| ChangeQuestion::parse("When was the session bug fixed?").unwrap().fit_of(sentence);
+    for (sentence, expected) in [
+        ("Fix the session bug", Some(StatedFit::Same)),
+        ("Fix session expiry", Some(StatedFit::Same)),
+        ("Fix typo in the session docs", Some(StatedFit::Part)),
+        ("Fix session docs", Some(StatedFit::Part)),
+        ("fix: crash when a session is closed", Some(StatedFit::Part)),
+        ("Fix the cart", None),
+    ] {
+        assert_eq!(fit(sentence), expected, "{sentence}");
     }
 }
 
@@ -62,7 +165,7 @@ fn names_of_code_are_told_from_words() {
     let is_code = |text: &str| ChangeQuestion::parse(text).unwrap().is_code;
     for text in [
         "Who added load_session?",
-        "when was the function total removed?",
+        "when was the total function removed?",
         "Who introduced getUser?",
         "when was docs/old.md deleted?",
         "When was `retry` added?",

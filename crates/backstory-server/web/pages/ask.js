@@ -10,6 +10,7 @@ import { AnswerView } from "../parts/answer.js";
 import { AskForm } from "../parts/ask-form.js";
 import { Change } from "../parts/change.js";
 import { Conversation, begin } from "../parts/conversation.js";
+import { StillIndexed, VectorsNote } from "../parts/coverage.js";
 import { ask } from "../api.js";
 import { useAsk } from "../asking.js";
 import { useKeys } from "../keys.js";
@@ -38,7 +39,8 @@ export function Screen() {
                 <${Chats} chats=${list} project=${project} current=${chat} again=${chats.again} />`}</${Answered}></section>
         </aside>
         ${chat === null ? html`<${Single} key=${`${project} ${question}`} question=${question} project=${project} />`
-            : html`<${Conversation} key=${chat} chat=${chat} project=${project} renamed=${chats.again} />`}
+            : html`<${Conversation} key=${chat} chat=${chat} project=${project} renamed=${chats.again}
+                afresh=${(/** @type {string} */ text) => go(askAddress(project, text))} />`}
     </div>`;
 }
 
@@ -98,7 +100,7 @@ function ChatEntry({ chat, isCurrent, again }) {
     return html`<li class="chat-entry"><a class="chat-link" href=${`/ui/ask/${chat.id}`} aria-current=${isCurrent ? "page" : undefined}
             ><span class="cut">${chat.title ?? `Conversation ${chat.id}`}</span>
             <span class="muted small"><${Ago} at=${chat.created_at} />${chat.project && ` · ${chat.project}`}</span></a>
-        <${Change} label="Delete" needs="admin" icon="trash" danger confirm=${String(chat.id)} done="The conversation is deleted" then=${then}
+        <${Change} label="Delete" needs="admin" icon="trash" danger question="Delete?" done="The conversation is deleted" then=${then}
             run=${() => ask("remove-chat", { id: chat.id })} /></li>`;
 }
 
@@ -109,38 +111,49 @@ function Single({ question, project }) {
     }, [question]);
     const send = (/** @type {string} */ text) => go(askAddress(project, text));
     return html`<section class="stack">
-        ${question ? html`<${Question} question=${question} project=${project} />`
+        ${question ? html`<${Question} question=${question} project=${project} afresh=${send} />`
             : html`<h1>Ask why${project ? html` <span class="muted">about ${project}</span>` : ""}</h1>
                 <${Empty} title="Every sentence of an answer names its source" icon="chat">
-                    <p>Without enough evidence there is no answer, and it says what was searched.</p></${Empty}>`}
-        <${AskForm} label=${question ? "Ask another question" : "Question"} send=${send} busy=${false} />
+                    <p>Without enough evidence there is no answer, and it says what was searched.</p></${Empty}>
+                <${StillIndexed} project=${project} /><${AskForm} label="Question" send=${send} busy=${false} />`}
     </section>`;
 }
 
-/** @param {{question: string, project: string | null}} props */
-function Question({ question, project }) {
+/** @param {{question: string, project: string | null, afresh: (text: string) => void}} props */
+function Question({ question, project, afresh }) {
     // An answer takes a model's time: one that is there will do.
     const asked = useAsk("ask", { question, before: null, filter: { project }, model: true }, { once: true });
     const [starting, setStarting] = useState(false);
     const [error, setError] = useState(/** @type {any} */ (null));
-    /** @param {any} answer */
-    async function goOn(answer) {
+    /**
+     * Goes on as a conversation.
+     * @param {string} [next] what is asked then
+     * @returns {Promise<boolean>}
+     */
+    async function goOn(next) {
+        if (!asked.answer) return false;
         setStarting(true);
         setError(null);
         const address = location.href;
         try {
-            const conversation = await begin(project, question, answer);
+            const conversation = await begin(project, question, asked.answer, next);
             if (location.href === address) go(conversation);
+            return true;
         } catch (failure) {
             setError(failure);
+            return false;
+        } finally {
+            setStarting(false);
         }
-        setStarting(false);
     }
     const search = `/ui/search?q=${encodeURIComponent(question)}`;
     return html`<div class="turn"><h1>${question}</h1>
+        <${StillIndexed} project=${project} />
         <${Answered} of=${asked} lines=${8}>${(/** @type {any} */ answer) => html`<div aria-live="polite"><${AnswerView} answer=${answer} /></div>
             <p class="row no-print ask-further">
                 ${!answer.answered && html`<a class="button small" href=${search}><${Icon} name="search" /> Search for it</a>`}
-                <button type="button" class="small" disabled=${starting} onClick=${() => goOn(answer)}><${Icon} name="chat" /> Continue as a conversation</button></p>
-            ${error && html`<${FailedLine} error=${error} />`}`}</${Answered}></div>`;
+                <button type="button" class="small" disabled=${starting} onClick=${() => goOn()}><${Icon} name="chat" /> Continue as a conversation</button></p>
+            ${error && html`<${FailedLine} error=${error} />`}`}</${Answered}></div>
+        <${VectorsNote} />
+        <${AskForm} label="Ask a follow-up" send=${goOn} busy=${starting || !asked.answer} afresh=${afresh} />`;
 }

@@ -1,6 +1,6 @@
 // A file with lineage in its gutter, its tree beside it, and the trace of what is selected. A directory if the path is one.
 
-import { html, classes, number, useEffect, useMemo, useRef, useState } from "../parts/html.js";
+import { html, classes, number, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../parts/html.js";
 import { Icon } from "../parts/icons.js";
 import { Answered, Empty, Notice } from "../parts/state.js";
 import { Code } from "../parts/code.js";
@@ -102,6 +102,11 @@ function useCard(file) {
     return { card, show };
 }
 
+/** Where the code begins in the window, in pixels. */
+function topOfCode() {
+    return document.querySelector(".code")?.getBoundingClientRect().top ?? null;
+}
+
 /** @param {{file: any, rev: string | null, plain: boolean, selected: Range | null, again: () => void}} props */
 function Shown({ file, rev, plain, selected, again }) {
     const known = useRef(/** @type {Run[]} */ ([]));
@@ -119,11 +124,19 @@ function Shown({ file, rev, plain, selected, again }) {
             range = { first, last: Math.max(anchor.current, range.last) };
         } else anchor.current = range.first;
         show(null, undefined);
+        was.current = topOfCode();
         go(here([range.first, range.last]), { keepScroll: true, replace: Boolean(selected) });
     }
+    // What was clicked stays where it is: beside the trace there is less room above the code, so that more lines are needed.
+    const was = useRef(/** @type {number | null} */ (null));
+    useLayoutEffect(() => {
+        const top = topOfCode();
+        if (was.current !== null && top !== null && top !== was.current) window.scrollBy(0, top - was.current);
+        was.current = null;
+    }, [selected?.first, selected?.last]);
     const [first, last] = file.lines ?? [1, 0];
     useScroll(selected, first);
-    useKeys("File", fileKeys({ file, runs, selected, select, here }));
+    useKeys("File", fileKeys({ file, runs, selected, last: () => anchor.current, select, here }));
     const head = html`<${FileHead} file=${file} rev=${rev} plain=${plain} runs=${runs} again=${again} />`;
     if (file.left_out) return html`${head}<${LeftOut} file=${file} />`;
     if (!file.text) return html`${head}<${Empty} title="This file is empty" icon="file" />`;

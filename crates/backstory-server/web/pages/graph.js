@@ -11,7 +11,7 @@ import { useGrowing } from "../parts/growing.js";
 import { iriOf } from "../parts/iri.js";
 import { Ref, addressOf, encode, kindName, parse, shorten } from "../parts/ref.js";
 import { CopyButton } from "../parts/copy.js";
-import { edgeName } from "../parts/edges.js";
+import { edgeForward, edgeName } from "../parts/edges.js";
 import { useAsk } from "../asking.js";
 import { go, place, restOf, setQuery } from "../router.js";
 
@@ -99,13 +99,13 @@ function PathView({ path, to }) {
         }
         return html`<p class="row path">${found.nodes.map((/** @type {string} */ node, /** @type {number} */ number) => html`
             ${number > 0 && html`<${PathEdge} edge=${found.edges[number - 1]} to=${node} />`}
-            <${Ref} id=${node} title=${found.titles?.[node] && `${shorten(node)} ${found.titles[node]}`} />`)}</p>`;
+            <${Ref} id=${node} title=${titleOf(node, found.titles)} />`)}</p>`;
     }}</${Answered}>`;
 }
 
 /** @param {{edge: any, to: string}} props */
 function PathEdge({ edge, to }) {
-    return html`<span class="small muted">${edge ? edgeName(edge.edge) : ""} ${edge?.from === to ? "←" : "→"}</span>`;
+    return html`<span class="small muted">${edge ? edgeForward(edge.edge) : ""} ${edge?.from === to ? "←" : "→"}</span>`;
 }
 
 /** @param {{id: string, title: string | null, found: any, path: any}} props */
@@ -148,7 +148,7 @@ function Around({ id, title, found, path }) {
 /** @param {{id: string, project: string, title?: string}} props */
 function Chosen({ id, project, title }) {
     return html`<section class="card card-body stack"><h2 class="side-title">${kindName(parse(id).kind)}</h2>
-        <p><${Ref} id=${id} project=${project} title=${title && `${shorten(id, project)} ${title}`} /></p>
+        <p><${Ref} id=${id} project=${project} title=${titleOf(id, { [id]: title }, project)} /></p>
         <p class="row"><a class="button small" href=${`/ui/graph/${encode(id)}`}>Explore from here</a>
             <a class="button small" href=${addressOf(id)}>Open</a>
             <button type="button" class="small" onClick=${() => setQuery({ to: id })}>Path to it</button></p></section>`;
@@ -166,12 +166,23 @@ function Types({ found, types }) {
             ><${Icon} name="close" /> all edges</button>`}</section>`;
 }
 
+/**
+ * A node by its name and title; a person by name alone.
+ * @param {string} id
+ * @param {Record<string, string | undefined> | undefined} titles
+ * @param {string} [project]
+ */
+function titleOf(id, titles, project) {
+    const title = titles?.[id];
+    return title && parse(id).kind !== "person" ? `${shorten(id, project)} ${title}` : title;
+}
+
 /** @param {{edges: any[], project: string, titles: Record<string, string>}} props */
 function Table({ edges, project, titles }) {
     const drawn = useGrowing(edges.length, { first: FIRST, step: STEP });
-    const node = (/** @type {string} */ id) => html`<${Ref} id=${id} project=${project} title=${titles[id] && `${shorten(id, project)} ${titles[id]}`} />`;
+    const node = (/** @type {string} */ id) => html`<${Ref} id=${id} project=${project} title=${titleOf(id, titles, project)} />`;
     return html`<table><thead><tr><th>From</th><th>Edge</th><th>To</th></tr></thead><tbody>${edges.slice(0, drawn).map((edge) => html`
-        <tr><td>${node(edge.from)}</td><td class="muted tight">${edgeName(edge.edge)}</td><td>${node(edge.to)}</td></tr>`)}</tbody></table>`;
+        <tr><td>${node(edge.from)}</td><td class="muted tight">${edgeForward(edge.edge)}</td><td>${node(edge.to)}</td></tr>`)}</tbody></table>`;
 }
 
 /**

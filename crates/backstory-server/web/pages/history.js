@@ -2,7 +2,7 @@
 
 import { html, counted, useEffect, useState } from "../parts/html.js";
 import { Icon } from "../parts/icons.js";
-import { Answered, Empty } from "../parts/state.js";
+import { Answered, Empty, adviceOf } from "../parts/state.js";
 import { Ago } from "../parts/time.js";
 import { Ref, encode, fileAddress, isReference, parse, shorten } from "../parts/ref.js";
 import { Sparkline } from "../parts/sparkline.js";
@@ -72,6 +72,7 @@ function LatelyBar({ projects, project, text }) {
 function Find({ id }) {
     const [name, setName] = useState("");
     const found = useAsk("entity", name ? { name, project: null, limit: SYMBOLS } : null);
+    const isMissing = name && found.error?.code === "NOT_FOUND";
     /** @param {any} event */
     function submit(event) {
         event.preventDefault();
@@ -82,9 +83,25 @@ function Find({ id }) {
     return html`<form class="row graph-bar no-print" onSubmit=${submit}>
             <input type="text" name="name" defaultValue=${id} aria-label="Symbol or file" placeholder="a symbol, or acme/shop:src/a.rs" spellcheck=${false} />
             <button type="submit">Find</button></form>
-        ${name && html`<${Answered} of=${found} lines=${2}>${(/** @type {any[]} */ all) => all.length === 0
-            ? html`<p class="muted" role="status">No symbol is called ${name}.</p>`
+        ${isMissing ? html`<${NoSymbol} name=${name} error=${found.error} />`
+            : name && html`<${Answered} of=${found} lines=${2}>${(/** @type {any[]} */ all) => all.length === 0 ? html`<${NoSymbol} name=${name} />`
             : html`<ul class="stack found">${all.map((entity) => html`<${Found} key=${entity.id} entity=${entity} />`)}</ul>`}</${Answered}>`}`;
+}
+
+/** @param {{name: string, error?: any}} props */
+function NoSymbol({ name, error }) {
+    return html`<div class="row filters"><span class="muted" role="status">No symbol is called ${name} now. ${error && adviceOf(error)}</span>
+        <button type="button" class="small" onClick=${() => go(removedAddress(name))}>Find its removal</button></div>`;
+}
+
+/**
+ * Where the removal of something is looked for, in the project that is shown.
+ * @param {string} text
+ */
+function removedAddress(text) {
+    const query = new URLSearchParams(place.value.query);
+    query.set("removed", text);
+    return `/ui/history?${query}`;
 }
 
 /** @param {{entity: any}} props */

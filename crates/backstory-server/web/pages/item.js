@@ -2,7 +2,7 @@
 
 import { html, classes, counted, percent, useEffect } from "../parts/html.js";
 import { Icon } from "../parts/icons.js";
-import { Answered } from "../parts/state.js";
+import { Answered, Empty, adviceOf } from "../parts/state.js";
 import { Ago } from "../parts/time.js";
 import { Markdown, inline } from "../parts/markdown.js";
 import { ModelNotes } from "../parts/chain.js";
@@ -28,10 +28,24 @@ export function Screen() {
         { keys: "w", label: "Trace it", run: () => go(`/ui/why/${encode(id)}`) },
         { keys: "n", label: "Its neighborhood in the graph", run: () => go(`/ui/graph/${encode(id)}`) },
     ]);
+    const { kind } = parse(id);
+    if (asked.error?.code === "NOT_FOUND" && (kind === "issue" || kind === "merge_request")) return html`<${NotIndexed} id=${id} error=${asked.error} />`;
     return html`<div class="screen"><${Answered} of=${asked} lines=${14}>${(/** @type {any} */ item) => {
         if (item.sha) return html`<${CommitView} commit=${item} />`;
         return item.parent ? html`<${Alone} discussion=${item} />` : html`<${Thread} thread=${item} />`;
     }}</${Answered}></div>`;
+}
+
+/** @param {{id: string, error: any}} props */
+function NotIndexed({ id, error }) {
+    const repositories = useAsk("repositories", {}, { once: true });
+    const { kind, project, rest } = parse(id);
+    const address = (repositories.answer ?? []).find((/** @type {any} */ one) => one.project === project)?.address ?? "";
+    const forge = /^https:\/\/(github|gitlab)\.com\/[\w./-]+?(?=\.git$|\/?$)/.exec(address);
+    const path = forge?.[1] === "github" ? { issue: "issues", merge_request: "pull" }[kind] : { issue: "-/issues", merge_request: "-/merge_requests" }[kind];
+    return html`<div class="screen"><${Empty} title=${`${id} is not indexed`} icon=${kind}><p>${adviceOf(error)}</p>
+        ${forge && html`<p><a class="button" href=${`${forge[0]}/${path}/${rest.slice(1)}`} target="_blank" rel="noopener noreferrer"
+            ><${Icon} name="open" /> Look at the forge</a></p>`}</${Empty}></div>`;
 }
 
 /**

@@ -29,7 +29,7 @@ export function Screen() {
     const asked = useAsk("threads", request, { keepLast: (last) => last.kind === kind });
     const of = filter.project ? `&project=${encodeURIComponent(filter.project)}` : "";
     return html`<div class="screen">
-        <div class="screen-head"><h1>Issues and merge requests</h1></div>
+        <div class="screen-head"><h1>Issues & requests</h1></div>
         <nav class="tabs" aria-label="Kind">${[["issue", "Issues"], ["merge_request", "Merge requests"]].map(([value, label]) => html`
             <a href=${`/ui/items?kind=${value}${of}`} aria-current=${kind === value ? "page" : undefined}>${label}</a>`)}</nav>
         <${Filters} filter=${filter} kind=${kind} />
@@ -94,6 +94,13 @@ function Nothing({ warnings, request }) {
     const { kind, filter } = request;
     const name = NAMES[/** @type {"issue"} */ (kind)];
     const isFiltered = Object.values(filter).some(Boolean);
+    const status = useAsk("sync-status", { runs: 1 });
+    const ofForge = (status.answer?.projects ?? []).filter((/** @type {any} */ one) => !filter.project || one.path === filter.project);
+    if (status.answer && !ofForge.length) {
+        return html`<${Empty} title=${`No forge is connected${filter.project ? ` to ${filter.project}` : ""}`} icon=${kind}>
+            <p>${NAMES[/** @type {"issue"} */ (kind)].replace(/^./, (letter) => letter.toUpperCase())} come from a forge such as GitLab or GitHub:
+                <code>backstory init</code> on the server's machine connects one.</p></${Empty}>`;
+    }
     return html`${warnings.map((text) => html`<${Notice} tone="warn">${text}</${Notice}>`)}
         <${Empty} title=${isFiltered ? `No ${name} match` : `There are no ${name} yet`} icon=${kind}>
             <p>${isFiltered && "Remove a filter, or "}<a href="/">${isFiltered ? "sync" : "Sync"} a project</a>.</p></${Empty}>`;

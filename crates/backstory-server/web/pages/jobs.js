@@ -6,8 +6,8 @@ import { Answered, Empty, Notice, sentence } from "../parts/state.js";
 import { Ago, took } from "../parts/time.js";
 import { Change } from "../parts/change.js";
 import { kindName } from "../parts/ref.js";
-import { taskName } from "../parts/started.js";
-import { ask } from "../api.js";
+import { jobName, taskName } from "../parts/started.js";
+import { ask, projectNames } from "../api.js";
 import { useAsk } from "../asking.js";
 import { place, setQuery } from "../router.js";
 
@@ -20,6 +20,16 @@ const MOST = 1000;
 /** Tasks, and past syncs, that are shown at first. */
 const TASKS = 12;
 const RUNS = 8;
+/**
+ * What kinds of jobs do.
+ * @type {Record<string, string>}
+ */
+const KINDS = {
+    sync: "Reads what is new at the forge and in the repository",
+    reconcile: "Compares everything that the forge lists with what is known, and reads what differs",
+    full: "Reads everything again",
+    refetch: "Reads one issue or merge request again",
+};
 /** How jobs can stand. */
 const STATUSES = ["queued", "running", "failed", "succeeded", "cancelled"];
 
@@ -35,7 +45,7 @@ export function Screen() {
     };
     const sync = () => ask("sync", { projects: [], scope: "new", only: [], force: false, keep_new: false });
     return html`<div class="screen stack">
-        <div class="screen-head"><h1>Index and jobs</h1><p class="row">
+        <div class="screen-head"><h1>Index & jobs</h1><p class="row">
             <${Change} label="Sync all" needs="sync" icon="retry" done="The sync has begun" then=${again} run=${sync} />
             <${Change} label="Compute vectors" needs="sync" icon="model" done="Vectors are being computed" then=${again}
                 run=${() => ask("embed", {})} /></p></div>
@@ -75,17 +85,29 @@ function Tasks({ tasks, again }) {
 function Task({ task, again }) {
     const isRunning = task.status === "running";
     const width = `${Math.min(100, (task.done / (task.total || 1)) * 100)}%`;
+    // A phase begins with the project that it is about.
+    const [first = "", ...rest] = task.phase.split(" ");
+    const project = projectNames.has(first) ? first : null;
     return html`<li class="card task-card">
-        <p class="row spread"><span class="row"><strong>${taskName(task.kind)}</strong><span>${isRunning ? task.phase : ""}</span>
+        <p class="row spread"><span class="row"><strong>${taskName(task.kind)}</strong>${project && html`<span>${project}</span>`}
+                <span>${isRunning ? (project ? rest.join(" ") : task.phase) : ""}</span>
                 <span class=${`badge ${task.status}`} role="status">${task.status}</span></span>
             <span class="row">${task.done > 0 && html`<span class="muted small numeric">${far(task)}</span>`}
-            <span class="muted small"><${Ago} at=${task.started_at} />${task.finished_at && `, ${timeOf(task)}`}</span>
+            <span class="muted small">began <${Ago} at=${task.started_at} />${task.finished_at && `, ${timeOf(task)}`}</span>
             ${isRunning && html`<${Change} label="Stop" needs="sync" icon="stop" danger then=${again}
                 run=${() => ask("stop-task", { id: task.id })} />`}</span></p>
         ${isRunning && task.total > 0 && html`<span class="meter" role="progressbar" aria-valuenow=${task.done} aria-valuemax=${task.total}
             aria-label=${task.phase}><span style=${{ width }}></span></span>`}
         ${task.note && html`<p class="small muted">${task.note}</p>`}
         ${task.error && html`<p class="job-error small">${sentence(task.error.message)} ${task.error.hint && sentence(task.error.hint)}</p>`}</li>`;
+}
+
+/**
+ * Whether a job waits for its time.
+ * @param {any} job
+ */
+function isLater(job) {
+    return job.status === "queued" && Date.parse(job.due_at) > Date.now();
 }
 
 function Queue() {
@@ -117,14 +139,14 @@ function Jobs({ jobs, status, again }) {
 function Job({ job, again }) {
     const isGoing = job.status === "queued" || job.status === "running";
     const isLost = job.status === "failed" || job.status === "cancelled";
-    return html`<tr><td class="tight">${job.kind} <span class="muted small">${job.id}</span>
+    return html`<tr><td class="tight"><span title=${KINDS[job.kind]}>${jobName(job.kind)}</span> <span class="muted small">${job.id}</span>
             ${job.subject && html` <span class="mono small">${job.subject}</span>`}</td>
         <td class="tight">${job.project}</td>
         <td><span class=${`badge ${job.status}`}>${job.status}</span>
             ${job.attempts > 1 && html` <span class="muted small">${counted(job.attempts, "attempt")}</span>`}
             ${job.task && html`<div class="small muted">${job.task.phase} ${far(job.task)}</div>`}
             ${job.error && html`<div class="job-error small">${sentence(job.error)}</div>`}</td>
-        <td class="tight" data-label="queued"><${Ago} at=${job.queued_at} /></td><td class="tight numeric">${timeOf(job)}</td>
+        <td class="tight" data-label="queued"><${Ago} at=${job.queued_at} />${isLater(job) && html`<div class="small muted">due <${Ago} at=${job.due_at} /></div>`}</td><td class="tight numeric">${timeOf(job)}</td>
         <td class="tight">${isGoing && html`<${Change} label="Cancel" needs="sync" danger then=${again}
                 run=${() => ask("cancel-job", { id: job.id })} />`}
             ${isLost && html`<${Change} label="Retry" needs="sync" icon="retry" then=${again}
@@ -139,17 +161,24 @@ function Coverage({ coverage, stats, status }) {
         ${coverage.by_kind.map((/** @type {any} */ one) => html`<tr><td>${kindName(one.kind)}</td>
             <td class="number">${number(one.documents)}</td><td class="number">${number(one.embedded)}</td>
             <td class="coverage-bar"><span class="meter"><span style=${{ width: width(one) }}></span></span></td></tr>`)}</tbody></table>
-        <p class="byline">${stats && html`<span>${counted(stats.quads, "quad")}</span><span>model ${stats.model}</span>
+        <p class="byline">${stats && html`<span title="In the graph: which node is linked to which other, and how">${counted(stats.quads, "statement")}</span>
+            <span title="What makes the vectors">model ${stats.model}</span>
             <span>${counted(stats.people, "person", "people")}</span><span>secrets redacted in ${counted(stats.redactions, "place")}</span>`}
-        ${status && html`<span class="numeric">${sequences(status)}</span><span>roles ${status.roles.join(", ")}</span>`}</p>`;
+        ${status && html`<span class="numeric" title="What was read goes into the graph, the lists and the search one after another">${behind(status)}</span><span>roles ${status.roles.join(", ")}</span>`}</p>`;
 }
 
 /**
- * How far each store is.
+ * How far what is asked is behind what was read.
  * @param {any} status
  */
-function sequences({ ledger_seq: ledger, graph_seq: graph, lists_seq: lists, index_seq: index }) {
-    return `ledger ${ledger}, graph ${graph}, lists ${lists}, index ${index}`;
+function behind({ ledger_seq: ledger, graph_seq: graph, lists_seq: lists, index_seq: index }) {
+    /** @type {Map<number, string[]>} */
+    const late = new Map();
+    for (const [name, seq] of /** @type {[string, number][]} */ ([["graph", graph], ["lists", lists], ["search", index]])) {
+        if (seq < ledger) late.set(ledger - seq, [...(late.get(ledger - seq) ?? []), name]);
+    }
+    const parts = [...late].map(([count, names]) => `${names.join(" and ")} ${names.length > 1 || names[0] === "lists" ? "are" : "is"} ${counted(count, "change")} behind`);
+    return parts.join(", ") || "all that was read is applied";
 }
 
 /** @param {{quarantine: any}} props */

@@ -6,6 +6,7 @@ import { Answered, Empty } from "../parts/state.js";
 import { Ago, Day } from "../parts/time.js";
 import { ProjectSelect, chosenProject, useProjects } from "../parts/project-select.js";
 import { StateBadge } from "../parts/thread.js";
+import { useNames } from "../parts/names.js";
 import { store, stored } from "../parts/storage.js";
 import { Ref, addressOf, encode, fileAddress, shorten } from "../parts/ref.js";
 import { useAsk } from "../asking.js";
@@ -40,7 +41,7 @@ function Everybody() {
         if (name) go(`/ui/people/${encode(`@${name}`)}`);
     }
     return html`<div class="screen-head"><h1>People</h1>
-            <p>${me ? html`You are <a href=${`/ui/people/${encode(me)}`}>${me}</a>.` : "Who changed what in a project. Open your own page and mark it as yours, to find it again."}</p></div>
+            <p>${me ? html`You are <a href=${`/ui/people/${encode(me)}`}>${shorten(me)}</a>.` : "Who changed what in a project. Open your own page and mark it as yours, to find it again."}</p></div>
         <div class="row filters"><${ProjectSelect} projects=${projects} value=${project} />
             <form class="row" onSubmit=${open}><input type="text" name="name" placeholder="@alice, or an address" aria-label="Name" spellcheck=${false} />
                 <button type="submit">Open</button></form></div>
@@ -55,21 +56,23 @@ function Nobody() {
 /** @param {{found: any}} props */
 function List({ found }) {
     const [text, setText] = useState("");
-    const shown = found.people.filter((/** @type {any} */ one) => one.person.toLowerCase().includes(text.toLowerCase()));
+    const nameOf = useNames(found.people.map((/** @type {any} */ one) => one.person));
+    const has = (/** @type {string} */ name) => name.toLowerCase().includes(text.toLowerCase());
+    const shown = found.people.filter((/** @type {any} */ one) => has(one.person) || has(nameOf(one.person)));
     if (!found.people.length) return html`<${Nobody} />`;
     return html`<p class="filters"><input type="search" class="wide" placeholder=${`Filter ${counted(found.people.length, "person", "people")}`}
             aria-label="Filter people" value=${text} onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></p>
         <table class="stacked"><thead><tr><th>Person</th><th class="number">Commits</th><th class="number">Lines added</th>
             <th class="number">Lines removed</th><th class="number">Reviews</th><th>Last commit</th></tr></thead>
-        <tbody>${shown.map((/** @type {any} */ one) => html`<${Row} key=${one.person} one=${one} />`)}</tbody></table>
+        <tbody>${shown.map((/** @type {any} */ one) => html`<${Row} key=${one.person} one=${one} name=${nameOf(one.person)} />`)}</tbody></table>
         ${!shown.length && html`<p class="muted" role="status">Nobody here is called ${text}.</p>`}
         ${found.left_out > 0 && html`<p class="muted small">${counted(found.left_out, "more person", "more people")}; open one by name.</p>`}`;
 }
 
-/** @param {{one: any}} props */
-function Row({ one }) {
+/** @param {{one: any, name: string}} props */
+function Row({ one, name }) {
     const counts = [["commits", one.commits], ["added", one.insertions], ["removed", one.deletions], ["reviews", one.reviews]];
-    return html`<tr><td><${Ref} id=${one.person} /></td>
+    return html`<tr><td><${Ref} id=${one.person} title=${name} /></td>
         ${counts.map(([label, count]) => html`<td class="number" data-label=${label}>${number(count)}</td>`)}
         <td class="tight"><${Ago} at=${one.last_at} /></td></tr>`;
 }

@@ -6,7 +6,7 @@ import { Answered, Empty, Notice, sentence } from "../parts/state.js";
 import { Ago, took } from "../parts/time.js";
 import { AddRepository, mayAdd } from "../parts/add-repository.js";
 import { Ref, addressOf, encode, parse } from "../parts/ref.js";
-import { QueueButton, taskName } from "../parts/started.js";
+import { QueueButton, changesBehind, jobName, taskName } from "../parts/started.js";
 import { useAsk } from "../asking.js";
 import { go } from "../router.js";
 
@@ -15,11 +15,13 @@ const SOON = 1500;
 const LATER = 15_000;
 /** Jobs that are looked through for the last one of each project. */
 const JOBS = 100;
+/** Milliseconds before its time in which a job is as good as due. */
+const DUE = 45_000;
 
 /** The screen. */
 export function Screen() {
     const repositories = useAsk("repositories", {}, { every: SOON * 4 });
-    const status = useAsk("sync-status", { runs: 1 }, { every: LATER });
+    const status = useAsk("sync-status", { runs: 1 }, { every: SOON * 4 });
     const coverage = useAsk("coverage", {}, { every: LATER });
     const tasks = useAsk("tasks", {}, { every: SOON });
     const jobs = useAsk("jobs", { status: null, before: null, limit: JOBS }, { every: SOON * 4 });
@@ -30,16 +32,17 @@ export function Screen() {
         status.again();
         jobs.again();
     };
-    const lastJob = (/** @type {string} */ name) => (jobs.answer ?? []).find((/** @type {any} */ job) => job.project === name);
+    const jobsOf = (/** @type {string} */ name) => (jobs.answer ?? []).filter((/** @type {any} */ job) => job.project === name);
+    const behind = status.answer ? changesBehind(status.answer) : 0;
     const running = (tasks.answer ?? []).filter((/** @type {any} */ task) => task.status === "running");
     return html`<div class="screen">
         <div class="screen-head"><h1>Projects</h1><p>What is indexed, and how fresh it is.</p></div>
         <${Answered} of=${shown} lines=${8}>${(/** @type {any[]} */ all) => html`
             ${all.length === 0 ? html`<${Nothing} />`
-                : html`<${Begin} projects=${all} /><${Totals} coverage=${coverage.answer} status=${status.answer} />`}
+                : html`<${Begin} projects=${all} /><${Totals} coverage=${coverage.answer} behind=${behind} />`}
             ${running.map((/** @type {any} */ task) => html`<${Running} key=${task.id} task=${task} />`)}
             ${all.length > 0 && html`<div class="project-grid">${all.map((project) => html`
-                <${Project} key=${project.name} project=${project} job=${lastJob(project.name)} again=${again} />`)}</div>`}
+                <${Project} key=${project.name} project=${project} jobs=${jobsOf(project.name)} behind=${behind} again=${again} />`)}</div>`}
             ${mayAdd() && html`<section class="add"><h2>${all.length === 0 ? "Add a repository" : "Add another"}</h2>
                 <${AddRepository} then=${again} /></section>`}`}</${Answered}>
     </div>`;
@@ -75,39 +78,43 @@ function Nothing() {
         <p>Add a repository below, or run <code>backstory add PATH-OR-ADDRESS</code> in a terminal.</p></${Empty}>`;
 }
 
-/** @param {{coverage: any, status: any}} props */
-function Totals({ coverage, status }) {
+/** @param {{coverage: any, behind: number}} props */
+function Totals({ coverage, behind }) {
     if (!coverage) return html`<div class="totals-room"></div>`;
-    const behind = status ? status.ledger_seq - Math.min(status.graph_seq, status.lists_seq, status.index_seq) : 0;
     return html`<dl class="facts totals">
         <div><dt>Documents</dt><dd>${number(coverage.documents)}</dd></div>
-        <div><dt>Passages</dt><dd>${number(coverage.passages)}</dd></div>
-        <div><dt>With vectors</dt><dd>${coverage.documents ? withVectors(coverage) : "–"}</dd></div>
-        <div><dt>Changes to apply</dt><dd>${number(Math.max(0, behind))}</dd></div>
+        ${coverage.passages > 0 && html`<div><dt>Passages</dt><dd>${number(coverage.passages)}</dd></div>`}
+        ${coverage.embedded > 0 && html`<div><dt>With vectors</dt><dd>${withVectors(coverage)}</dd></div>`}
+        ${behind > 0 && html`<div><dt>Changes to apply</dt><dd>${number(behind)}</dd></div>`}
     </dl>`;
 }
 
-/** @param {{project: any, job: any, again: () => void}} props */
-function Project({ project, job, again }) {
+/** @param {{project: any, jobs: any[], behind: number, again: () => void}} props */
+function Project({ project, jobs, behind, again }) {
     const { repository, fresh } = project;
     const failure = repository?.last_error ?? fresh?.last_error;
+    const isRead = Boolean(repository?.head || fresh?.documents || fresh?.synced_at);
+    const to = (/** @type {string} */ address, /** @type {string} */ icon, /** @type {string} */ label, /** @type {boolean} */ isOn) => html`
+        <a class="button small" href=${isOn ? address : undefined} aria-disabled=${isOn ? undefined : "true"}
+            title=${isOn ? undefined : "Nothing of it is read yet"}><${Icon} name=${icon} /> ${label}</a>`;
     return html`<article class="card">
         <header class="card-head"><h2 class="cut"><a href=${addressOf(project.name)}>${project.name}</a></h2>
-            <${State} repository=${repository} fresh=${fresh} /></header>
+            <${State} repository=${repository} fresh=${fresh} behind=${behind} /></header>
         <div class="card-body stack">
             <p class="byline"><${Head} name=${project.name} repository=${repository} />
                 <span>synced <${Ago} at=${(repository ?? fresh)?.synced_at} /></span></p>
             <${Counts} project=${project} />
-            ${job && html`<${Job} job=${job} />`}
+            <${Jobs} jobs=${jobs} />
             ${failure && html`<${Notice} tone="warn"><p>${sentence(failure)}</p>
                 <p class="muted">Failed <${Ago} at=${repository?.failed_at ?? fresh?.failed_at} />. It is tried again at the next sync.</p></${Notice}>`}
             ${(repository?.left_out ?? []).length > 0 && html`<details class="small"><summary>${counted(repository.left_out.length, "thing")} left out</summary>
                 <ul class="missing">${repository.left_out.map((/** @type {string} */ sentence) => html`<li>${sentence}</li>`)}</ul></details>`}
-            <div class="row">${repository && html`<a class="button small" href=${addressOf(project.name)}><${Icon} name="folder" /> Files</a>`}
-                <a class="button small" href=${`/ui/ask?project=${encode(project.name)}`}><${Icon} name="chat" /> Ask</a>
-                <a class="button small" href=${`/ui/graph/${encode(project.name)}`}><${Icon} name="graph" /> Graph</a>
+            <div class="row">${repository && to(addressOf(project.name), "folder", "Files", Boolean(repository.head))}
+                ${to(`/ui/ask?project=${encode(project.name)}`, "chat", "Ask", isRead)}
+                ${to(`/ui/graph/${encode(project.name)}`, "graph", "Graph", isRead)}
                 <${QueueButton} project=${project.name} kind="sync" label="Index now" icon="retry" then=${again} />
-                <${QueueButton} project=${project.name} kind="full" label="Reindex" confirm=${project.name} then=${again} /></div>
+                <${QueueButton} project=${project.name} kind="full" label="Reindex"
+                    question="Read everything again? Nothing is lost. It takes about as long as the first time." then=${again} /></div>
         </div>
     </article>`;
 }
@@ -119,12 +126,21 @@ function Head({ name, repository }) {
     return html`<span>${repository.default_branch} at <${Ref} id=${`${name}@${repository.head}`} project=${name} icon=${false} /></span>`;
 }
 
-/** @param {{job: any}} props */
-function Job({ job }) {
-    return html`<p class="byline"><span>last job: <a href="/ui/jobs">${job.kind} ${job.id}</a></span>
-        <span class=${`badge ${job.status}`}>${job.status}</span><${Ago} at=${job.finished_at ?? job.started_at ?? job.queued_at} />
-        ${job.started_at && job.finished_at && html`<span>took ${took(Date.parse(job.finished_at) - Date.parse(job.started_at))}</span>`}
-        ${job.error && html`<span class="job-error">${sentence(job.error)}</span>`}</p>`;
+/**
+ * What ran last, what runs, and when the next sync is.
+ * @param {{jobs: any[]}} props the newest first
+ */
+function Jobs({ jobs }) {
+    const last = jobs.filter((job) => job.finished_at).sort((one, other) => Date.parse(other.finished_at) - Date.parse(one.finished_at))[0];
+    const running = jobs.find((job) => job.status === "running");
+    const next = jobs.filter((job) => job.status === "queued" && job.kind === "sync").sort((one, other) => Date.parse(one.due_at) - Date.parse(other.due_at))[0];
+    const isDue = next && Date.parse(next.due_at) < Date.now() + DUE;
+    return html`<p class="byline">
+        ${running && html`<span><a href="/ui/jobs">${jobName(running.kind)}</a> <span class="badge running">running</span> since <${Ago} at=${running.started_at} /></span>`}
+        ${last && html`<span>last <a href="/ui/jobs">${jobName(last.kind)}</a> ${last.status} <${Ago} at=${last.finished_at} />${
+            last.started_at && `, took ${took(Date.parse(last.finished_at) - Date.parse(last.started_at))}`}</span>`}
+        ${next && !running && html`<span>${isDue ? "sync waits for its turn" : html`next sync <${Ago} at=${next.due_at} />`}</span>`}
+        ${last?.error && html`<span class="job-error">${sentence(last.error)}</span>`}</p>`;
 }
 
 /** @param {{project: any}} props */
@@ -147,9 +163,11 @@ function withVectors({ embedded, documents }) {
     return percent(Math.floor((embedded / documents) * 100) / 100);
 }
 
-/** @param {{repository: any, fresh: any}} props */
-function State({ repository, fresh }) {
+/** @param {{repository: any, fresh: any, behind: number}} props */
+function State({ repository, fresh, behind }) {
     const state = repository?.state ?? (fresh?.last_error ? "error" : fresh?.synced_at ? "ready" : "new");
+    // What was read is not yet where it is looked for.
+    if (state === "ready" && behind > 0) return html`<span class="badge running" title=${`${counted(behind, "change")} to apply`}>catching up</span>`;
     return html`<span class=${`badge ${state}`}>${state}</span>`;
 }
 

@@ -4,9 +4,11 @@ import { html, classes, counted, number, useEffect, useState } from "../parts/ht
 import { Icon } from "../parts/icons.js";
 import { Answered, Empty, Notice } from "../parts/state.js";
 import { took } from "../parts/time.js";
+import { VectorsNote, withoutVectors } from "../parts/coverage.js";
 import { ScoreLegend } from "../parts/score.js";
 import { Facets, Chips } from "../parts/facets.js";
 import { NARROWING, list, searchOf } from "../parts/filter.js";
+import { useAuthors } from "../parts/names.js";
 import { HitView } from "../parts/hit.js";
 import { useGrowing } from "../parts/growing.js";
 import { More, usePages } from "../parts/pages.js";
@@ -76,6 +78,7 @@ function Found({ found, request }) {
         return after ? { ...request, after, facets: false } : null;
     });
     const hits = pages.pages.flatMap((page) => page.hits);
+    const authorName = useAuthors(hits.map((/** @type {any} */ hit) => hit.author));
     const rows = useRows(hits.length, { more: pages.show });
     const drawn = useGrowing(hits.length, { first: FIRST, needed: rows.chosen + 2 });
     const current = hits[rows.chosen];
@@ -97,7 +100,7 @@ function Found({ found, request }) {
                     ><${Icon} name="filter" /> Filters</button></p>
             <${Notes} found=${found} />
             <ol class="hits">${hits.slice(0, drawn).map((/** @type {any} */ hit, /** @type {number} */ number) => html`
-                <${HitView} key=${hit.id} hit=${hit} weights=${found.ranking.weights} query=${request.query} row=${number}
+                <${HitView} key=${hit.id} hit=${hit} weights=${found.ranking.weights} query=${request.query} author=${hit.author && authorName(hit.author)} row=${number}
                     chosen=${number === rows.chosen} />`)}</ol>
             <${More} of=${pages} />
         </div>
@@ -108,7 +111,8 @@ function Found({ found, request }) {
 /** @param {{found: any}} props */
 function Notes({ found }) {
     return html`${found.understood.length > 0 && html`<p class="muted small"><${Icon} name="info" /> ${found.understood.join("; ")}</p>`}
-        ${found.warnings.map((/** @type {string} */ warning) => html`<${Notice} tone="warn">${warning}</${Notice}>`)}`;
+        ${withoutVectors(found.warnings).length < found.warnings.length && html`<${VectorsNote} />`}
+        ${withoutVectors(found.warnings).map((/** @type {string} */ warning) => html`<${Notice} tone="warn">${warning}</${Notice}>`)}`;
 }
 
 /** @param {{found: any}} props */

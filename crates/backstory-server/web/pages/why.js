@@ -1,6 +1,7 @@
 // A trace on a page of its own: of lines, a symbol, or any node.
 
 import { html, useEffect } from "../parts/html.js";
+import { coded } from "../parts/coded.js";
 import { Icon } from "../parts/icons.js";
 import { Answered, Empty } from "../parts/state.js";
 import { Ago } from "../parts/time.js";
@@ -46,7 +47,7 @@ function Page({ trace, id, target }) {
     const { path, line, end_line: end } = trace;
     const source = path ? fileAddress(trace.project, path, { lines: line ? [line, end ?? line] : null }) : addressOf(id);
     return html`<header class="item-head"><p class="byline"><span>${kindName(node.kind)}</span><span class="mono">${id}</span></p>
-            <h1>Why ${traceTitle(trace, id)}</h1>
+            <h1>Why ${coded(traceTitle(trace, id))}</h1>
             <p class="byline">${commit && html`<span>${trace.project} at ${commit.slice(0, 8)}</span>`}<span>synced <${Ago} at=${synced} /></span></p>
             <p class="row no-print"><a class="button small" href=${source}
                     ><${Icon} name=${path ? "file" : "open"} /> ${path ? "In the file" : `The ${kindName(node.kind)}`}</a>

@@ -1,6 +1,6 @@
 // The form that adds a repository and has it indexed.
 
-import { html, useState } from "./html.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { permits } from "./change.js";
 import { Icon } from "./icons.js";
 import { Failed, Notice } from "./state.js";
@@ -26,21 +26,31 @@ export function AddRepository({ then }) {
     const change = useChange();
     const [added, setAdded] = useState(/** @type {{project: string, task: number} | null} */ (null));
     const [state, setState] = useState(/** @type {keyof typeof SAYS} */ ("going"));
+    const notice = useRef(/** @type {HTMLElement | null} */ (null));
+    const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+    // The form is below the projects.
+    useEffect(() => notice.current?.scrollIntoView({ block: "nearest" }), [added?.task, change.error]);
+    // What has the name of another is to get one of its own.
+    const isTaken = Boolean(change.error?.message.includes("is already the repository"));
+    useEffect(() => {
+        if (isTaken) /** @type {HTMLElement | null | undefined} */ (form.current?.querySelector("[name=name]"))?.focus();
+    }, [change.error]);
     /** @param {SubmitEvent} event */
     async function submit(event) {
         event.preventDefault();
-        const form = /** @type {HTMLFormElement} */ (event.target);
-        const address = String(new FormData(form).get("address") ?? "").trim();
+        const fields = new FormData(/** @type {HTMLFormElement} */ (event.target));
+        const address = String(fields.get("address") ?? "").trim();
+        const name = String(fields.get("name") ?? "").trim() || null;
         if (!address || change.busy) return;
         const begun = await change.run(async () => {
-            const repository = await ask("add-repository", { address, name: null, branches: "default", forge: null });
+            const repository = await ask("add-repository", { address, name, branches: "default", forge: null });
             const task = await ask("sync", { projects: [repository.project], scope: "new", only: [], force: false, keep_new: false });
             return { project: repository.project, task: task.id };
         });
         if (!begun) return;
         setState("going");
         setAdded(begun);
-        form.reset();
+        form.current?.reset();
         then();
     }
     /** @param {boolean} isDone */
@@ -48,15 +58,17 @@ export function AddRepository({ then }) {
         setState(isDone ? "succeeded" : "failed");
         then();
     }
-    return html`<form class="row" onSubmit=${submit}>
+    return html`<form class="row" ref=${form} onSubmit=${submit}>
             <input type="text" name="address" required class="wide" aria-label="Path or address of a repository"
             placeholder="/srv/git/shop.git or https://github.com/acme/shop" spellcheck=${false} autocapitalize="off" />
+            <input type="text" name="name" aria-label="Name, if not that of its address" title="If not that of its address" placeholder="name (optional)"
+                spellcheck=${false} autocapitalize="off" aria-invalid=${isTaken || undefined} />
             <button type="submit" disabled=${change.busy}><${Icon} name="plus" /> ${change.busy ? "Adding…" : "Add and index"}</button></form>
         <p class="muted small">A path is one on the server's machine. Public projects of github.com and gitlab.com bring their issues along.</p>
-        ${change.error && html`<${Failed} error=${change.error} />`}
+        <div ref=${notice}>${change.error && html`<${Failed} error=${isTaken ? { message: change.error?.message, hint: "give this one another name above" } : change.error} />`}
         ${added && html`<${Notice} tone=${state === "failed" ? "warn" : "info"}>
             <p role="status"><strong>${added.project}</strong> ${SAYS[state]}</p>
             <${Started} key=${added.task} kind="task" id=${added.task} then=${end} />
             ${state === "succeeded" && html`<p class="row"><a class="button small" href=${addressOf(added.project)}><${Icon} name="folder" /> Its files</a>
-                <a class="button small" href=${`/ui/ask?project=${encode(added.project)}`}><${Icon} name="chat" /> Ask about it</a></p>`}</${Notice}>`}`;
+                <a class="button small" href=${`/ui/ask?project=${encode(added.project)}`}><${Icon} name="chat" /> Ask about it</a></p>`}</${Notice}>`}</div>`;
 }

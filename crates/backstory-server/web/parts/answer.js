@@ -9,6 +9,7 @@ import { inline } from "./markdown.js";
 import { Ref, addressOf, fileAddress, parse } from "./ref.js";
 import { ask } from "../api.js";
 import { useChange } from "../asking.js";
+import { withoutVectors } from "./coverage.js";
 
 /**
  * With `isWhole` false, statements of it are still being checked.
@@ -21,13 +22,26 @@ export function AnswerView({ answer, isWhole = true }) {
             ><${Icon} name="model" /> worded by ${answer.model.name}; each sentence was checked against its sources</span></p>`}
         <div class="statements">${answer.statements.map((/** @type {any} */ statement, /** @type {number} */ number) => html`
             <${Statement} key=${number} statement=${statement} answer=${answer} />`)}</div>
-        ${answer.standing && html`<p><strong>Where it stands:</strong> ${answer.standing.text}</p>`}
-        ${answer.warnings.map((/** @type {string} */ warning) => html`<${Notice} tone="warn">${warning}</${Notice}>`)}
+        ${answer.standing && html`<p><strong title="What happened to it: merged, released, replaced or taken back, as far as is known"
+            >Where it stands:</strong> ${answer.standing.text}</p>`}
+        ${withoutVectors(answer.warnings).map((/** @type {string} */ warning) => html`<${Notice} tone="warn">${warning}</${Notice}>`)}
         ${isWhole && html`<section><p class="row spread"><span class="side-title" role="heading" aria-level="3">Sources</span>
                 <${CopyButton} what="Answer" label="Copy" quiet text=${() => asText(answer)} /></p>
-            <ol class="sources">${answer.citations.map((/** @type {any} */ citation) => html`
-                <li key=${citation.number}><${Source} citation=${citation} /></li>`)}</ol></section>`}
+            <ol class="sources">${documentsOf(answer.citations).map((citations) => html`
+                <li key=${citations[0].number}><${Source} citations=${citations} /></li>`)}</ol></section>`}
     </div>`;
+}
+
+/**
+ * What is cited, each document once.
+ * @param {any[]} citations
+ * @returns {any[][]}
+ */
+function documentsOf(citations) {
+    /** @type {Map<string, any[]>} */
+    const documents = new Map();
+    for (const one of citations) documents.set(`${one.id} ${one.path}`, [...(documents.get(`${one.id} ${one.path}`) ?? []), one]);
+    return [...documents.values()];
 }
 
 /** @param {any} answer */
@@ -52,11 +66,12 @@ function Statement({ statement, answer }) {
     const cite = (/** @type {number} */ number) => html`<button type="button" class="cite" aria-label=${`Source ${number}`}
         aria-expanded=${opened === number} onClick=${() => setOpened(opened === number ? 0 : number)}>${number}</button> `;
     return html`<p class=${classes("statement", isQuoted && "quoted")}>${inline(statement.text, project)} ${statement.citations.map(cite)}</p>
-        ${source && html`<div class="source-here"><${Source} key=${opened} citation=${source} isOpen close=${() => setOpened(0)} /></div>`}`;
+        ${source && html`<div class="source-here"><${Source} key=${opened} citations=${[source]} isOpen close=${() => setOpened(0)} /></div>`}`;
 }
 
-/** @param {{citation: any, isOpen?: boolean, close?: () => void}} props `close`: where it is opened in another place */
-function Source({ citation, isOpen = false, close }) {
+/** @param {{citations: any[], isOpen?: boolean, close?: () => void}} props `close`: where it is opened in another place */
+function Source({ citations, isOpen = false, close }) {
+    const citation = citations[0];
     const [open, setOpen] = useState(isOpen);
     const change = useChange();
     const [checked, setChecked] = useState(/** @type {any} */ (null));
@@ -65,17 +80,19 @@ function Source({ citation, isOpen = false, close }) {
     const address = path && project ? fileAddress(project, path, { rev, lines }) : addressOf(citation.id);
     async function verify() {
         if (change.busy) return;
-        setChecked((await change.run(() => ask("verify", { citations: [citation] })))?.[0] ?? null);
+        const found = await change.run(() => ask("verify", { citations }));
+        setChecked(found ? (found.find((/** @type {any} */ one) => one.problem) ?? found[0]) : null);
     }
     return html`<article class=${classes("source-card", close && "chosen")}>
-        <p class="row spread"><span class="row"><span class="cite">${citation.number}</span><a href=${address}><strong>${citation.title}</strong></a></span>
+        <p class="row spread"><span class="row">${citations.map((one) => html`<span class="cite">${one.number}</span>`)}<a href=${address}><strong>${citation.title}</strong></a></span>
             <span class="row no-print">${!close && html`<button type="button" class="small quiet" aria-expanded=${open} onClick=${() => setOpen(!open)}
-                ><${Icon} name=${open ? "down" : "right"} /> Quote</button>`}
-            <button type="button" class="small" aria-disabled=${change.busy || undefined} onClick=${verify}>${change.busy ? "Verifying…" : "Verify"}</button>
+                ><${Icon} name=${open ? "down" : "right"} /> ${citations.length > 1 ? "Quotes" : "Quote"}</button>`}
+            <button type="button" class="small" aria-disabled=${change.busy || undefined} onClick=${verify}
+                title=${citations.map((one) => `sha256:${one.hash}`).join("\n")}>${change.busy ? "Verifying…" : "Verify"}</button>
             ${close && html`<button type="button" class="small quiet" onClick=${close}
                 ><${Icon} name="close" /><span class="hidden">Close source ${citation.number}</span></button>`}</span></p>
         <${Origin} citation=${citation} />
-        ${open && html`<blockquote class="quote" dir="auto">${citation.text}</blockquote>`}
+        ${open && citations.map((one) => html`<blockquote key=${one.number} class="quote" dir="auto">${one.text}</blockquote>`)}
         ${checked && html`<${Checked} problem=${checked.problem} />`}
         ${change.error && html`<${FailedLine} error=${change.error} />`}
     </article>`;
@@ -84,7 +101,6 @@ function Source({ citation, isOpen = false, close }) {
 /** @param {{citation: any}} props */
 function Origin({ citation }) {
     return html`<p class="byline"><${Ref} id=${citation.id} />${citation.author && html`<span>${citation.author}</span>`}<${Day} at=${citation.at} />
-        <span class="mono" title=${citation.hash}>sha256:${citation.hash.slice(0, 12)}</span>
         ${citation.confidential && html`<span class="badge warn"><${Icon} name="lock" /> confidential</span>`}
         ${citation.url && html`<a class="source" href=${citation.url} target="_blank" rel="noopener noreferrer">at the forge <${Icon} name="open" /></a>`}</p>`;
 }
@@ -102,5 +118,5 @@ function Refused({ refusal, warnings }) {
         ${refusal?.searched && html`<p class="muted">${inline(sentence(refusal.searched), "")}</p>`}
         ${missing.length > 0 && html`<section class="missing"><h2 class="side-title">What is missing</h2>
             <ul>${missing.map((/** @type {string} */ one) => html`<li>${one}</li>`)}</ul></section>`}
-        ${warnings.map((warning) => html`<${Notice} tone="warn">${warning}</${Notice}>`)}</div>`;
+        ${withoutVectors(warnings).map((warning) => html`<${Notice} tone="warn">${warning}</${Notice}>`)}</div>`;
 }

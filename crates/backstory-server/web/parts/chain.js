@@ -24,7 +24,8 @@ export function TraceView({ trace, target }) {
     return html`<div class="stack">
         <div class="row no-print">
             <${CopyButton} what="Markdown" label="Copy as Markdown" text=${() => markdownOf(trace)} />
-            <${CopyButton} what="Context pack" label="Copy as context pack" text=${() => pack(trace, target)} />
+            <${CopyButton} what="Context pack" label="Copy as context pack" text=${() => pack(trace, target)}
+                title="The same with diffs, tests and what is near it, as much as an agent reads at once" />
         </div>
         <${Origin} trace=${trace} />
         ${trace.chain.length > 0 && html`<ol class="chain" aria-label="The chain of evidence">${trace.chain.map((/** @type {any} */ step) => html`
@@ -131,6 +132,10 @@ function Earlier({ versions, project }) {
  */
 export function traceTitle(trace, fallback = "") {
     if (trace.symbol) return trace.symbol;
+    const about = trace.chain?.[0]?.node;
+    if (!trace.path && about && about.id === fallback) {
+        return about.kind === "commit" ? `${about.title} (${shorten(about.id, trace.project)})` : about.title;
+    }
     if (!trace.path) return fallback;
     const name = trace.path.split("/").at(-1);
     if (!trace.line) return name;

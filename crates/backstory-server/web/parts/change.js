@@ -26,11 +26,12 @@ export function scopeName(scope) {
 }
 
 /**
- * @param {{label: string, needs: "read" | "sync" | "admin", run: () => Promise<any>, icon?: string, done?: string, confirm?: string,
- *   danger?: boolean, title?: string, then?: (answer: any) => void}} props `needs`: what the session must permit for the button to be
- *   there; `confirm`: what must be typed before it is done
+ * @param {{label: string, needs: "read" | "sync" | "admin", run: () => Promise<any>, icon?: string, done?: string, question?: string,
+ *   word?: string, danger?: boolean, title?: string, then?: (answer: any) => void}} props `needs`: what the session must permit for
+ *   the button to be there; `question`: what is asked before it is done; `word`: what must be typed then, where what is lost cannot
+ *   be made again
  */
-export function Change({ label, needs, run, icon, done, confirm, danger, title, then }) {
+export function Change({ label, needs, run, icon, done, question, word, danger, title, then }) {
     const change = useChange();
     const [asking, setAsking] = useState(false);
     const button = useRef(/** @type {HTMLButtonElement | null} */ (null));
@@ -48,27 +49,29 @@ export function Change({ label, needs, run, icon, done, confirm, danger, title, 
         then?.(answer);
     }
     return html`<span class="change">
-        <button type="button" ref=${button} class=${danger ? "small danger" : "small"} title=${title} aria-disabled=${change.busy || undefined}
-            aria-expanded=${confirm ? asking : undefined} onClick=${() => (change.busy ? null : confirm ? setAsking(!asking) : go())}
-            >${icon && html`<${Icon} name=${icon} />`} ${label}</button>
-        ${asking && confirm && html`<${Confirm} word=${confirm} label=${label} go=${go} cancel=${close} />`}
+        ${!(asking && word === undefined) && html`<button type="button" ref=${button} class=${danger ? "small danger" : "small"} title=${title}
+            aria-disabled=${change.busy || undefined} aria-expanded=${question ? asking : undefined}
+            onClick=${() => (change.busy ? null : question ? setAsking(!asking) : go())}>${icon && html`<${Icon} name=${icon} />`} ${label}</button>`}
+        ${asking && question && html`<${Confirm} question=${question} word=${word} label=${label} danger=${danger} go=${go} cancel=${close} />`}
         ${change.error && html`<${FailedLine} error=${change.error} />`}
     </span>`;
 }
 
-/** @param {{word: string, label: string, go: () => void, cancel: () => void}} props */
-function Confirm({ word, label, go, cancel }) {
+/** @param {{question: string, word?: string, label: string, danger?: boolean, go: () => void, cancel: () => void}} props */
+function Confirm({ question, word, label, danger, go, cancel }) {
     const [text, setText] = useState("");
-    const field = useRef(/** @type {HTMLInputElement | null} */ (null));
-    useEffect(() => field.current?.focus(), []);
+    const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+    useEffect(() => /** @type {HTMLElement | null | undefined} */ (form.current?.querySelector(danger ? "input, button:last-child" : "input, button"))?.focus(), []);
+    const isSure = word === undefined || text === word;
     /** @param {Event} event */
     function submit(event) {
         event.preventDefault();
-        if (text === word) go();
+        if (isSure) go();
     }
-    return html`<form class="row confirm" onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && cancel()}>
-        <label class="small">Enter <code>${word}</code> to confirm <input type="text" ref=${field} value=${text} autocomplete="off"
-            onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></label>
-        <button type="submit" class="small danger" disabled=${text !== word}>${label}</button>
-        <button type="button" class="small" onClick=${cancel}>Cancel</button></form>`;
+    return html`<form class="row confirm small" ref=${form} onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && cancel()}>
+        <span>${question}</span>
+        ${word !== undefined && html`<label>Type <code>${word}</code> to go on: <input type="text" value=${text} autocomplete="off"
+            onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></label>`}
+        <button type="submit" class=${danger ? "small danger" : "small"} disabled=${!isSure}>${label}</button>
+        <button type="button" class="small" onClick=${cancel}>${danger ? "Keep" : "Cancel"}</button></form>`;
 }

@@ -2,6 +2,7 @@
 // discussions, and the issue.
 
 import { html, classes, counted, useMemo, useRef } from "./html.js";
+import { coded } from "./coded.js";
 import { Icon } from "./icons.js";
 import { ageScale, ago, exactly } from "./time.js";
 import { addressOf, shorten } from "./ref.js";
@@ -78,12 +79,13 @@ export function Code({ file, runs, selected, select, show }) {
     if (selected) last.current = selected.first;
     const stop = runs.find((run) => last.current >= run.start && last.current < run.start + run.lines) ?? runs[0];
     /**
-     * One listener for all line numbers: a file has thousands.
+     * One listener for all lines: a file has thousands. Who selects text wants that text.
      * @param {MouseEvent} event
      */
     function pick(event) {
-        const element = /** @type {Element} */ (event.target).closest(".line-number");
-        const line = element instanceof HTMLElement ? Number(element.dataset.line) : 0;
+        const element = /** @type {Element} */ (event.target).closest(".line-number, .line");
+        const line = element instanceof HTMLElement ? Number(element.dataset.line ?? element.id.slice(1)) : 0;
+        if (element?.matches(".line") && !getSelection()?.isCollapsed) return;
         if (line) choose({ first: line, last: line }, event);
     }
     const style = { "--digits": `${digits}ch`, "--columns": `${columns}ch`, minHeight: `${total * LINE}px` };
@@ -155,7 +157,7 @@ function reasonOf(run, { select, show, project, isStop }) {
     return html`<div class="reason" onPointerEnter=${enter} onPointerLeave=${() => show(null)}>
         <button type="button" class="reason-title cut" data-run=${run.start} tabindex=${isStop ? 0 : -1}
             onClick=${(/** @type {MouseEvent} */ event) => select(range, event)} onFocus=${focus} onBlur=${() => show(null)}
-            aria-label=${`Lines ${range.first} to ${range.last}: ${what}. Trace them.`}>${run.title}</button>
+            aria-label=${`Lines ${range.first} to ${range.last}: ${what}. Trace them.`}>${coded(run.title)}</button>
         ${run.discussions > 0 && html`<span class="threads" title=${counted(run.discussions, "discussion")}
             ><${Icon} name="discussion" />${run.discussions}</span>`}
         ${related && html`<a class="small" href=${addressOf(related)} tabindex="-1">${shorten(related, project)}</a>`}

@@ -5,6 +5,7 @@ import { Answered, Empty, Failed, Waiting } from "./state.js";
 import { AnswerView } from "./answer.js";
 import { AskForm } from "./ask-form.js";
 import { Ref } from "./ref.js";
+import { StillIndexed, VectorsNote } from "./coverage.js";
 import { ask, askInChat, changed } from "../api.js";
 import { useAsk } from "../asking.js";
 import { isGoingBack } from "../scroll.js";
@@ -16,7 +17,7 @@ const SHOWN = 20;
 /**
  * Questions that are asked as soon as their conversation is shown, with the answers that they were given alone. The server
  * keeps such an answer as the first of the conversation.
- * @type {Map<number, {question: string, answer: any}>}
+ * @type {Map<number, {question: string, answer: any, next?: string}>}
  */
 const first = new Map();
 
@@ -25,12 +26,13 @@ const first = new Map();
  * @param {string | null} project
  * @param {string} question
  * @param {any} answer
+ * @param {string} [next] what is asked then
  * @returns {Promise<string>} its address
  */
-export async function begin(project, question, answer) {
+export async function begin(project, question, answer, next) {
     const chat = await ask("create-chat", { project });
     changed();
-    first.set(chat.id, { question, answer });
+    first.set(chat.id, { question, answer, next });
     return `/ui/ask/${chat.id}`;
 }
 
@@ -39,12 +41,13 @@ export async function begin(project, question, answer) {
  * @typedef {{question: string, statements: any[], citations: any[], answer?: any}} Turn
  */
 
-/** @param {{chat: number, project: string | null, renamed: () => void}} props */
-export function Conversation({ chat, project, renamed }) {
+/** @param {{chat: number, project: string | null, renamed: () => void, afresh: (text: string) => void}} props */
+export function Conversation({ chat, project, renamed, afresh }) {
     const messages = useMessages(chat);
     const [shown, setShown] = useState(SHOWN);
     const [turn, setTurn] = useState(() => begun(first.get(chat)));
     const [error, setError] = useState(/** @type {any} */ (null));
+    const [draft, setDraft] = useState("");
     const turns = useRef(/** @type {HTMLElement | null} */ (null));
     const abort = useRef(new AbortController());
     /**
@@ -73,7 +76,11 @@ export function Conversation({ chat, project, renamed }) {
     useEffect(() => {
         const wanted = first.get(chat);
         first.delete(chat);
-        if (wanted) send(wanted.question, wanted.answer);
+        const goOn = (/** @type {boolean} */ isDone) => {
+            if (wanted?.next && (!isDone || abort.current.signal.aborted)) setDraft(wanted.next);
+            else if (wanted?.next) send(wanted.next).then((isDone) => isDone || setDraft(wanted.next ?? ""));
+        };
+        if (wanted) send(wanted.question, wanted.answer).then(goOn);
         // What was asked is answered and kept, also if the reader goes elsewhere.
         return () => abort.current.abort();
     }, [chat]);
@@ -89,13 +96,15 @@ export function Conversation({ chat, project, renamed }) {
     }
     const earlier = Math.max(0, (list?.length ?? 0) - shown);
     return html`<section class="stack">${project && html`<p class="byline"><span>about <${Ref} id=${project} /></span></p>`}
+        <${StillIndexed} project=${project} />
         <${Answered} of=${messages} lines=${10}>${() => html`<div class="turns" ref=${turns} role="log" aria-label="Conversation">
             ${earlier > 0 && html`<p><button type="button" class="small" onClick=${() => setShown(shown + PAGE)}
                 >Show ${counted(earlier, "earlier message")}</button></p>`}
             ${(list ?? []).slice(earlier).map((/** @type {any} */ message) => html`<${Message} key=${message.number} message=${message} />`)}
             ${turn && html`<${Asking} turn=${turn} />`}
             ${error && html`<${Failed} error=${error} />`}</div>`}</${Answered}>
-        <${AskForm} label="Ask a follow-up" send=${send} busy=${turn !== null} /></section>`;
+        <${VectorsNote} />
+        <${AskForm} label="Ask a follow-up" send=${send} busy=${turn !== null} afresh=${afresh} draft=${draft} /></section>`;
 }
 
 /**

@@ -71,9 +71,9 @@ function byCommand(text) {
 
 /**
  * A button that copies what a function gives.
- * @param {{text: () => string | Promise<string>, what: string, label?: string, quiet?: boolean}} props
+ * @param {{text: () => string | Promise<string>, what: string, label?: string, quiet?: boolean, title?: string}} props
  */
-export function CopyButton({ text, what, label, quiet }) {
+export function CopyButton({ text, what, label, quiet, title }) {
     const [busy, setBusy] = useState(false);
     async function run() {
         if (busy) return;
@@ -82,6 +82,6 @@ export function CopyButton({ text, what, label, quiet }) {
         setBusy(false);
     }
     return html`<button type="button" class=${quiet ? "quiet small no-print" : "small no-print"} aria-disabled=${busy || undefined}
-        title=${`Copy ${what.toLowerCase()}`} onClick=${run}
+        title=${title ?? `Copy ${what.toLowerCase()}`} onClick=${run}
         ><${Icon} name="copy" />${label ? html`<span>${label}</span>` : html`<span class="hidden">Copy ${what}</span>`}</button>`;
 }

@@ -21,6 +21,25 @@ const EDGES = {
 };
 
 /**
+ * What edges are called that read the other way around above, seen from where they begin.
+ * @type {Record<string, string>}
+ */
+const FORWARD = {
+    MERGED_AS: "merged as",
+    INTRODUCES: "introduced",
+    MODIFIES: "changed",
+    COMMENTS_ON: "about",
+};
+
+/**
+ * What an edge is called between its start and its end.
+ * @param {string} edge
+ */
+export function edgeForward(edge) {
+    return FORWARD[edge] ?? edgeName(edge);
+}
+
+/**
  * What an edge is called in a sentence.
  * @param {string} edge
  */

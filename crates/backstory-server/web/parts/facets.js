@@ -3,6 +3,7 @@
 import { html, number } from "./html.js";
 import { NARROWING } from "./filter.js";
 import { Icon } from "./icons.js";
+import { useAuthors } from "./names.js";
 import { kindName } from "./ref.js";
 import { place, setQuery } from "../router.js";
 
@@ -22,11 +23,15 @@ const SINGLE = new Set(["project", "state", "year", "path"]);
  */
 export function Facets({ counted }) {
     const facets = (counted?.facets ?? []).filter((/** @type {any} */ facet) => facet.values.length > 1 || isSet(facet.name));
+    const authors = facets.find((/** @type {any} */ facet) => facet.name === "author")?.values.slice(0, SHOWN) ?? [];
+    const authorName = useAuthors(authors.map((/** @type {any} */ one) => one.value));
+    const labelOf = (/** @type {string} */ name, /** @type {string} */ value) =>
+        name === "kind" ? kindName(value) : name === "author" ? authorName(value) : value;
     const years = Array.from({ length: YEARS }, (_, back) => String(new Date().getFullYear() - back));
     return html`<div class="facets" role="group" aria-label="Filters">
         ${facets.map((/** @type {any} */ facet) => html`<section><h2 class="side-title">${TITLES[facet.name] ?? facet.name}</h2>
             <ul>${facet.values.slice(0, SHOWN).map((/** @type {any} */ one) => html`<${Value} name=${facet.name} value=${one.value}
-                label=${facet.name === "kind" ? kindName(one.value) : one.value} count=${one.count} />`)}</ul></section>`)}
+                label=${labelOf(facet.name, one.value)} count=${one.count} />`)}</ul></section>`)}
         <section><h2 class="side-title">State</h2>
             <ul>${STATES.map((state) => html`<${Value} name="state" value=${state} label=${state === "opened" ? "open" : state} />`)}</ul></section>
         <section><h2 class="side-title">Since</h2>
@@ -39,7 +44,7 @@ export function Facets({ counted }) {
 /** @param {{name: string, value: string, label: string, count?: number}} props */
 function Value({ name, value, label, count }) {
     return html`<li><button type="button" class="facet" aria-pressed=${has(name, value)} onClick=${() => toggle(name, value)}
-        ><span class="cut">${label}</span>${count !== undefined && html`<span class="count">${number(count)}</span>`}</button></li>`;
+        title=${label === value ? undefined : value}><span class="cut">${label}</span>${count !== undefined && html`<span class="count">${number(count)}</span>`}</button></li>`;
 }
 
 /** What is searched by. */

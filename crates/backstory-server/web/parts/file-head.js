@@ -1,12 +1,14 @@
 // What stands above the code of a file: how long it is, of which state, and what can be done with it.
 
-import { html, number, size } from "./html.js";
+import { html, number, size, useState } from "./html.js";
 import { Icon } from "./icons.js";
 import { Empty } from "./state.js";
 import { AgeLegend } from "./code.js";
 import { Ago } from "./time.js";
 import { CopyButton } from "./copy.js";
-import { EnrichButton, QueueButton } from "./started.js";
+import { Change } from "./change.js";
+import { QueueButton, Started } from "./started.js";
+import { ask } from "../api.js";
 import { encode, fileAddress } from "./ref.js";
 import { setQuery } from "../router.js";
 
@@ -44,4 +46,16 @@ export function LeftOut({ file }) {
     };
     return html`<${Empty} title="There is nothing to read here" icon="file"><p>${why[file.left_out] ?? "It cannot be shown."} Its${" "}
         <a href=${`/ui/history/${encode(file.id)}`}>history</a> is known all the same.</p></${Empty}>`;
+}
+
+/**
+ * A button that has a language model classify commits and note decisions of a project.
+ * @param {{project: string}} props
+ */
+function EnrichButton({ project }) {
+    const [task, setTask] = useState(/** @type {number | null} */ (null));
+    return html`<${Change} label="Enrich" needs="admin" icon="model"
+            title="Have the language model note decisions of this project's discussions and classify its commits"
+            run=${() => ask("enrich", { projects: [project], what: null, limit: null })} then=${(/** @type {any} */ begun) => setTask(begun.id)} />
+        ${task !== null && html`<${Started} key=${task} kind="task" id=${task} />`}`;
 }

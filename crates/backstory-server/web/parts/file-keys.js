@@ -34,14 +34,14 @@ export function useScroll(selected, first) {
 }
 
 /**
- * @param {{file: any, runs: import("./runs.js").Run[], selected: Range | null, select: (range: Range) => void,
+ * @param {{file: any, runs: import("./runs.js").Run[], selected: Range | null, last: () => number, select: (range: Range) => void,
  *   here: (lines: [number, number] | null, rev?: string | null) => string}} view
- * @returns {import("../keys.js").Binding[]}
+ * @returns {import("../keys.js").Binding[]} `last`: the line that was selected before, if none is
  */
-export function fileKeys({ file, runs, selected, select, here }) {
+export function fileKeys({ file, runs, selected, last, select, here }) {
     /** @param {number} step */
     function move(step) {
-        const line = selected?.first ?? 0;
+        const line = selected?.first ?? focusedLine() ?? last();
         const at = runs.findIndex((run) => line >= run.start && line < run.start + run.lines);
         const run = runs[at < 0 ? 0 : Math.min(Math.max(at + step, 0), runs.length - 1)];
         if (!run) return;
@@ -69,6 +69,12 @@ export function fileKeys({ file, runs, selected, select, here }) {
         { keys: "h", label: "History of the file", run: () => go(`/ui/history/${encode(file.id)}`) },
         { keys: "Escape", label: "Close the trace", run: close },
     ];
+}
+
+/** The first line of the run whose reason has the focus. */
+function focusedLine() {
+    const run = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.run : undefined;
+    return run === undefined ? null : Number(run);
 }
 
 /**

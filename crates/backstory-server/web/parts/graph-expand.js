@@ -47,7 +47,9 @@ export function Expand({ id, totals, edges, opened }) {
     if (asked.error && !known) return html`<${FailedLine} error=${asked.error} />`;
     const here = new Map(countsOf(edges.filter((edge) => edge.from === id || edge.to === id)));
     const rows = (known ?? []).map((/** @type {any} */ total) => ({ ...total, shown: Math.min(total.count, here.get(total.edge) ?? 0) }));
-    if (!rows.length) return null;
+    // What is all there is listed below as what is shown.
+    const isAll = rows.every((/** @type {any} */ row) => row.shown === row.count) && !opened.some((one) => one.id === id);
+    if (!rows.length || isAll) return null;
     return html`<section><h2 class="side-title cut" title=${id}>Edges of ${shorten(id).split("/").at(-1)}</h2><ul class="expand">${rows.map((/** @type {any} */ row) => html`
         <${Row} key=${row.edge} id=${id} row=${row} opened=${opened} />`)}</ul></section>`;
 }

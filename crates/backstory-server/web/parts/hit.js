@@ -5,7 +5,7 @@ import { Icon, hasIcon } from "./icons.js";
 import { Day } from "./time.js";
 import { Ref, addressOf, encode, kindName, shorten } from "./ref.js";
 import { ScoreBar } from "./score.js";
-import { edgeName } from "./edges.js";
+import { edgeForward, edgeName } from "./edges.js";
 import { StateBadge } from "./thread.js";
 
 /** Words that say nothing of what is looked for. */
@@ -19,22 +19,22 @@ const STEM = 4;
 const WORDS = 20;
 
 /**
- * @param {{hit: any, weights: any, query: string, row: number, chosen: boolean}} props
+ * @param {{hit: any, weights: any, query: string, author: string | null, row: number, chosen: boolean}} props
  */
-export function HitView({ hit, weights, query, row, chosen }) {
+export function HitView({ hit, weights, query, author, row, chosen }) {
     const icon = hit.kind === "code" ? "entity" : hit.kind === "section" ? "note" : hasIcon(hit.kind) ? hit.kind : "file";
     return html`<li class=${classes("hit", chosen && "chosen")} data-row=${row} aria-current=${chosen ? "true" : undefined}>
         <div class="hit-head"><${Icon} name=${icon} />
             <h2><a class="row-link" href=${addressOf(hit.id)}><${Marked} text=${hit.title || shorten(hit.id, hit.project)} query=${query} /></a></h2>
             <${ScoreBar} score=${hit.score} parts=${hit.parts} weights=${weights} /></div>
         <p class="byline"><span>${kindName(hit.kind)} <span class="mono">${shorten(hit.id, hit.project)}</span></span><span>${hit.project}</span>
-            ${hit.state && html`<${StateBadge} state=${hit.state} />`}${hit.author && html`<span>${hit.author}</span>`}<${Day} at=${hit.updated_at} />
+            ${hit.state && html`<${StateBadge} state=${hit.state} />`}${author && html`<span title=${author === hit.author ? undefined : hit.author}>${author}</span>`}<${Day} at=${hit.updated_at} />
             ${hit.confidential && html`<span class="badge warn"><${Icon} name="lock" /> confidential</span>`}
             <a href=${`/ui/why/${encode(hit.id)}`}>trace</a></p>
         ${hit.snippet.trim() !== (hit.title ?? "").trim() && html`<p class="hit-text" dir="auto"><${Marked} text=${hit.snippet} query=${query} /></p>`}
         ${hit.why.length > 0 && html`<p class="small muted">${hit.why.join(" · ")}</p>`}
         ${(hit.reached_by ?? []).length > 0 && html`<p class="small muted">found via ${hit.reached_by.map((/** @type {any} */ edge) => html`
-            <${Ref} id=${edge.from} project=${hit.project} /> ${edgeName(edge.edge)} <${Ref} id=${edge.to} project=${hit.project} /> `)}</p>`}
+            <${Ref} id=${edge.from} project=${hit.project} /> ${edgeForward(edge.edge)} <${Ref} id=${edge.to} project=${hit.project} /> `)}</p>`}
         ${hit.members.length > 0 && html`<details class="hit-members small"><summary>${counted(hit.members.length, "related result")}</summary>
             <ul>${hit.members.map((/** @type {any} */ member) => html`<li><span class="muted">${edgeName(member.relation)}</span>${" "}
                 <${Ref} id=${member.id} project=${hit.project} /></li>`)}</ul></details>`}

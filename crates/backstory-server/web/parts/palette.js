@@ -2,7 +2,8 @@
 
 import { html, classes, counted, useEffect, useMemo, useRef, useState } from "./html.js";
 import { Icon, hasIcon } from "./icons.js";
-import { addressOf, fileAddress, kindName, parse, shorten } from "./ref.js";
+import { useFiles } from "./find-file.js";
+import { addressOf, kindName, parse, shorten } from "./ref.js";
 import { FailedLine } from "./state.js";
 import { ask } from "../api.js";
 import { useAsk } from "../asking.js";
@@ -40,13 +41,25 @@ export function Palette() {
     const [text, setText] = useState("");
     const [chosen, setChosen] = useState(0);
     const list = useRef(/** @type {HTMLElement | null} */ (null));
-    const { hits, pending, error } = useHits(text);
     const repositories = useAsk("repositories", {});
+    const projects = useMemo(() => (repositories.answer ?? []).map((/** @type {any} */ entry) => entry.project), [repositories.answer]);
+    const { hits, pending: isSearching, error } = useHits(text);
+    const { files, guesses, pending: isLooking } = useFiles(text, projects, PAUSE);
+    const pending = isSearching || isLooking;
     const offers = useMemo(() => {
-        const projects = (repositories.answer ?? []).map((/** @type {any} */ entry) => entry.project);
-        return [...direct(text, projects), ...named(text, projects), ...hits];
-    }, [text, hits, repositories.answer]);
+        const known = new Set(files.map((file) => file.address));
+        const others = hits.filter((hit) => !known.has(hit.address));
+        return [...direct(text, projects), ...files, ...named(text, projects), ...others, ...guesses];
+    }, [text, files, guesses, hits, projects]);
     useEffect(() => setChosen(0), [text]);
+    // Who pressed Enter before there was anything to choose goes to the first when it is there.
+    const [isWaiting, setWaiting] = useState(false);
+    useEffect(() => setWaiting(false), [text]);
+    useEffect(() => {
+        if (!isWaiting || isLooking) return;
+        if (offers[0]) leave(offers[0].address);
+        else if (!pending) search();
+    }, [isWaiting, isLooking, pending]);
     const current = Math.min(chosen, offers.length - 1);
     useEffect(() => list.current?.children[current]?.scrollIntoView({ block: "nearest" }), [current]);
     /** @param {string} address */
@@ -65,11 +78,12 @@ export function Palette() {
         } else if (event.key === "Enter") {
             event.preventDefault();
             const offer = offers[current];
-            if (offer) leave(offer.address);
+            if (isLooking && current <= 0) setWaiting(true);
+            else if (offer) leave(offer.address);
             else search();
         }
     }
-    const said = offers.length ? counted(offers.length, "place") : pending ? "Searching…" : error ? "" : "Nothing has that name";
+    const said = pending ? "Searching…" : offers.length ? counted(offers.length, "place") : error ? "" : "Nothing has that name";
     return html`<${Dialog} label="Go to anything" class="palette">
         <input type="text" value=${text} role="combobox" aria-expanded="true" aria-controls="offers"
             aria-activedescendant=${offers.length ? `offer-${current}` : undefined} aria-label="Go to"
@@ -80,7 +94,7 @@ export function Palette() {
                 class=${classes(number === current && "chosen")} onClick=${() => leave(offer.address)} onMouseMove=${() => setChosen(number)}>
                 <${Icon} name=${offer.icon} /><span class="cut">${offer.label}</span><span class="muted small">${offer.detail}</span></li>`)}
         </ul>
-        <p class=${offers.length ? "hidden" : "muted pad"} role="status">${said}</p>
+        <p class=${offers.length && !pending ? "hidden" : "muted pad small"} role="status">${said}</p>
         ${error && html`<div class="pad"><${FailedLine} error=${error} /></div>`}
         ${!pending && !offers.length && text.trim() && html`<p class="pad"><button type="button" onClick=${search}
             ><${Icon} name="search" /> Search for it <kbd>Enter</kbd></button></p>`}
@@ -119,7 +133,7 @@ function toOffer(hit) {
 }
 
 /**
- * What a text names by itself: a reference, or a file and line.
+ * What a text names by itself: a reference.
  * @param {string} text
  * @param {string[]} projects
  * @returns {Offer[]}
@@ -130,16 +144,7 @@ function direct(text, projects) {
     const within = /^([#!]\d+)$/.exec(typed);
     if (within) return projects.map((project) => offer(`${project}${within[1]}`));
     if (/^[0-9a-f]{7,40}$/.test(typed)) return projects.map((project) => offer(`${project}@${typed}`));
-    if (/^.+([#!]\d+|@[0-9a-f]{7,40})$/.test(typed) || /^@[\w.-]+/.test(typed)) return [offer(typed)];
-    const place = /^([\w./-]+\.\w+|[\w.-]+\/[\w./-]+)(?::(\d+)(?:-(\d+))?)?$/.exec(typed);
-    if (!place) return [];
-    const lines = place[2] ? /** @type {[number, number]} */ ([Number(place[2]), Number(place[3] ?? place[2])]) : null;
-    return projects.map((project) => ({
-        icon: "file",
-        label: typed,
-        detail: `file in ${project}`,
-        address: fileAddress(project, place[1] ?? "", { lines }),
-    }));
+    return /^.+([#!]\d+|@[0-9a-f]{7,40})$/.test(typed) || /^@[\w.-]+/.test(typed) ? [offer(typed)] : [];
 }
 
 /** @param {string} id */

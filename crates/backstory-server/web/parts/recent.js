@@ -1,6 +1,7 @@
 // What changed lately in a project, and what was removed from it.
 
 import { html, counted, number } from "./html.js";
+import { coded } from "./coded.js";
 import { Icon } from "./icons.js";
 import { Answered, Empty } from "./state.js";
 import { Day } from "./time.js";
@@ -15,7 +16,7 @@ const REMOVALS = 5;
 export function Recent({ project }) {
     const asked = useAsk("changes", { project, path: null, symbol: null, after: null, limit: LIMIT });
     const hasRequests = (asked.answer?.changes ?? []).some((/** @type {any} */ change) => change.merge_request);
-    return html`<section><h2>Latest changes</h2><${Answered} of=${asked} lines=${12}>${(/** @type {any} */ found) => found.changes.length === 0
+    return html`<section><h2>Latest changes of ${project}</h2><${Answered} of=${asked} lines=${12}>${(/** @type {any} */ found) => found.changes.length === 0
         ? html`<${Empty} title="No commit is indexed" icon="history"><p>Add the repository of ${project} at the <a href="/">projects</a>.</p></${Empty}>`
         : html`<${ChangesTable} hasRequests=${hasRequests}>${found.changes.map((/** @type {any} */ change) => html`<${ChangeRow} key=${change.commit.sha}
             change=${change} project=${project} hasRequests=${hasRequests} mergeRequests=${change.merge_request ? [change.merge_request] : []}
@@ -36,7 +37,7 @@ export function ChangesTable({ hasRequests, children }) {
 export function ChangeRow({ change, project, hasRequests, mergeRequests, badge, as }) {
     const { commit, insertions, deletions } = change;
     return html`<tr><td class="tight"><${Day} at=${commit.date} /></td>
-        <td><a href=${addressOf(commit.id)}>${commit.title}</a>${badge && html` <span class="badge">${badge}</span>`}
+        <td><a href=${addressOf(commit.id)}>${coded(commit.title)}</a>${badge && html` <span class="badge">${badge}</span>`}
             ${as && html` <span class="muted small">as ${as}</span>`}</td>
         <td class="tight">${commit.author}</td>
         ${hasRequests && html`<td class="tight">${mergeRequests.map((one) => html`<${Ref} id=${one} project=${project} /> `)}</td>`}
@@ -68,7 +69,7 @@ function Place({ project, path, line, rev = null }) {
 function Removal({ removal, project }) {
     const reasons = [...removal.merge_requests, ...removal.issues, ...removal.discussions];
     const { commit } = removal;
-    return html`<article class="card card-body stack"><p><a href=${addressOf(commit.id)}><strong>${commit.title}</strong></a></p>
+    return html`<article class="card card-body stack"><p><a href=${addressOf(commit.id)}><strong>${coded(commit.title)}</strong></a></p>
         <p class="byline"><span>${commit.author}</span><${Day} at=${commit.date} />
             <span><${Place} project=${project} path=${removal.path} line=${removal.line} rev=${removal.parent} /> before it</span>
             <a href=${`/ui/why/${encode(commit.id)}`}><${Icon} name="history" /> trace</a></p>

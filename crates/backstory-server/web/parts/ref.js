@@ -154,7 +154,9 @@ export function shorten(id, project) {
     if (node.kind === "discussion") return `${shorten(node.thread ?? id, project)} discussion`;
     if (node.kind === "note") return `${shorten(node.thread ?? id, project)} note`;
     if (node.kind === "ticket") return node.name ?? id;
-    if (node.kind === "person" || node.kind === "project") return id;
+    // An address has the mark already.
+    if (node.kind === "person") return id.indexOf("@", 1) > 0 ? id.slice(1) : id;
+    if (node.kind === "project") return id;
     return prefix + node.rest;
 }
 

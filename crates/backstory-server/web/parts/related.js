@@ -4,6 +4,7 @@ import { html, counted, percent } from "./html.js";
 import { Answered } from "./state.js";
 import { Ref, encode, parse } from "./ref.js";
 import { edgeName } from "./edges.js";
+import { useNames } from "./names.js";
 import { useAsk } from "../asking.js";
 
 /** Rows of each list. */
@@ -36,14 +37,15 @@ function CoChange({ one, project }) {
 export function Contributors({ id }) {
     const node = parse(id);
     const asked = useAsk("contributors", { project: node.project, path: node.path, limit: ROWS });
+    const nameOf = useNames((asked.answer?.people ?? []).map((/** @type {any} */ one) => one.person));
     return html`<section><h2 class="side-title">Who knows it</h2><${Answered} of=${asked} lines=${4}>${(/** @type {any} */ found) => html`
-        <ul>${found.people.map((/** @type {any} */ one) => html`<${Contributor} key=${one.person} one=${one} />`)}</ul>`}</${Answered}></section>`;
+        <ul>${found.people.map((/** @type {any} */ one) => html`<${Contributor} key=${one.person} one=${one} name=${nameOf(one.person)} />`)}</ul>`}</${Answered}></section>`;
 }
 
-/** @param {{one: any}} props */
-function Contributor({ one }) {
+/** @param {{one: any, name: string}} props */
+function Contributor({ one, name }) {
     const knows = one.lines === null ? counted(one.commits, "commit") : counted(one.lines, "line");
-    return html`<li class="row spread beside"><span class="cut"><${Ref} id=${one.person} icon=${false} /></span>
+    return html`<li class="row spread beside"><span class="cut"><${Ref} id=${one.person} title=${name} icon=${false} /></span>
         <span class="muted small numeric" title=${`${counted(one.commits, "commit")}, ${counted(one.reviews, "review")}`}>${knows}</span></li>`;
 }
 

@@ -1,6 +1,7 @@
 // What is shown beside the gutter when it is hovered: who, when, through what, and the best thing that was said.
 
 import { html } from "./html.js";
+import { coded } from "./coded.js";
 import { Icon } from "./icons.js";
 import { Ago } from "./time.js";
 import { Quote } from "./markdown.js";
@@ -45,16 +46,16 @@ export function RunCard({ file, run, box }) {
     const left = Math.max(MARGIN, Math.min(box.left, window.innerWidth - width - MARGIN));
     const place = isBelow ? { top: `${box.bottom + 4}px` } : { bottom: `${window.innerHeight - box.top + 4}px` };
     return html`<div class="run-card" style=${{ left: `${left}px`, width: `${width}px`, ...place }} role="tooltip">
-        <p><strong>${run.title}</strong></p>
+        <p><strong>${coded(run.title)}</strong></p>
         <p class="byline"><span>${run.author}</span><${Ago} at=${run.date} /><span class="mono">${shorten(run.commit ?? "", file.project)}</span></p>
         ${request && html`<${Row} node=${request} icon="merge_request" project=${file.project} />`}
         ${issues.map((/** @type {any} */ issue) => html`<${Row} node=${issue} icon="issue" project=${file.project} />`)}
-        ${said && html`<div><${Quote} text=${said.text} project=${file.project} /><p class="muted small">@${said.author ?? "deleted account"}</p></div>`}
+        ${said && html`<div><${Quote} text=${said.text} project=${file.project} /><p class="muted small">${said.author ? `@${said.author}` : "deleted account"}</p></div>`}
         ${run.seenThrough.length > 0 && html`<p class="small muted">Seen through: ${run.seenThrough.join(", ")}</p>`}
     </div>`;
 }
 
 /** @param {{node: any, icon: string, project: string}} props */
 function Row({ node, icon, project }) {
-    return html`<p class="run-card-row"><${Icon} name=${icon} /><span>${node.title} <span class="muted">${shorten(node.id, project)}</span></span></p>`;
+    return html`<p class="run-card-row"><${Icon} name=${icon} /><span>${coded(node.title)} <span class="muted">${shorten(node.id, project)}</span></span></p>`;
 }

@@ -20,6 +20,22 @@ export function taskName(kind) {
     return TASKS[kind] ?? kind;
 }
 
+/**
+ * What a kind of job is called.
+ * @param {string} kind
+ */
+export function jobName(kind) {
+    return kind === "full" ? "reindex" : kind;
+}
+
+/**
+ * How many changes what is searched is behind what was read.
+ * @param {any} status
+ */
+export function changesBehind(status) {
+    return Math.max(0, status.ledger_seq - Math.min(status.graph_seq, status.lists_seq, status.index_seq));
+}
+
 /** What is not at its end. */
 const GOING = ["queued", "running"];
 
@@ -60,23 +76,11 @@ function step(progress) {
 
 /**
  * A button that queues a job for a project, and where that job stands.
- * @param {{project: string, kind: "sync" | "full", label: string, icon?: string, confirm?: string, then?: () => void}} props
+ * @param {{project: string, kind: "sync" | "full", label: string, icon?: string, question?: string, then?: () => void}} props
  */
-export function QueueButton({ project, kind, label, icon, confirm, then }) {
+export function QueueButton({ project, kind, label, icon, question, then }) {
     const [job, setJob] = useState(/** @type {number | null} */ (null));
-    return html`<${Change} label=${label} needs="sync" icon=${icon} confirm=${confirm} done="The job is queued"
+    return html`<${Change} label=${label} needs="sync" icon=${icon} question=${question} done="The job is queued"
             run=${() => ask("queue-job", { kind, project })} then=${(/** @type {any} */ queued) => setJob(queued.id)} />
         ${job !== null && html`<${Started} key=${job} kind="job" id=${job} then=${then} />`}`;
-}
-
-/**
- * A button that has a language model classify commits and note decisions of a project.
- * @param {{project: string, then?: () => void}} props
- */
-export function EnrichButton({ project, then }) {
-    const [task, setTask] = useState(/** @type {number | null} */ (null));
-    return html`<${Change} label="Enrich" needs="admin" icon="model"
-            title="Have the language model note decisions of this project's discussions and classify its commits"
-            run=${() => ask("enrich", { projects: [project], what: null, limit: null })} then=${(/** @type {any} */ begun) => setTask(begun.id)} />
-        ${task !== null && html`<${Started} key=${task} kind="task" id=${task} then=${then} />`}`;
 }

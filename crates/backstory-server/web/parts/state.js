@@ -2,6 +2,8 @@
 
 import { html } from "./html.js";
 import { Icon } from "./icons.js";
+import { addressOf, encode, fileAddress, isReference } from "./ref.js";
+import { projectNames } from "../api.js";
 
 /**
  * Shows an answer, or why there is none. An answer to another request is dimmed; one that could not be asked for again
@@ -46,11 +48,61 @@ export function Failed({ error, again }) {
         <${Icon} name="alert" />
         <div>
             <p><strong>${sentence(error.message)}</strong></p>
-            ${error.hint && html`<p>${sentence(error.hint)}</p>`}
-            <p class="muted small">${error.code}${error.status ? ` · ${error.status}` : ""}</p>
+            <p>${adviceOf(error)}</p>
             ${again && html`<button type="button" onClick=${again}><${Icon} name="retry" /> Try again</button>`}
         </div>
     </div>`;
+}
+
+/**
+ * What the server advises: what may have been meant as links, commands as such, and where the page does the same.
+ * @param {any} error
+ */
+export function adviceOf(error) {
+    const links = meant(error);
+    const hint = hintOf(error);
+    if (links.length) return html`Did you mean ${links.map(({ text, address }, at) => html`${at > 0 && ", "}<a href=${address}>${text}</a>`)}?`;
+    if (!hint) return null;
+    const place = PLACES.find(([command]) => hint.includes(command));
+    const why = /'backstory why (\S+)'/.exec(hint);
+    return html`${commands(sentence(hint))}${place && html` <a href=${place[1]}>${place[2]}</a>.`}
+        ${why && html` <a href=${`/ui/why/${encode(why[1] ?? "")}`}>Its trace</a>.`}`;
+}
+
+/**
+ * Where "did you mean …?" and "ask about …" lead.
+ * @param {any} error
+ * @returns {{text: string, address: string}[]}
+ */
+function meant(error) {
+    const hint = /^(?:did you mean (.+)\?|ask about (\S+\/\S+|\S+\.\w+))$/.exec(error.hint ?? "");
+    const names = (hint?.[1] ?? hint?.[2] ?? "").split(", ").filter(Boolean);
+    // Of a branch or a tag that is not there, others are named in the same way: they are no places.
+    const project = /^there is no file .* in (\S+)(?: at |$|;)/.exec(error.message)?.[1];
+    const address = (/** @type {string} */ name) => (project ? fileAddress(project, name) : addressOf(name));
+    const all = names.map((name) => ({ text: name, address: address(name) }));
+    return project || names.every(isReference) ? all : [];
+}
+
+/** Commands, and where the page does the same. */
+const PLACES = /** @type {const} */ ([
+    ["'backstory sync", "/ui/jobs", "Index & jobs does it too"],
+    ["'backstory add", "/", "Projects does it too"],
+]);
+
+/**
+ * A hint without what cannot help: where there is no forge, no sync brings issues.
+ * @param {any} error
+ * @returns {string}
+ */
+function hintOf({ hint }) {
+    const only = hint?.indexOf("only the repository of") ?? -1;
+    return only > 0 ? hint.slice(only) : (hint ?? "");
+}
+
+/** @param {string} text */
+function commands(text) {
+    return text.split(/'(backstory [^']*)'/).map((part, at) => (at % 2 ? html`<code>${part}</code>` : part));
 }
 
 /**
@@ -58,7 +110,7 @@ export function Failed({ error, again }) {
  * @param {{error: any}} props
  */
 export function FailedLine({ error }) {
-    return html`<p class="change-error" role="alert">${sentence(error.message)} ${error.hint && sentence(error.hint)}</p>`;
+    return html`<p class="change-error" role="alert">${sentence(error.message)} ${adviceOf(error)}</p>`;
 }
 
 /**
@@ -82,7 +134,9 @@ export function Notice({ tone = "info", children }) {
  * @param {string} text
  */
 export function sentence(text) {
-    const trimmed = text.trim();
-    const begun = /^[a-z][a-z]* /.test(trimmed) ? trimmed[0]?.toUpperCase() + trimmed.slice(1) : trimmed;
+    // Numbers of the system's errors say nothing to people.
+    const trimmed = text.trim().replace(/ \(os error \d+\)/g, "");
+    const first = /^[a-z]+(?= )/.exec(trimmed)?.[0];
+    const begun = first && !projectNames.has(first) ? trimmed[0]?.toUpperCase() + trimmed.slice(1) : trimmed;
     return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }

@@ -4,7 +4,7 @@ import { html, classes, counted, useMemo } from "./html.js";
 import { Icon } from "./icons.js";
 import { Ago } from "./time.js";
 import { Markdown } from "./markdown.js";
-import { addressOf, fileAddress, parse } from "./ref.js";
+import { addressOf, fileAddress, parse, shorten } from "./ref.js";
 import { useGrowing } from "./growing.js";
 
 /** Discussions that are drawn at first; the rest follows while there is nothing else to do. */
@@ -17,7 +17,7 @@ export function StateBadge({ state }) {
 
 /** @param {{name: string | null | undefined}} props */
 export function Person({ name }) {
-    return name ? html`<a href=${addressOf(`@${name}`)}>@${name}</a>` : html`<span class="muted">deleted account</span>`;
+    return name ? html`<a href=${addressOf(`@${name}`)}>${shorten(`@${name}`)}</a>` : html`<span class="muted">deleted account</span>`;
 }
 
 /**

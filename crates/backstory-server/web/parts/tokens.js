@@ -37,7 +37,8 @@ function Row({ token, again }) {
         <td>${token.projects.join(", ") || "none"}</td><td>${token.scopes.join(", ")}</td>
         <td class="tight">${token.revoked_at ? html`<span class="badge bad">revoked</span>` : end}</td>
         <td class="tight"><${Ago} at=${token.last_used_at} /></td>
-        <td class="tight">${!token.revoked_at && html`<${Change} label="Revoke" needs="admin" danger confirm=${token.name} then=${again}
+        <td class="tight">${!token.revoked_at && html`<${Change} label="Revoke" needs="admin" danger then=${again} word=${token.name}
+            question="What uses this token is refused from then on, and it cannot be made valid again."
             done="The token is revoked" run=${() => ask("revoke-token", { token: token.id })} />`}</td></tr>`;
 }
 

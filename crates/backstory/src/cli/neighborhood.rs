@@ -49,7 +49,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         depth: usize::from(args.depth),
         edges: args.edges.iter().copied().collect(),
         limit: usize::from(args.limit),
-        totals: false,
+        totals: true,
     };
     let found = client.answer(request).await?;
     if args.json {

@@ -1,0 +1,192 @@
+//! What a sentence says was added, removed or fixed.
+
+use std::collections::BTreeSet;
+
+use super::{
+    ChangeDirection,
+    subject::{ENDS, core_of, is_among, is_article, is_generic, is_number, trim_fillers},
+    words::{ChangeWord, TextWord, VerbForm, change_word},
+};
+use crate::question::is_stop_word;
+
+/// Most statements of one sentence that are looked at.
+const MAX_STATEMENTS: usize = 16;
+/// Forms of `be`.
+pub(super) const BE: &str = "was were been is are be being got";
+/// What says that something is not done.
+const NEGATIONS: &str = "not don't dont doesn't didn't never no cannot can't won't without avoid instead shouldn't";
+/// How the words begin without one of which a sentence says nothing of a change.
+const BEGINNINGS: &str = "add introduc implement creat remov drop delet discontinu eliminat fix repair resolv correct \
+    support feat";
+
+/// What a sentence says was done, and to what.
+#[derive(Debug)]
+pub(super) struct Statement {
+    pub(super) direction: ChangeDirection,
+    /// Whether the sentence begins with it.
+    pub(super) leads: bool,
+    /// The words of each thing that it was done to.
+    pub(super) objects: Vec<BTreeSet<String>>,
+}
+
+/// Whether a sentence may say something of a change. Costs much less than to read it.
+pub(super) fn may_say_change(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
+    BEGINNINGS.split_whitespace().any(|beginning| lower.contains(beginning))
+}
+
+/// What a sentence says was added, removed or fixed.
+pub(super) fn statements_of(words: &[TextWord<'_>]) -> Vec<Statement> {
+    let first = beginning_of(words);
+    let is_revert_at = |at: usize| words.get(at).is_some_and(is_revert);
+    let is_revert_before = first > 0 && is_revert_at(0);
+    let reverts = is_revert_before || is_revert_at(first);
+    // Where what is reverted begins.
+    let own = if reverts && !is_revert_before { first + 1 } else { first };
+    let stated = (first..words.len()).filter_map(|at| Some((at, statement_at(words, at, first)?)));
+    let mut found = Vec::new();
+    for (at, mut statement) in statement_of_prefix(words, first).map(|one| (own, one)).into_iter().chain(stated) {
+        if found.len() == MAX_STATEMENTS {
+            break;
+        }
+        if reverts {
+            statement.direction = match statement.direction {
+                ChangeDirection::Added => ChangeDirection::Removed,
+                ChangeDirection::Removed => ChangeDirection::Added,
+                ChangeDirection::Fixed => continue,
+            };
+            statement.leads = at == own;
+        }
+        found.push(statement);
+    }
+    found
+}
+
+fn is_revert(word: &TextWord<'_>) -> bool {
+    matches!(word.lower.as_str(), "revert" | "reverts" | "reverted")
+}
+
+/// What the prefix of a title says of what follows it without a verb: `fix: crash of the parser`, `feat(ui)!: dark mode`,
+/// `Removed: XML export`.
+fn statement_of_prefix(words: &[TextWord<'_>], first: usize) -> Option<Statement> {
+    let kind = match &words[..first] {
+        [revert, kind, ..] if is_revert(revert) => kind,
+        [kind, ..] => kind,
+        [] => return None,
+    };
+    let direction = match kind.lower.as_str() {
+        "feat" | "feature" | "features" => ChangeDirection::Added,
+        "bugfix" | "hotfix" => ChangeDirection::Fixed,
+        _ => change_word(kind).filter(|word| word.form != VerbForm::Noun)?.direction,
+    };
+    let word = words.get(first)?;
+    let lower = word.lower.as_str();
+    let is_verb = change_word(word).is_some_and(|word| word.form != VerbForm::Noun)
+        || matches!(lower, "support" | "supports")
+        || is_among(NEGATIONS, lower)
+        || (is_stop_word(lower) && !is_article(lower) && lower != "new");
+    (!is_verb).then(|| object_after(words, first, direction, true))
+}
+
+/// What a word of a sentence says was done.
+fn statement_at(words: &[TextWord<'_>], at: usize, first: usize) -> Option<Statement> {
+    let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
+    let ChangeWord { direction, form } = match (lower(at), lower(at + 1)) {
+        ("support" | "supports", _) if at == first => {
+            ChangeWord { direction: ChangeDirection::Added, form: VerbForm::Base }
+        }
+        ("longer", "support" | "supports") => {
+            return Some(object_after(words, at + 2, ChangeDirection::Removed, at < first + 2));
+        }
+        _ => change_word(&words[at])?,
+    };
+    if words[at.saturating_sub(2).max(first)..at].iter().any(|word| is_among(NEGATIONS, &word.lower)) {
+        return None;
+    }
+    let before = &words[first..at];
+    // The clause that it stands in.
+    let clause = match at > first && words[at].follows_stop {
+        true => before.len(),
+        false => (0..before.len()).rfind(|at| begins_clause(before, *at)).unwrap_or(0),
+    };
+    let before = &before[clause..];
+    let is_passive = form == VerbForm::Past && before.iter().rev().take(2).any(|word| is_among(BE, &word.lower));
+    let next = lower(at + 1);
+    let ends = next.is_empty() || words[at + 1].follows_stop || (is_among(ENDS, next) && next != "for");
+    if form == VerbForm::Past && !before.is_empty() && (is_passive || ends) {
+        let subject = trim_fillers(before);
+        let starts = subject.iter().rposition(|word| word.lower != "for" && is_among(ENDS, &word.lower));
+        let own = &subject[starts.map_or(0, |at| at + 1)..];
+        return Some(Statement { direction, leads: clause == 0 && starts.is_none(), objects: objects_of(own) });
+    }
+    Some(object_after(words, at + 1, direction, at == first))
+}
+
+/// Whether a clause begins with a word: behind a stop, or behind a comma with a pronoun.
+fn begins_clause(words: &[TextWord<'_>], at: usize) -> bool {
+    let is_pronoun = |at: usize| {
+        words
+            .get(at)
+            .is_some_and(|word| matches!(word.lower.as_str(), "it" | "they" | "we" | "this" | "that" | "which"))
+    };
+    let joins = matches!(words[at].lower.as_str(), "and" | "but" | "so");
+    words[at].follows_stop || (words[at].follows_comma && (is_pronoun(at) || (joins && is_pronoun(at + 1))))
+}
+
+/// What is said of what follows a verb.
+fn object_after(words: &[TextWord<'_>], from: usize, direction: ChangeDirection, leads: bool) -> Statement {
+    let rest = words.get(from..).unwrap_or_default();
+    let mut end = rest.len();
+    let mut start = 0;
+    for (at, word) in rest.iter().enumerate() {
+        let is_joined = at > 0 && word.follows_stop;
+        if is_joined || (at > 0 && change_word(word).is_some_and(|verb| verb.form != VerbForm::Noun)) {
+            end = at;
+            break;
+        }
+        if is_among(ENDS, &word.lower) {
+            let restarts = word.lower == "for" && is_generic(&core_of(&rest[start..at]));
+            if !restarts {
+                end = at;
+                break;
+            }
+            start = at + 1;
+        }
+    }
+    Statement { direction, leads, objects: objects_of(&rest[start.min(end)..end]) }
+}
+
+/// The things that are named one after the other: `Python 2.7 and 3.5` are `Python 2.7` and `Python 3.5`.
+fn objects_of(words: &[TextWord<'_>]) -> Vec<BTreeSet<String>> {
+    let mut objects: Vec<BTreeSet<String>> = Vec::new();
+    let mut start = 0;
+    for at in 0..=words.len() {
+        let is_joint =
+            words.get(at).is_none_or(|word| matches!(word.lower.as_str(), "and" | "or") || word.follows_comma);
+        if !is_joint || (at == start && at < words.len()) {
+            continue;
+        }
+        let own = &words[start..at];
+        start = if words.get(at).is_some_and(|word| word.follows_comma) { at } else { at + 1 };
+        let mut object = core_of(own);
+        if !object.is_empty() && object.iter().all(|word| is_number(word)) {
+            let before = objects.last().into_iter().flatten();
+            object.extend(before.filter(|word| !is_number(word)).cloned());
+        }
+        if !object.is_empty() {
+            objects.push(object);
+        }
+    }
+    objects
+}
+
+/// Where a sentence begins behind what stands before its subject: `feat:`, `[docs]`, `#12`.
+fn beginning_of(words: &[TextWord<'_>]) -> usize {
+    const MAX_PREFIX: usize = 3;
+    let says_nothing = |at: usize| words[..at].iter().all(|word| change_word(word).is_none());
+    let ends_prefix = |at: &usize| {
+        let ends = words.get(*at).is_some_and(|word| word.follows_prefix);
+        ends && (*at == 1 || words[1].follows_stop || says_nothing(*at))
+    };
+    (1..=MAX_PREFIX).rev().find(ends_prefix).unwrap_or(0)
+}

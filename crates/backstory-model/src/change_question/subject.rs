@@ -1,0 +1,157 @@
+//! What a change is about: the words that name something, without those that anything may have beside its name.
+
+use std::collections::BTreeSet;
+
+use super::words::TextWord;
+use crate::{question::is_stop_word, text::stem};
+
+/// Words around a subject that are none of it.
+const FILLERS: &str = "was were been is are be being got get gets has have had did do does it that this they we you \
+    someone somebody first initially originally finally again ever last actually completely recently then already \
+    eventually in";
+/// Words for kinds of code.
+const CODE_KINDS: &str = "function method class struct enum trait macro interface constant module file type variable \
+    decorator property exception";
+/// Words that any subject may have beside what names it.
+const GENERIC: &str = "support feature function method class struct enum trait macro interface constant module file \
+    type variable decorator property exception option flag command parameter argument setting field api endpoint code implementation handling \
+    functionality capability ability bug directory dependency";
+/// Those of them that `of` may join to the name.
+const JOINED_BY_OF: &str = "support feature implementation handling functionality capability";
+/// What a thing may be called beside, and still be it.
+const MODIFIERS: &str = "new initial basic old deprecated unused obsolete legacy first simple optional builtin \
+    built-in experimental native full official minimal preliminary proper explicit redundant unnecessary dead";
+/// Words that end what a verb is about.
+pub(super) const ENDS: &str = "to in from on with by at into when where if so because as that which while after before instead \
+    via using during under per unless until since but for than without";
+/// Words for the project itself and for what a forge keeps: who made one is no change to what the project has.
+const ITEMS: &str =
+    "project repository repo codebase issue ticket request merge pull mr pr commit thread discussion milestone";
+
+/// Whether a list has a word.
+pub(super) fn is_among(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
+}
+
+pub(super) fn is_article(word: &str) -> bool {
+    matches!(word, "the" | "a" | "an" | "our" | "its" | "any")
+}
+
+pub(super) fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Whether a word around a subject is none of it.
+pub(super) fn is_filler(word: &TextWord<'_>) -> bool {
+    is_among(FILLERS, &word.lower) || is_article(&word.lower)
+}
+
+/// Words without those around a subject that are none of it.
+pub(super) fn trim_fillers<'a, 'b>(mut words: &'a [TextWord<'b>]) -> &'a [TextWord<'b>] {
+    while let [first, rest @ ..] = words
+        && is_filler(first)
+    {
+        words = rest;
+    }
+    while let [rest @ .., last] = words
+        && is_filler(last)
+    {
+        words = rest;
+    }
+    words
+}
+
+/// What follows a verb, divided into its object and what is said beside.
+pub(super) fn split_object<'a, 'b>(words: &'a [TextWord<'b>]) -> (&'a [TextWord<'b>], &'a [TextWord<'b>]) {
+    let words = trim_fillers(words);
+    let mut end = words.len();
+    for (at, word) in words.iter().enumerate().skip(1) {
+        let goes_on = word.lower == "for" && is_generic(&core_of(&words[..at]));
+        if word.follows_stop || (is_among(ENDS, &word.lower) && !goes_on) {
+            end = at;
+            break;
+        }
+    }
+    (&words[..end], &words[end..])
+}
+
+/// Words that name something: neither articles nor, where there are others, a kind of thing behind or before the name. One
+/// within a name belongs to it: `command completion` is not `completion`.
+pub(super) fn names_of<'a, 'b>(words: &'a [TextWord<'b>]) -> Vec<&'a TextWord<'b>> {
+    let says = |word: &TextWord<'_>| !is_stop_word(&word.lower) && !is_among(MODIFIERS, &word.lower);
+    let named: Vec<usize> = (0..words.len()).filter(|at| says(&words[*at])).collect();
+    let has_others = named.iter().any(|at| !is_kind_of_thing(&words[*at]));
+    let last = named.last().copied();
+    let is_beside = |at: usize| Some(at) == last || leads_to_name(words, at);
+    let is_left_out = |at: usize| has_others && is_kind_of_thing(&words[at]) && is_beside(at);
+    named.into_iter().filter(|at| !is_left_out(*at)).map(|at| &words[at]).collect()
+}
+
+/// Whether the name of what a kind of thing is said to be follows it: `support for TLS`, `flag --quiet`, `class Session`.
+fn leads_to_name(words: &[TextWord<'_>], at: usize) -> bool {
+    let Some(next) = words.get(at + 1) else { return false };
+    let is_capital = |word: &TextWord<'_>| word.text.starts_with(char::is_uppercase);
+    match next.lower.as_str() {
+        "for" => true,
+        "of" => is_among(JOINED_BY_OF, &words[at].lower),
+        _ => {
+            let is_name = is_capital(next) && !is_capital(&words[at]);
+            is_name || next.looks_like_code() || next.text.starts_with("--")
+        }
+    }
+}
+
+fn is_kind_of_thing(word: &TextWord<'_>) -> bool {
+    let lower = word.lower.as_str();
+    ["", "s", "es"].iter().any(|ending| lower.strip_suffix(ending).is_some_and(|word| is_among(GENERIC, word)))
+}
+
+/// Whether a word is for a kind of code.
+pub(super) fn is_kind_of_code(word: &TextWord<'_>) -> bool {
+    is_among(CODE_KINDS, &word.lower)
+}
+
+/// The name of what may be code, as a word for a kind of code and nothing else stands before it: `function total`. A
+/// compound noun looks alike: `type hints`.
+pub(super) fn name_after_kind(subject: &[TextWord<'_>]) -> Option<String> {
+    let names = names_of(subject);
+    let [kind, name] = names.as_slice() else { return None };
+    let are_beside = subject.windows(2).any(|two| two[0].range == kind.range && two[1].range == name.range);
+    (are_beside && is_kind_of_code(kind)).then(|| name.text.to_owned())
+}
+
+/// Whether the words are for the project itself, or for something that a forge keeps: `this project`, `issue 12`.
+pub(super) fn is_item(words: &[TextWord<'_>]) -> bool {
+    let says = words.iter().filter(|word| !is_stop_word(&word.lower));
+    let names = says.map(|word| word.lower.as_str()).filter(|word| !is_number(word));
+    let mut has_item = false;
+    for name in names {
+        if !is_among(ITEMS, name) && !name.strip_suffix('s').is_some_and(|one| is_among(ITEMS, one)) {
+            return false;
+        }
+        has_item = true;
+    }
+    has_item
+}
+
+/// Paths among words: `src/cart.py`, `cart.py`.
+pub(super) fn paths_in(words: &[TextWord<'_>]) -> Vec<String> {
+    const MAX_EXTENSION: usize = 5;
+    let is_path = |word: &&TextWord<'_>| {
+        let extension = word.text.rsplit_once('.').map_or("", |(_, extension)| extension);
+        let has_extension =
+            (1..=MAX_EXTENSION).contains(&extension.len()) && extension.chars().all(char::is_alphabetic);
+        word.text.contains('/') || has_extension
+    };
+    words.iter().filter(is_path).map(|word| word.text.to_owned()).collect()
+}
+
+/// The words that name something, for comparing.
+pub(super) fn core_of(words: &[TextWord<'_>]) -> BTreeSet<String> {
+    names_of(words).into_iter().map(TextWord::normal).collect()
+}
+
+/// Whether nothing but a kind of thing is named.
+pub(super) fn is_generic(core: &BTreeSet<String>) -> bool {
+    core.iter().all(|word| GENERIC.split_whitespace().any(|generic| stem(generic) == *word))
+}
