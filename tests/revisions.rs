@@ -118,7 +118,11 @@ fn told(found: SearchResponse<HitSummary>) -> Value {
 /// A search limited to a state is the search of what holds nothing else: by words and by meaning, of everything and of code,
 /// by one profile and another, with what is counted.
 async fn assert_equal(indexed: &Indexed, filter: Filter, alone: &Indexed) {
-    for question in QUESTIONS {
+    assert_equal_for(&QUESTIONS, indexed, filter, alone).await;
+}
+
+async fn assert_equal_for(questions: &[&str], indexed: &Indexed, filter: Filter, alone: &Indexed) {
+    for question in questions {
         for kinds in [vec![], vec![DocumentKind::Code], vec![DocumentKind::Commit], vec![DocumentKind::Section]] {
             for (mode, profile) in [
                 (Mode::Hybrid, Profile::Default),
@@ -127,7 +131,7 @@ async fn assert_equal(indexed: &Indexed, filter: Filter, alone: &Indexed) {
                 (Mode::Semantic, Profile::Default),
             ] {
                 let request = |filter: Filter| SearchRequest {
-                    query: question.to_owned(),
+                    query: (*question).to_owned(),
                     filter: Filter { kinds: kinds.clone(), ..filter },
                     mode,
                     ranking: Some(Ranking::from(profile)),
@@ -178,6 +182,30 @@ async fn a_search_limited_to_a_ref_is_that_of_a_directory_that_holds_only_it() {
         assert_equal(&indexed, at(&commit.to_string()), &alone).await;
     }
     indexed.check().await;
+}
+
+/// Three commits of a real repository beside its head, if `BACKSTORY_TEST_REPOSITORY` names a clone of one. The questions
+/// are the titles of its commits.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_limited_to_a_commit_of_a_real_repository_is_that_of_a_directory_that_holds_only_it() {
+    let Ok(source) = std::env::var("BACKSTORY_TEST_REPOSITORY") else { return };
+    let origin = Origin::new();
+    origin.git(["fetch", "--quiet", "--no-tags", "--update-head-ok", source.as_str(), "HEAD:refs/heads/main"]);
+    let history = origin.say(["log", "--first-parent", "--reverse", "--format=%H %s", "main"]);
+    let history: Vec<(&str, &str)> = history.lines().filter_map(|line| line.split_once(' ')).collect();
+    let commits = [1, 2, 3].map(|quarter| history[history.len() * quarter / 4].0);
+    let questions: Vec<&str> = (0..12).map(|twelfth| history[history.len() * twelfth / 12].1).collect();
+    let indexed = Indexed::added(origin.path(), Branches::Default).await;
+    for commit in commits {
+        add_ref(&indexed, commit).await;
+    }
+    indexed.sync().await;
+    embed(&indexed).await;
+    for commit in commits {
+        let alone = only(&origin, commit.parse().unwrap()).await;
+        embed(&alone).await;
+        assert_equal_for(&questions, &indexed, at(commit), &alone).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

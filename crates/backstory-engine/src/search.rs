@@ -275,7 +275,7 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
     let (documents, frequencies) = index.document_frequencies(projects, terms);
     let words =
         understood.terms.discriminating_words(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
-    let within = scope.as_ref().map(|scope| &scope.filter);
+    let within = scope.as_ref().map(|scope| scope.documents.as_slice());
     let mut found = retrieve_candidates(resources, &request, &words, within).await?;
     let weights = TermWeights::new(documents, &frequencies);
     let bound = weights.total();

@@ -63,7 +63,7 @@ pub use self::{
     error::{IndexError, IndexFormatVersion},
     facts::{Fingerprint, IdPage, Named},
     maintain::KEPT_VERSIONS,
-    query::{MAX_HITS, MAX_QUERY_WORDS},
+    query::MAX_QUERY_WORDS,
     types::{
         ApplyCounts, Coverage, DocumentFacts, KindCoverage, ModelTag, NewPassage, NewPassages, PassageId,
         PendingDocument, ProjectScope, StoredDocument, StoredPassage, TextHit, ThreadDocuments, VectorHit,

@@ -8,7 +8,7 @@ use backstory_model::{
     filter::{DocumentKind, Filter, is_same_name},
     terms::TermExtractor,
 };
-use backstory_store::index::{self, DocumentFacts, Index, IndexError, MAX_HITS, PassageId, VectorHit};
+use backstory_store::index::{self, DocumentFacts, Index, IndexError, PassageId, VectorHit};
 use futures::future::try_join_all;
 use jiff::Timestamp;
 
@@ -49,13 +49,13 @@ pub(super) struct Candidates {
     pub(super) is_cut: bool,
 }
 
-/// Asks both legs at the same time. Where the search is `within` some nodes all their documents are read anyway, and of
-/// meaning only the vector of the query is needed.
+/// Asks both legs at the same time. Where the search is `within` some documents all of them are read anyway: those are
+/// scored by words, and of meaning only the vector of the query is needed.
 pub(super) async fn retrieve_candidates(
     resources: &Resources,
     request: &SearchRequest,
     words: &str,
-    within: Option<&Filter>,
+    within: Option<&[String]>,
 ) -> Result<Candidates> {
     let index = resources.index();
     let mode = match request.mode {
@@ -64,13 +64,16 @@ pub(super) async fn retrieve_candidates(
     };
     // In a task of its own, so that the legs can use a core each.
     let lexical = tokio::spawn({
-        let (index, words) = (index.clone(), words.to_owned());
-        let filters = match within {
-            _ if mode == Mode::Semantic => vec![],
-            Some(filter) => vec![(filter.clone(), MAX_HITS)],
-            None => lexical_filters(&request.filter),
-        };
+        let (index, words, filter) = (index.clone(), words.to_owned(), request.filter.clone());
+        let within = within.map(<[String]>::to_vec);
         async move {
+            if mode == Mode::Semantic {
+                return Ok((Vec::new(), false));
+            }
+            if let Some(documents) = within {
+                return Ok((index.score_text(&words, &filter, &documents).await?, false));
+            }
+            let filters = lexical_filters(&filter);
             let searches = filters.iter().map(|(filter, limit)| index.search_text(&words, filter, *limit));
             let found = try_join_all(searches).await?;
             let is_cut = found.iter().zip(&filters).any(|(hits, (_, limit))| hits.len() >= *limit);

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use backstory_model::{filter::Filter, id::NodeId};
+use backstory_model::id::NodeId;
 
 use super::{
     SearchRequest,
@@ -31,8 +31,6 @@ pub(super) struct Scope {
     pub(super) documents: Vec<String>,
     /// How they are tied to the nodes that the search is near to.
     pub(super) relations: Relations,
-    /// What text search is limited to.
-    pub(super) filter: Filter,
     /// What bounds left out, a sentence each.
     pub(super) left_out: Vec<String>,
 }
@@ -64,8 +62,7 @@ pub(super) async fn load_scope(resources: &Resources, request: &SearchRequest) -
         left_out.push(format!("{rest} more documents of these nodes were not searched; the limit is {MAX_DOCUMENTS}"));
         documents.truncate(MAX_DOCUMENTS);
     }
-    let filter = Filter { nodes: nodes.into_iter().collect(), ..candidates };
-    Ok(Some(Scope { documents, relations, filter, left_out }))
+    Ok(Some(Scope { documents, relations, left_out }))
 }
 
 /// The nodes around some, and what bounds left out.
