@@ -138,6 +138,7 @@ fn chats_are_kept_listed_continued_and_forgotten() {
     assert_eq!(of("id"), ["2", "1"]);
     assert_eq!(of("message_count"), [json!(0), json!(2)]);
     assert_eq!(of("title"), [json!(null), json!("Why token bucket?")]);
+    assert_eq!(of("created_by"), [json!("owner"), json!("owner")]);
     let _server = sandbox.serve();
     let second = sandbox.run_with_input(&["chat", "--continue", "1"], "Why did we choose Redis over Memcached?\n");
     assert!(second.stdout.starts_with("> Why token bucket?\n"), "{second:?}");

@@ -286,6 +286,23 @@ fn commits_without_a_merge_request_are_told_in_one_sentence() {
 }
 
 #[test]
+fn the_merge_that_brought_a_commit_is_told_where_no_merge_request_is_known() {
+    let mut shop = shop();
+    let next = shop.sha("next");
+    shop.git(["merge", "--quiet", "--no-ff", "--no-commit", "next"]);
+    shop.commit_index("Merge branch 'next'\n\nSell what comes next, as the warehouse asked for.\n", &[next]);
+    shop.git(["reset", "--quiet", "--hard"]);
+    let sandbox = Sandbox::empty();
+    sandbox.run(&["add", &shop.path().display().to_string(), "--name", "acme/shop"]).ok();
+    let why = sandbox.run(&["why", "src/next.py:1"]).ok();
+    let merge = &shop.sha("main").to_string()[..8];
+    let expected =
+        format!("Merged by {merge} Merge branch 'next'\n    \"Sell what comes next, as the warehouse asked for.\"");
+    assert!(why.stdout.contains(&expected), "{why:?}");
+    assert!(why.stderr.contains("belongs to no merge request in the index"), "{why:?}");
+}
+
+#[test]
 fn revision_that_is_mistyped_is_answered_with_those_that_are_like_it() {
     let (_shop, sandbox) = indexed();
     let refused = sandbox.run(&["why", "src/cart.py:1", "--rev", "1"]);

@@ -40,10 +40,15 @@ fn planted() -> Forge {
 
 /// A sandbox that has read all of it, with vectors.
 fn keeping(forge: &Forge) -> Sandbox {
+    configured(forge, KEEP)
+}
+
+/// The same with that configuration.
+fn configured(forge: &Forge, configuration: &str) -> Sandbox {
     let mut sandbox = Sandbox::new(forge);
     sandbox.set("PLAIN", "a plain token, long enough");
     sandbox.set("SCOPED", "a scoped token, long enough");
-    sandbox.configure(KEEP);
+    sandbox.configure(configuration);
     sandbox.run(&["sync"]).ok();
     sandbox.run(&["embed"]).ok();
     sandbox
@@ -254,7 +259,8 @@ async fn a_server_without_tokens_shows_it_to_its_own_commands_alone() {
 #[tokio::test]
 async fn conversations_are_read_by_those_who_see_as_much() {
     let forge = planted();
-    let sandbox = keeping(&forge);
+    // Only administrators read conversations of others.
+    let sandbox = configured(&forge, &KEEP.replace("[\"confidential\"]", "[\"admin\", \"confidential\"]"));
     let server = sandbox.serve();
     let (open, whole) = (
         Client::new(&server, Some("a plain token, long enough")),

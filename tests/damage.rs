@@ -344,6 +344,26 @@ fn a_link_in_the_place_of_a_file_is_not_followed() {
     assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
 }
 
+/// Two processes had it open, each with the lock of a directory of its own.
+#[test]
+fn a_link_in_the_place_of_the_ledger_is_refused_and_one_to_the_data_directory_is_not() {
+    let world = World::new();
+    let sandbox = world.copy();
+    let (own, aside) = (sandbox.data().join("ledger.sqlite"), sandbox.path().join("aside.sqlite"));
+    fs::rename(&own, &aside).unwrap();
+    std::os::unix::fs::symlink(&aside, &own).unwrap();
+    for command in [&["search", "redis"][..], &["sync"]] {
+        let output = quiet(sandbox.run(command), "ledger");
+        assert!(output.code != 0 && output.stderr.contains("ledger.sqlite is a link"), "{output:#?}");
+    }
+    fs::remove_file(&own).unwrap();
+    fs::rename(&aside, &own).unwrap();
+    let (data, moved) = (sandbox.data(), sandbox.path().join("moved"));
+    fs::rename(&data, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &data).unwrap();
+    is_well(&world, &sandbox, "data directory");
+}
+
 /// All directories that it leads to were removed as old generations.
 #[test]
 fn a_link_in_the_place_of_a_projection_is_refused_and_nothing_behind_it_removed() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Forge, Sandbox};
+use crate::support::{Fixture, Forge, Sandbox};
 
 /// The usual fixture with a merge request that waits for a review, and with mentions.
 fn fixture() -> String {
@@ -109,4 +109,20 @@ fn it_is_switched_off_by_one_setting() {
     assert_eq!(sandbox.run(&["me", "--json"]).ok().json()["person"], "bob");
     let unknown = sandbox.run(&["person", "nobody-of-that-name"]).error(1).to_owned();
     assert!(unknown.contains("nobody is known as nobody-of-that-name"), "{unknown}");
+}
+
+#[test]
+fn a_noreply_address_says_whose_a_commit_is_if_it_is_of_the_projects_own_forge() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let mut shop = Fixture::new();
+    for (name, host) in [("Al", "127.0.0.1"), ("Mallory", "github.com")] {
+        shop.author(name, &format!("alice@users.noreply.{host}"));
+        shop.write(format!("{name}.txt"), name);
+        shop.commit_all(format!("Add what {name} wrote"));
+    }
+    sandbox.run(&["add", &shop.path().display().to_string(), "--name", "acme/shop"]).ok();
+    sandbox.run(&["sync"]).ok();
+    let alice = sandbox.run(&["person", "alice", "--json"]).ok().json();
+    assert_eq!(alice["identities"], json!(["alice@users.noreply.127.0.0.1"]), "{alice:#}");
 }

@@ -2,10 +2,19 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
+    os::unix::fs::PermissionsExt as _,
     path::Path,
 };
 
-use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, visibility::Visibility};
+use backstory_model::{
+    access::{Actor, Caller, Scope},
+    alias::PersonNames,
+    commit::Sha,
+    entity::ItemKind,
+    id::ThreadId,
+    visibility::Visibility,
+};
 use backstory_store::ledger::{
     ABANDONED_AFTER, AuditAction, Branches, ChatLimits, Cursor, Delivery, DeliveryCursor, ErasureTarget, GeneratedText,
     IngestBatch, JobKind, JobPriority, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewJob, NewMessage,
@@ -501,6 +510,24 @@ fn what_comes_as_confidential_and_cannot_be_read_is_hidden_as_it_was_stored_befo
 }
 
 #[test]
+fn a_ledger_that_was_read_only_can_be_written_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ledger.sqlite");
+    drop(Ledger::open(&path).unwrap());
+    // What SQLite leaves beside a file that it may only read.
+    let beside = ["ledger.sqlite-wal", "ledger.sqlite-shm"].map(|name| directory.path().join(name));
+    for file in &beside {
+        fs::write(file, []).unwrap();
+        fs::set_permissions(file, fs::Permissions::from_mode(0o400)).unwrap();
+    }
+    let ledger = Ledger::open(&path).unwrap();
+    ledger.ingest(&page(vec![item(ItemKind::Issue, "#1", Some("#1"), "{}")])).unwrap();
+    for file in &beside {
+        assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o200, 0o200, "{}", file.display());
+    }
+}
+
+#[test]
 fn a_conversation_is_visible_to_those_who_see_as_much_as_those_who_asked() {
     let ledger = Ledger::in_memory().unwrap();
     let of = |projects: &[&str]| ledger.with_visibility(Visibility::of_projects(projects.iter().copied()));
@@ -523,6 +550,31 @@ fn a_conversation_is_visible_to_those_who_see_as_much_as_those_who_asked() {
     assert!(ask(&ledger, chat));
     assert_eq!(sees(chat), [false, false, false, true]);
     assert!(!one.remove_chat(chat).unwrap() && ledger.remove_chat(chat).unwrap());
+}
+
+#[test]
+fn a_conversation_that_a_token_began_is_for_its_holder_and_for_administrators() {
+    let ledger = Ledger::in_memory().unwrap();
+    let of = |name: &str, scope: Scope| {
+        let (who, visibility) = (Actor::Token { id: name.into(), name: name.into() }, Visibility::public());
+        ledger.with_caller(&Caller { who, visibility, scopes: [scope].into_iter().collect(), expires: None })
+    };
+    let (ann, ben, keeper) = (of("ann", Scope::Read), of("ben", Scope::Sync), of("keeper", Scope::Admin));
+    let chat = ann.add_chat(Some("acme/shop"), &ann.actor().to_string(), CHATS, at(100)).unwrap().unwrap();
+    let said = || [NewMessage { role: Role::User, text: "why?".to_owned(), answer: None }];
+    assert_eq!(ben.add_messages(chat, &said(), 9, at(100)).unwrap(), None);
+    assert_eq!(ann.add_messages(chat, &said(), 9, at(100)).unwrap(), Some(1));
+    assert!(ben.chat(chat).unwrap().is_none() && ben.chats(None, 9).unwrap().is_empty());
+    assert!(ben.messages(chat, 0, 9).unwrap().is_empty() && !ben.remove_chat(chat).unwrap());
+    for reader in [&ann, &keeper, &ledger] {
+        let shown = reader.chat(chat).unwrap().unwrap();
+        assert_eq!(shown.created_by.as_deref(), Some("token ann"));
+        assert_eq!((reader.chats(None, 9).unwrap(), reader.messages(chat, 0, 9).unwrap().len()), (vec![shown], 1));
+    }
+    // Those of the machine's own user are for administrators too, and nobody knows whose the oldest are.
+    let own = ledger.add_chat(None, "owner", CHATS, at(100)).unwrap().unwrap();
+    assert!(ann.chat(own).unwrap().is_none() && keeper.chat(own).unwrap().is_some());
+    assert!(keeper.remove_chat(chat).unwrap());
 }
 
 #[test]
@@ -598,7 +650,7 @@ fn why_a_job_failed_is_told_of_webhooks_only_to_those_whom_the_list_of_jobs_tell
     ledger.begin_jobs(&[id], at(101)).unwrap();
     ledger.end_jobs(&[id], &Outcome::Failed("acme/shop#12 cannot be read".to_owned()), at(102)).unwrap();
     let errors = |ledger: &Ledger| {
-        let of_deliveries = ledger.list_deliveries(None, 9).unwrap()[0].error.clone();
+        let of_deliveries = ledger.list_deliveries(&[], None, 9).unwrap()[0].error.clone();
         (of_deliveries, ledger.jobs(None, &[], None, 9).unwrap()[0].error.clone())
     };
     let error = Some("acme/shop#12 cannot be read".to_owned());
@@ -622,11 +674,13 @@ fn pages_of_webhooks_lose_none_that_came_at_the_same_time() {
             ledger.record_delivery(&delivery, &[], at(100 + number / 4)).unwrap();
         }
     }
-    let all = ledger.list_deliveries(None, 100).unwrap();
+    let all = ledger.list_deliveries(&[], None, 100).unwrap();
     assert_eq!(all.len(), 10);
+    assert_eq!(ledger.list_deliveries(&["acme/shop".to_owned()], None, 100).unwrap(), all);
+    assert!(ledger.list_deliveries(&["acme/other".to_owned()], None, 100).unwrap().is_empty());
     let (mut found, mut before) = (Vec::new(), None);
     loop {
-        let page = ledger.list_deliveries(before.as_ref(), 3).unwrap();
+        let page = ledger.list_deliveries(&[], before.as_ref(), 3).unwrap();
         let Some(last) = page.last() else { break };
         before = Some(DeliveryCursor::from(last));
         found.extend(page);

@@ -140,6 +140,40 @@ async fn a_token_shows_and_permits_what_it_grants() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn who_polls_for_changes_learns_nothing_of_hidden_projects() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let server = sandbox.serve();
+    let of = |projects: &str| Client::new(&server, Some(&secret(&create(&sandbox, &["--projects", projects]))));
+    let (reader, other) = (of("acme/*"), of("tools/**"));
+    let poll = async |client: &Client, after: Option<&str>| -> Value {
+        let query = "query ($after: String) { changes(after: $after) { nodes { node { id } } pageInfo { endCursor hasNextPage } } }";
+        let body = json!({ "query": query, "variables": { "after": after } });
+        let (_, mut answer) = client.post("/graphql", &body).await;
+        assert!(answer["errors"].is_null(), "{answer:#}");
+        answer["data"]["changes"].take()
+    };
+    // Its cursor does not count what it does not see.
+    let nothing = json!({ "nodes": [], "pageInfo": { "endCursor": "0", "hasNextPage": false } });
+    assert_eq!(poll(&other, None).await, nothing);
+    let now = poll(&reader, None).await["pageInfo"]["endCursor"].as_str().unwrap().to_owned();
+    forge.advance(3600);
+    let new = forge.new_issue("acme/shop", "bob", "Gift cards", "");
+    sandbox.run(&["sync"]).ok();
+    sandbox.run(&["forget", "acme/shop#2"]).ok();
+    let told = poll(&reader, Some(&now)).await;
+    for id in [new.as_str(), "acme/shop#2"] {
+        assert!(told["nodes"].as_array().unwrap().iter().any(|change| change["node"]["id"] == id), "{id}: {told:#}");
+    }
+    for after in [None, Some("0")] {
+        assert_eq!(poll(&other, after).await, nothing, "{after:?}");
+    }
+    let query = json!({ "query": "{ changes(projects: \"acme/shop\") { nodes { node { id } } } }" });
+    let (_, refused) = other.post("/graphql", &query).await;
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "INVALID", "{refused:#}");
+}
+
 // Rows 153 and 158 of docs/requirements.md.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_audit_log_has_what_holders_of_tokens_ask_and_what_anyone_changes() {
@@ -230,6 +264,36 @@ async fn the_audit_log_names_nothing_that_a_mutation_forgets() {
     assert_eq!((of("graphql").len(), of("undo-forget").len()), (2, 2), "{found:#?}");
     assert!(of("graphql").iter().all(|row| row["request"].is_null()), "{found:#?}");
     assert!(!format!("{found:?}").contains("carol"), "{found:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_is_for_the_token_that_began_it_and_for_administrators() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let server = sandbox.serve();
+    let of = |name: &str, scopes: &str| create(&sandbox, &["--name", name, "--projects", "acme/*", "--scopes", scopes]);
+    let (made, other, keeper) = (of("ann", "read"), of("ben", "sync"), of("keeper", "admin"));
+    let [ann, ben, keeper] = [&made, &other, &keeper].map(|made| Client::new(&server, Some(&secret(made))));
+    let (status, chat) = ann.post("/api/v1/create-chat", &json!({ "project": "acme/shop" })).await;
+    let actor = format!("token ann ({})", made["token"]["id"].as_str().unwrap());
+    assert_eq!((status, &chat["id"], &chat["created_by"]), (200, &json!(1), &json!(actor)), "{chat:#}");
+
+    let question = json!({ "chat": 1, "text": "Why token bucket?", "model": false });
+    assert_eq!(ben.post("/api/v1/send-message", &question).await.0, 404);
+    assert_eq!(ann.post("/api/v1/send-message", &question).await.0, 200);
+    let (list, messages) = (json!({ "limit": 9 }), json!({ "chat": 1, "limit": 9 }));
+    assert_eq!(ben.post("/api/v1/chats", &list).await.1, json!([]));
+    assert_eq!(ben.post("/api/v1/messages", &messages).await.1, Value::Null);
+    let query = json!({ "query": "{ chat(id: \"1\") { createdBy messageCount } }" });
+    assert_eq!(ben.post("/graphql", &query).await.1["data"]["chat"], Value::Null);
+    for reader in [&ann, &keeper] {
+        assert_eq!(reader.post("/api/v1/chats", &list).await.1[0]["created_by"], actor);
+        assert_eq!(reader.post("/api/v1/messages", &messages).await.1.as_array().unwrap().len(), 2);
+        let found = reader.post("/graphql", &query).await.1;
+        assert_eq!(found["data"]["chat"], json!({ "createdBy": actor, "messageCount": 2 }));
+    }
+    assert_eq!(ben.post("/api/v1/remove-chat", &json!({ "id": 1 })).await.0, 403);
+    assert_eq!(keeper.post("/api/v1/remove-chat", &json!({ "id": 1 })).await.1, true);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -403,6 +403,34 @@ async fn no_field_tells_a_token_of_projects_that_it_does_not_show() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn polling_for_changes_tells_a_token_of_no_other_projects() {
+    let pair = Pair::new(&World::new(11)).await;
+    let query = "query ($after: String) { changes(after: $after, first: 7) {
+        nodes { node { id } removalReason } pageInfo { endCursor hasNextPage } } }";
+    let mut told = Vec::new();
+    for url in &pair.urls {
+        let (mut changes, mut after) = (BTreeSet::new(), "0".to_owned());
+        loop {
+            let body = json!({ "query": query, "variables": { "after": after } });
+            let request = pair.http.post(format!("{url}/graphql")).bearer_auth(PAIR_TOKEN).json(&body);
+            let answer: Value = request.send().await.unwrap().json().await.unwrap();
+            assert!(answer["errors"].is_null(), "{answer:#}");
+            let page = &answer["data"]["changes"];
+            let nodes = page["nodes"].as_array().unwrap();
+            changes.extend(nodes.iter().map(Value::to_string));
+            after = page["pageInfo"]["endCursor"].as_str().unwrap().to_owned();
+            if page["pageInfo"]["hasNextPage"] == false {
+                break;
+            }
+            assert_eq!(nodes.len(), 7, "what is hidden leaves no gaps: {answer:#}");
+        }
+        told.push(changes);
+    }
+    assert!(told[0].iter().any(|change| change.contains("acme/shop#1\"")), "{:#?}", told[0]);
+    assert_eq!(told[0], told[1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn no_address_tells_a_token_of_projects_that_it_does_not_show() {
     let pair = Pair::new(&World::new(11)).await;
     let projects = ["acme/shop", "acme/shop-admin", "tools/docs"];

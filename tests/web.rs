@@ -116,6 +116,8 @@ async fn a_token_becomes_a_session_that_only_the_servers_own_pages_can_use() {
     assert_eq!(described, json!({ "granted": false, "scope": null, "needs_token": true }));
     let wrong = http.post(&session).json(&json!({ "token": "not-a-token-of-this-server" })).send().await.unwrap();
     assert_eq!(wrong.status(), 401);
+    let foreign = http.post(&session).header("origin", "https://evil.example.com").json(&json!({ "token": TOKEN }));
+    assert_eq!(foreign.send().await.unwrap().status(), 403);
     let right = http.post(&session).json(&json!({ "token": TOKEN })).send().await.unwrap();
     assert_eq!(right.status(), 200);
     let set = right.headers()["set-cookie"].to_str().unwrap().to_owned();

@@ -113,6 +113,89 @@ fn a_webhook_has_its_issue_read_again_once() {
     assert_eq!(digest(&sandbox), digest(&Sandbox::synced(&forge)));
 }
 
+/// Somebody with a token who asks for webhooks.
+struct Asker<'a> {
+    hooks: &'a Hooks<'a>,
+    authorization: String,
+}
+
+impl<'a> Asker<'a> {
+    fn new(hooks: &'a Hooks<'a>, sandbox: &Sandbox, projects: &str, scopes: &str) -> Self {
+        let made = sandbox.run(&["token", "create", "--json", "--projects", projects, "--scopes", scopes]).ok().json();
+        Self { hooks, authorization: format!("Bearer {}", made["secret"].as_str().unwrap()) }
+    }
+
+    /// The answer to a query of `webhookDeliveries` with arguments.
+    fn ask(&self, arguments: &str) -> Value {
+        let query = format!(
+            "{{ webhookDeliveries{arguments} {{
+                nodes {{ id forge event project {{ id }} sender {{ username }} receivedAt processedAt error
+                    job {{ id kind subject {{ id }} status }} }}
+                pageInfo {{ endCursor hasNextPage }} }} }}"
+        );
+        let headers = [("content-type", "application/json"), ("authorization", &*self.authorization)];
+        let (status, answer) = self.hooks.post_to("graphql", &headers, json!({ "query": query }).to_string());
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        answer
+    }
+
+    /// The ids of the deliveries, sorted: they may have come in the same millisecond.
+    fn ids(&self, arguments: &str) -> Vec<String> {
+        let answer = self.ask(arguments);
+        assert!(answer["errors"].is_null(), "{answer:#}");
+        let nodes = answer["data"]["webhookDeliveries"]["nodes"].as_array().unwrap().iter();
+        let mut ids: Vec<String> = nodes.map(|node| node["id"].as_str().unwrap().to_owned()).collect();
+        ids.sort();
+        ids
+    }
+}
+
+#[test]
+fn webhooks_are_listed_in_graphql_to_those_who_administer_their_projects() {
+    let forge = Forge::start();
+    let sandbox = hooked(&forge);
+    let server = sandbox.serve();
+    let hooks = Hooks::of(&server);
+    for (id, iid) in [("one", 1), ("two", 2)] {
+        let mut payload = note_on_issue(iid);
+        payload["user"] = json!({ "username": "carol" });
+        assert_eq!(hooks.accepted(id, &payload), "queued");
+    }
+    let elsewhere =
+        json!({"object_kind": "note", "project": {"path_with_namespace": "acme/other"}, "issue": {"iid": 1}});
+    assert_eq!(hooks.accepted("three", &elsewhere), "ignored");
+    eventually("the end of the jobs", || told(&sandbox).iter().all(|job| job.ends_with(" succeeded")));
+
+    let keeper = Asker::new(&hooks, &sandbox, "**", "admin");
+    assert_eq!(keeper.ids(""), ["one", "three", "two"]);
+    assert_eq!(keeper.ids("(projects: \"acme/shop\")"), ["one", "two"]);
+    let answer = keeper.ask("");
+    let nodes = answer["data"]["webhookDeliveries"]["nodes"].as_array().unwrap();
+    let of = |id: &str| nodes.iter().find(|node| node["id"] == id).unwrap();
+    let (own, ignored) = (of("two"), of("three"));
+    assert_eq!((&own["event"], &own["forge"]), (&json!("Note Hook"), &ignored["forge"]), "{own:#}");
+    assert_eq!((&own["project"]["id"], &own["sender"]["username"]), (&json!("acme/shop"), &json!("carol")), "{own:#}");
+    assert!(own["receivedAt"].is_string() && own["processedAt"].is_string() && own["error"].is_null(), "{own:#}");
+    let job = &own["job"];
+    assert!(job["id"].as_str().unwrap().starts_with("job/") && job["status"] == "SUCCEEDED", "{own:#}");
+    assert_eq!((&job["kind"], &job["subject"]["id"]), (&json!("REFETCH"), &json!("acme/shop#2")), "{own:#}");
+    assert!(["project", "sender", "processedAt", "job"].iter().all(|field| ignored[field].is_null()), "{ignored:#}");
+
+    let first = keeper.ask("(first: 2)");
+    let page = &first["data"]["webhookDeliveries"];
+    assert_eq!((page["nodes"].as_array().unwrap().len(), &page["pageInfo"]["hasNextPage"]), (2, &json!(true)));
+    let rest = keeper.ids(&format!("(first: 2, after: {})", page["pageInfo"]["endCursor"]));
+    assert!(rest.len() == 1 && page["nodes"].as_array().unwrap().iter().all(|node| node["id"] != *rest[0]), "{rest:?}");
+    let wrong = keeper.ask("(after: \"12\")");
+    assert!(wrong["errors"][0]["message"].as_str().unwrap().contains("is no cursor of this list"), "{wrong:#}");
+
+    assert_eq!(Asker::new(&hooks, &sandbox, "acme/*", "admin").ids(""), ["one", "two"]);
+    assert_eq!(Asker::new(&hooks, &sandbox, "tools/**", "admin").ids(""), Vec::<String>::new());
+    let refused = Asker::new(&hooks, &sandbox, "acme/*", "read").ask("");
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "FORBIDDEN", "{refused:#}");
+    assert!(refused["data"]["webhookDeliveries"].is_null(), "{refused:#}");
+}
+
 #[test]
 fn a_webhook_tells_that_something_is_gone() {
     let forge = Forge::start();

@@ -74,6 +74,9 @@ async fn without_a_token_only_this_machine_is_answered() {
         (vec![("host", "127.0.0.1.evil.example:7373")], 403),
         (vec![("host", "192.0.2.1")], 403),
         (vec![("host", "x@localhost")], 403),
+        // What is between client and server may believe another of them.
+        (vec![("host", "localhost"), ("host", "evil.example")], 400),
+        (vec![("host", "localhost"), ("host", "localhost")], 400),
         // A page of another site in the user's browser.
         (vec![("origin", own.as_str())], 200),
         (vec![("origin", "http://evil.example")], 403),
@@ -412,8 +415,11 @@ async fn wrong_tokens_behind_a_trusted_proxy_are_counted_for_each_client() {
 async fn a_session_is_for_pages_of_the_address_that_browsers_know() {
     let api = configured("\n[server]\ntoken_env = \"API_TOKEN\"\npublic_url = \"https://code.example.com\"\n");
     let (own, other) = (("origin", "https://code.example.com"), ("origin", "https://wiki.example.com"));
-    let sign_in = api.http.post(api.url("/session")).header(own.0, own.1).json(&json!({ "token": TOKEN }));
-    let response = sign_in.send().await.unwrap();
+    let sign_in = |origin: (&'static str, &'static str)| {
+        api.http.post(api.url("/session")).header(origin.0, origin.1).json(&json!({ "token": TOKEN })).send()
+    };
+    assert_eq!(sign_in(other).await.unwrap().status(), 403);
+    let response = sign_in(own).await.unwrap();
     assert_eq!(response.status(), 200);
     let cookie = response.headers()["set-cookie"].to_str().unwrap();
     assert!(cookie.starts_with("__Host-") && cookie.ends_with("; Secure"), "{cookie}");

@@ -63,6 +63,10 @@ async fn the_shortest_path_is_found() {
     assert_eq!(path("@janedoe", "acme/shop#1", &format!("{names}, maxLength: 1")).await, (vec![], vec![]));
     assert_eq!(path("@janedoe", "acme/shop#1", ", names: [BLOCKS]").await, (vec![], vec![]));
     assert_eq!(path("acme/shop#1", "acme/shop#1", "").await, (owned(&["acme/shop#1"]), vec![]));
+    // What two requests share with many others connects them only if it is asked for.
+    assert_eq!(path("acme/shop!1", "acme/shop!3", ", maxLength: 2").await, (vec![], vec![]));
+    let shared = (owned(&["acme/shop!1", "acme/shop~performance", "acme/shop!3"]), owned(&["LABELED", "LABELED"]));
+    assert_eq!(path("acme/shop!1", "acme/shop!3", ", names: [LABELED]").await, shared);
     // Over any edge nothing is farther.
     assert!(path("@janedoe", "acme/shop#1", "").await.0.len() <= 3);
 

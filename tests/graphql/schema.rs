@@ -24,7 +24,7 @@ const WHOLE_LISTS: [(&str, &str); 16] = [
 ];
 /// Pages of what has one order: edges by name, records by time, parts of a file or commit by their place, documents by
 /// reference.
-const IN_ONE_ORDER: [&str; 12] = [
+const IN_ONE_ORDER: [&str; 14] = [
     "AuditEntryConnection",
     "ChangeConnection",
     "ChatConnection",
@@ -36,12 +36,14 @@ const IN_ONE_ORDER: [&str; 12] = [
     "IndexedDocumentConnection",
     "JobConnection",
     "MessageConnection",
+    "NodeChangeConnection",
     "SyntaxFactConnection",
+    "WebhookDeliveryConnection",
 ];
 /// Lists that pages of other kinds have an order for, but that are few and always by name.
 const BY_NAME: [&str; 2] = ["Issue.labels", "MergeRequest.labels"];
 /// Types besides those of nodes that have an id, and what it identifies.
-const IDENTIFIED: [(&str, &str); 10] = [
+const IDENTIFIED: [(&str, &str); 11] = [
     ("AuditEntry", "a record, by its number"),
     ("Chat", "a conversation, by its number"),
     ("IndexedDocument", "a document of the index, also a section, which is no node"),
@@ -52,6 +54,7 @@ const IDENTIFIED: [(&str, &str); 10] = [
     ("Snapshot", "a state of the index, by its hash"),
     ("SyncRun", "a sync on record, by its number"),
     ("Task", "a task, by its number"),
+    ("WebhookDelivery", "a webhook, by the forge's id of its delivery"),
 ];
 /// Beginnings and parts of descriptions that say nothing without their neighbors.
 const LEANING: [&str; 6] = ["The same", "It.", "Which.", "When.", "Its ", "Their reference"];

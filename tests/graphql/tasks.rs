@@ -225,6 +225,82 @@ async fn what_is_not_kept_any_more_is_told_as_such() {
     assert_eq!(reasons, ["RETIRED"], "{removed:?}");
 }
 
+/// A page of the query `changes` of `acme/shop`: the nodes, each with the reason if it is gone; where the page ends, and
+/// whether there is more.
+async fn poll(api: &Api, after: Option<&str>, first: usize) -> (Vec<(String, Option<String>)>, String, bool) {
+    let query = "query ($after: String, $first: Int) { changes(projects: \"acme/shop\", after: $after, first: $first) {
+        edges { cursor } nodes { node { id } removalReason removedAt } pageInfo { startCursor endCursor hasNextPage } } }";
+    let page = api.data_with(query, json!({ "after": after, "first": first })).await["changes"].take();
+    let mut told = Vec::new();
+    for change in page["nodes"].as_array().unwrap() {
+        let reason = change["removalReason"].as_str().map(str::to_owned);
+        assert_eq!(reason.is_some(), change["removedAt"].is_string(), "{change:#}");
+        told.push((change["node"]["id"].as_str().unwrap().to_owned(), reason));
+    }
+    let cursors = super::texts(&page["edges"], "/cursor");
+    assert_eq!(cursors.first().map(String::as_str), page["pageInfo"]["startCursor"].as_str(), "{page:#}");
+    let end = page["pageInfo"]["endCursor"].as_str().unwrap().to_owned();
+    assert_eq!(cursors.last().map_or(after.unwrap_or(&end), String::as_str), end, "{page:#}");
+    (told, end, page["pageInfo"]["hasNextPage"].as_bool().unwrap())
+}
+
+/// All that the query `changes` tells after a cursor, in pages of a size.
+async fn poll_all(api: &Api, after: &str, first: usize) -> Vec<(String, Option<String>)> {
+    let (mut all, mut after) = (Vec::new(), after.to_owned());
+    loop {
+        let (told, end, has_more) = poll(api, Some(&after), first).await;
+        assert!(told.len() <= first && (told.len() == first || !has_more), "{told:?}");
+        all.extend(told);
+        after = end;
+        if !has_more {
+            return all;
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_polls_is_told_what_changed_since_a_cursor() {
+    let api = Api::new();
+    let (told, now, has_more) = poll(&api, None, 20).await;
+    assert!(told.is_empty() && !has_more, "without a cursor it begins with what changes from now on: {told:?}");
+    assert_eq!(poll(&api, Some(&now), 20).await, (Vec::new(), now.clone(), false));
+    let all = poll_all(&api, "0", 100).await;
+    assert!(all.len() > 10 && all.contains(&("acme/shop#1".to_owned(), None)), "{all:?}");
+    assert_eq!(poll_all(&api, "0", 3).await, all, "in pages of any size");
+    assert_eq!(poll(&api, Some("0"), 0).await, (Vec::new(), "0".to_owned(), true));
+
+    api.forge.advance(3600);
+    let new = api.forge.new_issue("acme/shop", "bob", "Gift cards", "");
+    api.sandbox.run(&["sync"]).ok();
+    let (told, later, _) = poll(&api, Some(&now), 20).await;
+    assert!(told.contains(&(new.clone(), None)), "{told:?}");
+    assert_eq!(poll(&api, Some(&now), 20).await.0, told, "a cursor can be kept");
+    assert_eq!(poll(&api, Some(&later), 20).await, (Vec::new(), later.clone(), false));
+
+    api.forge.delete(&new);
+    api.sandbox.run(&["sync", "--reconcile"]).ok();
+    api.sandbox.run(&["forget", "acme/shop#2", "--json"]).ok();
+    let told = poll_all(&api, &later, 20).await;
+    let of = |id: &str| -> Vec<Option<&str>> {
+        told.iter().filter(|(own, _)| own == id).map(|(_, reason)| reason.as_deref()).collect()
+    };
+    assert_eq!((of(&new), of("acme/shop#2")), (vec![Some("GONE")], vec![Some("FORGOTTEN")]), "{told:?}");
+    // What was forgotten before is not told to who begins now.
+    let (_, now, _) = poll(&api, None, 20).await;
+    assert_eq!(poll(&api, Some(&now), 20).await, (Vec::new(), now.clone(), false));
+
+    // The subscription goes on where a poll ended.
+    let (_, there, removed) = changes_after(&api, later.parse().unwrap(), &[], &[&new, "acme/shop#2"]).await;
+    assert!(!there.contains(&new) && removed.len() >= 2, "{there:?} {removed:?}");
+    for cursor in ["x", "-1", ""] {
+        let query = format!("{{ changes(after: \"{cursor}\") {{ nodes {{ removedAt }} }} }}");
+        let (code, message) = api.error(&query).await;
+        assert!(code == "INVALID" && message.contains("is no cursor of this list"), "{code}: {message}");
+    }
+    let (code, message) = api.error("{ changes(projects: \"acme/nothing\") { nodes { removedAt } } }").await;
+    assert!(code == "INVALID" && message.starts_with("acme/nothing is not known"), "{code}: {message}");
+}
+
 #[tokio::test]
 async fn jobs_are_told_by_project() {
     let (shop, other) = (crate::cli_repositories::shop(), crate::cli_repositories::shop());

@@ -29,9 +29,9 @@ use crate::{
     use_case::{UseCase, Weight},
 };
 
-pub(crate) use since::{nodes_changed_after, readable_up_to};
+pub(crate) use since::{nodes_changed_after, page_of_changes, readable_up_to};
 
-pub use since::{ChangedNodes, MAX_CHANGED, RemovalReason, RemovedNode};
+pub use since::{MAX_CHANGED, NodeChange, NodeChanges, NodeRemoval, RemovalReason};
 
 /// Most changes of one answer.
 pub const MAX_CHANGES: usize = 100;

@@ -1,6 +1,7 @@
 //! Explores the graph from any node: what is around it, and the shortest path to another. Both walk stated edges in
 //! either direction, level by level, and say where a bound ended the walk.
 
+mod generality;
 mod measures;
 
 use std::{
@@ -12,7 +13,6 @@ use backstory_model::{
     edge::Edge,
     entity::Item,
     id::{NodeId, is_address},
-    people::is_shared,
     repository::Record,
 };
 use backstory_store::graph::{AdjacentEdge, Direction, Graph, MAX_ROWS};
@@ -28,6 +28,8 @@ use crate::{
     resources::{Resources, blocking},
     use_case::{UseCase, Weight},
 };
+
+use self::generality::{GENERAL, OpenNodes, generality};
 
 pub(crate) use self::measures::measure_edges;
 pub use self::measures::{EdgeMeasure, EdgeMethod};
@@ -45,9 +47,7 @@ const MAX_BRANCHES: usize = 1_000;
 const MAX_READ_NODES: usize = 5_000;
 /// Most edges that one request reads.
 const MAX_READ_EDGES: usize = 100_000;
-/// From which generality on a node has edges to much of a project.
-const GENERAL: u8 = 4;
-/// How many times as many edges as others such a node is taken to have.
+/// How many times as many edges as others a general node is taken to have.
 const EDGES_OF_GENERAL: usize = 100;
 
 /// Requests the nodes around one.
@@ -127,7 +127,7 @@ pub struct PathRequest {
     pub from: NodeId,
     /// Where it ends.
     pub to: NodeId,
-    /// Which edges are followed; all if empty.
+    /// Which edges are followed; all if empty, and then over no people, labels and milestones but the ends.
     #[serde(default)]
     pub edges: BTreeSet<Edge>,
     /// Most edges, 1 to [`MAX_LENGTH`].
@@ -145,7 +145,8 @@ impl UseCase for PathRequest {
 }
 
 /// The shortest path between two nodes. It runs over no project and no address that stands for nobody in particular, since
-/// everything is linked with these; it may start or end there.
+/// everything is linked with these, and over people, labels and milestones only if the request names edges, since what two
+/// nodes have in common with many others says little. It may start or end at any of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathAnswer {
@@ -250,28 +251,6 @@ async fn find_titles(resources: &Resources, nodes: impl Iterator<Item = &NodeId>
     Ok(items.into_iter().filter_map(title).collect())
 }
 
-/// Whether everything is linked with a node, so that a path over it says nothing.
-fn joins_everything(id: &NodeId) -> bool {
-    match id {
-        NodeId::Project(_) => true,
-        NodeId::Person(name) => is_address(name) && is_shared(&name.to_lowercase()),
-        _ => false,
-    }
-}
-
-/// How little it says that something is linked with a node: issues, merge requests, commits and code have the least, what
-/// is linked with everything has the most. Where there is not room for all, what says more is kept, and walked on from first.
-fn generality(id: &NodeId) -> u8 {
-    match id {
-        NodeId::Thread(_) | NodeId::Commit { .. } => 0,
-        NodeId::File { .. } | NodeId::Entity { .. } | NodeId::DesignNote { .. } => 1,
-        NodeId::Tag { .. } | NodeId::Branch { .. } | NodeId::Ticket(_) => 2,
-        NodeId::Discussion { .. } | NodeId::Note { .. } => 3,
-        NodeId::Person(_) | NodeId::Label { .. } | NodeId::Milestone { .. } => 4,
-        NodeId::Project(_) => 5,
-    }
-}
-
 /// Finds the shortest path between two nodes. Walks from both ends, on the side where there is less to read first, until they
 /// meet.
 ///
@@ -283,6 +262,7 @@ async fn find_path(resources: &Resources, request: PathRequest) -> Result<PathAn
     let to = resolve_id(resources, request.to).await?;
     let graph = resources.graph();
     let mut found = blocking(move || {
+        let open = OpenNodes::new(&graph, [&from, &to], &request.edges)?;
         let mut walk = Walk::new(&graph, request.edges, usize::MAX);
         walk.check_known(&from)?;
         walk.check_known(&to)?;
@@ -294,10 +274,10 @@ async fn find_path(resources: &Resources, request: PathRequest) -> Result<PathAn
             if side.frontier.is_empty() {
                 break;
             }
-            side.advance(&mut walk, other, &[&from, &to])?;
+            side.advance(&mut walk, other, &open)?;
             length += 1;
         }
-        let nodes = if near.meets(&far) { walk.shortest_path(&from, &to) } else { Vec::new() };
+        let nodes = if near.meets(&far) { walk.shortest_path(&from, &to, &open) } else { Vec::new() };
         let edges = nodes.windows(2).filter_map(|ends| walk.edge_between(&ends[0], &ends[1])).collect();
         Ok(PathAnswer { nodes, edges, left_out: walk.left_out, ..PathAnswer::default() })
     })
@@ -335,14 +315,13 @@ impl Side {
         self.frontier.iter().map(|node| if generality(node) < GENERAL { 1 } else { EDGES_OF_GENERAL }).sum()
     }
 
-    /// Goes on by one edge, until it meets the other side, over all nodes but those that join everything and are no end of the
-    /// path.
-    fn advance(&mut self, walk: &mut Walk<'_>, other: &Self, ends: &[&NodeId]) -> Result<()> {
+    /// Goes on by one edge, until it meets the other side, over the nodes that are open to the path.
+    fn advance(&mut self, walk: &mut Walk<'_>, other: &Self, open: &OpenNodes) -> Result<()> {
         // What says more comes first, and is what the path runs over.
         let mut frontier: Vec<&NodeId> = self.frontier.iter().collect();
         frontier.sort_by_key(|node| generality(node));
         let (mut next, _) = walk.expand(frontier, |node, _| other.reached.contains(node))?;
-        next.retain(|node| !self.reached.contains(node) && (ends.contains(&node) || !joins_everything(node)));
+        next.retain(|node| !self.reached.contains(node) && open.has(node));
         self.reached.extend(next.iter().cloned());
         self.frontier = next;
         Ok(())
@@ -438,15 +417,14 @@ impl<'a> Walk<'a> {
         Ok(edges)
     }
 
-    /// The shortest path over the edges that were read.
-    fn shortest_path(&self, from: &NodeId, to: &NodeId) -> Vec<NodeId> {
+    /// The shortest path over the edges that were read and the nodes that are open to it.
+    fn shortest_path(&self, from: &NodeId, to: &NodeId, open: &OpenNodes) -> Vec<NodeId> {
         let mut graph = UnGraph::<&NodeId, ()>::new_undirected();
         let mut indices: BTreeMap<&NodeId, NodeIndex> = BTreeMap::new();
         for id in [from, to].into_iter().chain(self.edges.iter().flat_map(|edge| [&edge.from, &edge.to])) {
             indices.entry(id).or_insert_with(|| graph.add_node(id));
         }
-        let is_open = |id: &NodeId| id == from || id == to || !joins_everything(id);
-        for edge in self.edges.iter().filter(|edge| is_open(&edge.from) && is_open(&edge.to)) {
+        for edge in self.edges.iter().filter(|edge| open.has(&edge.from) && open.has(&edge.to)) {
             graph.add_edge(indices[&edge.from], indices[&edge.to], ());
         }
         let goal = indices[to];

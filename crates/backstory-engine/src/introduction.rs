@@ -1,4 +1,4 @@
-//! Finds the merge requests that introduced a commit.
+//! Finds the merge requests and the merge that introduced a commit.
 
 use backstory_model::{
     commit::Sha,
@@ -47,14 +47,19 @@ pub(crate) fn merge_requests_introducing(
     }
     let mut commit = own;
     for _ in 0..MAX_MERGES {
-        let merges = resources.graph().edges(&commit, Direction::Out, Some(Edge::MergedBy))?;
-        let Some(merge) = merges.into_iter().next().map(|end| end.other) else { break };
+        let Some(merge) = merge_introducing(resources, &commit)? else { break };
         for id in merged_as(resources, &merge)? {
             add(IntroducingMergeRequest { id, merge: Some(merge.clone()), edge: Edge::MergedAs });
         }
         commit = merge;
     }
     Ok(found)
+}
+
+/// The nearest merge that brought a commit to the default branch; `None` of one that was made there.
+pub(crate) fn merge_introducing(resources: &Resources, commit: &NodeId) -> Result<Option<NodeId>> {
+    let merges = resources.graph().edges(commit, Direction::Out, Some(Edge::MergedBy))?;
+    Ok(merges.into_iter().next().map(|end| end.other))
 }
 
 fn merged_as(resources: &Resources, commit: &NodeId) -> Result<Vec<ThreadId>> {

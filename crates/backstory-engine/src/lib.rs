@@ -115,7 +115,7 @@ use tokio::sync::{RwLockReadGuard, watch};
 
 use access::Recording;
 use ask::StatementSender;
-use changes::ChangedNodes;
+use changes::NodeChanges;
 use chat::{Message, SendMessage};
 use context::{ChunkVerification, ContextRequest};
 use embed::Embedder;
@@ -304,6 +304,11 @@ impl Engine {
         worker::queue::find_job(&self.0, id).await
     }
 
+    /// Finds jobs by their numbers, those that there are.
+    pub async fn find_jobs(&self, ids: Vec<i64>) -> Result<Vec<Job>> {
+        worker::queue::find_jobs(&self.0, ids).await
+    }
+
     /// Finds a job once it has ended, or as it is after that time.
     pub async fn wait_for_job(&self, id: i64, time: Duration) -> Result<Job> {
         worker::queue::wait_for_job(&self.0, id, time).await
@@ -445,8 +450,14 @@ impl Engine {
     }
 
     /// Returns the nodes of projects, or of all, that changed after a sequence number and can be read.
-    pub async fn nodes_changed_after(&self, after: u64, projects: &[String]) -> Result<ChangedNodes> {
+    pub async fn nodes_changed_after(&self, after: u64, projects: &[String]) -> Result<NodeChanges> {
         changes::nodes_changed_after(&self.0, after, projects).await
+    }
+
+    /// Returns a page of the nodes that changed after a sequence number; without one an empty page, which ends at the newest
+    /// change.
+    pub async fn page_of_changes(&self, after: Option<u64>, projects: &[String], first: usize) -> Result<NodeChanges> {
+        changes::page_of_changes(&self.0, after, projects, first).await
     }
 
     /// Returns the number of the newest change in the ledger.

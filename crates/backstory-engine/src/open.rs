@@ -245,6 +245,12 @@ fn open_stores(directory: &Path, trackers: &Arc<Trackers>) -> Result<Opened> {
     let restored = directory.join(RESTORED).exists();
     let has_projections = PROJECTIONS.iter().any(|name| directory.join(name).is_dir());
     let unreadable = |error: io::Error| Error::internal(format!("{} cannot be read: {error}", path.display()));
+    // The lock is of the directory, so through a link another process may have the same ledger open.
+    if path.is_symlink() {
+        let message = format!("{} is a link", path.display());
+        let hint = "put the ledger itself in its place; if it should be elsewhere, move the whole data directory";
+        return Err(Error::new(ErrorKind::Configuration, message).with_hint(hint));
+    }
     // Opening a pipe would wait for a writer.
     if path.exists() && !path.is_file() {
         return Err(Error::new(ErrorKind::Configuration, format!("{} is no file; remove it", path.display())));

@@ -155,9 +155,8 @@ impl Resources {
     /// Returns a handle for a caller: it shows what they see, permits what they may do, and records who they are.
     #[must_use]
     pub(crate) fn with_caller(&self, caller: &Caller) -> Self {
-        let ledger = self.ledger.with_visibility(caller.visibility.clone()).with_actor(caller.who.clone());
         let (scopes, expires) = (caller.scopes.clone(), caller.expires);
-        Self { shared: self.shared.clone(), ledger, scopes, expires, state: None }
+        Self { shared: self.shared.clone(), ledger: self.ledger.with_caller(caller), scopes, expires, state: None }
     }
 
     /// Returns a handle that shows another state of the documents, as if nothing else existed. Graph, lists and ledger stay

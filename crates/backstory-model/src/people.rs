@@ -18,6 +18,9 @@ pub use mailmap::{MAX_MAILMAP, Mailmap};
 /// Most identities that are merged; further ones, in their own order, are left out.
 pub const MAX_IDENTITIES: usize = 1_000_000;
 
+/// What the hosts of noreply addresses begin with; the rest is the forge's own.
+const NOREPLY: &str = "users.noreply.";
+
 /// A user of a forge.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ForgeUser {
@@ -124,17 +127,30 @@ pub fn is_shared(email: &str) -> bool {
 /// `123-ann@users.noreply.gitlab.com`, `ann@users.noreply.git.example.com`.
 pub(crate) fn noreply(email: &str) -> Option<(Option<u64>, &str)> {
     let (local, host) = email.split_once('@')?;
-    if !host.starts_with("users.noreply.") || local.is_empty() {
+    if !host.starts_with(NOREPLY) || local.is_empty() {
         return None;
     }
-    let plus = host.ends_with("github.com");
-    if let Some((number, name)) = local.split_once(if plus { '+' } else { '-' })
-        && let Ok(number) = number.parse()
-        && !name.is_empty()
-    {
-        return Some((Some(number), name));
+    // A user of github.com may be called 123-ann.
+    let separators: &[char] = if host.ends_with("github.com") { &['+'] } else { &['+', '-'] };
+    for separator in separators {
+        if let Some((number, name)) = local.split_once(*separator)
+            && let Ok(number) = number.parse()
+            && !name.is_empty()
+        {
+            return Some((Some(number), name));
+        }
     }
     Some((None, local))
+}
+
+/// Returns the host of the noreply addresses that a forge makes.
+///
+/// `None` without its address. An operator may have chosen another host, which is not known here.
+pub fn noreply_host(forge_url: &str) -> Option<String> {
+    let (_, rest) = forge_url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.split(':').next().filter(|host| !host.is_empty())?;
+    Some(format!("{NOREPLY}{}", host.to_ascii_lowercase()))
 }
 
 /// Words on one line in lower case; `None` unless it is a full name, of two words or more.
@@ -156,8 +172,9 @@ fn unique<K: Ord>(pairs: impl Iterator<Item = (K, usize)>) -> BTreeMap<K, usize>
         .collect()
 }
 
-/// Merges the users of a forge and the identities of commits into people.
-pub fn merge(users: &[ForgeUser], identities: &[Identity], mailmap: &Mailmap) -> People {
+/// Merges the users of a forge and the identities of commits into people. `noreply_host` is the
+/// [host](self::noreply_host) of the noreply addresses that this forge makes; those of other forges name no user of it.
+pub fn merge(users: &[ForgeUser], identities: &[Identity], mailmap: &Mailmap, noreply_host: Option<&str>) -> People {
     let users: Vec<&ForgeUser> = users.iter().collect::<BTreeSet<_>>().into_iter().collect();
     let identities: Vec<&Identity> =
         identities.iter().collect::<BTreeSet<_>>().into_iter().take(MAX_IDENTITIES).collect();
@@ -169,7 +186,7 @@ pub fn merge(users: &[ForgeUser], identities: &[Identity], mailmap: &Mailmap) ->
             (name, email.trim().to_ascii_lowercase())
         })
         .collect();
-    let user_of = UserIndex::new(&users);
+    let user_of = UserIndex::new(&users, noreply_host);
     // Nodes are the users, then the identities.
     let node = |identity: usize| users.len() + identity;
     // An address that the file gives to several people by their names says nothing by itself.
@@ -180,7 +197,8 @@ pub fn merge(users: &[ForgeUser], identities: &[Identity], mailmap: &Mailmap) ->
     join_addresses(&mut groups, &user_of, users.len(), proper.iter().map(|(_, email)| Some(email.as_str())));
     let by_email = proper.iter().enumerate().filter(|(_, (_, email))| !is_shared(email));
     join_equal(&mut groups, by_email.map(|(at, (_, email))| (email.as_str(), node(at))), IdentityMatch::SameEmail);
-    let by_noreply = raw.iter().enumerate().filter_map(|(at, email)| Some((noreply(email.as_deref()?)?.1, node(at))));
+    let by_noreply =
+        raw.iter().enumerate().filter_map(|(at, email)| Some((noreply_user(email.as_deref()?)?, node(at))));
     join_equal(&mut groups, by_noreply, IdentityMatch::Noreply);
     let names: Vec<Option<String>> = proper.iter().map(|(name, _)| full_name(name)).collect();
     for (at, name) in names.iter().enumerate() {
@@ -192,6 +210,11 @@ pub fn merge(users: &[ForgeUser], identities: &[Identity], mailmap: &Mailmap) ->
     let by_name = by_name.filter(|(name, _)| !user_of.shared_names.contains(*name));
     join_equal(&mut groups, by_name, IdentityMatch::SameName);
     collect(&users, &identities, &proper, &mut groups)
+}
+
+/// The host and the user name of a noreply address: users of two forges may have the same name.
+fn noreply_user(email: &str) -> Option<(&str, &str)> {
+    Some((email.split_once('@')?.1, noreply(email)?.1))
 }
 
 /// Joins identities, whose nodes begin at `first`, to the users that their addresses name.
@@ -218,13 +241,17 @@ struct UserIndex {
     emails: BTreeMap<String, usize>,
     usernames: BTreeMap<String, usize>,
     numbers: BTreeMap<u64, usize>,
+    /// The numbers of all users, in their order.
+    forge_ids: Vec<Option<u64>>,
+    /// The host of the noreply addresses that their forge makes.
+    noreply_host: Option<String>,
     names: BTreeMap<String, usize>,
     /// Full names that several users have.
     shared_names: BTreeSet<String>,
 }
 
 impl UserIndex {
-    fn new(users: &[&ForgeUser]) -> Self {
+    fn new(users: &[&ForgeUser], noreply_host: Option<&str>) -> Self {
         let all = || users.iter().enumerate();
         let emails =
             all().flat_map(|(at, user)| user.emails.iter().map(move |email| (email.trim().to_ascii_lowercase(), at)));
@@ -233,6 +260,8 @@ impl UserIndex {
             emails: unique(emails.filter(|(email, _)| !is_shared(email))),
             usernames: unique(all().map(|(at, user)| (user.username.to_lowercase(), at))),
             numbers: unique(all().filter_map(|(at, user)| Some((user.forge_id?, at)))),
+            forge_ids: users.iter().map(|user| user.forge_id).collect(),
+            noreply_host: noreply_host.map(str::to_owned),
             shared_names: all()
                 .filter_map(|(_, user)| full_name(&user.name))
                 .filter(|name| !names.contains_key(name))
@@ -241,17 +270,26 @@ impl UserIndex {
         }
     }
 
-    /// The number outlives a change of the user name.
+    /// The number outlives a change of the user name, which somebody else may take then.
     fn noreply(&self, email: &str) -> Option<usize> {
+        let (_, host) = email.split_once('@')?;
+        if self.noreply_host.as_deref() != Some(host) {
+            return None;
+        }
         let (number, name) = noreply(email)?;
         let by_number = number.and_then(|number| self.numbers.get(&number));
-        by_number.or_else(|| self.usernames.get(&name.to_lowercase())).copied()
+        if let Some(user) = by_number {
+            return Some(*user);
+        }
+        let user = *self.usernames.get(&name.to_lowercase())?;
+        let is_another = number.is_some() && self.forge_ids[user].is_some();
+        (!is_another).then_some(user)
     }
 }
 
 /// Joins the nodes that have a value in common.
-fn join_equal<'a>(groups: &mut Groups, values: impl Iterator<Item = (&'a str, usize)>, link: IdentityMatch) {
-    let mut nodes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+fn join_equal<K: Ord>(groups: &mut Groups, values: impl Iterator<Item = (K, usize)>, link: IdentityMatch) {
+    let mut nodes: BTreeMap<K, Vec<usize>> = BTreeMap::new();
     values.for_each(|(value, node)| nodes.entry(value).or_default().push(node));
     for nodes in nodes.values() {
         for other in &nodes[1..] {

@@ -7,12 +7,14 @@
 mod annotation;
 mod answer;
 mod audit;
+mod change;
 mod chat;
 mod code;
 mod context;
 mod conversation;
 mod cost;
 mod counter;
+mod delivery;
 mod edge;
 mod explore;
 mod guard;
@@ -73,6 +75,7 @@ pub(crate) use limits::MAX_BODY;
 use audit::AuditConnection;
 use chat::{ChatConnection, MessageConnection};
 use code::FileChangeConnection;
+use delivery::WebhookDeliveryConnection;
 use edge::EdgeConnection;
 use guard::{Course, Guards};
 use job::JobConnection;
@@ -229,6 +232,7 @@ fn builder() -> Builder {
         .override_output_type_description::<ReleaseConnection>("A page of releases.")
         .override_output_type_description::<EdgeConnection>("A page of the edges at a node.")
         .override_output_type_description::<JobConnection>("A page of jobs.")
+        .override_output_type_description::<WebhookDeliveryConnection>("A page of webhooks that were received.")
         .override_output_type_description::<AuditConnection>("A page of audit records.")
         .override_output_type_description::<ChangeConnection>("A page of the changes of a file or code entity.")
         .override_output_type_description::<ChatConnection>("A page of conversations.")

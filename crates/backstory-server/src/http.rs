@@ -202,6 +202,7 @@ fn router(app: App, takes_webhooks: bool) -> Router {
     router
         .route("/healthz", get(probes::health).layer(by_name.clone()))
         .route("/readyz", get(probes::ready).layer(by_name))
+        .layer(middleware::from_fn(access::check_host))
         .layer(middleware::from_fn_with_state(app.clone(), log))
         .with_state(app)
 }

@@ -28,13 +28,18 @@ mod visibility;
 mod write;
 
 use std::{
-    fs::File,
+    fs::{self, File, Permissions},
     io::{self, Read as _},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use backstory_model::{access::Actor, alias::Aliases, visibility::Visibility};
+use backstory_model::{
+    access::{Actor, Caller, Scope},
+    alias::Aliases,
+    visibility::Visibility,
+};
 use jiff::Timestamp;
 use parking_lot::{MutexGuard, RwLock};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -69,6 +74,10 @@ use crate::{
 const ID: &str = "ledger_id";
 /// Bytes of a database's header.
 const HEADER: u64 = 100;
+/// What SQLite adds to the name of a database for the files beside it.
+const BESIDE: [&str; 2] = ["-wal", "-shm"];
+/// The permission of a file's owner to write.
+const OWNER_WRITE: u32 = 0o200;
 
 /// The ledger. Cheap to clone. Every call blocks.
 ///
@@ -86,6 +95,8 @@ pub struct Ledger {
     projects: Option<Arc<str>>,
     /// Who uses the handle, for what is recorded of changes.
     actor: Actor,
+    /// Whose conversations it shows; `None` for those of everybody.
+    chats_of: Option<Arc<str>>,
 }
 
 impl Ledger {
@@ -95,6 +106,7 @@ impl Ledger {
     /// The file cannot be opened, is no ledger, or was written by a backstory that is newer or too old.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         lists::remove_leftover(path);
+        allow_writing_beside(path);
         let open = |alone: bool| {
             let connection = Connection::open(path)?;
             if alone {
@@ -133,10 +145,13 @@ impl Ledger {
         Ok(head.iter().all(|byte| *byte == 0))
     }
 
-    /// Returns a handle that records a change as that of somebody.
+    /// Returns a handle for a caller: it shows what they see, and records a change as theirs. Of the conversations it shows
+    /// the holder of a token only their own, unless that has the scope `admin`.
     #[must_use]
-    pub fn with_actor(&self, actor: Actor) -> Self {
-        Self { actor, ..self.clone() }
+    pub fn with_caller(&self, caller: &Caller) -> Self {
+        let is_limited = matches!(caller.who, Actor::Token { .. }) && !caller.scopes.permit(Scope::Admin);
+        let chats_of = is_limited.then(|| caller.who.to_string().into());
+        Self { actor: caller.who.clone(), chats_of, ..self.with_visibility(caller.visibility.clone()) }
     }
 
     /// Who uses the handle.
@@ -192,6 +207,7 @@ impl Ledger {
             visibility: Visibility::everything(),
             projects: None,
             actor: Actor::Owner,
+            chats_of: None,
         })
     }
 
@@ -204,6 +220,26 @@ impl Ledger {
     fn write(&self) -> Result<MutexGuard<'_, Connection>, LedgerError> {
         self.connections.write()
     }
+}
+
+/// Lets the owner of a ledger write to the files beside it. SQLite gives them the permissions that the ledger has when it is
+/// opened, and they stay if it cannot be written to.
+fn allow_writing_beside(ledger: &Path) {
+    let Some(own) = file_mode(ledger).filter(|mode| mode & OWNER_WRITE != 0) else { return };
+    for suffix in BESIDE {
+        let mut beside = ledger.as_os_str().to_owned();
+        beside.push(suffix);
+        if file_mode(Path::new(&beside)).is_some_and(|mode| mode & OWNER_WRITE == 0) {
+            // Of a file that belongs to somebody else SQLite says what is wrong.
+            let _ = fs::set_permissions(&beside, Permissions::from_mode(own));
+        }
+    }
+}
+
+/// The permissions of a file; `None` of what is no file, or a link to one.
+fn file_mode(path: &Path) -> Option<u32> {
+    let about = fs::symlink_metadata(path).ok()?;
+    about.is_file().then(|| about.permissions().mode() & 0o777)
 }
 
 /// Whether SQLite could not open or extend a file.

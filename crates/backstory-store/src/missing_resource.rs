@@ -50,6 +50,7 @@ const SIGNS: [(MissingResource, &[&str]); 4] = [
             "Permission denied",
             "Operation not permitted",
             "Read-only file system",
+            "attempt to write a readonly database",
         ],
     ),
 ];

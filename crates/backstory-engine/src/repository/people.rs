@@ -7,7 +7,7 @@ use backstory_model::{
     alias::{PersonNames, alias_email},
     entity::{Item, ItemKind},
     filter::is_same_name,
-    people::{ForgeUser, Identity, Mailmap, is_shared, merge},
+    people::{ForgeUser, Identity, Mailmap, is_shared, merge, noreply_host},
     repository::{CommitIdentity, identity_key},
     visibility::Visibility,
 };
@@ -20,7 +20,7 @@ use crate::{
     clones::{has_clone, open_objects},
     error::Result,
     payload::{each_string, json_of},
-    records::{commit_record, each_stored, parse_if_readable, repository_record},
+    records::{commit_record, each_stored, parse_if_readable, reference_syntax, repository_record},
     resources::Resources,
 };
 
@@ -224,7 +224,8 @@ fn link_people_of(resources: &Resources, project: &str) -> Result<()> {
     }
     let users = forge_users(&own)?;
     let identities: Vec<Identity> = known.iter().flat_map(identities_in).collect();
-    let people = merge(&users, &identities, &load_mailmap(&own)?);
+    let host = noreply_host(&reference_syntax(&own, project)?.1);
+    let people = merge(&users, &identities, &load_mailmap(&own)?, host.as_deref());
     // The smallest key of each person stands for all, unless they have an account.
     let mut smallest: BTreeMap<&str, &str> = BTreeMap::new();
     for of in &known {

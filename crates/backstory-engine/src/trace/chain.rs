@@ -1,16 +1,17 @@
-//! From a commit to the merge request that introduced it, and from there to what was said.
+//! From a commit to the merge request that introduced it, or the merge if that is not known, and from there to what was
+//! said.
 
 use backstory_model::{commit::Sha, edge::Edge, entity::Item, id::NodeId, repository::CommitRecord};
 
 use super::{
     Evidence, LineOrigin, Step, Trace, TraceNode,
     reasons::{discussions_about, issues_of},
-    steps::{commit_step, merge_request_step, merge_step},
+    steps::{commit_step, merge_request_step, merge_step, quoted_merge_step},
     words::CodeWords,
 };
 use crate::{
     error::Result,
-    introduction::{IntroducingMergeRequest, merge_requests_introducing},
+    introduction::{IntroducingMergeRequest, merge_introducing, merge_requests_introducing},
     read::item_of_node,
     resources::Resources,
 };
@@ -33,10 +34,16 @@ pub(crate) fn follow_commit(
         trace.add_gap(format!("commit {} is on no indexed branch any more: history was rewritten", record.commit.sha));
     }
     let carriers = merge_requests_introducing(resources, project, record.commit.sha)?;
+    let mut concerned = vec![id.clone()];
     if carriers.is_empty() {
         trace.miss_merge_request(&record.commit.sha.to_string()[..7]);
+        if let Some(merge) = merge_introducing(resources, &id)?
+            && let Some(step) = quoted_merge_step(resources, project, &merge, &id, words)?
+        {
+            trace.add(step);
+            concerned.push(merge);
+        }
     }
-    let mut concerned = vec![NodeId::commit(project, &record.commit.sha.to_string())];
     for carrier in carriers.into_iter().take(MAX_CARRIERS) {
         let mut from = id.clone();
         if let Some(merge) = &carrier.merge {

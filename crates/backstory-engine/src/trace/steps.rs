@@ -80,6 +80,22 @@ pub(crate) fn merge_step(resources: &Resources, project: &str, merge: &NodeId, f
     Ok(Some(Step { edge: Edge::MergedBy, from: Some(from.clone()), node, evidence, confidence: None }))
 }
 
+/// The same of a merge whose merge request is not known: its own message is all that tells why.
+pub(crate) fn quoted_merge_step(
+    resources: &Resources,
+    project: &str,
+    merge: &NodeId,
+    from: &NodeId,
+    words: &CodeWords,
+) -> Result<Option<Step>> {
+    let NodeId::Commit { sha, .. } = merge else { return Ok(None) };
+    let Some(record) = commit_record(resources, project, sha)? else { return Ok(None) };
+    let Some(mut step) = merge_step(resources, project, merge, from)? else { return Ok(None) };
+    let body = message::Message::parse(&record.commit.message).body;
+    step.evidence.text = Some(snippet(body.as_str(), &words.query(), QUOTED)).filter(|text| !text.is_empty());
+    Ok(Some(step))
+}
+
 fn merge_request_node(mr: &MergeRequest) -> TraceNode {
     TraceNode::new(mr.id.clone().into(), &*mr.thread.title, Some(mr.thread.web_url.clone()))
 }

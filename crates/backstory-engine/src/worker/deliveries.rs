@@ -6,15 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::Result,
+    pages::check_projects,
     read::MAX_PAGE,
     resources::Resources,
     use_case::{Scope, UseCase},
 };
 
 /// Lists webhooks that were received, newest first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListDeliveries {
+    /// Full paths of projects: only those about them. All if there are none.
+    #[serde(default)]
+    pub projects: Vec<String>,
     /// Only those behind this place of the list.
     pub before: Option<DeliveryCursor>,
     /// Most of them, at most [`MAX_PAGE`].
@@ -30,7 +34,10 @@ impl UseCase for ListDeliveries {
     type Answer = Vec<ReceivedDelivery>;
 
     async fn run(self, resources: &Resources) -> Result<Vec<ReceivedDelivery>> {
-        let Self { before, limit } = self;
-        resources.with_ledger(move |ledger| ledger.list_deliveries(before.as_ref(), limit.min(MAX_PAGE))).await
+        let Self { projects, before, limit } = self;
+        check_projects(resources, &projects).await?;
+        resources
+            .with_ledger(move |ledger| ledger.list_deliveries(&projects, before.as_ref(), limit.min(MAX_PAGE)))
+            .await
     }
 }

@@ -223,6 +223,22 @@ pub(crate) async fn find_job(resources: &Resources, id: i64) -> Result<Job> {
     })
 }
 
+/// Jobs by their numbers, those that there are.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub(crate) async fn find_jobs(resources: &Resources, ids: Vec<i64>) -> Result<Vec<Job>> {
+    resources
+        .with_ledger(move |ledger| {
+            let mut jobs = Vec::new();
+            for id in ids {
+                jobs.extend(ledger.job(id)?);
+            }
+            Ok(jobs)
+        })
+        .await
+}
+
 /// A job once it has ended, or as it is after that time. One that is not due within that time is not waited for.
 ///
 /// # Errors

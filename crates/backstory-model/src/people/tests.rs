@@ -13,6 +13,11 @@ fn identity(name: &str, email: &str) -> Identity {
     Identity { name: name.into(), email: email.into() }
 }
 
+/// Merges those of a project on github.com.
+fn merge(users: &[ForgeUser], identities: &[Identity], mailmap: &Mailmap) -> People {
+    super::merge(users, identities, mailmap, Some("users.noreply.github.com"))
+}
+
 #[test]
 fn mailmap_knows_the_four_forms() {
     let map = Mailmap::parse(
@@ -60,14 +65,46 @@ fn joins_by_public_address_noreply_and_mailmap() {
         identity("ann", "ann@example.com"),
         identity("ann", "12345+oldname@users.noreply.github.com"),
         identity("A. Lee", "ann@laptop.lan"),
-        identity("bo", "bo@users.noreply.gitlab.example.com"),
-        identity("bo", "77-bo@users.noreply.gitlab.com"),
+        identity("bo", "bo@users.noreply.github.com"),
+        identity("bo", "77+Bo@users.noreply.github.com"),
     ];
     let people = merge(&users, &identities, &Mailmap::parse("Ann Lee <ann@example.com> <ann@laptop.lan>"));
     assert_eq!(people.all().len(), 2, "{people:#?}");
     assert_eq!(id_of(&people, "A. Lee", "ann@laptop.lan"), "ann");
     assert_eq!(id_of(&people, "ann", "12345+oldname@users.noreply.github.com"), "ann");
-    assert_eq!(id_of(&people, "bo", "77-bo@users.noreply.gitlab.com"), "bo");
+    assert_eq!(id_of(&people, "bo", "77+Bo@users.noreply.github.com"), "bo");
+}
+
+#[test]
+fn a_noreply_address_names_a_user_of_its_own_forge_only() {
+    let mut ann = user("ann", "Ann Lee", &[]);
+    ann.forge_id = Some(5);
+    let is_ann = |host: Option<&str>, email: &str| {
+        let identities = [identity("a", email)];
+        let people = super::merge(std::slice::from_ref(&ann), &identities, &Mailmap::default(), host);
+        people.find(&identities[0]).unwrap().username.is_some()
+    };
+    for (forge, own) in [
+        ("https://github.com", "5+ann@users.noreply.github.com"),
+        ("https://github.com", "ann@users.noreply.github.com"),
+        ("https://gitlab.com", "5-ann@users.noreply.gitlab.com"),
+        ("https://Git.example.com:8443/gitlab", "ann@users.noreply.git.example.com"),
+        ("https://ghe.example.com", "5+renamed@users.noreply.ghe.example.com"),
+    ] {
+        let host = noreply_host(forge);
+        assert!(is_ann(host.as_deref(), own), "{forge} {own}");
+        assert!(!is_ann(None, own), "{own}");
+        assert!(!is_ann(Some("users.noreply.elsewhere.example"), own), "{own}");
+    }
+    // The user name is that of somebody else by now, or the rest only looks like it.
+    let github = Some("users.noreply.github.com");
+    for other in ["6+ann@users.noreply.github.com", "5-ann@users.noreply.github.com", "ann@users.noreply.github.com.x"]
+    {
+        assert!(!is_ann(github, other), "{other}");
+    }
+    let identities = [identity("a", "bo@users.noreply.github.com"), identity("b", "bo@users.noreply.gitlab.com")];
+    assert_eq!(merge(&[], &identities, &Mailmap::default()).all().len(), 2);
+    assert_eq!((noreply_host(""), noreply_host("https://")), (None, None));
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub(crate) struct Chat {
     project: Option<Project>,
     /// When the conversation was begun.
     created_at: DateTime,
+    /// Who began the conversation, as the audit log names them; null if that is not on record.
+    created_by: Option<String>,
     /// First message of the conversation; null if nothing was said yet.
     title: Option<String>,
     /// How many messages the conversation has.
@@ -104,6 +106,7 @@ impl From<ledger::Chat> for Chat {
             id: Counter::Chat.id(chat.id),
             project: chat.project.map(Project::new),
             created_at: chat.created_at.into(),
+            created_by: chat.created_by,
             title: chat.title,
             message_count: chat.messages,
             number: chat.id,

@@ -19,6 +19,7 @@ use backstory_engine::{
     explore::{EdgeMeasure, GraphEdge},
     files::{DiffRequest, FileHunks},
     graph::{AdjacentEdge, Direction, InferredLink},
+    ledger::Job,
     lists::{CodeRow, ThreadRow},
     model::{
         edge::Edge,
@@ -121,6 +122,10 @@ struct IntroducingKey(NodeId);
 /// How sure an edge is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct MeasureKey(GraphEdge);
+
+/// A job by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct JobKey(i64);
 
 /// What a commit changes in the file of a path, with that many lines around.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -262,6 +267,17 @@ impl Loader<MeasureKey> for Reader {
     }
 }
 
+impl Loader<JobKey> for Reader {
+    type Value = Job;
+    type Error = Error;
+
+    async fn load(&self, keys: &[JobKey]) -> Result<HashMap<JobKey, Job>, Error> {
+        self.reads.add(keys.len());
+        let found = self.engine.find_jobs(keys.iter().map(|JobKey(number)| *number).collect()).await?;
+        Ok(found.into_iter().map(|job| (JobKey(job.id), job)).collect())
+    }
+}
+
 impl Loader<HunksKey> for Reader {
     type Value = Arc<FileHunks>;
     type Error = Error;
@@ -366,6 +382,11 @@ pub(super) async fn introducing(ctx: &Context<'_>, commit: NodeId) -> Result<Arc
 /// How sure an edge is that was not inferred by likeness.
 pub(super) async fn measure(ctx: &Context<'_>, edge: GraphEdge) -> Result<Option<EdgeMeasure>> {
     Ok(loaders(ctx)?.load_one(MeasureKey(edge)).await?)
+}
+
+/// A job by its number; `None` if it is not on record any more.
+pub(super) async fn job(ctx: &Context<'_>, number: i64) -> Result<Option<Job>> {
+    Ok(loaders(ctx)?.load_one(JobKey(number)).await?)
 }
 
 /// What a commit changes in a file; `None` if it does not, or there are too many.

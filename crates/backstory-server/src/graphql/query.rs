@@ -16,11 +16,13 @@ use backstory_engine::{
 use super::{
     answer::{self, Answer, CitationCheck, CitationInput},
     audit::{self, AuditConnection},
+    change::{self, NodeChangeConnection},
     chat::{self, Chat, ChatConnection},
     code::File,
     context::{self, ContextPack, PackFilter, PackOptions, PackSubject},
     conversation::Discussion,
     counter::Counter,
+    delivery::{self, WebhookDeliveryConnection},
     explore::{self, NodePath},
     issue::Issue,
     job::{self, Job, JobConnection},
@@ -68,7 +70,8 @@ impl Query {
         async_graphql::futures_util::future::try_join_all(ids.iter().map(|id| node::find(ctx, id))).await.map(Some)
     }
 
-    /// The shortest path between two nodes, over edges in either direction. Null, with an error, if nothing is known of one of
+    /// The shortest path between two nodes, over edges in either direction. It never runs over a project, and over people, labels
+    /// and milestones only if `names` is given; it may start or end there. Null, with an error, if nothing is known of one of
     /// them, or the length is out of bounds.
     async fn path(
         &self,
@@ -393,6 +396,39 @@ impl Query {
         let projects = projects.unwrap_or_default();
         loaders::engine(ctx)?.check_projects(&projects).await?;
         job::list(ctx, first, after.as_deref(), status, projects).await.map(Some)
+    }
+
+    /// Webhooks that were received, newest first, without their payloads. Null, with an error, if the caller's token has not
+    /// the scope `admin`, a project is not known, or the cursor or size of the page is wrong.
+    async fn webhook_deliveries(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "Full paths of projects: the webhooks are about one of them. All if absent or empty.")]
+        projects: Option<Vec<String>>,
+    ) -> Result<Option<WebhookDeliveryConnection>> {
+        delivery::list(ctx, first, after.as_deref(), projects.unwrap_or_default()).await.map(Some)
+    }
+
+    /// What came, changed or went after a cursor, oldest first, each node as it is now: what the subscription `changes`
+    /// tells, for those who poll. The endCursor is there also if nothing has changed, may be kept as long as the data
+    /// directory, and is where the next request goes on. Null, with an error, if a project is not known, or the cursor or
+    /// size of the page is wrong.
+    async fn changes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
+        #[graphql(
+            desc = "The endCursor of the page before, a `seq` of the subscription, or `0` for the last change of each node. If \
+                    absent, the page is empty, and its endCursor leads to what changes from now on."
+        )]
+        after: Option<String>,
+        #[graphql(desc = "Full paths of projects. All if absent or empty.")] projects: Option<Vec<String>>,
+    ) -> Result<Option<NodeChangeConnection>> {
+        let projects = projects.unwrap_or_default();
+        loaders::engine(ctx)?.check_projects(&projects).await?;
+        change::list(ctx, first, after.as_deref(), &projects).await.map(Some)
     }
 
     /// What was forgotten, what may be read again and what is not kept any more, newest first. None of it has any content;

@@ -46,7 +46,7 @@ const HEAVY: [&str; 19] = [
 ];
 
 /// Fields of the query, mutation and subscription types that every server answers, whatever its roles.
-const ANY_ROLE: [&str; 12] = [
+const ANY_ROLE: [&str; 13] = [
     "coverage",
     "task",
     "tasks",
@@ -59,6 +59,7 @@ const ANY_ROLE: [&str; 12] = [
     "stats",
     "syncStatus",
     "backup",
+    "webhookDeliveries",
 ];
 /// The argument that is a `BigInt` where it is a number; elsewhere it is text, and validation refuses numbers.
 const BIG_INTEGER: &str = "after";

@@ -2,10 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use async_graphql::{Context, Enum, ID, Result, SimpleObject, Subscription as GraphQlSubscription};
+use async_graphql::{Context, ID, Result, Subscription as GraphQlSubscription};
 use backstory_engine::{
     Engine,
-    changes::{self, ChangedNodes},
     error::{Error, ErrorKind},
     ledger,
     task::{Progress, TaskStatus},
@@ -15,12 +14,12 @@ use futures::{Stream, stream};
 use tokio::sync::watch;
 
 use super::{
+    change::Changed,
     chat::{self, AnswerPart},
     counter::Counter,
     job::Job,
     loaders,
-    node::Node,
-    scalar::{BigInt, DateTime},
+    scalar::BigInt,
     task::Task,
 };
 use crate::queue::Queue;
@@ -96,57 +95,6 @@ impl Subscription {
     }
 }
 
-/// What has changed.
-#[derive(SimpleObject)]
-pub(crate) struct Changed {
-    /// Number of the newest change of the ledger that is told.
-    seq: BigInt,
-    /// Nodes that are new or have changed, in the order in which they changed; without nodes that are gone.
-    nodes: Vec<Node>,
-    /// Nodes that are gone, in the order in which they went; those that were forgotten last.
-    removed: Vec<RemovedNode>,
-}
-
-/// A node that is gone.
-#[derive(SimpleObject)]
-pub(crate) struct RemovedNode {
-    /// Node that is gone; of most only the id is left.
-    node: Node,
-    /// Why the node is gone.
-    reason: RemovalReason,
-    /// When it was found that the node is gone, or somebody wanted that.
-    removed_at: DateTime,
-}
-
-/// Why a node is gone.
-#[derive(Clone, Copy, PartialEq, Eq, Enum)]
-#[graphql(remote = "changes::RemovalReason")]
-pub(crate) enum RemovalReason {
-    /// The forge or the repository has it no more: it was deleted or renamed, or is not read any more.
-    Gone,
-    /// Somebody wanted it forgotten: the issue or merge request, or the whole project. What belonged to it is not named.
-    Forgotten,
-    /// The rules of retention do not permit it any more.
-    Retired,
-}
-
-impl From<changes::RemovedNode> for RemovedNode {
-    fn from(removed: changes::RemovedNode) -> Self {
-        let changes::RemovedNode { id, at, reason } = removed;
-        Self { node: id.into(), reason: reason.into(), removed_at: at.into() }
-    }
-}
-
-impl From<ChangedNodes> for Changed {
-    fn from(changed: ChangedNodes) -> Self {
-        Self {
-            seq: changed.up_to.into(),
-            nodes: changed.nodes.into_iter().map(Node::from).collect(),
-            removed: changed.removed.into_iter().map(RemovedNode::from).collect(),
-        }
-    }
-}
-
 /// How far the telling of changes is.
 struct Changing {
     engine: Engine,
@@ -161,7 +109,7 @@ impl Changing {
             match self.engine.nodes_changed_after(self.after, &self.projects).await {
                 Ok(changed) => {
                     self.after = changed.up_to;
-                    if !changed.nodes.is_empty() || !changed.removed.is_empty() {
+                    if !changed.changes.is_empty() {
                         return Some((Ok(changed.into()), self));
                     }
                 }

@@ -291,7 +291,7 @@ struct Shown {
 
 impl Shown {
     /// # Errors
-    /// The page of another site would use a session.
+    /// The page of another site would use, open or close a session.
     fn of(app: &App, request: &Request) -> std::result::Result<Self, Refusal> {
         let path = request.uri().path();
         // A browser cannot set headers of a WebSocket. The pages hold no data; they ask for that with the token that is
@@ -303,6 +303,13 @@ impl Shown {
         if session.is_some() && !session::may_use_session(request) {
             let message = "a session changes something for pages of this server only; programs show a token";
             return Err(Refusal::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
+        }
+        // Otherwise another site could make a browser act with a token of its choice.
+        if path == session::PATH && !session::may_change_session(request) {
+            let message = "pages of this server only open and close sessions";
+            let refusal = Refusal::new(StatusCode::FORBIDDEN, "FORBIDDEN", message);
+            let hint = "behind a proxy, name the address that browsers know under [server] public_url";
+            return Err(Refusal { hint: Some(hint.to_owned()), ..refusal });
         }
         let local =
             check_local(request).and_then(|()| if is_page { check_page_site(request) } else { check_site(request) });
@@ -393,6 +400,15 @@ pub(super) async fn check(State(app): State<App>, mut request: Request, next: Ne
         }
         Err(refusal) => refusal.into_response(),
     }
+}
+
+/// Refuses a request with several `Host` headers: a proxy may have looked at another one than this server does.
+pub(super) async fn check_host(request: Request, next: Next) -> Response {
+    if request.headers().get_all(header::HOST).iter().count() > 1 {
+        let message = "the request has several Host headers: send one";
+        return Refusal::new(StatusCode::BAD_REQUEST, "INVALID", message).into_response();
+    }
+    next.run(request).await
 }
 
 /// Lets a request pass that needs no token, unless it is led here by the page of another site.

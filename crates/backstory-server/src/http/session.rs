@@ -137,6 +137,13 @@ pub(super) fn may_use_session(request: &Request) -> bool {
     (is_own || text(header::ORIGIN).is_some_and(is_same_origin)) && site.is_none_or(|site| site == "same-origin")
 }
 
+/// Whether a request may open or close a session. A browser tells from which page such a request comes, so one that tells
+/// nothing comes from a program.
+pub(super) fn may_change_session(request: &Request) -> bool {
+    let is_of_program = !["origin", "sec-fetch-site"].iter().any(|name| request.headers().contains_key(*name));
+    is_of_program || may_use_session(request)
+}
+
 fn set_cookie(name: &str, id: &str, lifetime: Duration) -> Result<HeaderValue> {
     let secure = if name == SECURE_COOKIE { "; Secure" } else { "" };
     let seconds = lifetime.as_secs();
@@ -193,6 +200,21 @@ mod tests {
         assert!(may_use_session(&request("GET", &[host, upgrade, own])));
         assert!(!may_use_session(&request("GET", &[host, upgrade])));
         assert!(!may_use_session(&request("GET", &[host, upgrade, ("origin", "https://wiki.example.com")])));
+    }
+
+    #[test]
+    fn no_page_of_another_site_opens_or_closes_a_session() {
+        let (host, own) = (("host", "backstory.example.com"), ("origin", "https://backstory.example.com"));
+        for method in ["POST", "DELETE"] {
+            let may_change = |pairs: &[(&'static str, &str)]| may_change_session(&request(method, pairs));
+            assert!(may_change(&[host]) && may_change(&[host, own]), "{method}");
+            assert!(may_change(&[host, own, ("sec-fetch-site", "same-origin")]), "{method}");
+            assert!(!may_change(&[host, ("origin", "https://evil.example.com")]), "{method}");
+            assert!(!may_change(&[host, ("origin", "null")]), "{method}");
+            assert!(!may_change(&[host, own, ("sec-fetch-site", "same-site")]), "{method}");
+            assert!(!may_change(&[host, ("sec-fetch-site", "cross-site")]), "{method}");
+        }
+        assert!(may_change_session(&request("GET", &[host, ("sec-fetch-site", "none")])));
     }
 
     #[test]

@@ -97,9 +97,12 @@ function ChatEntry({ chat, isCurrent, again }) {
         again();
         if (isCurrent) go("/ui/ask");
     };
+    // Who sees those of others is told whose they are: 'token ci (a1b2c3)'.
+    const isOfToken = chat.created_by?.startsWith("token ");
+    const holder = isOfToken && chat.created_by.slice("token ".length).replace(/ \([^()]*\)$/, "");
     return html`<li class="chat-entry"><a class="chat-link" href=${`/ui/ask/${chat.id}`} aria-current=${isCurrent ? "page" : undefined}
             ><span class="cut">${chat.title ?? `Conversation ${chat.id}`}</span>
-            <span class="muted small"><${Ago} at=${chat.created_at} />${chat.project && ` · ${chat.project}`}</span></a>
+            <span class="muted small"><${Ago} at=${chat.created_at} />${chat.project && ` · ${chat.project}`}${isOfToken && ` · ${holder}`}</span></a>
         <${Change} label="Delete" needs="admin" icon="trash" danger question="Delete?" done="The conversation is deleted" then=${then}
             run=${() => ask("remove-chat", { id: chat.id })} /></li>`;
 }

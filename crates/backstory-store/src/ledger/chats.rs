@@ -32,6 +32,8 @@ pub struct Chat {
     pub project: Option<String>,
     /// When it was begun.
     pub created_at: Timestamp,
+    /// Who began it, as the audit log names them; none if that is not on record.
+    pub created_by: Option<String>,
     /// How many messages it has.
     pub messages: u64,
     /// Its first message; none if nothing was said yet.
@@ -94,13 +96,16 @@ pub struct ChatLimits {
 }
 
 const CHATS: &str = "SELECT id, project, created_at, (SELECT COUNT(*) FROM messages WHERE chat = chats.id),
-    (SELECT text FROM messages WHERE chat = chats.id AND number = 1) FROM chats";
+    (SELECT text FROM messages WHERE chat = chats.id AND number = 1), created_by FROM chats";
 
 /// What conversations must meet to be visible: all who have asked in them saw no more, and the project is visible that
-/// they are narrowed to. `parameter` is the number of the parameter that takes [`Ledger::visible_projects`].
+/// they are narrowed to, and a caller who sees only their own began them. `parameter` is the number of the parameter
+/// that takes [`Ledger::visible_projects`]; the next one takes that caller, or null.
 fn chat_clause(ledger: &Ledger, parameter: u32) -> String {
+    let maker = parameter + 1;
     format!(
-        "{} AND (?{parameter} IS NULL OR visible_to IS NOT NULL
+        "{} AND (?{maker} IS NULL OR created_by = ?{maker})
+         AND (?{parameter} IS NULL OR visible_to IS NOT NULL
             AND (project IS NULL OR project IN (SELECT value FROM json_each(?{parameter})))
             AND NOT EXISTS (SELECT 1 FROM json_each(visible_to) AS asked
                             WHERE asked.value NOT IN (SELECT value FROM json_each(?{parameter}))))",
@@ -109,7 +114,7 @@ fn chat_clause(ledger: &Ledger, parameter: u32) -> String {
 }
 
 impl Ledger {
-    /// Begins a conversation. Everybody who may see its project may see it until something is
+    /// Begins a conversation. All who may see its project and the conversations of its maker may see it until something is
     /// [asked](Self::add_messages) in it by somebody who sees more. Where there are as many as the limits allow, the
     /// oldest of the same maker in which nothing was said for [`ABANDONED_AFTER`] makes room; `None` if there is none.
     ///
@@ -170,8 +175,9 @@ impl Ledger {
         let connection = self.read()?;
         let visible = chat_clause(self, 2);
         let mut statement =
-            connection.prepare_cached(&format!("{CHATS} WHERE id < ?3 {visible} ORDER BY id DESC LIMIT ?1"))?;
-        let bounds = params![to_i64(limit as u64), self.visible_projects(), before.unwrap_or(i64::MAX)];
+            connection.prepare_cached(&format!("{CHATS} WHERE id < ?4 {visible} ORDER BY id DESC LIMIT ?1"))?;
+        let (projects, maker) = (self.visible_projects(), self.chats_of.as_deref());
+        let bounds = params![to_i64(limit as u64), projects, maker, before.unwrap_or(i64::MAX)];
         let rows = statement.query_map(bounds, chat)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -182,7 +188,8 @@ impl Ledger {
     /// SQLite refused.
     pub fn chat(&self, id: i64) -> Result<Option<Chat>, LedgerError> {
         let select = format!("{CHATS} WHERE id = ?1 {}", chat_clause(self, 2));
-        Ok(self.read()?.query_row(&select, params![id, self.visible_projects()], chat).optional()?)
+        let bounds = params![id, self.visible_projects(), self.chats_of.as_deref()];
+        Ok(self.read()?.query_row(&select, bounds, chat).optional()?)
     }
 
     /// Adds messages to a conversation, all or none; says the number of the last. `None` if there is no such
@@ -202,10 +209,8 @@ impl Ledger {
         let mut connection = self.write()?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (visible, projects) = (chat_clause(self, 2), self.visible_projects());
-        let exists = tx
-            .query_row(&format!("SELECT 1 FROM chats WHERE id = ?1 {visible}"), params![chat, projects], |_| Ok(()))
-            .optional()?
-            .is_some();
+        let (select, maker) = (format!("SELECT 1 FROM chats WHERE id = ?1 {visible}"), self.chats_of.as_deref());
+        let exists = tx.query_row(&select, params![chat, projects, maker], |_| Ok(())).optional()?.is_some();
         let last: i64 =
             tx.query_row("SELECT COALESCE(MAX(number), 0) FROM messages WHERE chat = ?1", [chat], |row| row.get(0))?;
         if !exists || last.unsigned_abs() + messages.len() as u64 > most {
@@ -253,7 +258,8 @@ impl Ledger {
              AND chat IN (SELECT id FROM chats WHERE id = ?1 {}) ORDER BY number LIMIT ?3",
             chat_clause(self, 4)
         ))?;
-        let bounds = params![chat, to_i64(after), to_i64(limit as u64), self.visible_projects()];
+        let (projects, maker) = (self.visible_projects(), self.chats_of.as_deref());
+        let bounds = params![chat, to_i64(after), to_i64(limit as u64), projects, maker];
         let rows = statement.query_map(bounds, message)?;
         let unpack = |mut message: Message| {
             if let Some(packed) = &message.answer {
@@ -271,7 +277,7 @@ impl Ledger {
     /// SQLite refused.
     pub fn remove_chat(&self, id: i64) -> Result<bool, LedgerError> {
         let delete = format!("DELETE FROM chats WHERE id = ?1 {}", chat_clause(self, 2));
-        Ok(self.write()?.execute(&delete, params![id, self.visible_projects()])? > 0)
+        Ok(self.write()?.execute(&delete, params![id, self.visible_projects(), self.chats_of.as_deref()])? > 0)
     }
 }
 
@@ -347,6 +353,7 @@ fn chat(row: &Row<'_>) -> rusqlite::Result<Chat> {
         created_at: time(row.get(2)?),
         messages: row.get::<_, i64>(3)?.unsigned_abs(),
         title: row.get(4)?,
+        created_by: row.get(5)?,
     })
 }
 

@@ -110,13 +110,14 @@ impl Ledger {
         })?)
     }
 
-    /// Webhooks on record, newest first, those behind a place if one is given, at most `limit`. Those about no project that
-    /// is read here are for handles that show all projects.
+    /// Webhooks on record, newest first, about the given projects or all if none is given, those behind a place if one is
+    /// given, at most `limit`. Those about no project that is read here are for handles that show all projects.
     ///
     /// # Errors
     /// The database cannot be read.
     pub fn list_deliveries(
         &self,
+        projects: &[String],
         before: Option<&DeliveryCursor>,
         limit: usize,
     ) -> Result<Vec<ReceivedDelivery>, LedgerError> {
@@ -127,11 +128,13 @@ impl Ledger {
              FROM deliveries LEFT JOIN jobs ON jobs.id = job
              WHERE (received_at < ?1 OR received_at = ?1 AND (deliveries.id, deliveries.forge) > (?4, ?5))
                 AND (?2 IS NULL OR deliveries.project IN (SELECT value FROM json_each(?2)))
+                AND (?6 IS NULL OR deliveries.project IN (SELECT value FROM json_each(?6)))
              ORDER BY received_at DESC, deliveries.id, deliveries.forge LIMIT ?3",
         )?;
         let (id, forge) = before.map(|before| (before.id.as_str(), before.forge.as_str())).unwrap_or_default();
         let before = before.map_or(i64::MAX, |before| before.received_at.as_millisecond());
-        let bounds = params![before, self.visible_projects(), to_i64(limit as u64), id, forge];
+        let wanted = (!projects.is_empty()).then(|| serde_json::json!(projects).to_string());
+        let bounds = params![before, self.visible_projects(), to_i64(limit as u64), id, forge, wanted];
         let mut rows = statement.query(bounds)?;
         let mut received = Vec::new();
         while let Some(row) = rows.next()? {

@@ -123,12 +123,18 @@ impl Ledger {
         rows.filter_map(|row| row.map_err(LedgerError::from).transpose()).collect()
     }
 
-    /// Which objects changed after a sequence number, also those that are gone, without their content, oldest change first,
-    /// at most `limit`: those of the given projects, or of all if none is given.
+    /// Which objects of some kinds changed after a sequence number, also those that are gone, without their content, oldest
+    /// change first, at most `limit`: those of the given projects, or of all if none is given.
     ///
     /// # Errors
     /// The database cannot be read.
-    pub fn log_after(&self, seq: u64, projects: &[String], limit: usize) -> Result<Vec<LoggedChange>, LedgerError> {
+    pub fn log_after(
+        &self,
+        seq: u64,
+        projects: &[String],
+        kinds: &[ItemKind],
+        limit: usize,
+    ) -> Result<Vec<LoggedChange>, LedgerError> {
         let connection = self.read()?;
         let mut statement = connection.prepare_cached(&format!(
             "SELECT seq, project, kind, key, thread, fetched_at, payload IS NULL,
@@ -136,11 +142,15 @@ impl Ledger {
                     SELECT 1 FROM audit
                     WHERE action = 'retire' AND audit.subject = items.project AND audit.at = items.fetched_at)
              FROM items
-             WHERE seq > ?1 AND (?4 IS NULL OR project IN (SELECT value FROM json_each(?4))) {} ORDER BY seq LIMIT ?2",
+             WHERE seq > ?1 AND (?4 IS NULL OR project IN (SELECT value FROM json_each(?4)))
+                AND kind IN (SELECT value FROM json_each(?5)) {} ORDER BY seq LIMIT ?2",
             self.visibility_clause(3)
         ))?;
         let wanted = (!projects.is_empty()).then(|| serde_json::json!(projects).to_string());
-        let mut rows = statement.query(params![to_i64(seq), to_i64(limit as u64), self.visible_projects(), wanted])?;
+        let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+        let kinds = serde_json::json!(kinds).to_string();
+        let bounds = params![to_i64(seq), to_i64(limit as u64), self.visible_projects(), wanted, kinds];
+        let mut rows = statement.query(bounds)?;
         let mut changes = Vec::new();
         while let Some(row) = rows.next()? {
             let Some(kind) = ItemKind::from_name(&row.get::<_, String>(2)?) else { continue };

@@ -61,14 +61,15 @@ struct ChatView {
     id: String,
     project: Option<String>,
     created_at: Timestamp,
+    created_by: Option<String>,
     title: Option<String>,
     message_count: u64,
 }
 
 impl From<Chat> for ChatView {
     fn from(chat: Chat) -> Self {
-        let Chat { id, project, created_at, messages, title } = chat;
-        Self { id: id.to_string(), project, created_at, title, message_count: messages }
+        let Chat { id, project, created_at, created_by, messages, title } = chat;
+        Self { id: id.to_string(), project, created_at, created_by, title, message_count: messages }
     }
 }
 
@@ -112,12 +113,13 @@ async fn list(session: &Session, client: &Client, json: bool) -> Result<()> {
         vec![
             chat.id.clone(),
             minute(chat.created_at),
+            escape_terminal(chat.created_by.as_deref().unwrap_or("–")),
             chat.message_count.to_string(),
             escape_terminal(chat.project.as_deref().unwrap_or("–")),
             session.terminal.title(chat.title.as_deref().unwrap_or("–")),
         ]
     };
-    let headings = ["id", "begun", "messages", "project", "first question"];
+    let headings = ["id", "begun", "by", "messages", "project", "first question"];
     Ok(session.terminal.table(&headings, &["id", "messages"], chats.iter().map(row).collect())?)
 }
 

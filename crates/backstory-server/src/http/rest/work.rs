@@ -212,10 +212,23 @@ async fn snapshot(asked: Asked, SnapshotParameter { id }: SnapshotParameter) -> 
     asked.answer(GetSnapshot { id }).await
 }
 
-async fn deliveries(asked: Asked, parameters: PageParameters) -> Result<Page<ReceivedDelivery>, Refusal> {
-    let before: Option<DeliveryCursor> = cursor::decode(parameters.cursor.as_deref())?;
-    let limit = cursor::limit(parameters.limit)?;
-    let found = asked.answer(ListDeliveries { before, limit: limit + 1 }).await?;
+#[derive(Deserialize, JsonSchema)]
+struct DeliveryParameters {
+    /// Full path of a project: only those about it.
+    project: Option<String>,
+    /// Most webhooks, 1 to 100; 20 if absent.
+    #[schemars(range(min = 1, max = 100))]
+    limit: Option<usize>,
+    /// `next` of the previous page.
+    cursor: Option<String>,
+}
+
+async fn deliveries(asked: Asked, parameters: DeliveryParameters) -> Result<Page<ReceivedDelivery>, Refusal> {
+    let DeliveryParameters { project, limit, cursor } = parameters;
+    let before: Option<DeliveryCursor> = cursor::decode(cursor.as_deref())?;
+    let limit = cursor::limit(limit)?;
+    let projects = project.into_iter().collect();
+    let found = asked.answer(ListDeliveries { projects, before, limit: limit + 1 }).await?;
     Ok(Page::cut(found, limit, |delivery| DeliveryCursor::from(delivery)))
 }
 
