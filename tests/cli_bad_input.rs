@@ -116,8 +116,8 @@ fn ledger_of_a_version_that_is_not_read_is_left_alone() {
     let mut bytes = fs::read(&ledger).unwrap();
     bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
     fs::write(&ledger, &bytes).unwrap();
-    expect!["the ledger has schema version 99, this backstory knows versions up to 17; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["stats"]).error(1));
-    expect!["the ledger has schema version 99, this backstory knows versions up to 17; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["serve", "--listen", "127.0.0.1:0"]).error(1));
+    expect!["the ledger has schema version 99, this backstory knows versions up to 18; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["stats"]).error(1));
+    expect!["the ledger has schema version 99, this backstory knows versions up to 18; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["serve", "--listen", "127.0.0.1:0"]).error(1));
     assert_eq!(fs::read(&ledger).unwrap(), bytes);
     bytes[60..64].copy_from_slice(&6u32.to_be_bytes());
     fs::write(&ledger, &bytes).unwrap();

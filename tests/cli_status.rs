@@ -122,6 +122,7 @@ fn a_sync_is_narrowed_to_projects_and_parts() {
     assert!(forge.asked().is_empty());
     let runs = sandbox.run(&["sync-status", "--json"]).ok().json()["runs"].clone();
     assert_eq!((&runs[0]["command"], &runs[1]["command"]), (&json!("sync"), &json!("sync --only repository")));
+    assert_eq!((&runs[0]["projects"], &runs[1]["projects"]), (&json!(["acme/other"]), &json!([])));
     expect!["what is asked for has a repository only, and no forge with issues or merge requests"]
         .assert_eq(sandbox.run(&["sync", "acme/other", "--only", "issues"]).error(2));
     assert_eq!(sandbox.run(&["sync", "acme/shp"]).code, 2);

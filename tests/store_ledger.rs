@@ -100,7 +100,8 @@ fn ledgers_of_earlier_versions_keep_their_rows_and_get_the_schema_of_a_new_one()
         assert_eq!(kept.payload.as_deref(), Some(br#"{"title":"kept"}"#.as_slice()), "from {version}");
         assert_eq!(ledger.item("acme/shop", ItemKind::Issue, "#2").unwrap(), None, "from {version}");
         assert!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap().is_some(), "from {version}");
-        assert_eq!(ledger.runs(9).unwrap().len(), 1, "from {version}");
+        let runs = ledger.runs(9).unwrap();
+        assert_eq!((runs.len(), &runs[0].projects), (1, &None), "from {version}");
         assert_eq!(ledger.quarantine(9).unwrap().0, u64::from(version > 7));
         assert_eq!(ledger.failures().unwrap().len(), usize::from(version > 8));
     }
@@ -252,17 +253,22 @@ fn cursor_does_not_advance_when_its_page_fails() {
 #[test]
 fn runs_are_recorded_and_those_of_a_dead_process_recognized() {
     let ledger = Ledger::in_memory().unwrap();
-    let good = ledger.begin_run("sync", at(1)).unwrap();
+    let good = ledger.begin_run("sync", &[], at(1)).unwrap();
     ledger.finish_run(good, None, &json!({"changed": 3}), at(2)).unwrap();
-    let bad = ledger.begin_run("sync", at(3)).unwrap();
+    let bad = ledger.begin_run("sync", &["acme/shop".to_owned()], at(3)).unwrap();
     ledger.finish_run(bad, Some("401"), &json!({}), at(4)).unwrap();
-    let dead = ledger.begin_run("sync --full", at(5)).unwrap();
+    let dead = ledger.begin_run("sync --full", &[], at(5)).unwrap();
     assert_eq!(ledger.run(dead).unwrap().unwrap().status, RunStatus::Running);
     assert_eq!(ledger.fail_stale_runs("interrupted", at(6)).unwrap(), 1);
     let runs = ledger.runs(10).unwrap();
     let seen: Vec<_> =
         runs.iter().map(|run| (run.command.as_str(), run.status.as_str(), run.error.is_some())).collect();
     assert_eq!(seen, [("sync --full", "failed", true), ("sync", "failed", true), ("sync", "succeeded", false)]);
+    assert_eq!(runs[1].projects, Some(vec!["acme/shop".to_owned()]));
+    assert_eq!(runs[2].projects, Some(Vec::new()), "all");
+    ledger.forget(&ErasureTarget::Project("acme/shop".into()), &[], None, at(7)).unwrap();
+    let projects: Vec<_> = ledger.runs(10).unwrap().into_iter().map(|run| run.projects).collect();
+    assert_eq!(projects, [Some(Vec::new()), None, Some(Vec::new())]);
 }
 
 #[test]

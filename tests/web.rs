@@ -3,9 +3,10 @@
 mod reading;
 mod tasks;
 
-use std::{fs, path::Path};
+use std::{fs, io::Read as _, path::Path};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
+use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
 use crate::{
@@ -77,7 +78,7 @@ fn server_with_token() -> (Sandbox, Server) {
 #[tokio::test]
 async fn the_page_is_at_every_address_and_may_load_nothing_from_elsewhere() {
     let (_sandbox, server) = server_with_token();
-    let http = client();
+    let http = reqwest::Client::builder().no_proxy().no_gzip().build().unwrap();
     let mut page = String::new();
     for address in ["/", "/ui", "/ui/search?q=a", "/ui/file/acme/shop/-/src/a.rs"] {
         let response = http.get(format!("{}{address}", server.url)).send().await.unwrap();
@@ -86,7 +87,17 @@ async fn the_page_is_at_every_address_and_may_load_nothing_from_elsewhere() {
         assert!(policy.contains("default-src 'none'; script-src 'self'; style-src 'self'"), "{policy}");
         assert!(!policy.contains("unsafe"), "{policy}");
         assert_eq!(response.headers()["cache-control"], "no-cache", "{address}");
+        assert_eq!(response.headers()["content-type"], "text/html; charset=utf-8", "{address}");
+        assert_eq!(response.headers()["vary"], "accept-encoding", "{address}");
         page = response.text().await.unwrap();
+        let request = http.get(format!("{}{address}", server.url)).header("accept-encoding", "gzip");
+        let response = request.send().await.unwrap();
+        assert_eq!(response.headers()["content-encoding"], "gzip", "{address}");
+        assert_eq!(response.headers()["cache-control"], "no-cache", "{address}");
+        let compressed = response.bytes().await.unwrap();
+        let mut unpacked = String::new();
+        GzDecoder::new(&compressed[..]).read_to_string(&mut unpacked).unwrap();
+        assert_eq!(unpacked, page, "{address}");
     }
     let sources = page.split('"').filter(|part| part.contains("/ui/-/")).map(str::to_owned).collect::<Vec<_>>();
     assert!(sources.len() > 5, "{page}");
@@ -123,6 +134,10 @@ async fn a_token_becomes_a_session_that_only_the_servers_own_pages_can_use() {
     let set = right.headers()["set-cookie"].to_str().unwrap().to_owned();
     assert!(set.contains("HttpOnly; SameSite=Strict"), "{set}");
     let cookie = set.split(';').next().unwrap();
+    let mine = http.get(&session).header("cookie", cookie).header("origin", &server.url).send().await.unwrap();
+    let mine: Value = mine.json().await.unwrap();
+    let known = json!({ "granted": true, "scope": "admin", "needs_token": true, "language_model": false });
+    assert_eq!(mine, known);
     let stats = |origin: Option<&str>| {
         let request = http.post(format!("{}/api/v1/stats", server.url)).header("cookie", cookie).json(&json!({}));
         origin.into_iter().fold(request, |request, origin| request.header("origin", origin)).send()

@@ -1,4 +1,4 @@
-//! Embeds the files of the web interface, each as it is and compressed.
+//! Embeds the files of the web interface, each as it is and compressed; the page has the addresses of the others.
 
 #![expect(clippy::disallowed_methods, reason = "Cargo tells a build script its directories in the environment")]
 
@@ -16,6 +16,10 @@ use flate2::{Compression, write::GzEncoder};
 
 /// Where the files are, relative to the crate.
 const DIRECTORY: &str = "web";
+/// The page of every screen.
+const PAGE: &str = "index.html";
+/// What stands in the page for the hash of all files.
+const PLACEHOLDER: &str = "VERSION";
 
 #[allow(clippy::print_stdout, reason = "this is how a build script speaks to cargo")]
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,12 +31,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     list_files(&root, &mut files)?;
     files.sort();
     let mut hasher = DefaultHasher::new();
-    let mut table = String::from("pub(super) static FILES: &[File] = &[\n");
-    for (number, path) in files.iter().enumerate() {
+    let mut parts = Vec::new();
+    for path in &files {
         let Some(media_type) = media_type(path) else { continue };
         let content = fs::read(path)?;
         let name = path.strip_prefix(&root)?.to_str().ok_or("a file name is not UTF-8")?.replace('\\', "/");
         (&name, &content).hash(&mut hasher);
+        parts.push((name, media_type, content));
+    }
+    let version = format!("{:016x}", hasher.finish());
+    let mut table = String::from("pub(super) static FILES: &[File] = &[\n");
+    for (number, (name, media_type, mut content)) in parts.into_iter().enumerate() {
+        if name == PAGE {
+            content = String::from_utf8(content)?.replace(PLACEHOLDER, &version).into_bytes();
+        }
         // Both of one state, wherever the sources are by the time they are compiled: checkouts can share a directory.
         let copied = out.join(format!("{number}.copy"));
         fs::write(&copied, &content)?;
@@ -46,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
              include_bytes!({compressed:?}) }},"
         )?;
     }
-    writeln!(table, "];\n\n/// A hash of all files.\npub(super) const VERSION: &str = \"{:016x}\";", hasher.finish())?;
+    writeln!(table, "];\n\n/// A hash of all files.\npub(super) const VERSION: &str = {version:?};")?;
     fs::write(out.join("web.rs"), table)?;
     Ok(())
 }

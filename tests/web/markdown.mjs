@@ -1,6 +1,7 @@
 // Texts of people that would take a careless pattern minutes, and what some become; run by scripts/check-web in the folder of
 // the interface.
 
+import { piecesOf } from "./web/parts/coded.js";
 import { expanded, openedIn } from "./web/parts/graph-filter.js";
 import { nextLines, withLines } from "./web/parts/growing.js";
 import { highlighter } from "./web/parts/highlight.js";
@@ -19,10 +20,12 @@ const texts = [
     `|\n${"-".repeat(COUNT)}x`, `|\n${" ".repeat(COUNT)}x`, "<!--".repeat(COUNT / 4), "[".repeat(COUNT), "**a".repeat(COUNT / 3),
     "`a".repeat(COUNT / 2), "_a ".repeat(COUNT / 3), "~~a".repeat(COUNT / 3), "> ".repeat(COUNT / 2), "- ".repeat(COUNT / 2),
     "https://".repeat(COUNT / 8), "- a\n".repeat(COUNT / 4), "![a](/".repeat(COUNT / 6), `-${" ".repeat(COUNT)}x`, "\n".repeat(COUNT),
+    "`".repeat(COUNT), "` ".repeat(COUNT / 2), "``` a".repeat(COUNT / 5),
 ];
 for (const text of texts) {
     const began = performance.now();
     Markdown({ text, project: "acme/shop" });
+    piecesOf(text);
     const took = performance.now() - began;
     if (took > MOST) {
         console.error(`${JSON.stringify(text.slice(0, 20))}… takes ${took.toFixed(0)} ms to lay out; at most ${MOST}`);
@@ -80,5 +83,7 @@ check("the name of a file in the graph", iriOf("acme/shop:src/a (1).rs"), "urn:b
 check("that of a symbol", iriOf("acme/shop:src/a.rs#A::b"), "urn:backstory:node:acme/shop/-/entities/src/a.rs#A%3A%3Ab");
 check("that of an abbreviated commit", iriOf("acme/shop@1a2b3c4"), null);
 check("words that are marked", stemsOf("why the ring sessions used"), ["ring", "session", "used"]);
+check("code in excerpts", ["Use `a b`, not ``c``", "``` py x = 1 ``` is", "…foo()` and `bar", "the `cut off…", "a`b c`"].map(piecesOf),
+    [["Use ", "a b", ", not ", "c", ""], ["", "py x = 1", " is"], ["…foo()` and `bar"], ["the ", "cut off", "…"], ["a`b c`"]]);
 check("lines that are drawn", withLines([[0, 10], [40, 50]], 10, 40), [[0, 50]]);
 check("lines that are drawn next", [nextLines([[40, 50]], 100, 48, 20), nextLines([[40, 50]], 100, 41, 20), nextLines([[0, 100]], 100, 5, 20)], [[50, 70], [20, 40], null]);

@@ -16,6 +16,8 @@ const LINES: usize = 4000;
 const COLUMNS: usize = 200;
 /// A line far down in it.
 const DEEP: usize = 3700;
+/// Fewest columns of code that are seen while a trace is shown; how wide one is depends on the font.
+const COLUMNS_BESIDE: u64 = 55;
 
 /// A server that knows a repository with a long file.
 fn world_with_long_file() -> (Forge, Fixture, Sandbox, Server) {
@@ -87,6 +89,37 @@ async fn going_back_leads_to_where_the_reader_was() {
         .await;
     browser.run("history.back()").await;
     browser.until("the file, far down", "return document.querySelector('.code') !== null && scrollY === 20000").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_leaves_the_code_its_room_or_is_below_it() {
+    let Some(browser) = Browser::start(1360, 900).await else { return };
+    let (_forge, _shop, _sandbox, server) = world();
+    for width in [1800, 1400, 1280, 1100, 1000] {
+        browser.be_narrow(width).await;
+        browser.open(&format!("{}/ui/file/acme/shop/-/src/session.py#L7", server.url)).await;
+        browser.until_says(".side-panel", "memcached loses every session").await;
+        let columns = "const text = document.createRange();
+            text.selectNodeContents(document.querySelector('#L1'));
+            const box = text.getBoundingClientRect();
+            const panel = document.querySelector('.side-panel');
+            const isBelow = getComputedStyle(panel).position === 'fixed';
+            const end = document.querySelector('.code').getBoundingClientRect().right;
+            const right = isBelow ? end : Math.min(end, panel.getBoundingClientRect().left);
+            return Math.floor((right - box.left) / (box.width / text.toString().trimEnd().length))";
+        let columns = browser.run(columns).await.as_u64().unwrap();
+        assert!(columns >= COLUMNS_BESIDE, "{columns} columns of code in a window of {width} pixels");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn code_in_hits_is_code() {
+    let Some(browser) = Browser::start(1360, 900).await else { return };
+    let (_forge, _shop, _sandbox, server) = world();
+    browser.open(&format!("{}/ui/search?q=flaky%20checkout%20test", server.url)).await;
+    let code =
+        "return [...document.querySelectorAll('.hit-text code')].some(e => e.innerText === 'test_checkout_total')";
+    browser.until("what stood between backticks", code).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

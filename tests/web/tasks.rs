@@ -5,7 +5,7 @@ use serde_json::json;
 use super::world;
 use crate::{
     cli_repositories::shop,
-    support::{Browser, Sandbox},
+    support::{Browser, Model, Sandbox},
 };
 
 /// A repository that a person types the path of.
@@ -91,6 +91,39 @@ async fn a_card_says_how_a_repository_stands_and_queues_jobs() {
     let gone = "return ![...document.querySelectorAll('button')].some(e => e.innerText.includes('Delete old'))";
     browser.until("old snapshots are gone", gone).await;
     browser.until_says("table", "current").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn past_syncs_name_their_projects() {
+    let Some(browser) = Browser::start(1360, 900).await else { return };
+    let (_forge, _shop, _sandbox, server) = world();
+    browser.open(&format!("{}/ui/jobs", server.url)).await;
+    let named =
+        "const section = [...document.querySelectorAll('section')].find(one => one.innerText.startsWith('Past syncs'));
+        const projects = [...(section?.querySelectorAll('tbody tr') ?? [])].map(row => row.cells[1].innerText);
+        return projects.includes('all') && projects.includes('acme/shop')";
+    browser.until("the projects of past syncs", named).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_needs_a_language_model_is_offered_only_where_there_is_one() {
+    let Some(browser) = Browser::start(1360, 900).await else { return };
+    let model = Model::start();
+    let (_forge, _shop, sandbox, server) = world();
+    let [file, item] = ["/ui/file/acme/shop/-/src/session.py", "/ui/item/acme/shop%231"];
+    let offered = "return [...document.querySelectorAll('button')].some(e => /Enrich|Summarize/.test(e.innerText))";
+    browser.open(&format!("{}{file}", server.url)).await;
+    browser.until_says(".file-head button", "Index now").await;
+    assert_eq!(browser.run(offered).await, json!(false));
+    browser.open(&format!("{}{item}", server.url)).await;
+    assert_eq!(browser.run(offered).await, json!(false));
+    drop(server);
+    sandbox.configure(&model.config("openai"));
+    let server = sandbox.serve();
+    browser.open(&format!("{}{file}", server.url)).await;
+    browser.until_says(".file-head button", "Enrich").await;
+    browser.open(&format!("{}{item}", server.url)).await;
+    browser.until_says(".item-side button", "Summarize").await;
 }
 
 // Row 24 of docs/requirements.md.

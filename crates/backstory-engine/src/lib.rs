@@ -194,6 +194,11 @@ impl Engine {
         self.0.shared.access.has_tokens()
     }
 
+    /// Whether a language model is configured.
+    pub fn has_language_model(&self) -> bool {
+        self.0.chat_model().is_some()
+    }
+
     /// Remembers that a token is used now.
     pub fn record_token_use(&self, id: &str) {
         access::record_token_use(&self.0, id);

@@ -244,14 +244,14 @@ pub(crate) async fn start_sync(resources: &Resources, mut request: SyncRequest) 
         ));
     }
     require_parts(resources, &request).await?;
-    let command = request.command();
+    let (command, projects) = (request.command(), request.projects.clone());
     let force = request.force;
     resources.start_task(TaskKind::Sync, force, move |resources, reporter| async move {
         let begun = resources.with_ledger(move |ledger| {
             // Only one sync is at work in this process, and only this process has the stores open: whatever is
             // still 'running' was stopped.
             ledger.fail_stale_runs("stopped by 'sync --force', which began another", Timestamp::now())?;
-            ledger.begin_run(&command, Timestamp::now())
+            ledger.begin_run(&command, &projects, Timestamp::now())
         });
         let run = begun.await?;
         let mut report = Report::default();

@@ -5,6 +5,8 @@ import { takeEarly } from "./early.js";
 
 /** Answers that are kept, so that going back shows a screen at once. */
 const KEPT = 80;
+/** An answer of more characters is drawn in a task of its own: to read it takes long enough. */
+const LONG = 100_000;
 
 /**
  * Answers by use case and request.
@@ -19,7 +21,7 @@ export const texts = new WeakMap();
 
 /**
  * What the page may do.
- * @type {import("./vendor/signals.js").Signal<{granted: boolean, scope: string | null, needs_token: boolean} | null>}
+ * @type {import("./vendor/signals.js").Signal<{granted: boolean, scope: string | null, needs_token: boolean, language_model?: boolean} | null>}
  */
 export const session = signal(null);
 /** Whether a token must be shown before anything can be read. */
@@ -94,6 +96,7 @@ export async function sendForJson(path, init) {
         throw unreachable();
     }
     const body = JSON.parse(text);
+    if (text.length > LONG) await new Promise((done) => setTimeout(done));
     if (body !== null && typeof body === "object") texts.set(body, text);
     return body;
 }

@@ -176,6 +176,8 @@ pub(crate) struct SyncRun {
     scope: SyncScope,
     /// Parts that the sync reads; empty if it reads all.
     only: Vec<SyncPart>,
+    /// Projects that the sync was asked to read; empty if it was all, null if that is not on record.
+    projects: Option<Vec<Project>>,
     /// When the sync began.
     started_at: DateTime,
     /// When the sync ended; null if it has not.
@@ -379,6 +381,7 @@ impl From<ledger::Run> for SyncRun {
             number: run.id,
             scope: request.scope.into(),
             only: request.only.into_iter().map(SyncPart::from).collect(),
+            projects: run.projects.map(|projects| projects.into_iter().map(Project::new).collect()),
             started_at: run.started_at.into(),
             finished_at: run.finished_at.map(DateTime::from),
             status: match run.status {

@@ -30,13 +30,15 @@ pub(super) fn routes() -> Router<App> {
     Router::new().route(PATH, get(describe).post(sign_in).delete(sign_out))
 }
 
-/// What the page may do: whether it must show a token, and what the one it has permits.
+/// What the page may do: whether it must show a token, what the one it has permits, and whether there is a language model
+/// to do it with.
 async fn describe(State(app): State<App>, Extension(auth): Extension<Auth>) -> Json<Value> {
     Json(match auth {
         Auth::Granted(_, caller, _) => json!({
             "granted": true,
             "scope": widest_scope(&caller),
             "needs_token": app.rules.wants_token(&app.engine),
+            "language_model": app.engine.has_language_model(),
         }),
         Auth::Deferred => json!({ "granted": false, "scope": null, "needs_token": true }),
     })

@@ -21,8 +21,6 @@ const SCREENS: &str = "/ui";
 const ASSETS: &str = "/ui/-";
 /// The page of every screen.
 const PAGE: &str = "index.html";
-/// What stands in the page for [`VERSION`].
-const PLACEHOLDER: &str = "VERSION";
 
 /// The page may load and ask this server only, runs no script that is not a file of it, and makes no HTML of text.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -76,12 +74,9 @@ pub(super) fn routes() -> Router<App> {
 }
 
 /// The page, which reads from its address what to show.
-async fn screen() -> Response {
-    let Some(page) = File::named(PAGE).and_then(|file| std::str::from_utf8(file.content).ok()) else {
-        return missing();
-    };
-    let cache = [(header::CACHE_CONTROL, "no-cache"), (header::CONTENT_TYPE, "text/html; charset=utf-8")];
-    (GUARDS, cache, page.replace(PLACEHOLDER, VERSION)).into_response()
+async fn screen(headers: HeaderMap) -> Response {
+    let Some(page) = File::named(PAGE) else { return missing() };
+    (GUARDS, [(header::CACHE_CONTROL, "no-cache")], page.answer(&headers)).into_response()
 }
 
 /// A file that the page loads.

@@ -130,8 +130,10 @@ function Shown({ file, rev, plain, selected, again }) {
     // What was clicked stays where it is: beside the trace there is less room above the code, so that more lines are needed.
     const was = useRef(/** @type {number | null} */ (null));
     useLayoutEffect(() => {
+        // Only then: it makes the browser lay out at once all that was just drawn.
+        if (was.current === null) return;
         const top = topOfCode();
-        if (was.current !== null && top !== null && top !== was.current) window.scrollBy(0, top - was.current);
+        if (top !== null && top !== was.current) window.scrollBy(0, top - was.current);
         was.current = null;
     }, [selected?.first, selected?.last]);
     const [first, last] = file.lines ?? [1, 0];

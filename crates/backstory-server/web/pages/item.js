@@ -8,6 +8,7 @@ import { Markdown, inline } from "../parts/markdown.js";
 import { ModelNotes } from "../parts/chain.js";
 import { CommitView } from "../parts/commit.js";
 import { Summarize } from "../parts/summary.js";
+import { hasModel } from "../parts/change.js";
 import { Discussion, Discussions, Person, StateBadge } from "../parts/thread.js";
 import { Ref, encode, kindName, parse, shorten } from "../parts/ref.js";
 import { edgeName } from "../parts/edges.js";
@@ -106,7 +107,7 @@ function Thread({ thread }) {
                 <${Edges} title="Referenced by" edges=${thread.edges.in} project=${project} />
                 ${thread.edges.omitted > 0 && html`<p class="muted small">${counted(thread.edges.omitted, "more link")} in the${" "}
                     <a href=${`/ui/graph/${encode(thread.id)}`}>graph</a>.</p>`}
-                <${Summarize} id=${thread.id} />
+                ${hasModel() && html`<${Summarize} id=${thread.id} />`}
             </aside>
         </div>`;
 }

@@ -20,6 +20,8 @@ const MOST = 1000;
 /** Tasks, and past syncs, that are shown at first. */
 const TASKS = 12;
 const RUNS = 8;
+/** Projects of a sync that are named. */
+const NAMED = 3;
 /**
  * What kinds of jobs do.
  * @type {Record<string, string>}
@@ -191,13 +193,24 @@ function Quarantine({ quarantine }) {
             <td>${item.reason}</td><td class="tight"><${Ago} at=${item.first_seen} /></td></tr>`)}</tbody></table></section>`;
 }
 
+/**
+ * Which projects a sync was asked to read.
+ * @param {string[] | null | undefined} projects none for all; null if that is not on record
+ */
+function projectsOf(projects) {
+    if (!projects) return "";
+    if (!projects.length) return "all";
+    const more = projects.length - NAMED;
+    return projects.slice(0, NAMED).join(", ") + (more > 0 ? ` and ${counted(more, "other")}` : "");
+}
+
 /** @param {{runs: any[]}} props */
 function Runs({ runs }) {
     const [all, setAll] = useState(false);
     if (!runs.length) return html`<${Empty} title="Nothing was synced yet" icon="jobs" />`;
-    return html`<table class="stacked"><thead><tr><th>Command</th><th>Status</th><th>Began</th><th>Took</th></tr></thead>
+    return html`<table class="stacked"><thead><tr><th>Command</th><th>Project</th><th>Status</th><th>Began</th><th>Took</th></tr></thead>
         <tbody>${runs.slice(0, all ? LIMIT : RUNS).map((run) => html`<tr key=${run.id}>
-            <td>${run.command}</td>
+            <td>${run.command}</td><td title=${run.projects?.join(", ")}>${projectsOf(run.projects)}</td>
             <td><span class=${classes("badge", run.status)}>${run.status}</span>
                 ${run.error && html`<div class="job-error small">${sentence(run.error)}</div>`}</td>
             <td class="tight"><${Ago} at=${run.started_at} /></td><td class="tight numeric">${timeOf(run)}</td></tr>`)}</tbody></table>

@@ -3,6 +3,7 @@
 
 import { html, classes, counted, number, useEffect, useMemo, useState } from "../parts/html.js";
 import { Answered, Empty } from "../parts/state.js";
+import { coded } from "../parts/coded.js";
 import { PARTS, ScoreBar } from "../parts/score.js";
 import { CopyButton } from "../parts/copy.js";
 import { Chips } from "../parts/facets.js";
@@ -126,7 +127,7 @@ function Candidate({ row, now, weights, isRight, toggle }) {
     // Rows that stay are not drawn again while others come.
     return useMemo(() => html`<tr><td class="number">${hit ? now : "–"}</td>
         <td class=${classes("number", was !== null && was > now && "added", was !== null && was < now && "removed")}>${was ?? "–"}</td>
-        <td><${Ref} id=${id} title=${hit?.title} /> <span class="muted small">${kindName(kind)}</span></td>
+        <td><${Ref} id=${id} title=${hit && coded(hit.title)} /> <span class="muted small">${kindName(kind)}</span></td>
         <td>${hit ? html`<${ScoreBar} score=${score} parts=${hit.parts} weights=${weights} />` : html`<span class="muted small">${no}</span>`}</td>
         ${RETRIEVERS.map(([name = ""]) => html`<td class="number muted">${places[name] ?? "–"}</td>`)}
         <td><input type="checkbox" aria-label=${`${title} answers it`} checked=${isRight} onChange=${() => toggle(id)} /></td></tr>`,

@@ -15,6 +15,11 @@ export function permits(scope) {
     return SCOPES.indexOf(has) >= SCOPES.indexOf(scope);
 }
 
+/** Whether there is a language model, without which some buttons could only fail. */
+export function hasModel() {
+    return session.value?.language_model ?? false;
+}
+
 /**
  * What a session of that scope may do, to be read behind "may".
  * @param {string} scope

@@ -15,8 +15,8 @@ export const LINE = 20;
 /** Pixels above the code, and the fewest lines that are drawn at first; the rest follows while there is nothing else to do. */
 const HEAD = 140;
 const FIRST = 40;
-/** Lines that are drawn more at a time. */
-const STEP = 80;
+/** Lines that are drawn more at a time: those of one block, so that no task is long. */
+const STEP = 40;
 /** Columns of a tab; style/screens.css has the same. */
 const TAB = 4;
 /** From here on, characters are as wide as two. */

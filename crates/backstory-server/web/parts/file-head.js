@@ -6,7 +6,7 @@ import { Empty } from "./state.js";
 import { AgeLegend } from "./code.js";
 import { Ago } from "./time.js";
 import { CopyButton } from "./copy.js";
-import { Change } from "./change.js";
+import { Change, hasModel } from "./change.js";
 import { QueueButton, Started } from "./started.js";
 import { ask } from "../api.js";
 import { encode, fileAddress } from "./ref.js";
@@ -31,7 +31,7 @@ export function FileHead({ file, rev, plain, runs, again }) {
             <a class="button small" href=${`/ui/history/${encode(file.id)}`}><${Icon} name="history" /> History</a>
             <a class="button small" href=${`/ui/graph/${encode(file.id)}`}><${Icon} name="graph" /> Graph</a>
             ${!rev && html`<${QueueButton} project=${file.project} kind="sync" label="Index now" icon="retry" then=${again} />`}
-            <${EnrichButton} project=${file.project} />
+            ${hasModel() && html`<${EnrichButton} project=${file.project} />`}
             <${CopyButton} what="Path" quiet text=${() => file.path} /></div>
     </div>`;
 }

@@ -162,7 +162,7 @@ export function shorten(id, project) {
 
 /**
  * A link to a node, with its icon.
- * @param {{id: string, project?: string, title?: string | null, icon?: boolean, class?: string}} props
+ * @param {{id: string, project?: string, title?: string | any[] | null, icon?: boolean, class?: string}} props
  */
 export function Ref({ id, project, title, icon = true, class: className }) {
     const node = parse(id);

@@ -98,6 +98,13 @@ impl Ledger {
                 erased.jobs = tx.execute("DELETE FROM jobs WHERE project = ?1", [project])? as u64;
                 erased.messages += tx.execute("DELETE FROM chats WHERE project = ?1", [project])? as u64;
                 tx.execute("UPDATE sync_runs SET error = NULL WHERE instr(error, ?1) > 0", [project])?;
+                // An empty list would stand for all projects.
+                tx.execute(
+                    "UPDATE sync_runs SET projects =
+                        (SELECT NULLIF(json_group_array(value), '[]') FROM json_each(projects) WHERE value <> ?1)
+                     WHERE EXISTS (SELECT 1 FROM json_each(projects) WHERE value = ?1)",
+                    [project],
+                )?;
             }
         }
         tx.commit()?;
@@ -181,7 +188,7 @@ const TEXTS: [(&str, &str); 33] = [
     ("items", "project, key, thread, payload"),
     ("item_versions", "project, key, thread, payload"),
     ("quarantine", "project, key, thread, field, reason"),
-    ("sync_runs", "error, summary"),
+    ("sync_runs", "projects, error, summary"),
     ("repositories", "project, address, branches, refs, indexed"),
     ("lineage", "path, spans"),
     ("replaced", "path, hunks"),

@@ -17,6 +17,8 @@ pub struct Run {
     pub id: i64,
     /// What was asked for: `sync` or `sync --full`.
     pub command: String,
+    /// Full paths of the projects that were asked for, none for all; `None` if that is not on record.
+    pub projects: Option<Vec<String>>,
     /// When it began.
     pub started_at: Timestamp,
     /// When it ended.
@@ -58,15 +60,15 @@ impl RunStatus {
 }
 
 impl Ledger {
-    /// Records that a run begins.
+    /// Records that a run over these projects, all if none is named, begins.
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn begin_run(&self, command: &str, now: Timestamp) -> Result<i64, LedgerError> {
+    pub fn begin_run(&self, command: &str, projects: &[String], now: Timestamp) -> Result<i64, LedgerError> {
         let connection = self.write()?;
         connection.execute(
-            "INSERT INTO sync_runs (command, started_at, status) VALUES (?1, ?2, 'running')",
-            params![command, now.as_millisecond()],
+            "INSERT INTO sync_runs (command, projects, started_at, status) VALUES (?1, ?2, ?3, 'running')",
+            params![command, serde_json::json!(projects).to_string(), now.as_millisecond()],
         )?;
         Ok(connection.last_insert_rowid())
     }
@@ -190,7 +192,7 @@ impl Ledger {
     }
 }
 
-const SELECT: &str = "SELECT id, command, started_at, finished_at, status, error, summary FROM sync_runs";
+const SELECT: &str = "SELECT id, command, started_at, finished_at, status, error, summary, projects FROM sync_runs";
 
 fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
     Ok(Run {
@@ -201,5 +203,6 @@ fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
         status: RunStatus::from_name(&row.get::<_, String>(4)?),
         error: row.get(5)?,
         summary: serde_json::from_str(&row.get::<_, String>(6)?).unwrap_or_default(),
+        projects: row.get::<_, Option<String>>(7)?.and_then(|json| serde_json::from_str(&json).ok()),
     })
 }

@@ -313,6 +313,9 @@ const MIGRATIONS: &[&str] = &["
 ", "
     -- Of an issue, merge request or project that was forgotten: the change of items that took it out. Its own are deleted.
     ALTER TABLE audit ADD COLUMN seq INTEGER;
+", "
+    -- Projects that were asked for, as JSON, [] for all; NULL if that is not on record.
+    ALTER TABLE sync_runs ADD COLUMN projects TEXT;
 "];
 // check-words: on
 
