@@ -108,6 +108,65 @@ fn a_changelog_tells_the_version_and_its_day() {
 }
 
 #[test]
+fn an_option_is_known_by_what_it_is_for() {
+    let mut project = importer();
+    project.write("src/print.py", "def show(rows):\n    print(rows)\n");
+    project.commit_all("Add an option to disable colors");
+    project.write("src/print.py", "def show(rows):\n    return print(rows)\n");
+    project.at(1_720_000_000).commit_all("Remove the option to disable colors");
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "when was the option to disable colors removed?");
+    assert!(said.starts_with("Ada Lovelace removed option to disable colors on 2024-07-03, in commit "), "{said}");
+    let said = facts(&sandbox, "Who added the option to disable colors?");
+    assert!(said.contains(" Add an option to disable colors; "), "{said}");
+    let refused = missing(&sandbox, "When was the option to sort rows removed?");
+    assert!(refused.iter().any(|why| why.ends_with(" says that 'option to sort rows' was removed")), "{refused:?}");
+}
+
+#[test]
+fn a_release_is_known_by_its_first_number() {
+    let mut project = importer();
+    project.write("CHANGES.md", "# Changelog\n\n## Version 3\n\n- Drop support for Ruby 2.7.\n");
+    project.at(1_720_000_000).commit_all("Begin another version");
+    project.git(["tag", "v3.0.0"]);
+    let sandbox = Sandbox::indexed(&project);
+    for question in [
+        "when was XML export removed in v2?",
+        "Who removed XML export in version 2?",
+        "who removed the XML export in Shop 2?",
+    ] {
+        let said = facts(&sandbox, question);
+        assert!(said.ends_with("Remove the XML export; it first shipped in v2.0 of 2024-06-01."), "{question}: {said}");
+    }
+    let said = facts(&sandbox, "in which release was support for Ruby 2.7 dropped?");
+    assert!(said.ends_with(" was removed in version 3 of 2024-07-03, as CHANGES.md:5–5 says."), "{said}");
+    let answer = ask(&sandbox, "Why was XML export removed in v2?");
+    assert!(answer["citations"].to_string().contains("Nobody has used it since"), "{answer:#}");
+    assert!(answer["warnings"].to_string().contains("no text mentions the release 'v2'"), "{answer:#}");
+    // There is no such release.
+    let refused = missing(&sandbox, "Why was XML export removed in v7?");
+    assert!(refused[0].starts_with("'v7' occurs nowhere"), "{refused:?}");
+}
+
+#[test]
+fn of_very_many_definitions_one_is_told_by_its_file() {
+    let mut project = Fixture::new();
+    for number in 0..30 {
+        let text = format!("def handle_row(row):\n    return row + {number}\n");
+        project.write(format!("src/part{number:02}.py"), text);
+    }
+    project.commit_all("Handle the rows");
+    let sandbox = Sandbox::indexed(&project);
+    let refused = missing(&sandbox, "Who added handle_row?");
+    let advice = "30 definitions are called 'handle_row'; name one with its file, as 'handle_row in src/part00.py'";
+    assert!(refused.iter().any(|why| why == advice), "{refused:?}");
+    let said = facts(&sandbox, "Who added handle_row in src/part07.py?");
+    assert!(said.starts_with("Ada Lovelace added handle_row (src/part07.py#handle_row) on "), "{said}");
+    let refused = missing(&sandbox, "When was handle_row removed?");
+    assert!(refused.iter().any(|why| why.ends_with(" and 27 more")), "{refused:?}");
+}
+
+#[test]
 fn without_the_fact_it_is_refused_and_the_opposite_is_never_quoted() {
     let project = importer();
     let sandbox = Sandbox::indexed(&project);

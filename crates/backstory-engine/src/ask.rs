@@ -4,9 +4,10 @@
 //! Who made a change, when and in which release is answered from `facts` (`changes` tells what is about the opposite). Any
 //! other question is searched for ([`search`](crate::search)). The six best result groups are read whole from ledger and
 //! clones and cut into sentences, comments and blocks of code (`stories`), with the definitions of what the question is
-//! about (`definition`). `evidence` judges whether that can answer at all, `select` picks the quotes. With a language
-//! model, `generate` gives it numbered passages and keeps the sentences that [`support`](crate::support) finds in what
-//! they cite. `verify` proves citations again. The decisions behind it are 0016 and 0020 in `docs/decisions`.
+//! about (`definition`). `evidence` judges whether that can answer at all, and `select` picks the quotes; where it is asked
+//! why, `reasons` puts reasons before the rest. With a language model, `generate` gives it numbered passages and
+//! keeps the sentences that [`support`](crate::support) finds in what they cite. `verify` proves citations again. The
+//! decisions behind it are 0016 and 0020 in `docs/decisions`.
 
 mod changes;
 mod definition;
@@ -14,6 +15,9 @@ pub mod evidence;
 mod facts;
 pub(crate) mod generate;
 mod nowhere;
+mod reading;
+mod reasons;
+mod release_names;
 mod select;
 mod stories;
 mod verify;
@@ -24,14 +28,9 @@ use backstory_model::{
     answer::{Answer, Citation, Method, REFUSAL_SENTENCE, Refusal, Statement},
     change_question::ChangeQuestion,
     filter::Filter,
-    id::NodeId,
-    question::Question,
+    question::{Question, QuestionKind},
     sentence::stems,
-    terms::term_of,
-    text::{has_stem, stem},
 };
-use backstory_store::index::{ProjectScope, StoredDocument};
-use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
@@ -39,31 +38,25 @@ use crate::{
     citations::date_by_lines,
     decision_status::decision_status,
     error::{Error, Result},
-    read::existing_nodes,
     resources::Resources,
-    search::{Expansion, MAX_QUERY, Mode, SearchRequest, SearchResponse, check_names, find_named, search_documents},
+    search::{MAX_QUERY, check_names},
     settings::Ranking,
     state::answers::AnswerKey,
     use_case::{UseCase, Weight},
 };
-use changes::{answer_change, opposing_passages};
-use definition::{definitions_asked, kind_word};
-use evidence::{Candidate, PassageFit, QuestionWord, SURE, Verdict, WeightedQuestion, may_fit, share};
+use changes::answer_change;
+use evidence::{SURE, Verdict, may_fit, share};
 use generate::generate_answer;
-use nowhere::{UnknownWord, find_nearest_names, mark_familiar_words};
-use select::{MAX_QUOTES, Scored, add_meaning, choose_quotes, score_by_words};
-use stories::{Story, load_stories};
+use nowhere::{UnknownWord, find_nearest_names};
+use reading::{Reading, question_weights, read_stories};
+use reasons::prefer_reasons;
+use select::{MAX_QUOTES, Scored, choose_quotes};
+use stories::Story;
 
 pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
 
-/// Hits of the search that stories are made of.
-const HITS: usize = 40;
-/// Number of words at which a text in quotation marks must have been said just so.
-const QUOTED_WORDS: usize = 4;
 /// Pieces whose meaning is compared only to tell whether there is an answer: a model takes milliseconds for each.
 const MAX_COMPARED: usize = 8;
-/// Documents that are left out in which a rare word is looked for.
-const LEFT_OUT_HITS: usize = 30;
 
 /// A question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -254,53 +247,22 @@ pub(crate) async fn is_surely_answered(
     }))
 }
 
-/// What was read for a question, before it is judged.
-struct Reading {
-    question: String,
-    query: String,
-    read: Question,
-    asked: WeightedQuestion,
-    stories: Vec<Story>,
-    by_meaning: bool,
-    warnings: Vec<String>,
-    change: Option<ChangeQuestion>,
-}
-
-impl Reading {
-    /// Scores the pieces of the stories by the words of the question, without those that say the opposite.
-    fn score_by_words(&self) -> Vec<Scored> {
-        let mut scored = score_by_words(&self.read, &self.asked.weights(), &self.stories);
-        if let Some(change) = &self.change {
-            let opposing = opposing_passages(change, &self.stories);
-            scored.retain(|one| !opposing[one.story].contains(&one.passage));
-        }
-        scored
+/// Checks a question and what it is narrowed to.
+fn check_question(request: &AskRequest) -> Result<()> {
+    let length = request.question.trim().chars().count();
+    if length == 0 {
+        return Err(Error::invalid("the question is empty").with_hint("say what you want to know"));
     }
-
-    /// Adds how near the best pieces are in meaning, if there are vectors.
-    async fn add_meaning(&self, resources: &Resources, scored: &mut [Scored]) {
-        if self.by_meaning {
-            add_meaning(resources, &self.query, &self.stories, scored).await;
-        }
+    if length > MAX_QUERY {
+        let message = format!("the question has {length} characters; at most {MAX_QUERY} are allowed");
+        return Err(Error::invalid(message));
     }
-
-    fn judge(&self, scored: &[Scored]) -> Verdict {
-        evidence::judge(&self.asked, &candidates(&self.read, &self.stories, scored))
+    check_names(&request.filter)?;
+    if request.filter.revision.is_some() || request.filter.snapshot.is_some() {
+        return Err(Error::invalid("questions are answered from the current state")
+            .with_hint("leave the ref and the snapshot out; 'search' and 'context' take them"));
     }
-
-    /// Reads words that no document has as the names that they misspell, if all of them do.
-    fn correct(&mut self, unknown: &[UnknownWord]) -> bool {
-        let corrections: Option<Vec<(&str, &str)>> =
-            unknown.iter().map(|one| Some((one.word.as_str(), one.correction()?))).collect();
-        let Some(corrections) = corrections else { return false };
-        for (word, term) in self.asked.words.iter_mut().zip(&mut self.read.terms) {
-            if let Some((_, name)) = corrections.iter().find(|(wrong, _)| *wrong == word.word) {
-                term.stem = stem(&name.to_lowercase());
-                word.documents = word.documents.max(1);
-            }
-        }
-        true
-    }
+    Ok(())
 }
 
 async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<AskEvidence> {
@@ -326,121 +288,18 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
     verdict.missing = misspelled;
     let is_barred = !reading.asked.absent.is_empty() || !reading.asked.unsaid.is_empty();
     let weights = reading.asked.weights();
-    let Reading { question, stories, mut warnings, change, .. } = reading;
+    let Reading { question, query, read, stories, mut warnings, change, unwritten, .. } = reading;
+    verdict.missing.extend(unwritten);
     let search_warnings = warnings.clone();
     // What lacks a name that the question gives is about something else.
     scored.retain(|one| verdict.about.iter().any(|id| *id == stories[one.story].id.to_string()));
     if verdict.answerable {
         warnings.append(&mut verdict.missing);
+        if read.kind == QuestionKind::Why {
+            warnings.extend(prefer_reasons(&query, &weights, &stories, &mut scored));
+        }
     }
     Ok(AskEvidence { question, stories, scored, verdict, warnings, search_warnings, weights, change, is_barred })
-}
-
-/// Searches for a question and reads what fits best.
-async fn read_stories(resources: &Resources, request: &AskRequest) -> Result<Reading> {
-    let question = request.question.trim();
-    let length = question.chars().count();
-    if length == 0 {
-        return Err(Error::invalid("the question is empty").with_hint("say what you want to know"));
-    }
-    if length > MAX_QUERY {
-        let message = format!("the question has {length} characters; at most {MAX_QUERY} are allowed");
-        return Err(Error::invalid(message));
-    }
-    check_names(&request.filter)?;
-    if request.filter.revision.is_some() || request.filter.snapshot.is_some() {
-        return Err(Error::invalid("questions are answered from the current state")
-            .with_hint("leave the ref and the snapshot out; 'search' and 'context' take them"));
-    }
-    // It is repeated in the answer, and may be kept.
-    let question = resources.redactor().redact(question).0.into_owned();
-    let before = request.before.as_deref().unwrap_or_default();
-    let query: String = format!("{question} {before}").trim().chars().take(MAX_QUERY).collect();
-    let kind_word = kind_word(&question).map(str::to_lowercase);
-    let parse = |text: &str| {
-        let mut parsed = Question::parse(text);
-        parsed.terms.retain(|term| Some(term.word.to_lowercase()) != kind_word);
-        parsed
-    };
-    let own = parse(&question);
-    // Those of a question that goes on from one before; 0 if there is nothing to tell them from.
-    let own_words = if before.is_empty() { 0 } else { own.terms.len() };
-    let read = Question { kind: own.kind, ..parse(&query) };
-    let search = SearchRequest {
-        query: query.clone(),
-        filter: request.filter.clone(),
-        limit: HITS,
-        ranking: request.ranking,
-        rerank: true,
-        // Only the best hits are read.
-        expansion: Expansion::None,
-        ..Default::default()
-    };
-    let (response, asked) =
-        tokio::try_join!(search_documents(resources, search), question_weights(resources, &read, &request.filter))?;
-    let asked = WeightedQuestion { own: own_words, ..asked };
-    let definitions = definitions_asked(resources, &question, &request.filter).await?;
-    let stories = load_stories(resources, &response.hits, &definitions).await?;
-    let by_meaning = response.mode == Mode::Hybrid && response.coverage.embedded > 0;
-    let named = find_named(resources, &question, request.filter.project.as_deref()).await?;
-    let is_read = named.iter().any(|id| stories.iter().any(|story| story.id == *id));
-    // Who made an issue or commit that the question names is no change to what the project has.
-    let change = ChangeQuestion::parse(&question)
-        .or_else(|| ChangeQuestion::parse_after(&question, before))
-        .filter(|_| named.is_empty());
-    let absent = missing_references(resources, named, &request.filter).await?;
-    let unsaid = unquoted_phrases(&question, &stories);
-    let mut asked = WeightedQuestion { named: is_read, absent, unsaid, ..asked };
-    mark_familiar_words(&mut asked, &read, &stories, resources.embedder());
-    Ok(Reading { question, query, read, asked, stories, by_meaning, warnings: warnings(response), change })
-}
-
-/// Those of the issues, merge requests and commits that are not there, or left out. A merge that only repeats its
-/// request has no document, but the graph knows it.
-async fn missing_references(resources: &Resources, named: Vec<NodeId>, filter: &Filter) -> Result<Vec<String>> {
-    let known = existing_nodes(resources, named.clone()).await?;
-    let absent = named.into_iter().filter(|id| !known.contains(id) || filter.exclude.contains(&id.to_string()));
-    Ok(absent.map(|id| id.to_string()).collect())
-}
-
-/// The words of a question and how many documents have each.
-async fn question_weights(resources: &Resources, question: &Question, filter: &Filter) -> Result<WeightedQuestion> {
-    let index = resources.index();
-    let (project, projects) = (filter.project.clone(), filter.projects.clone());
-    let within = Filter { project, projects, ..Filter::default() };
-    let projects = ProjectScope::of(filter);
-    let terms: Vec<_> = question.terms.iter().map(|term| term_of(&term.word)).collect();
-    let (documents, frequencies) = index.document_frequencies(projects, terms.iter().map(|term| term.unwrap_or(0)));
-    // What is no term is a word that all have.
-    let frequencies = terms.iter().zip(frequencies).map(|(term, of)| if term.is_some() { of } else { documents });
-    let left_out = Filter { nodes: filter.exclude.clone(), ..within };
-    let counts = question.terms.iter().zip(frequencies).map(|(term, frequency)| {
-        let (index, left_out) = (index.clone(), left_out.clone());
-        async move {
-            if left_out.nodes.is_empty() || frequency == 0 || frequency > LEFT_OUT_HITS as u64 {
-                return Ok::<_, Error>(frequency);
-            }
-            // What is left out is counted; the texts tell, as parts of a name are found too.
-            let hits = index.search_text(&term.word, &left_out, LEFT_OUT_HITS).await?;
-            let ids: Vec<String> = hits.into_iter().map(|hit| hit.document).collect();
-            let documents = index.documents(&ids).await?.into_iter();
-            let has = |document: &StoredDocument| has_stem(&stems(&document.text), &term.stem);
-            Ok(frequency.saturating_sub(documents.filter(has).count() as u64))
-        }
-    });
-    let counts = try_join_all(counts).await?;
-    let word = |(term, documents): (&backstory_model::question::Term, u64)| QuestionWord {
-        word: term.word.clone(),
-        named: term.named,
-        documents,
-        is_familiar: false,
-    };
-    let asked = question.terms.iter().zip(counts).map(word).collect();
-    Ok(WeightedQuestion {
-        words: asked,
-        documents: index.coverage_of(projects).documents,
-        ..WeightedQuestion::default()
-    })
 }
 
 /// Adds where the decision stands, and what the reader must know.
@@ -460,18 +319,6 @@ async fn finish_answer(
     Ok(answer)
 }
 
-/// What stands in quotation marks, is long enough to be a saying, and in none of the stories.
-fn unquoted_phrases(question: &str, stories: &[Story]) -> Vec<String> {
-    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-    let quotes = question.split(['"', '\u{201c}', '\u{201d}']).skip(1).step_by(2);
-    let quotes = quotes.filter(|quote| quote.split_whitespace().count() >= QUOTED_WORDS);
-    let said = |quote: &&str| {
-        let quote = plain(quote);
-        stories.iter().flat_map(|story| &story.documents).any(|document| plain(&document.text).contains(&quote))
-    };
-    quotes.filter(|quote| !said(quote)).map(str::to_owned).collect()
-}
-
 /// Tells the statements of an answer, each with what it cites.
 async fn send_statements(telling: Option<&StatementSender>, answer: &Answer) {
     for statement in &answer.statements {
@@ -485,25 +332,6 @@ async fn send_statement(telling: Option<&StatementSender>, statement: &Statement
     if let Some(telling) = telling {
         let _ = telling.send((statement.clone(), citations)).await;
     }
-}
-
-fn warnings(response: SearchResponse) -> Vec<String> {
-    response.warnings
-}
-
-/// What the verdict is about. Where there are vectors, a piece that was not compared is too far behind to be near.
-fn candidates(question: &Question, stories: &[Story], scored: &[Scored]) -> Vec<Candidate> {
-    let far = scored.iter().any(|one| one.meaning.is_some()).then_some(0.0);
-    let mut passages: Vec<Vec<PassageFit>> = stories.iter().map(|_| vec![]).collect();
-    for one in scored {
-        passages[one.story].push(PassageFit { covered: one.around.clone(), meaning: one.meaning.or(far) });
-    }
-    let candidate = |(story, passages): (&Story, Vec<PassageFit>)| Candidate {
-        id: story.id.to_string(),
-        covered: story.found(question),
-        passages,
-    };
-    stories.iter().zip(passages).map(candidate).collect()
 }
 
 /// The best pieces, verbatim; those of one story stay together, in the order in which they were said.

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 
 use statements::{BE, Statement, may_say_change, statements_of};
 use subject::{
-    ENDS, core_of, is_among, is_filler, is_item, is_kind_of_code, name_after_kind, names_of, paths_in, split_object,
-    trim_fillers,
+    ENDS, begins_purpose, core_of, is_among, is_filler, is_item, is_kind_of_code, is_purpose, name_after_kind,
+    names_of, paths_in, split_object, trim_fillers,
 };
 use words::{ChangeWord, TextWord, VerbForm, change_word, split_words};
 
@@ -105,7 +105,7 @@ impl ChangeQuestion {
             Some(VerbForm::Other) => may_be_present,
             Some(VerbForm::Noun) | None => false,
         };
-        let verb = (asks..words.len()).find(is_verb)?;
+        let verb = (asks..words.len()).filter(|at| !is_purpose(&words, *at)).find(is_verb)?;
         let ChangeWord { direction, form } = change_word(&words[verb])?;
         let asked = &words[asks..verb];
         let has = |list: &str| asked.iter().any(|word| is_among(list, &word.lower));
@@ -156,6 +156,13 @@ impl ChangeQuestion {
             .find_map(|pronoun| words.iter().find(|word| word.lower == *pronoun))
             .map(|word| word.range.clone())?;
         Self::parse(&format!("{}{subject}{}", &text[..pronoun.start], &text[pronoun.end..]))
+    }
+
+    /// Takes words out of those that a sentence must have because the question says them beside its subject.
+    pub fn leave_out_context(&mut self, text: &str) {
+        for word in split_words(text) {
+            self.context.remove(&word.normal());
+        }
     }
 
     /// What a sentence says of the change; `None` if nothing.
@@ -282,7 +289,8 @@ fn is_own_verb(fact: Option<ChangeFact>, before: &[TextWord<'_>], form: VerbForm
         _ => before,
     };
     let has = |list: &str| before.iter().any(|word| is_among(list, &word.lower));
-    if has(CLAUSES) {
+    let begins_clause = |at: usize| is_among(CLAUSES, &before[at].lower) && !begins_purpose(before, at);
+    if (0..before.len()).any(begins_clause) {
         return false;
     }
     let Some(first) = before.first() else { return true };

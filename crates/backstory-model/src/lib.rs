@@ -35,6 +35,7 @@ pub mod packages;
 pub mod people;
 pub mod question;
 pub mod rank;
+pub mod reason;
 pub mod redaction;
 pub mod reference;
 pub mod repository;

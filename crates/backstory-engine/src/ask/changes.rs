@@ -14,7 +14,8 @@ use backstory_model::{
 use super::{
     AskEvidence,
     evidence::{SURE, share},
-    facts::{ChangeFacts, find_change_facts},
+    facts::{ChangeFacts, NOTHING_TELLS, find_change_facts},
+    release_names::read_releases,
     select::tells_time,
     stories::Story,
 };
@@ -44,7 +45,7 @@ fn opposing_passages_of(change: &ChangeQuestion, story: &Story) -> BTreeSet<usiz
 }
 
 /// Whether a story is that of a commit or merge request.
-fn is_of_change(story: &Story) -> bool {
+pub(super) fn is_of_change(story: &Story) -> bool {
     matches!(story.id, NodeId::Commit { .. } | NodeId::Thread(ThreadId { kind: ThreadKind::MergeRequest, .. }))
 }
 
@@ -73,16 +74,24 @@ pub(super) async fn answer_change(
         .filter(|one| is_of_change(&stories[one.story]) && share(weights, &one.around) >= SURE)
         .map(|one| one.story)
         .collect();
+    let releases = if is_dated { read_releases(resources, filter).await? } else { Vec::new() };
     scored.retain(|one| {
         if sure.contains(&one.story) {
             return true;
         }
-        let text = stories[one.story].text(&stories[one.story].passages[one.passage]);
-        let fit = change.fit_of(text);
-        is_dated && matches!(fit, Some(StatedFit::Same | StatedFit::Part)) && tells_time(text)
+        let story = &stories[one.story];
+        let text = story.text(&story.passages[one.passage]);
+        let names_release = || {
+            let mut own = releases.iter().filter(|names| story.id.project() == Some(names.project.as_str()));
+            own.any(|names| !names.named_in(text).is_empty())
+        };
+        let is_stated = matches!(change.fit_of(text), Some(StatedFit::Same | StatedFit::Part));
+        is_dated && is_stated && (tells_time(text) || names_release())
     });
     if verdict.answerable && !scored.is_empty() {
-        warnings.push("no commit, merge request or changelog says so; this is what people said".to_owned());
+        warnings.push(format!("{NOTHING_TELLS} so; this is what people said"));
+        // Why no fact is known, such as too many definitions of the name.
+        warnings.extend(missing.into_iter().filter(|why| !why.starts_with(NOTHING_TELLS)));
         return Ok(None);
     }
     warnings.clone_from(search_warnings);

@@ -2,9 +2,10 @@
 //! first release that has it.
 //!
 //! A function, type or file has its history in the graph. Of anything else the commits, merge requests and changelogs that
-//! begin a sentence with it tell: `candidates` finds those.
+//! begin a sentence with it tell: `candidates` and `changelog` find those.
 
 mod candidates;
+mod changelog;
 
 use backstory_model::{
     answer::{Answer, Citation, Method, Statement},
@@ -29,8 +30,11 @@ use crate::{
     releases::{find_release, first_release},
     resources::Resources,
 };
-use candidates::{ChangelogLine, changes_of_code, changes_told_by, find_changelog_line};
+use candidates::{changes_of_code, changes_told_by};
+use changelog::{ChangelogLine, find_changelog_line};
 
+/// How it begins that nothing tells of a change.
+pub(super) const NOTHING_TELLS: &str = "no commit, merge request or changelog says";
 /// Most changes that an answer tells: functions of one name may have come in several commits.
 const MAX_TOLD: usize = 3;
 
@@ -85,7 +89,7 @@ pub(super) async fn find_change_facts(
     }
     if made.is_empty() {
         let (subject, verb) = (&change.subject, change.direction.verb());
-        missing.insert(0, format!("no commit, merge request or changelog says that '{subject}' was {verb}"));
+        missing.insert(0, format!("{NOTHING_TELLS} that '{subject}' was {verb}"));
         return Ok(ChangeFacts { answer: None, missing });
     }
     made.truncate(MAX_TOLD);
@@ -120,8 +124,11 @@ fn answer_by_changelog(
 ) -> Result<ChangeFacts> {
     let ChangelogLine { project, citation, version, date } = line;
     let mut released = None;
-    for tag in [version.clone(), format!("v{version}")] {
-        released = released.or(find_release(resources, &project, &tag)?);
+    // The first release of `8` may be `8.0.0`.
+    for zeros in ["", ".0", ".0.0"] {
+        for mark in ["", "v"] {
+            released = released.or(find_release(resources, &project, &format!("{mark}{version}{zeros}"))?);
+        }
     }
     let date = date.or(released.and_then(|release| release.at).map(utc_date));
     let told = match change.fact {

@@ -11,6 +11,7 @@ use std::{
 
 use backstory_model::{
     question::{Question, QuestionKind},
+    reason::{ReasonCue, reason_cue},
     sentence::{PieceKind, word_overlap},
     text::words,
 };
@@ -30,6 +31,8 @@ const MAX_EMBEDDED: usize = 48;
 const EMBED_TIME: Duration = Duration::from_secs(5);
 /// A quotation has at least this share of the best one's score.
 const LEAST_SHARE: f32 = 0.72;
+/// Share of the best one's score that pieces keep at most which begin no quotation: they may still stand beside it.
+const BEHIND: f32 = 0.7;
 /// Pieces that share more of their words say the same.
 const SAME: f32 = 0.7;
 /// Longest quotation of several pieces, in bytes.
@@ -130,6 +133,21 @@ fn sort(scored: &mut [Scored]) {
     scored.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.story, a.passage).cmp(&(b.story, b.passage))));
 }
 
+/// Whether a quotation may begin with a piece: a title is near to the question and says nothing about it.
+pub(super) fn is_quotable(one: &Scored, stories: &[Story]) -> bool {
+    stories[one.story].passages[one.passage].kind != PieceKind::Heading && one.score > 0.0
+}
+
+/// Puts pieces behind those that may begin a quotation; `leads` tells of each whether it may.
+pub(super) fn restrict_leads(scored: &mut [Scored], leads: &[bool]) {
+    let scores = scored.iter().zip(leads).filter(|(_, leads)| **leads).map(|(one, _)| one.score);
+    let most = BEHIND * scores.fold(0.0, f32::max);
+    for (one, _) in scored.iter_mut().zip(leads).filter(|(_, leads)| !**leads) {
+        one.score = one.score.min(most);
+    }
+    sort(scored);
+}
+
 /// What to quote: pieces that stand together in one document.
 #[derive(Clone, Debug)]
 pub(super) struct Quote {
@@ -171,8 +189,7 @@ pub(super) fn choose_quotes(scored: &[Scored], stories: &[Story], most: usize) -
     let passage = |one: &Scored| &stories[one.story].passages[one.passage];
     let scores: BTreeMap<(usize, usize), f32> =
         scored.iter().map(|one| ((one.story, one.passage), one.score)).collect();
-    // A title is near to the question and says nothing about it.
-    let quotable = || scored.iter().filter(|one| passage(one).kind != PieceKind::Heading && one.score > 0.0);
+    let quotable = || scored.iter().filter(|one| is_quotable(one, stories));
     let least = quotable().next().map_or(0.0, |best| best.score * LEAST_SHARE);
     let mut chosen: Vec<Quote> = Vec::new();
     for one in quotable().filter(|one| one.score >= least) {
@@ -226,32 +243,6 @@ fn extend_quote(one: &Scored, passages: &[Passage], joins: impl Fn(usize) -> boo
     Quote { story: one.story, passages: (first, last), place, stems }
 }
 
-const REASONS: [&str; 22] = [
-    "because",
-    "so that",
-    "in order to",
-    "to avoid",
-    "otherwise",
-    "instead of",
-    "rather than",
-    "reason",
-    "due to",
-    "the problem",
-    "therefore",
-    "purpose",
-    "rationale",
-    "motivat",
-    "prevent",
-    "since ",
-    "as it ",
-    "would ",
-    "should ",
-    "too ",
-    "prefer",
-    "that way",
-];
-/// So many of them say it outright.
-const OUTRIGHT: usize = 15;
 const DIRECTIONS: [&str; 18] = [
     "use ",
     "run ",
@@ -302,8 +293,11 @@ fn cue_score(kind: QuestionKind, passage: &Passage, text: &str) -> f32 {
     let lower = text.to_lowercase();
     let any = |cues: &[&str]| cues.iter().any(|cue| lower.contains(cue));
     match kind {
-        QuestionKind::Why if any(&REASONS[..OUTRIGHT]) => 1.0,
-        QuestionKind::Why if any(&REASONS[OUTRIGHT..]) => 0.5,
+        QuestionKind::Why => match reason_cue(text) {
+            Some(ReasonCue::Outright) => 1.0,
+            Some(ReasonCue::Likely | ReasonCue::Hint) => 0.5,
+            None => 0.0,
+        },
         QuestionKind::How if passage.kind == PieceKind::Code => 0.8,
         QuestionKind::How if any(&DIRECTIONS) || text.contains('`') => 0.8,
         QuestionKind::Who if text.contains('@') || any(&ORIGINS) => 1.0,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     ChangeDirection,
-    subject::{ENDS, core_of, is_among, is_article, is_generic, is_number, trim_fillers},
+    subject::{ENDS, core_of, is_among, is_article, is_generic, is_number, is_purpose, joins_purpose, trim_fillers},
     words::{ChangeWord, TextWord, VerbForm, change_word},
 };
 use crate::question::is_stop_word;
@@ -90,6 +90,9 @@ fn statement_of_prefix(words: &[TextWord<'_>], first: usize) -> Option<Statement
 
 /// What a word of a sentence says was done.
 fn statement_at(words: &[TextWord<'_>], at: usize, first: usize) -> Option<Statement> {
+    if is_purpose(words, at) {
+        return None;
+    }
     let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
     let ChangeWord { direction, form } = match (lower(at), lower(at + 1)) {
         ("support" | "supports", _) if at == first => {
@@ -115,7 +118,8 @@ fn statement_at(words: &[TextWord<'_>], at: usize, first: usize) -> Option<State
     let ends = next.is_empty() || words[at + 1].follows_stop || (is_among(ENDS, next) && next != "for");
     if form == VerbForm::Past && !before.is_empty() && (is_passive || ends) {
         let subject = trim_fillers(before);
-        let starts = subject.iter().rposition(|word| word.lower != "for" && is_among(ENDS, &word.lower));
+        let is_end = |at: &usize| is_among(ENDS, &subject[*at].lower) && !joins_purpose(subject, *at);
+        let starts = (0..subject.len()).rfind(is_end);
         let own = &subject[starts.map_or(0, |at| at + 1)..];
         return Some(Statement { direction, leads: clause == 0 && starts.is_none(), objects: objects_of(own) });
     }
@@ -140,12 +144,12 @@ fn object_after(words: &[TextWord<'_>], from: usize, direction: ChangeDirection,
     let mut start = 0;
     for (at, word) in rest.iter().enumerate() {
         let is_joined = at > 0 && word.follows_stop;
-        if is_joined || (at > 0 && change_word(word).is_some_and(|verb| verb.form != VerbForm::Noun)) {
+        if is_joined || (at > start && change_word(word).is_some_and(|verb| verb.form != VerbForm::Noun)) {
             end = at;
             break;
         }
         if is_among(ENDS, &word.lower) {
-            let restarts = word.lower == "for" && is_generic(&core_of(&rest[start..at]));
+            let restarts = joins_purpose(rest, at) && is_generic(&core_of(&rest[start..at]));
             if !restarts {
                 end = at;
                 break;

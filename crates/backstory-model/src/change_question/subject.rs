@@ -15,9 +15,12 @@ const CODE_KINDS: &str = "function method class struct enum trait macro interfac
 /// Words that any subject may have beside what names it.
 const GENERIC: &str = "support feature function method class struct enum trait macro interface constant module file \
     type variable decorator property exception option flag command parameter argument setting field api endpoint code implementation handling \
-    functionality capability ability bug directory dependency";
+    functionality capability ability possibility bug directory dependency";
 /// Those of them that `of` may join to the name.
 const JOINED_BY_OF: &str = "support feature implementation handling functionality capability";
+/// Those of them that `to` may join to what they are for: `the option to sort rows`.
+const JOINED_BY_TO: &str =
+    "option flag setting parameter argument command ability capability possibility support feature functionality";
 /// What a thing may be called beside, and still be it.
 const MODIFIERS: &str = "new initial basic old deprecated unused obsolete legacy first simple optional builtin \
     built-in experimental native full official minimal preliminary proper explicit redundant unnecessary dead";
@@ -66,7 +69,7 @@ pub(super) fn split_object<'a, 'b>(words: &'a [TextWord<'b>]) -> (&'a [TextWord<
     let words = trim_fillers(words);
     let mut end = words.len();
     for (at, word) in words.iter().enumerate().skip(1) {
-        let goes_on = word.lower == "for" && is_generic(&core_of(&words[..at]));
+        let goes_on = joins_purpose(words, at) && is_generic(&core_of(&words[..at]));
         if word.follows_stop || (is_among(ENDS, &word.lower) && !goes_on) {
             end = at;
             break;
@@ -94,6 +97,7 @@ fn leads_to_name(words: &[TextWord<'_>], at: usize) -> bool {
     match next.lower.as_str() {
         "for" => true,
         "of" => is_among(JOINED_BY_OF, &words[at].lower),
+        "to" => is_kind_among(JOINED_BY_TO, &words[at]),
         _ => {
             let is_name = is_capital(next) && !is_capital(&words[at]);
             is_name || next.looks_like_code() || next.text.starts_with("--")
@@ -101,9 +105,44 @@ fn leads_to_name(words: &[TextWord<'_>], at: usize) -> bool {
     }
 }
 
+/// Whether a word may join what a thing is for to the words for it: `support for TLS`, `the option to sort rows`.
+pub(super) fn joins_purpose(words: &[TextWord<'_>], at: usize) -> bool {
+    words[at].lower == "for" || (words[at].lower == "to" && at > 0 && is_kind_among(JOINED_BY_TO, &words[at - 1]))
+}
+
+/// Whether a `to` begins no clause but says what an option or ability is for, which may have a name: `the option to sort`,
+/// `the flag --quiet to print less`.
+pub(super) fn begins_purpose(words: &[TextWord<'_>], at: usize) -> bool {
+    if words[at].lower != "to" || words.get(at + 1).is_none_or(|next| next.lower == "be") {
+        return false;
+    }
+    match &words[..at] {
+        [.., kind] if is_kind_among(JOINED_BY_TO, kind) => true,
+        [.., kind, name] => {
+            let is_name = name.text.starts_with("--") || name.looks_like_code();
+            is_name && is_kind_among(JOINED_BY_TO, kind)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a verb only says what an option or ability is for: `the ability to remove labels`, `support for adding users`.
+pub(super) fn is_purpose(words: &[TextWord<'_>], at: usize) -> bool {
+    match &words[..at] {
+        [.., kind, joint] if joint.lower == "for" => is_kind_among(JOINED_BY_TO, kind),
+        [.., _] => begins_purpose(words, at - 1),
+        [] => false,
+    }
+}
+
 fn is_kind_of_thing(word: &TextWord<'_>) -> bool {
+    is_kind_among(GENERIC, word)
+}
+
+/// Whether a list has a word or that of which it is the plural.
+fn is_kind_among(list: &str, word: &TextWord<'_>) -> bool {
     let lower = word.lower.as_str();
-    ["", "s", "es"].iter().any(|ending| lower.strip_suffix(ending).is_some_and(|word| is_among(GENERIC, word)))
+    ["", "s", "es"].iter().any(|ending| lower.strip_suffix(ending).is_some_and(|word| is_among(list, word)))
 }
 
 /// Whether a word is for a kind of code.

@@ -105,6 +105,56 @@ fn a_kind_of_thing_within_a_name_belongs_to_it() {
 }
 
 #[test]
+fn what_an_option_or_ability_is_for_names_it() {
+    use ChangeDirection::{Added, Removed};
+    use ChangeFact::{Author, Release, Time};
+    use StatedFit::{Opposite, Same};
+    for (text, fact, direction, names) in [
+        ("When was the option to disable colors removed?", Time, Removed, "disable colors"),
+        ("Do you know when the option to disable colors was dropped?", Time, Removed, "disable colors"),
+        ("Who added the ability to remove labels?", Author, Added, "remove labels"),
+        ("In which release was the ability to add labels removed?", Release, Removed, "add labels"),
+        ("Who removed the possibility to sort rows?", Author, Removed, "sort rows"),
+        ("When was support for adding users dropped?", Time, Removed, "adding users"),
+        ("When was the parameter for retries removed?", Time, Removed, "retries"),
+        ("When was the flag --no-color to disable colors removed?", Time, Removed, "--no-color"),
+    ] {
+        assert_eq!(read(text), Some((Some(fact), direction, names.to_owned())), "{text}");
+    }
+    for text in ["When was the decision to remove labels made?", "Who asked for the option to be added?"] {
+        assert_eq!(read(text), None, "{text}");
+    }
+    let fit = |question: &str, sentence: &str| ChangeQuestion::parse(question).unwrap().fit_of(sentence);
+    for (sentence, expected) in [
+        ("Remove the option to disable colors", Some(Same)),
+        ("Remove option for disabling colors", Some(Same)),
+        ("The option to disable colors was removed", Some(Same)),
+        ("Add an option to disable colors", Some(Opposite)),
+        ("Remove the option to sort rows", None),
+        ("Remove the colors", None),
+    ] {
+        assert_eq!(fit("When was the option to disable colors removed?", sentence), expected, "{sentence}");
+    }
+    let added = "Who added the ability to remove labels?";
+    assert_eq!(fit(added, "Add the ability to remove labels"), Some(Same));
+    assert_eq!(fit(added, "Remove labels"), None);
+}
+
+#[test]
+fn words_that_are_known_to_name_a_release_need_not_be_in_a_sentence() {
+    for (text, release) in [
+        ("When was XML export removed in v8?", "v8"),
+        ("Who removed XML export in version 8?", "version 8"),
+        ("Who removed XML export in Shop 8?", "Shop 8"),
+    ] {
+        let mut question = ChangeQuestion::parse(text).unwrap();
+        assert_eq!(question.fit_of("Remove XML export"), None, "{text}");
+        question.leave_out_context(release);
+        assert_eq!(question.fit_of("Remove XML export"), Some(StatedFit::Same), "{text}");
+    }
+}
+
+#[test]
 fn a_prefix_says_what_was_done_to_what_follows_it() {
     use StatedFit::{Opposite, Part, Same};
     let fit = |question: &str, sentence: &str| ChangeQuestion::parse(question).unwrap().fit_of(sentence);

@@ -1,13 +1,8 @@
-//! Finds commits and merge requests that may have made a change: by the history of code, by what they say of themselves, and
-//! by the lines of changelogs.
+//! Finds commits and merge requests that may have made a change: by the history of code, and by what they say of themselves.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    ops::Range,
-};
+use std::collections::BTreeSet;
 
 use backstory_model::{
-    answer::Citation,
     change_question::{ChangeDirection, ChangeQuestion, StatedFit},
     entity::State,
     filter::{DocumentKind, Filter},
@@ -16,11 +11,10 @@ use backstory_model::{
     sentence::split_sentences,
 };
 use backstory_store::index::{ProjectScope, StoredDocument};
-use jiff::{Timestamp, civil::Date};
+use jiff::Timestamp;
 
 use super::{MAX_TOLD, MadeChange, order_by_time};
 use crate::{
-    citations::{CitedDocument, document_of_file},
     code::changes_across_renames,
     error::Result,
     records::commit_record,
@@ -40,18 +34,8 @@ const MAX_READ: usize = 20_000;
 const MAX_DOCUMENTS: usize = 200;
 /// Most commits that are looked at to find one that is no merge.
 const MAX_MERGES: usize = 20;
-/// Most sections of changelogs that are read.
-const MAX_SECTIONS: usize = 40;
-/// Lines below the heading of a version among which its day is looked for.
-const HEADING_LINES: usize = 5;
-/// Most lines above a line among which its heading is looked for.
-const MAX_ABOVE: usize = 2_000;
 /// Most paths among which a file is looked for.
 const MAX_PATHS: usize = 100_000;
-/// Fewest marks that underline a heading.
-const MIN_UNDERLINE: usize = 3;
-/// What the names of changelogs begin with, in lower case.
-const CHANGELOGS: [&str; 4] = ["change", "news", "history", "release"];
 
 /// The commits that added or removed files and definitions of the name that a question gives, as the graph knows it.
 pub(super) async fn changes_of_code(
@@ -107,14 +91,24 @@ impl NamedCode<'_> {
         if within.is_empty() { others } else { within }
     }
 
-    /// What is said of so many nodes that have the name, if they are too many to tell which one is meant. A file of just this
-    /// path is meant if there is one.
+    /// What is said of so many nodes that have the name, if they are too many to tell which one is meant, with the first of
+    /// them as an example. A file of just this path is meant if there is one.
     fn describe_excess(&self, nodes: &[NodeId]) -> Option<String> {
-        let is_other = |node: &&NodeId| !matches!(node, NodeId::File { path, .. } if path == self.name);
-        let count = nodes.iter().filter(is_other).count();
+        let is_own_path = |node: &NodeId| matches!(node, NodeId::File { path, .. } if path == self.name);
+        let mut others = nodes.iter().filter(|node| !is_own_path(node)).peekable();
+        let example = others.peek().copied()?;
+        let count = others.count();
+        if count <= MAX_NODES {
+            return None;
+        }
+        // Counting ends there.
+        let count = if count < MAX_COUNTED { count.to_string() } else { format!("at least {MAX_COUNTED}") };
         let name = self.name;
-        (count > MAX_NODES).then(|| {
-            format!("{count} definitions are called '{name}'; name one with its file, as '{name} in src/main.rs'")
+        Some(match example {
+            NodeId::Entity { path, .. } => {
+                format!("{count} definitions are called '{name}'; name one with its file, as '{name} in {path}'")
+            }
+            other => format!("{count} files are called '{name}'; name one with its path, as '{}'", place_of(other)),
         })
     }
 }
@@ -210,8 +204,12 @@ async fn removals(
     }
     if made.is_empty() && !present.is_empty() {
         present.dedup();
+        let more = match present.len().saturating_sub(MAX_TOLD) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
         present.truncate(MAX_TOLD);
-        missing.push(format!("'{name}' is still there: {}", present.join(", ")));
+        missing.push(format!("'{name}' is still there: {}{more}", present.join(", ")));
     }
     order_by_time(&mut made, ChangeDirection::Removed, |(at, _)| *at);
     Ok(made.into_iter().map(|(_, made)| made).collect())
@@ -288,7 +286,7 @@ impl Told {
 }
 
 /// Documents of a kind that have words of the subject, the best by their words first.
-async fn documents_of_kind(
+pub(super) async fn documents_of_kind(
     resources: &Resources,
     change: &ChangeQuestion,
     filter: &Filter,
@@ -306,191 +304,28 @@ async fn documents_of_kind(
     Ok(index.documents(&ids).await?)
 }
 
-/// A line of a changelog.
-pub(super) struct ChangelogLine {
-    /// Full path of the project.
-    pub(super) project: String,
-    /// The line.
-    pub(super) citation: Citation,
-    /// The version that it stands under, as it is written: `1.2.0`.
-    pub(super) version: String,
-    /// The day that stands beside the heading.
-    pub(super) date: Option<Date>,
-}
-
-/// The line of a changelog that says what is asked about, under the heading of a version.
-pub(super) async fn find_changelog_line(
-    resources: &Resources,
-    change: &ChangeQuestion,
-    filter: &Filter,
-) -> Result<Option<ChangelogLine>> {
-    let documents = documents_of_kind(resources, change, filter, DocumentKind::Section).await?;
-    let (change, exclude) = (change.clone(), filter.exclude.clone());
-    resources
-        .blocking(move |resources| {
-            let is_wanted = |document: &&StoredDocument| {
-                let is_left_out = exclude.iter().any(|id| id.as_str() == &*document.facts.thread);
-                document.path.as_deref().is_some_and(is_changelog) && !is_left_out
-            };
-            let mut lines: Vec<ChangelogLine> = Vec::new();
-            let mut files = HashMap::new();
-            for section in documents.iter().filter(is_wanted).take(MAX_SECTIONS) {
-                let (Some(path), Some(within)) = (&section.path, section.lines) else { continue };
-                let project = section.facts.project.to_string();
-                // A file that is gone since it was indexed says nothing.
-                let read = || document_of_file(resources, &project, path, None).ok().flatten();
-                let file = files.entry((project.clone(), path.clone())).or_insert_with(read);
-                lines.extend(file.as_ref().and_then(|file| line_of_section(&change, &project, file, within)));
-            }
-            // Those without a day come last.
-            let is_first = change.direction == ChangeDirection::Added;
-            let (mut dated, undated): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.date.is_some());
-            dated.sort_by_key(|line| line.date);
-            let best = if is_first { dated.into_iter().next() } else { dated.into_iter().next_back() };
-            Ok(best.or_else(|| undated.into_iter().next()))
-        })
-        .await
-}
-
-/// What a section of a changelog says of a change; `None` if nothing, or if no heading above names a version.
-fn line_of_section(
-    change: &ChangeQuestion,
-    project: &str,
-    document: &CitedDocument,
-    lines: (u32, u32),
-) -> Option<ChangelogLine> {
-    let within = document.bytes_of(lines);
-    let text = &document.text[within.clone()];
-    let pieces = split_sentences(text).into_iter().map(|piece| piece.range);
-    let says_so = |range: &Range<usize>| change.fit_of(&text[range.clone()]) == Some(StatedFit::Same);
-    let range = pieces.into_iter().find(says_so)?;
-    let citation = document.cite(0, within.start + range.start..within.start + range.end);
-    let (version, date) = version_above(&document.text[..within.start + range.start], project)?;
-    Some(ChangelogLine { project: project.to_owned(), citation, version, date })
-}
-
-/// The version, and the day if there is one, that the last heading of a text with a version in it names.
-fn version_above(text: &str, project: &str) -> Option<(String, Option<Date>)> {
-    let lines: Vec<&str> = text.lines().collect();
-    let is_underline = |line: &&str| {
-        ['=', '-', '~', '^'].iter().any(|mark| line.len() >= MIN_UNDERLINE && line.chars().all(|c| c == *mark))
-    };
-    for at in (0..lines.len()).rev().take(MAX_ABOVE) {
-        let is_heading = lines[at].starts_with('#') || lines.get(at + 1).is_some_and(is_underline);
-        if is_heading && let Some(version) = version_in(lines[at], project) {
-            let below = lines[at + 1..].iter().take(HEADING_LINES).take_while(|line| !line.starts_with('#'));
-            let date = date_in(lines[at]).or_else(|| below.copied().find_map(day_of_release));
-            return Some((version, date));
-        }
-    }
-    None
-}
-
-/// The version with which a heading begins, without a `v` before it: two numbers or more with dots between them. Before it
-/// may stand the day, the project's name and words like `Version`; behind any other word it is of something else.
-fn version_in(heading: &str, project: &str) -> Option<String> {
-    const BEFORE: [&str; 10] =
-        ["version", "release", "released", "releases", "changes", "changelog", "notes", "in", "for", "of"];
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '+' | '_' | '/');
-    let name = project.rsplit('/').next().unwrap_or(project);
-    for word in heading.split(|c: char| c.is_whitespace() || matches!(c, '@' | ',' | ':')) {
-        let begins = word.trim_start_matches(|c: char| !c.is_alphanumeric());
-        let end = begins.find(|c| !is_part(c)).unwrap_or(begins.len());
-        let word = begins[..end].trim_matches(['.', '-', '/']);
-        let is_before = BEFORE.iter().chain([&name, &project]).any(|known| word.eq_ignore_ascii_case(known));
-        if word.is_empty() || is_before || word.eq_ignore_ascii_case("v") || date_in(word).is_some() {
-            continue;
-        }
-        let version = word.trim_start_matches(['v', 'V']).trim_start_matches('.');
-        let mut numbers = version.split('.');
-        let is_number = |part: Option<&str>| part.is_some_and(|part| part.starts_with(|c: char| c.is_ascii_digit()));
-        return (is_number(numbers.next()) && is_number(numbers.next())).then(|| version.to_owned());
-    }
-    None
-}
-
-/// The day that a line below a heading names, if it says nothing but the day or begins with `Released`.
-fn day_of_release(line: &str) -> Option<Date> {
-    let said = line.trim_matches(|c: char| !c.is_alphanumeric());
-    let is_said =
-        said.split(|c: char| !c.is_alphabetic()).next().is_some_and(|word| word.eq_ignore_ascii_case("released"));
-    let date = date_in(said)?;
-    (is_said || said == date.to_string()).then_some(date)
-}
-
-/// The day that a line names, as in `2024-03-15`.
-fn date_in(line: &str) -> Option<Date> {
-    const LENGTH: usize = "2024-03-15".len();
-    let words = line.split(|c: char| !c.is_ascii_digit() && c != '-').map(|word| word.trim_matches('-'));
-    words.filter(|word| word.len() == LENGTH).find_map(|word| word.parse().ok())
-}
-
-fn is_changelog(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-    CHANGELOGS.iter().any(|beginning| name.starts_with(beginning))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn changelogs_are_known_by_their_names_and_versions_by_their_numbers() {
-        assert!(is_changelog("CHANGES.rst") && is_changelog("docs/changelog.md") && is_changelog("NEWS"));
-        assert!(!is_changelog("docs/exchange.md") && !is_changelog("src/unchanged.rs"));
-        for (heading, version) in [
-            ("Version 2.4.1", Some("2.4.1")),
-            ("[1.2.0] - 2020-01-01", Some("1.2.0")),
-            ("v3.0-rc1 (unreleased)", Some("3.0-rc1")),
-            ("## [v1.2.0](https://example.com/v1.2.0) (2020-01-01)", Some("1.2.0")),
-            ("## 2024-01-02, Version 20.1.0 (Current)", Some("20.1.0")),
-            ("Shop 2.1", Some("2.1")),
-            ("# shop@2.1.0", Some("2.1.0")),
-            ("acme/shop v2.1", Some("2.1")),
-            ("Release notes for 4.0.0", Some("4.0.0")),
-            ("**1.0.1**", Some("1.0.1")),
-            ("### Python 3.8", None),
-            ("### Support for 3.8", None),
-            ("Unreleased", None),
-            ("Unreleased (after 1.2.0)", None),
-            ("What is new since 2019", None),
-            ("", None),
-        ] {
-            assert_eq!(version_in(heading, "acme/shop").as_deref(), version, "{heading}");
-        }
-        assert_eq!(date_in("## 1.2.0 - 2020-01-31").map(|date| date.to_string()).as_deref(), Some("2020-01-31"));
-        assert_eq!(date_in("Released on 31 January 2020"), None);
-    }
 
     #[test]
     fn of_very_many_definitions_none_is_picked_unless_a_path_is_named() {
         let nodes: Vec<NodeId> =
             (0..30).map(|number| NodeId::entity("acme/shop", format!("src/{number}.py"), "run")).collect();
         let named = NamedCode { name: "run", paths: &[] };
-        assert!(named.describe_excess(&nodes).unwrap().starts_with("30 definitions are called 'run'; "));
-        assert_eq!(named.describe_excess(&nodes[..MAX_NODES]), None);
+        let said = "30 definitions are called 'run'; name one with its file, as 'run in src/0.py'";
+        assert_eq!(named.describe_excess(&nodes).as_deref(), Some(said));
+        assert_eq!((named.describe_excess(&nodes[..MAX_NODES]), named.describe_excess(&[])), (None, None));
+        let many: Vec<NodeId> = nodes.iter().cycle().take(MAX_COUNTED).cloned().collect();
+        assert!(named.describe_excess(&many).unwrap().starts_with("at least 1000 definitions are called 'run'; "));
+        let files = (0..30).map(|number| NodeId::file("acme/shop", format!("src/{number}/mod.rs")));
+        let files: Vec<NodeId> = [NodeId::file("acme/shop", "mod.rs")].into_iter().chain(files).collect();
+        let said = "30 files are called 'mod.rs'; name one with its path, as 'src/0/mod.rs'";
+        assert_eq!(NamedCode { name: "mod.rs", paths: &[] }.describe_excess(&files).as_deref(), Some(said));
         let paths = ["7.py".to_owned()];
         let named = NamedCode { name: "run", paths: &paths };
         assert_eq!(named.within_paths(nodes.clone()), [NodeId::entity("acme/shop", "src/7.py", "run")]);
         let paths = ["9".to_owned()];
         assert_eq!(NamedCode { name: "run", paths: &paths }.within_paths(nodes.clone()), nodes);
-    }
-
-    #[test]
-    fn a_line_belongs_to_the_last_version_above_it() {
-        let kept = "# Changelog\n\n## [1.3.0] - 2021-02-03\n\n- One\n\n## [1.2.0] - 2020-01-01\n\n### Removed\n\n- ";
-        let version_above = |text: &str| version_above(text, "acme/shop");
-        assert_eq!(version_above(kept), Some(("1.2.0".to_owned(), date_in("2020-01-01"))));
-        let underlined = "Version 2.0\n-----------\n\nReleased 2019-09-09\n\n-   Use 3.6\n-   ";
-        assert_eq!(version_above(underlined), Some(("2.0".to_owned(), date_in("2019-09-09"))));
-        assert_eq!(version_above("# Unreleased\n\n- "), None);
-        let nested = "## 3.0.0\n### Python 3.8\n- ";
-        assert_eq!(version_above(nested), Some(("3.0.0".to_owned(), None)));
-        let prose = "## 3.0.0\n\nKeys made before 2020-01-01 are refused.\n- ";
-        assert_eq!(version_above(prose), Some(("3.0.0".to_owned(), None)));
-        for line in ["Released on 2020-01-01", "_2020-01-01_", "*Released: 2020-01-01*", "(2020-01-01)"] {
-            let text = format!("## 3.0.0\n\n{line}\n\n- ");
-            assert_eq!(version_above(&text), Some(("3.0.0".to_owned(), date_in("2020-01-01"))), "{line}");
-        }
     }
 }
