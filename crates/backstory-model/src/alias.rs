@@ -21,7 +21,7 @@ use crate::{
 pub const ALIAS_PREFIX: &str = "forgotten-";
 /// Host of the addresses of aliases: those that forges make of user names have such hosts, so the address is told to be of
 /// the one with that alias.
-const HOST: &str = "users.noreply.forgotten";
+pub(crate) const HOST: &str = "users.noreply.forgotten";
 /// Hex digits of the hash in an alias.
 const DIGITS: usize = 8;
 /// Characters of the shortest word of a name that is looked for among the words of a diff.

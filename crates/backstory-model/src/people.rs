@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::alias;
+
 mod mailmap;
 
 #[cfg(test)]
@@ -273,7 +275,8 @@ impl UserIndex {
     /// The number outlives a change of the user name, which somebody else may take then.
     fn noreply(&self, email: &str) -> Option<usize> {
         let (_, host) = email.split_once('@')?;
-        if self.noreply_host.as_deref() != Some(host) {
+        // An alias is the same person at every forge.
+        if host != alias::HOST && self.noreply_host.as_deref() != Some(host) {
             return None;
         }
         let (number, name) = noreply(email)?;

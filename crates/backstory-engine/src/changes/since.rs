@@ -236,7 +236,9 @@ mod tests {
 
     #[test]
     fn a_page_ends_at_a_change_that_is_told() {
-        let cases: [(&[u64], bool, usize, (u64, bool, usize)); 7] = [
+        /// Where a page ends, whether there is more, and how many changes it has.
+        type End = (u64, bool, usize);
+        let cases: [(&[u64], bool, usize, End); 7] = [
             // Up to 90 all could be read; what changed between 7 and 90 is hidden.
             (&[3, 5, 7], false, 9, (7, false, 3)),
             (&[3, 5, 7], false, 3, (7, false, 3)),

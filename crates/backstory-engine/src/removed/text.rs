@@ -1,7 +1,12 @@
 //! Looks for a text in what commits removed, the newest commit first. A commit that takes a text out of one file and puts
 //! it into another moves it: the search goes on where it went.
 
-use std::time::{Duration, Instant};
+use std::{
+    panic::resume_unwind,
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
 
 use backstory_model::{
     commit::{FileDiff, Hunk, LineKind, RepoPath, Sha},
@@ -9,7 +14,7 @@ use backstory_model::{
 };
 use backstory_sources::git::{
     Cancel, GitError,
-    command::Limits,
+    command::{GitProgram, Limits},
     pickaxe::{PickedCommit, PickedFile, files_containing, pick_commits},
     text_diff::TextDiffOptions,
 };
@@ -33,6 +38,8 @@ pub const MAX_SEARCHED_COMMITS: usize = 200_000;
 /// Commits that git compares at first; each further time twice as many, up to [`MAX_BATCH`].
 const FIRST_BATCH: usize = 125;
 const MAX_BATCH: usize = lists::MAX_PAGE;
+/// Commits of a batch that git compares before it is seen whether more are needed.
+const FIRST_PART: usize = 64;
 /// Most that git may write of one batch, in bytes.
 const MAX_OUTPUT: usize = 64 << 20;
 /// Most moves that are told and followed.
@@ -89,13 +96,21 @@ impl TextSearch {
     /// Adds the removals of the text to what is known.
     pub(super) fn run(mut self, resources: &Resources, mut found: Removals) -> Result<Removals> {
         found.moves.append(&mut self.renames);
-        self.add_present(resources, &self.paths, &mut found)?;
-        let mut is_over = self.search(resources, &mut found)?;
+        let head = self.head_search(resources, &self.paths)?;
+        // Each waits for git; the two can use a core each.
+        let (files, is_over) = thread::scope(|scope| {
+            let files = scope.spawn(|| head.run());
+            let is_over = self.search(resources, &mut found);
+            (files.join().unwrap_or_else(|panic| resume_unwind(panic)), is_over)
+        });
+        let mut is_over = is_over?;
+        self.add_present(resources, files?, &mut found);
         // What left these files has gone on from where it went.
         while found.removals.is_empty() && !self.paths.is_empty() && found.moves.len() < MAX_MOVES && !is_over {
             let Some(last) = found.moves.first().filter(|last| !self.paths.contains(&last.to)) else { break };
             let (to, since) = (last.to.clone(), last.commit.date);
-            self.add_present(resources, std::slice::from_ref(&to), &mut found)?;
+            let files = self.head_search(resources, std::slice::from_ref(&to))?.run()?;
+            self.add_present(resources, files, &mut found);
             self.paths.push(to);
             self.since = Some(since);
             is_over = self.search(resources, &mut found)?;
@@ -140,25 +155,14 @@ impl TextSearch {
             let of_page: Vec<Sha> = rows.rows.iter().filter_map(|row| row.sha.parse().ok()).collect();
             let looked_at = of_page.len();
             let commits = lists.commits_that_may_remove(self.place.project(), of_page, &words)?;
-            let Some(time) = self.deadline.checked_duration_since(Instant::now()) else { return Ok(true) };
-            let limits = Limits { time, output: MAX_OUTPUT };
-            let picked = match pick_commits(&git, &clone, &self.text, &commits, limits, &Cancel::default()) {
-                Err(GitError::TimedOut { .. }) => return Ok(true),
-                picked => picked?,
-            };
-            for commit in picked {
-                match self.judge(resources, &commit)? {
-                    Effect::Kept => {}
-                    Effect::Moved(from, to) if passed.len() < MAX_MOVES => {
-                        let is_told = found.moves.iter().any(|told| told.commit.sha == commit.sha);
-                        if let Some(commit) = self.summary(resources, commit.sha)?.filter(|_| !is_told) {
-                            let (from, to) = (from.old_path.as_str().to_owned(), to.new_path.as_str().to_owned());
-                            passed.push(Move { commit, from, to });
-                        }
-                    }
-                    Effect::Moved(..) => {}
-                    Effect::Removed(files) => self.add_removal(resources, commit.sha, &files, found)?,
-                }
+            for commits in growing_parts(&commits, FIRST_PART) {
+                let Some(time) = self.deadline.checked_duration_since(Instant::now()) else { return Ok(true) };
+                let limits = Limits { time, output: MAX_OUTPUT };
+                let picked = match pick_commits(&git, &clone, &self.text, commits, limits, &Cancel::default()) {
+                    Err(GitError::TimedOut { .. }) => return Ok(true),
+                    picked => picked?,
+                };
+                self.judge_all(resources, &picked, found, passed)?;
                 if found.removals.len() >= self.limit {
                     break;
                 }
@@ -170,6 +174,34 @@ impl TextSearch {
             }
             page.first = (page.first * 2).min(MAX_BATCH);
         }
+    }
+
+    /// Adds what commits did to the text, until there are enough removals.
+    fn judge_all(
+        &self,
+        resources: &Resources,
+        picked: &[PickedCommit],
+        found: &mut Removals,
+        passed: &mut Vec<Move>,
+    ) -> Result<()> {
+        for commit in picked {
+            match self.judge(resources, commit)? {
+                Effect::Kept => {}
+                Effect::Moved(from, to) if passed.len() < MAX_MOVES => {
+                    let is_told = found.moves.iter().any(|told| told.commit.sha == commit.sha);
+                    if let Some(commit) = self.summary(resources, commit.sha)?.filter(|_| !is_told) {
+                        let (from, to) = (from.old_path.as_str().to_owned(), to.new_path.as_str().to_owned());
+                        passed.push(Move { commit, from, to });
+                    }
+                }
+                Effect::Moved(..) => {}
+                Effect::Removed(files) => self.add_removal(resources, commit.sha, &files, found)?,
+            }
+            if found.removals.len() >= self.limit {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// What a commit did to the text, as everybody may read it: without secrets.
@@ -248,34 +280,31 @@ impl TextSearch {
         }
     }
 
-    /// Adds where the indexed head has the text, below some paths or anywhere if there are none.
-    fn add_present(&self, resources: &Resources, paths: &[String], found: &mut Removals) -> Result<()> {
-        let (git, clone) = (find_git(resources)?, clone_path(resources, self.place.project()));
-        let line = longest_line(&self.text);
-        let paths: Vec<Option<&str>> = match paths {
-            [] => vec![None],
-            paths => paths.iter().map(|path| Some(path.as_str())).collect(),
+    /// A search of the indexed head below some paths, or anywhere if there are none.
+    fn head_search(&self, resources: &Resources, paths: &[String]) -> Result<HeadSearch> {
+        Ok(HeadSearch {
+            git: find_git(resources)?,
+            clone: clone_path(resources, self.place.project()),
+            commit: self.place.commit,
+            line: longest_line(&self.text).to_owned(),
+            paths: paths.to_vec(),
+            deadline: self.deadline,
+        })
+    }
+
+    /// Adds where files of the indexed head have the text; they are `None` if not all could be searched.
+    fn add_present(&self, resources: &Resources, files: Option<Vec<RepoPath>>, found: &mut Removals) {
+        let Some(files) = files else {
+            found.missing.push("not all files of the indexed head were searched for the text".to_owned());
+            return;
         };
-        for below in paths {
-            let time = self.deadline.saturating_duration_since(Instant::now());
-            let limits = Limits { time: time.max(Duration::from_millis(100)), output: MAX_OUTPUT };
-            let files = files_containing(&git, &clone, self.place.commit, line, below, limits, &Cancel::default());
-            let files = match files {
-                Err(GitError::TimedOut { .. }) => {
-                    found.missing.push("not all files of the indexed head were searched for the text".to_owned());
-                    return Ok(());
-                }
-                files => files?,
-            };
-            for path in files {
-                if found.present.len() >= MAX_PRESENT {
-                    return Ok(());
-                }
-                let new = self.occurrence(resources, &path).filter(|new| !found.present.contains(new));
-                found.present.extend(new);
+        for path in files {
+            if found.present.len() >= MAX_PRESENT {
+                return;
             }
+            let new = self.occurrence(resources, &path).filter(|new| !found.present.contains(new));
+            found.present.extend(new);
         }
-        Ok(())
     }
 
     /// Where a file of the indexed head has the text.
@@ -286,6 +315,49 @@ impl TextSearch {
         let line = text[..at].matches('\n').count() + 1;
         Some(Occurrence { path: resources.redact_name(path.as_str()), line: u32::try_from(line).ok() })
     }
+}
+
+/// What is needed to find the files of a commit that have a line.
+struct HeadSearch {
+    git: GitProgram,
+    clone: PathBuf,
+    commit: Sha,
+    line: String,
+    /// Empty for all files.
+    paths: Vec<String>,
+    deadline: Instant,
+}
+
+impl HeadSearch {
+    /// The files; `None` if that took too long.
+    fn run(&self) -> Result<Option<Vec<RepoPath>>> {
+        let below: Vec<Option<&str>> = match self.paths.as_slice() {
+            [] => vec![None],
+            paths => paths.iter().map(|path| Some(path.as_str())).collect(),
+        };
+        let mut all = Vec::new();
+        for below in below {
+            let time = self.deadline.saturating_duration_since(Instant::now());
+            let limits = Limits { time: time.max(Duration::from_millis(100)), output: MAX_OUTPUT };
+            let cancel = Cancel::default();
+            match files_containing(&self.git, &self.clone, self.commit, &self.line, below, limits, &cancel) {
+                Err(GitError::TimedOut { .. }) => return Ok(None),
+                files => all.extend(files?),
+            }
+        }
+        Ok(Some(all))
+    }
+}
+
+/// Parts of a list, each four times as long as the one before: the newest removal is mostly among the first.
+fn growing_parts<T>(mut all: &[T], mut first: usize) -> Vec<&[T]> {
+    let mut parts = Vec::new();
+    while !all.is_empty() {
+        let (part, rest) = all.split_at(first.min(all.len()));
+        parts.push(part);
+        (all, first) = (rest, first * 4);
+    }
+    parts
 }
 
 fn longest_line(text: &str) -> &str {

@@ -1,7 +1,7 @@
 //! The documents that a search is limited to, where it is near to nodes or within them: all of them are candidates, so
 //! none is missed because others have more words or a nearer meaning.
 
-use std::collections::HashSet;
+use std::{cmp::Ordering, collections::HashSet};
 
 use backstory_model::id::NodeId;
 
@@ -48,21 +48,28 @@ pub(super) async fn load_scope(resources: &Resources, request: &SearchRequest) -
     };
     let index = resources.index();
     let candidates = candidate_filter(&request.filter);
-    let mut documents: Vec<String> =
-        index.documents_of(&nodes, MAX_READ).into_iter().map(|id| id.to_string()).collect();
+    let documents: Vec<String> = index.documents_of(&nodes, MAX_READ).into_iter().map(|id| id.to_string()).collect();
     let facts = facts_of(&index, &documents);
-    documents.retain(|id| facts.get(id).is_some_and(|of| meets(&candidates, id, of)));
-    let strength = |id: &String| {
-        let whole = || relations.get(&*facts[id].thread);
-        relations.get(id).or_else(whole).map_or(0.0, |reached| reached.strength)
-    };
-    documents.sort_by(|a, b| strength(b).total_cmp(&strength(a)).then_with(|| a.cmp(b)));
-    if documents.len() > MAX_DOCUMENTS {
-        let rest = documents.len() - MAX_DOCUMENTS;
+    let tied = documents.into_iter().filter_map(|id| {
+        let of = facts.get(&id).filter(|of| meets(&candidates, &id, of))?;
+        let reached = relations.get(&id).or_else(|| relations.get(&*of.thread));
+        Some((reached.map_or(0.0, |reached| reached.strength), id))
+    });
+    let mut tied: Vec<(f32, String)> = tied.collect();
+    if tied.len() > MAX_DOCUMENTS {
+        let rest = tied.len() - MAX_DOCUMENTS;
         left_out.push(format!("{rest} more documents of these nodes were not searched; the limit is {MAX_DOCUMENTS}"));
-        documents.truncate(MAX_DOCUMENTS);
+        tied.select_nth_unstable_by(MAX_DOCUMENTS, by_strength);
+        tied.truncate(MAX_DOCUMENTS);
     }
+    tied.sort_unstable_by(by_strength);
+    let documents = tied.into_iter().map(|(_, id)| id).collect();
     Ok(Some(Scope { documents, relations, left_out }))
+}
+
+/// The most strongly tied first, equal ones by id.
+fn by_strength(a: &(f32, String), b: &(f32, String)) -> Ordering {
+    b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1))
 }
 
 /// The nodes around some, and what bounds left out.

@@ -1,7 +1,13 @@
 //! Finds the commits that change how often a text occurs in files, as `git log -S` does, among commits that the caller
 //! chooses. Files that only move are left out; merges are not looked at.
 
-use std::{collections::VecDeque, path::Path};
+use std::{
+    collections::VecDeque,
+    num::NonZero,
+    panic::resume_unwind,
+    path::Path,
+    thread::{self, available_parallelism},
+};
 
 use backstory_model::commit::{FileMode, RepoPath, Sha};
 
@@ -11,6 +17,10 @@ use super::command::{Cancel, GitError, GitProgram, Limits, NetworkAccess};
 pub const MAX_TEXT: usize = 4096;
 /// Largest file whose content is looked at, in bytes.
 const MAX_FILE: u64 = 8 << 20;
+/// Most processes of git at once.
+const MAX_PROCESSES: usize = 4;
+/// Fewer commits are not worth a process of their own.
+const LEAST_OF_PROCESS: usize = 16;
 
 /// A commit that changes how often a text occurs in files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +44,8 @@ pub struct PickedFile {
     pub new: Option<Sha>,
 }
 
-/// Which of the commits change how often the text occurs in a file, in the order in which they are given.
+/// Which of the commits change how often the text occurs in a file, in the order in which they are given. Of many, git
+/// compares some on each core.
 ///
 /// # Errors
 /// Git fails, takes longer than the limits or writes more, or writes what cannot be read.
@@ -46,9 +57,25 @@ pub fn pick_commits(
     limits: Limits,
     cancel: &Cancel,
 ) -> Result<Vec<PickedCommit>, GitError> {
-    if commits.is_empty() {
-        return Ok(Vec::new());
-    }
+    let cores = available_parallelism().map_or(1, NonZero::get).min(MAX_PROCESSES);
+    let of_each = commits.len().div_ceil(cores).max(LEAST_OF_PROCESS);
+    thread::scope(|scope| {
+        let parts =
+            commits.chunks(of_each).map(|part| scope.spawn(move || pick_part(git, clone, text, part, limits, cancel)));
+        let running: Vec<_> = parts.collect();
+        let picked = running.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        Ok(picked.collect::<Result<Vec<_>, _>>()?.concat())
+    })
+}
+
+fn pick_part(
+    git: &GitProgram,
+    clone: &Path,
+    text: &str,
+    commits: &[Sha],
+    limits: Limits,
+    cancel: &Cancel,
+) -> Result<Vec<PickedCommit>, GitError> {
     let input: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
     let command = git
         .command(Some(clone), NetworkAccess::Nothing, "diff-tree")

@@ -5,7 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use backstory_model::{filter::Filter, terms::{TermId, term_id}};
+use backstory_model::{
+    filter::Filter,
+    terms::{TermId, term_id},
+};
 use lancedb::{
     DistanceType,
     index::scalar::{FtsQuery, FullTextSearchQuery, MatchQuery},
