@@ -1,6 +1,8 @@
 //! Further branches, tags and commits of a repository, and recorded states of the index: a search limited to one is the
 //! search of a data directory that holds nothing else.
 
+use std::ffi::OsString;
+
 use backstory_engine::{
     EmbedRequest, Projection, RebuildRequest, Scope,
     context::{About, ContextRequest, RetrieveRequest, Retrieved},
@@ -188,9 +190,10 @@ async fn a_search_limited_to_a_ref_is_that_of_a_directory_that_holds_only_it() {
 /// are the titles of its commits.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_limited_to_a_commit_of_a_real_repository_is_that_of_a_directory_that_holds_only_it() {
-    let Ok(source) = std::env::var("BACKSTORY_TEST_REPOSITORY") else { return };
+    let Some(source) = std::env::var_os("BACKSTORY_TEST_REPOSITORY") else { return };
     let origin = Origin::new();
-    origin.git(["fetch", "--quiet", "--no-tags", "--update-head-ok", source.as_str(), "HEAD:refs/heads/main"]);
+    let fetch = ["fetch", "--quiet", "--no-tags", "--update-head-ok"].map(OsString::from);
+    origin.git(fetch.into_iter().chain([source, "HEAD:refs/heads/main".into()]));
     let history = origin.say(["log", "--first-parent", "--reverse", "--format=%H %s", "main"]);
     let history: Vec<(&str, &str)> = history.lines().filter_map(|line| line.split_once(' ')).collect();
     let commits = [1, 2, 3].map(|quarter| history[history.len() * quarter / 4].0);

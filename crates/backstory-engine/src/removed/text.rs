@@ -155,6 +155,7 @@ impl TextSearch {
             let of_page: Vec<Sha> = rows.rows.iter().filter_map(|row| row.sha.parse().ok()).collect();
             let looked_at = of_page.len();
             let commits = lists.commits_that_may_remove(self.place.project(), of_page, &words)?;
+            tracing::debug!(looked_at, commits = commits.len(), "commits that may remove the text");
             for commits in growing_parts(&commits, FIRST_PART) {
                 let Some(time) = self.deadline.checked_duration_since(Instant::now()) else { return Ok(true) };
                 let limits = Limits { time, output: MAX_OUTPUT };

@@ -1,4 +1,4 @@
-//! A generated corpus of 100,000 documents with the word frequencies and lengths of a real one, the same every time, and
+//! A generated corpus, of 100,000 documents unless a bench takes another number, with the word frequencies and lengths of a real one, the same every time, and
 //! how its measurements are printed.
 
 #![allow(dead_code, reason = "not every bench measures everything")]
@@ -184,9 +184,15 @@ pub(crate) type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// Fills an index with the corpus.
 pub(crate) async fn build(index: &Index, vocabulary: &Vocabulary) -> Outcome<()> {
+    build_of(index, vocabulary, DOCUMENTS).await
+}
+
+/// Fills an index with so many documents of the corpus.
+pub(crate) async fn build_of(index: &Index, vocabulary: &Vocabulary, documents: usize) -> Outcome<()> {
+    let all = documents / DOCUMENTS_PER_THREAD;
     let (mut applying, mut embedding) = (Duration::ZERO, Duration::ZERO);
-    for from in (0..THREADS).step_by(500) {
-        let threads: Vec<_> = (from..(from + 500).min(THREADS)).map(|number| thread(vocabulary, number, 0)).collect();
+    for from in (0..all).step_by(500) {
+        let threads: Vec<_> = (from..(from + 500).min(all)).map(|number| thread(vocabulary, number, 0)).collect();
         let passages = threads.iter().flat_map(|thread| thread.documents.iter().map(passages)).collect();
         let start = Instant::now();
         // No ledger stands behind it: an engine would take later changes for those of another one.
@@ -204,20 +210,24 @@ pub(crate) async fn build(index: &Index, vocabulary: &Vocabulary) -> Outcome<()>
     Ok(())
 }
 
-pub(crate) fn row(what: &str, times: &[Duration]) {
+/// Prints how long something took; returns the 95th percentile in milliseconds.
+pub(crate) fn row(what: &str, times: &[Duration]) -> f64 {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
     let at = |share: usize| sorted[(sorted.len() - 1) * share / 100].as_secs_f64() * 1_000.0;
     println!("{what:<44} {:>6} {:>9.2} {:>9.2} {:>9.2}", times.len(), at(50), at(95), at(100));
+    at(95)
 }
 
-pub(crate) fn memory(when: &str) {
+/// Prints how much memory the process has; returns the most that it had, in MiB.
+pub(crate) fn memory(when: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = |name: &str| {
         let line = status.lines().find(|line| line.starts_with(name)).unwrap_or_default();
-        line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or_default() / 1024
+        line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u32>().ok()).unwrap_or_default() / 1024
     };
     println!("{when:<44} resident {} MiB, at most {} MiB", field("VmRSS"), field("VmHWM"));
+    f64::from(field("VmHWM"))
 }
 
 /// A question of two to seven telling words.
@@ -232,7 +242,12 @@ pub(crate) fn head() {
     println!("{:<44} {:>6} {:>9} {:>9} {:>9}", "", "runs", "p50 ms", "p95 ms", "max ms");
 }
 
-/// The first argument that is no option.
+/// The first argument that is no option and no number.
 pub(crate) fn directory_argument() -> Option<String> {
-    std::env::args().skip(1).find(|argument| !argument.starts_with("--"))
+    std::env::args().skip(1).find(|argument| !argument.starts_with("--") && argument.parse::<usize>().is_err())
+}
+
+/// The first argument that is a number: how many documents the corpus has.
+pub(crate) fn documents_argument() -> usize {
+    std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(DOCUMENTS)
 }
