@@ -145,18 +145,24 @@ impl TextSearch {
             committed: TimeRange { from: self.since, to: None },
             ..CommitQuery::default()
         };
-        // Few commits have these words, so git has little to do.
+        // Few commits have these words, so git has little to do, and is started once for those of several pages.
         let words = certain_words(&self.text);
         let first = if words.is_empty() { FIRST_BATCH } else { MAX_BATCH };
         let mut page = PageRequest { first, after: None, ..PageRequest::default() };
+        let (mut waiting, mut looked_at) = (Vec::new(), 0);
         loop {
             let lists = resources.ledger().lists();
             let rows = lists.commits(&query, &page, resources.visibility())?;
             let of_page: Vec<Sha> = rows.rows.iter().filter_map(|row| row.sha.parse().ok()).collect();
-            let looked_at = of_page.len();
-            let commits = lists.commits_that_may_remove(self.place.project(), of_page, &words)?;
-            tracing::debug!(looked_at, commits = commits.len(), "commits that may remove the text");
-            for commits in growing_parts(&commits, FIRST_PART) {
+            looked_at += of_page.len();
+            waiting.extend(lists.commits_that_may_remove(self.place.project(), of_page, &words)?);
+            page.after = rows.next;
+            let is_end = page.after.is_none() || self.searched + looked_at >= MAX_SEARCHED_COMMITS;
+            if !is_end && !words.is_empty() && waiting.len() < FIRST_PART {
+                continue;
+            }
+            tracing::debug!(looked_at, commits = waiting.len(), "commits that may remove the text");
+            for commits in growing_parts(&std::mem::take(&mut waiting), FIRST_PART) {
                 let Some(time) = self.deadline.checked_duration_since(Instant::now()) else { return Ok(true) };
                 let limits = Limits { time, output: MAX_OUTPUT };
                 let picked = match pick_commits(&git, &clone, &self.text, commits, limits, &Cancel::default()) {
@@ -168,9 +174,8 @@ impl TextSearch {
                     break;
                 }
             }
-            self.searched += looked_at;
-            page.after = rows.next;
-            if found.removals.len() >= self.limit || page.after.is_none() || self.searched >= MAX_SEARCHED_COMMITS {
+            self.searched += std::mem::take(&mut looked_at);
+            if found.removals.len() >= self.limit || is_end {
                 return Ok(self.searched >= MAX_SEARCHED_COMMITS);
             }
             page.first = (page.first * 2).min(MAX_BATCH);

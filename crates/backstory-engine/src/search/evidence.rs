@@ -29,6 +29,8 @@ const HALF_LIFE: f64 = 365.0;
 #[derive(Clone, Debug)]
 pub(super) struct ScoredPassage {
     pub(super) document: String,
+    /// Which of equally good ones comes first.
+    order: u32,
     pub(super) text: Text,
     /// Cosine similarity, 0 to 1; 0 without a vector.
     pub(super) similarity: f32,
@@ -84,6 +86,7 @@ impl ScoringContext<'_> {
             coverage: self.weights.share(passage.found),
             found: passage.found,
             document: passage.document,
+            order: passage.order,
             text: Text::Passage(passage.id),
         }
     }
@@ -103,6 +106,7 @@ impl ScoringContext<'_> {
             coverage,
             found,
             document: document.id,
+            order: 0,
             text: Text::Document(document.text),
         }
     }
@@ -162,7 +166,7 @@ impl Candidate {
     pub(super) fn new(whole: &str, facts: &DocumentFacts, mut passages: Vec<ScoredPassage>, lexical: f32) -> Self {
         passages.sort_by(|a, b| {
             let values = b.value().total_cmp(&a.value());
-            values.then_with(|| a.document.cmp(&b.document)).then_with(|| a.text.cmp(&b.text))
+            values.then_with(|| (&a.document, a.order, &a.text).cmp(&(&b.document, b.order, &b.text)))
         });
         let of_two = |value: fn(&ScoredPassage) -> f32| {
             let best = passages.first().map_or(0.0, value);

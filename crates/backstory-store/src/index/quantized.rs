@@ -1,7 +1,10 @@
 //! Quantized passages in memory: terms and vector of every passage, for ranking. Looking up a few hundred of them in
 //! the table takes longer than the rest of a search.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
 
 use arrow::array::RecordBatch;
 use backstory_model::terms::{QueryTerms, TermId};
@@ -26,6 +29,8 @@ pub(super) struct QuantizedPassages {
 #[derive(Debug)]
 struct QuantizedPassage {
     id: PassageId,
+    /// A hash of the vector.
+    order: u32,
     vector: Box<[i8]>,
     /// What makes the product with a vector of length 1 a cosine.
     scale: f32,
@@ -47,7 +52,8 @@ impl QuantizedPassages {
                 action: "read a passage",
                 reason: format!("'{}' is no id of a passage", ids.value(row)),
             })?;
-            let passage = QuantizedPassage { id, vector, scale, terms: numbers(terms, row).into() };
+            let (order, terms) = (order_of(&vector), numbers(terms, row).into());
+            let passage = QuantizedPassage { id, order, vector, scale, terms };
             match self.documents.get_mut(documents.value(row)) {
                 Some(known) => known.push(passage),
                 None => {
@@ -79,6 +85,7 @@ impl QuantizedPassages {
             let vector = &vector;
             quantized.iter().map(move |passage| StoredPassage {
                 id: passage.id,
+                order: passage.order,
                 document: document.to_owned(),
                 similarity: passage.cosine(vector),
                 found: terms.found_among(&passage.terms),
@@ -93,6 +100,14 @@ impl QuantizedPassage {
     fn cosine(&self, vector: &[f32]) -> f32 {
         self.scale * self.vector.iter().zip(vector).map(|(own, other)| f32::from(*own) * other).sum::<f32>()
     }
+}
+
+fn order_of(vector: &[i8]) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    vector.hash(&mut hasher);
+    #[expect(clippy::cast_possible_truncation, reason = "a part of a hash is one")]
+    let order = hasher.finish() as u32;
+    order
 }
 
 /// A vector with eight bits a number, and what makes the product of that with a vector of length 1 a cosine.
@@ -118,7 +133,7 @@ mod tests {
             let (a, b) = (numbers(seed * 7919), numbers(seed * 104_729));
             let exact = dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt();
             let (vector, scale) = shortened(&a);
-            let passage = QuantizedPassage { id: PassageId([0; 32]), vector, scale, terms: Box::default() };
+            let passage = QuantizedPassage { id: PassageId([0; 32]), order: 0, vector, scale, terms: Box::default() };
             let length = dot(&b, &b).sqrt();
             let unit: Vec<f32> = b.iter().map(|number| number / length).collect();
             assert!((passage.cosine(&unit) - exact).abs() < 0.002, "{} {exact}", passage.cosine(&unit));

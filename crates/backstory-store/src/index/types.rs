@@ -150,6 +150,9 @@ impl fmt::Display for PassageId {
 pub struct StoredPassage {
     /// Its id.
     pub id: PassageId,
+    /// Follows from what it says alone, while the id is another one in another version of the document: of equally good
+    /// passages the same one comes first in every state.
+    pub order: u32,
     /// Id of the document.
     pub document: String,
     /// Cosine similarity to the query's vector, -1 to 1, right to about 0.001; 0 if the query has none.
