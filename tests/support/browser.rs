@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
+    io::{self, BufRead as _, BufReader},
     os::unix::process::CommandExt as _,
     path::Path,
     process::{Child, Command, Stdio},
@@ -29,6 +29,9 @@ const ENTER: &str = "\u{e007}";
 const IS_COMPLETE: &str = "return document.querySelector('main > *') !== null \
     && document.querySelector('.waiting, [aria-busy=true]') === null";
 
+/// How often a driver is started.
+const ATTEMPTS: usize = 5;
+
 /// A chromium without a window, and its driver.
 pub(crate) struct Browser {
     driver: Child,
@@ -39,27 +42,38 @@ pub(crate) struct Browser {
     _files: TempDir,
 }
 
+/// Starts a driver; `None` if it ends at once, as it does where another process takes the port that it chose.
+fn start_driver(files: &Path) -> io::Result<Option<(Child, u16)>> {
+    let mut command = Command::new("chromedriver");
+    command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.env("TMPDIR", files).process_group(0);
+    let mut driver = command.spawn()?;
+    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    let port = lines.find_map(|line| {
+        let (_, port) = line.unwrap().split_once(LISTENING).map(|(a, b)| (a.to_owned(), b.to_owned()))?;
+        port.trim_end_matches('.').parse::<u16>().ok()
+    });
+    let Some(port) = port else {
+        driver.wait()?;
+        return Ok(None);
+    };
+    Ok(Some((driver, port)))
+}
+
 impl Browser {
     /// Starts one with a window of that size. `None` where there is none, which fails where `CI` is `true`.
     #[expect(clippy::disallowed_methods, reason = "where CI runs, a browser is required")]
     pub(crate) async fn start(width: u32, height: u32) -> Option<Self> {
         let files = tempfile::tempdir().unwrap();
-        let mut command = Command::new("chromedriver");
-        command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        command.env("TMPDIR", files.path()).process_group(0);
-        let Ok(mut driver) = command.spawn() else {
+        let Ok(started) = (0..ATTEMPTS).find_map(|_| start_driver(files.path()).transpose()).transpose() else {
             assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "chromedriver is not installed; .ci/run does that");
             skipped(
                 "the web interface in a browser: chromedriver is not installed (Debian: chromium, chromium-driver)",
             );
             return None;
         };
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = lines.find_map(|line| {
-            let (_, port) = line.unwrap().split_once(LISTENING).map(|(a, b)| (a.to_owned(), b.to_owned()))?;
-            port.trim_end_matches('.').parse::<u16>().ok()
-        });
-        let base = format!("http://127.0.0.1:{}/session", port.expect("chromedriver says where it listens"));
+        let (driver, port) = started.expect("chromedriver says where it listens");
+        let base = format!("http://127.0.0.1:{port}/session");
         let http = reqwest::Client::builder().no_proxy().timeout(DEADLINE).build().unwrap();
         let mut browser = Self { driver, http, session: base.clone(), _files: files };
         let arguments = [

@@ -14,14 +14,11 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     entity::ItemKind,
-    people::{full_name, noreply},
+    people::{ALIAS_HOST, full_name, noreply},
 };
 
 /// What every alias begins with.
 pub const ALIAS_PREFIX: &str = "forgotten-";
-/// Host of the addresses of aliases: those that forges make of user names have such hosts, so the address is told to be of
-/// the one with that alias.
-pub(crate) const HOST: &str = "users.noreply.forgotten";
 /// Hex digits of the hash in an alias.
 const DIGITS: usize = 8;
 /// Characters of the shortest word of a name that is looked for among the words of a diff.
@@ -73,7 +70,7 @@ pub fn alias_from_hash(hash: &str) -> String {
 
 /// The e-mail address of an alias.
 pub fn alias_email(alias: &str) -> String {
-    format!("{alias}@{HOST}")
+    format!("{alias}@{ALIAS_HOST}")
 }
 
 /// A name as it is hashed: neither a user name nor an address has a space.

@@ -8,8 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::alias;
-
 mod mailmap;
 
 #[cfg(test)]
@@ -22,6 +20,10 @@ pub const MAX_IDENTITIES: usize = 1_000_000;
 
 /// What the hosts of noreply addresses begin with; the rest is the forge's own.
 const NOREPLY: &str = "users.noreply.";
+
+/// Host of the addresses of aliases: those that forges make of user names have such hosts, so the address is told to be of
+/// the one with that alias.
+pub(crate) const ALIAS_HOST: &str = "users.noreply.forgotten";
 
 /// A user of a forge.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -276,7 +278,7 @@ impl UserIndex {
     fn noreply(&self, email: &str) -> Option<usize> {
         let (_, host) = email.split_once('@')?;
         // An alias is the same person at every forge.
-        if host != alias::HOST && self.noreply_host.as_deref() != Some(host) {
+        if host != ALIAS_HOST && self.noreply_host.as_deref() != Some(host) {
             return None;
         }
         let (number, name) = noreply(email)?;
