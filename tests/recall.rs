@@ -159,7 +159,7 @@ async fn what_is_near_is_all_that_is_linked_and_nothing_else() {
         for hit in &found.hits {
             let (id, whole) = (&hit.document.id, hit.document.facts.thread.to_string());
             assert!(near.contains(id) || near.contains(&whole), "{id} is not near {start}");
-            let strongest: f32 = if *id == start.to_string() { 1.0 } else { 0.5 };
+            let strongest: f32 = if *id == start.to_string() { 1.0 } else { 0.7 };
             assert!(hit.parts.relationship > 0.0 && hit.parts.relationship <= strongest, "{id}: {:?}", hit.parts);
         }
         let shown: BTreeSet<String> = found

@@ -196,6 +196,28 @@ impl Lists {
         )
     }
 
+    /// A page of the names of commits, without reading their rows.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn commit_names(
+        &self,
+        query: &CommitQuery,
+        page: &PageRequest,
+        visibility: &Visibility,
+    ) -> Result<Page<Sha>, LedgerError> {
+        let sha = |key: &Key| match key {
+            Key::Text(sha) => sha.parse().ok(),
+            Key::Number(_) => None,
+        };
+        self.page(
+            page,
+            Reader(visibility),
+            |connection| query.selection(connection, Reader(visibility)),
+            |_, _, key| Ok(sha(key)),
+        )
+    }
+
     /// Those of some visible commits of a project that may remove a line that has all of some words, in the same order.
     ///
     /// # Errors

@@ -152,11 +152,10 @@ impl TextSearch {
         let (mut waiting, mut looked_at) = (Vec::new(), 0);
         loop {
             let lists = resources.ledger().lists();
-            let rows = lists.commits(&query, &page, resources.visibility())?;
-            let of_page: Vec<Sha> = rows.rows.iter().filter_map(|row| row.sha.parse().ok()).collect();
-            looked_at += of_page.len();
-            waiting.extend(lists.commits_that_may_remove(self.place.project(), of_page, &words)?);
-            page.after = rows.next;
+            let names = lists.commit_names(&query, &page, resources.visibility())?;
+            looked_at += names.rows.len();
+            waiting.extend(lists.commits_that_may_remove(self.place.project(), names.rows, &words)?);
+            page.after = names.next;
             let is_end = page.after.is_none() || self.searched + looked_at >= MAX_SEARCHED_COMMITS;
             if !is_end && !words.is_empty() && waiting.len() < FIRST_PART {
                 continue;

@@ -25,8 +25,11 @@ pub(super) const EXPANDED: usize = 40;
 const BOUNDS: Bounds = Bounds { alternatives: 50, crowd: Crowd::Avoid, frontier: 150, nodes: 1_000 };
 /// Most candidates that only the graph found, the most strongly tied ones.
 const MAX_FOUND: usize = 100;
-/// How strongly what the best hit leads to is tied to the query; others in proportion to their scores.
+/// How strongly what the best hit leads to is tied to the query.
 const OF_BEST: f32 = 0.5;
+/// How steeply that falls with the scores of others: half the score counts a sixteenth. If it fell as the scores do, the
+/// neighbors of forty hits would hide those of the one that is meant.
+const STEEPNESS: i32 = 4;
 
 /// Whether neighbors of the strongest candidates are candidates too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +52,8 @@ pub(super) async fn relate(resources: &Resources, ranked: &[(&str, f32)], named:
         ranked.iter().take(EXPANDED).filter_map(|(id, score)| Some((id.parse().ok()?, *score))).collect();
     let best = strongest.first().map_or(1.0, |(_, score)| *score).max(f32::MIN_POSITIVE);
     let mut start: Vec<(NodeId, f32)> = named.iter().map(|id| (id.clone(), 1.0)).collect();
-    start.extend(strongest.into_iter().map(|(id, score)| (id, OF_BEST * (score / best).clamp(0.0, 1.0))));
+    let strength = |score: f32| OF_BEST * (score / best).clamp(0.0, 1.0).powi(STEEPNESS);
+    start.extend(strongest.into_iter().map(|(id, score)| (id, strength(score))));
     let walked = resources.blocking(move |resources| walk(&resources.graph(), &start, BOUNDS)).await?;
     let mut relations: Relations =
         walked.nodes.into_iter().map(|(node, reached)| (node.to_string(), reached)).collect();

@@ -33,6 +33,9 @@ const CARRIED: usize = 12;
 const MAX_MERGES: usize = 2;
 /// Hits before the first one that only the graph found.
 pub(super) const UNMIXED: usize = 10;
+/// How many times as much as its score it counts how strongly the graph ties such a hit to the others: they have few
+/// words of the query, or none.
+const TIE: f32 = 5.0;
 /// Least share of a query's words that a passage has if it has all of them, as near as rounding tells.
 const ALL_WORDS: f32 = 0.95;
 /// Words that are told of those that were found.
@@ -218,21 +221,21 @@ pub(super) async fn stories_of_graph(
         let reached = relation_of(&id, &candidate, relations).cloned();
         stories.push(ResultGroup { lead: id, members: Vec::new(), candidate, score, reranked: None, reached });
     }
-    let worth = |story: &ResultGroup| story.score + story.candidate.parts.relationship;
+    let worth = |story: &ResultGroup| story.score + TIE * story.candidate.parts.relationship;
     stories.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then_with(|| a.lead.cmp(&b.lead)));
     Ok(stories)
 }
 
-/// Puts what only the graph found behind the first hits, then in every second place.
+/// Puts what only the graph found behind the first hits: two of them for each other one.
 pub(super) fn behind(ordinary: Vec<ResultGroup>, of_graph: Vec<ResultGroup>) -> Vec<ResultGroup> {
     let (mut ordinary, mut of_graph) = (ordinary.into_iter(), of_graph.into_iter());
     let mut stories: Vec<ResultGroup> = ordinary.by_ref().take(UNMIXED).collect();
     loop {
-        let pair = [of_graph.next(), ordinary.next()];
-        if pair.iter().all(Option::is_none) {
+        let next = [of_graph.next(), of_graph.next(), ordinary.next()];
+        if next.iter().all(Option::is_none) {
             return stories;
         }
-        stories.extend(pair.into_iter().flatten());
+        stories.extend(next.into_iter().flatten());
     }
 }
 
