@@ -125,6 +125,14 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
         (
             "jobs",
             json_type,
+            "{\"limit\":1,\"stauts\":\"running\"}",
+            expect![
+                "400 INVALID: the body is no request 'jobs': there is no field $.stauts; known are 'before', 'limit', 'projects', 'status'"
+            ],
+        ),
+        (
+            "jobs",
+            json_type,
             "{\"limit\":-1}",
             expect![
                 "400 INVALID: the body is no request 'jobs': invalid value: integer `-1`, expected usize at line 1 column 11"

@@ -40,7 +40,7 @@ use crate::{
     },
     settings::Ranking,
     snapshot::{IndexState, MIN_DIGITS, load_state},
-    tokens,
+    tokens::{self, LineCounter},
     trace::Target,
     use_case::{UseCase, Weight},
     views::at_state,
@@ -174,7 +174,11 @@ async fn build_contents(resources: &Resources, request: &ContextRequest) -> Resu
             pack.missing.push("the index changed while this was put together; ask again when the sync ends".to_owned());
         }
         let budget = request.tokens;
-        return blocking(move || Ok(fit_to_budget(pack, budget, &tokens::count))).await;
+        return blocking(move || {
+            let counter = LineCounter::default();
+            Ok(fit_to_budget(pack, budget, &|text| counter.count(text)))
+        })
+        .await;
     }
 }
 

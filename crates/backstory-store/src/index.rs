@@ -26,6 +26,7 @@ mod passages;
 mod places;
 mod quantized;
 mod query;
+mod recent;
 mod rows;
 mod schema;
 mod stats;
@@ -252,7 +253,7 @@ impl Index {
     }
 
     /// The documents that are one of these nodes, or a part of one, by id: at most so many. Costs some milliseconds.
-    pub fn documents_of(&self, nodes: &HashSet<String>, most: usize) -> Vec<Arc<str>> {
+    pub fn documents_of(&self, nodes: &HashSet<String>, most: usize) -> Vec<(Arc<str>, DocumentFacts)> {
         self.counted().stats.facts.of_nodes(nodes, self.selection(), most)
     }
 

@@ -1,7 +1,7 @@
 //! The documents that a search is limited to, where it is near to nodes or within them: all of them are candidates, so
 //! none is missed because others have more words or a nearer meaning.
 
-use std::{cmp::Ordering, collections::HashSet};
+use std::{cmp::Ordering, collections::HashSet, sync::Arc};
 
 use backstory_model::id::NodeId;
 
@@ -9,7 +9,6 @@ use super::{
     SearchRequest,
     candidates::{candidate_filter, meets},
     expand::Relations,
-    facts_of,
     paths::hint_at_nearest_file,
 };
 use crate::{
@@ -48,14 +47,12 @@ pub(super) async fn load_scope(resources: &Resources, request: &SearchRequest) -
     };
     let index = resources.index();
     let candidates = candidate_filter(&request.filter);
-    let documents: Vec<String> = index.documents_of(&nodes, MAX_READ).into_iter().map(|id| id.to_string()).collect();
-    let facts = facts_of(&index, &documents);
-    let tied = documents.into_iter().filter_map(|id| {
-        let of = facts.get(&id).filter(|of| meets(&candidates, &id, of))?;
-        let reached = relations.get(&id).or_else(|| relations.get(&*of.thread));
-        Some((reached.map_or(0.0, |reached| reached.strength), id))
+    let documents = index.documents_of(&nodes, MAX_READ).into_iter().filter(|(id, of)| meets(&candidates, id, of));
+    let tied = documents.map(|(id, of)| {
+        let reached = relations.get(&*id).or_else(|| relations.get(&*of.thread));
+        (reached.map_or(0.0, |reached| reached.strength), id)
     });
-    let mut tied: Vec<(f32, String)> = tied.collect();
+    let mut tied: Vec<(f32, Arc<str>)> = tied.collect();
     if tied.len() > MAX_DOCUMENTS {
         let rest = tied.len() - MAX_DOCUMENTS;
         left_out.push(format!("{rest} more documents of these nodes were not searched; the limit is {MAX_DOCUMENTS}"));
@@ -63,12 +60,12 @@ pub(super) async fn load_scope(resources: &Resources, request: &SearchRequest) -
         tied.truncate(MAX_DOCUMENTS);
     }
     tied.sort_unstable_by(by_strength);
-    let documents = tied.into_iter().map(|(_, id)| id).collect();
+    let documents = tied.into_iter().map(|(_, id)| id.to_string()).collect();
     Ok(Some(Scope { documents, relations, left_out }))
 }
 
 /// The most strongly tied first, equal ones by id.
-fn by_strength(a: &(f32, String), b: &(f32, String)) -> Ordering {
+fn by_strength(a: &(f32, Arc<str>), b: &(f32, Arc<str>)) -> Ordering {
     b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1))
 }
 

@@ -59,8 +59,8 @@ async fn answer<U: UseCase>(
     let _working = connection.hold_open();
     let wrong = |what: String| Error::new(ErrorKind::Invalid, format!("the body is no request '{}': {what}", U::NAME));
     let request: U = serde_json::from_slice(&body.bytes).map_err(|error| wrong(error.to_string()))?;
-    if let Some(place) = shape.misplaced_list_in(&body.bytes) {
-        return Err(wrong(place).into());
+    if let Some(fault) = shape.fault_in(&body.bytes) {
+        return Err(wrong(fault).into());
     }
     drop(body);
     Ok(Json(execute(&app, &caller, request).await?))

@@ -292,12 +292,21 @@ impl Facts {
         found.into_iter().take(most).map(|(_, id)| id.clone()).collect()
     }
 
-    /// The visible documents that are one of these, or a part of one: at most so many. Looks at all documents.
-    pub(super) fn of_nodes(&self, nodes: &HashSet<String>, selection: Selection<'_>, most: usize) -> Vec<Arc<str>> {
-        let is_of_nodes = |id: &str, facts: &DocumentFacts| nodes.contains(id) || nodes.contains(&*facts.thread);
+    /// The visible documents that are one of these, or a part of one: at most so many, the first by id. Looks at all documents,
+    /// which is why threads are told apart by where their names are: each is there once.
+    pub(super) fn of_nodes(
+        &self,
+        nodes: &HashSet<String>,
+        selection: Selection<'_>,
+        most: usize,
+    ) -> Vec<(Arc<str>, DocumentFacts)> {
+        let threads: BTreeSet<*const u8> =
+            nodes.iter().filter_map(|node| self.names.get(node.as_str())).map(|name| name.as_ptr()).collect();
+        let is_of_nodes =
+            |id: &str, facts: &DocumentFacts| threads.contains(&facts.thread.as_ptr()) || nodes.contains(id);
         let documents = self.visible(selection).filter(|(id, facts)| is_of_nodes(id, facts));
-        let mut found: Vec<Arc<str>> = documents.map(|(id, _)| id.clone()).collect();
-        found.sort_unstable();
+        let mut found: Vec<_> = documents.map(|(id, facts)| (id.clone(), facts.clone())).collect();
+        found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         found.truncate(most);
         found
     }

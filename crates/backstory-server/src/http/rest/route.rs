@@ -259,8 +259,8 @@ fn read_body<B: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8], shape: &Bod
     let wrong =
         |what: String| Error::new(ErrorKind::Invalid, format!("the body is not what this address takes: {what}"));
     let read = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
-    match shape.misplaced_list_in(bytes) {
-        Some(place) => Err(wrong(place).into()),
+    match shape.fault_in(bytes) {
+        Some(fault) => Err(wrong(fault).into()),
         None => Ok(read),
     }
 }
