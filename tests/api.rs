@@ -127,7 +127,7 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
             json_type,
             "{\"limit\":1,\"stauts\":\"running\"}",
             expect![
-                "400 INVALID: the body is no request 'jobs': there is no field $.stauts; known are 'before', 'limit', 'projects', 'status'"
+                "400 INVALID: the body is no request 'jobs': there is no field 'stauts'; /api/docs lists those that there are"
             ],
         ),
         (

@@ -159,13 +159,12 @@ fn storefront() -> Fixture {
 fn a_false_premise_is_refused_with_what_is_missing() {
     let sandbox = Sandbox::indexed(&storefront());
     let check = |embedded: bool| {
-        let only_by_words = [
-            ("why was the cart rewritten in Haskell?", "'cart', 'rewritten' together with the rest"),
-            ("why does the cart lock a row of the garden?", "'garden' occurs nowhere in what was indexed"),
-        ];
+        let only_by_words =
+            [("why does the cart lock a row of the garden?", "'garden' occurs nowhere in what was indexed")];
         // A name alone can bring the meaning near: then the answer warns.
         let only_by_words = only_by_words.into_iter().filter(|_| !embedded);
         for (question, missing) in only_by_words.chain([
+            ("why was the cart rewritten in Haskell?", "'cart', 'rewritten' together with the rest"),
             ("why does the cart lock a row of the vtable?", "'vtable' occurs nowhere in what was indexed"),
             ("Why was the cache moved to kafka?", "'kafka'"),
             ("Why are passwords encrypted by the collector at midnight?", "together with the rest"),
@@ -191,9 +190,6 @@ fn a_false_premise_is_refused_with_what_is_missing() {
     check(false);
     sandbox.run(&["embed"]).ok();
     check(true);
-    let answer = ask(&sandbox, "why was the cart rewritten in Haskell?");
-    expect!["nothing mentions 'cart', 'rewritten' together with the rest of the question"]
-        .assert_eq(answer["warnings"][0].as_str().unwrap());
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn doctor_checks_everything() {
         ✓ forge          [FORGE], authenticated as @johndoe (John Doe)
         ✓ project        acme/shop can be read
         ✓ git            version [GIT]
-        ✓ embedding      all-MiniLM-L6-v2-int8, 384 dimensions
+        ✓ embedding      snowflake-arctic-embed-s-int8, 384 dimensions
         ✓ data           data can be written to
         ✓ stores         ledger, graph and index open
         ✓ confidential   confidential issues and internal notes of acme/shop are left out

@@ -123,7 +123,7 @@ fn a_hit_says_where_its_best_piece_stands_and_which_model_embedded_it() {
     let commit = find("pelicans", "commit");
     assert_eq!((&commit["commit"], &commit["document_type"]), (&json!(head), &json!("commit")), "{commit}");
     sandbox.run(&["embed"]).ok();
-    assert_eq!(find("pelicans sunset", "section")["embedding_model"], "all-MiniLM-L6-v2-int8");
+    assert_eq!(find("pelicans sunset", "section")["embedding_model"], "snowflake-arctic-embed-s-int8");
 }
 
 #[test]

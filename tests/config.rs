@@ -372,7 +372,7 @@ fn wrong_values_of_repositories_are_reported_with_what_would_be_right() {
 fn model_that_the_provider_has_not_is_reported() {
     let sandbox = Sandbox::empty();
     sandbox.write_config(&format!("{FORGE}\n[embedding]\nmodel = \"gpt\"\n"));
-    expect![[r#"embedding.model is "gpt", but the bundled models are all-MiniLM-L6-v2-int8 and snowflake-arctic-embed-s-int8; set embedding.provider for another"#]].assert_eq(sandbox.run(&["stats", "--data-dir", "data"]).error(3));
+    expect![[r#"embedding.model is "gpt", but the bundled models are snowflake-arctic-embed-s-int8 and all-MiniLM-L6-v2-int8; set embedding.provider for another"#]].assert_eq(sandbox.run(&["stats", "--data-dir", "data"]).error(3));
 }
 
 #[test]

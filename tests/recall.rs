@@ -109,7 +109,9 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
 
 /// How near the best two passages of a document are, as a hit's semantic part has it.
 fn nearness(vectors: &[Vec<f32>], query: &[f32]) -> f32 {
-    let mut all: Vec<f32> = vectors.iter().map(|vector| cosine(vector, query).clamp(0.0, 1.0)).collect();
+    // On the scale of all bundled models.
+    let near = |vector: &Vec<f32>| (1.39 * cosine(vector, query) - 0.14).clamp(0.0, 1.0);
+    let mut all: Vec<f32> = vectors.iter().map(near).collect();
     all.sort_by(|a, b| b.total_cmp(a));
     let second = all.get(1).copied().unwrap_or((all[0] - 0.06).max(0.0));
     0.8 * all[0] + 0.2 * second

@@ -44,7 +44,7 @@ pub enum Provider {
 pub struct Settings {
     /// Who turns texts into vectors.
     pub provider: Provider,
-    /// Name of the model, as the provider calls it; by default `all-MiniLM-L6-v2-int8` of those that are bundled,
+    /// Name of the model, as the provider calls it; by default `snowflake-arctic-embed-s-int8` of those that are bundled,
     /// `nomic-embed-text` with Ollama and `text-embedding-3-small` with OpenAI.
     pub model: Option<String>,
     /// Address of the provider: `http://127.0.0.1:11434` is the default with Ollama, `https://api.openai.com/v1` with
@@ -148,6 +148,15 @@ impl Embedder {
     /// Whether texts get no vectors.
     pub fn is_off(&self) -> bool {
         matches!(self.0.engine, Engine::Off)
+    }
+
+    /// How near two texts are whose vectors have this cosine, on one scale for all bundled models. Of others it is the cosine
+    /// itself.
+    pub(crate) fn nearness(&self, cosine: f32) -> f32 {
+        match &self.0.engine {
+            Engine::Bundled(model) => model.nearness(cosine),
+            Engine::Remote(_) | Engine::Off | Engine::Unknown(_) => cosine,
+        }
     }
 
     /// Numbers in a vector.

@@ -28,7 +28,12 @@ mod understand;
 use std::{collections::HashMap, time::Instant};
 
 use backstory_model::{
-    document_kind::DocumentKind, edge::Edge, filter::Filter, id::NodeId, score::Parts, terms::TermWeights,
+    document_kind::DocumentKind,
+    edge::Edge,
+    filter::Filter,
+    id::NodeId,
+    score::{Parts, Profile},
+    terms::TermWeights,
     text::snippet,
 };
 use backstory_store::index::{Coverage, DocumentFacts, Index, ProjectScope, StoredDocument};
@@ -47,7 +52,7 @@ use candidates::{Candidates, retrieve_candidates, score_passages, stored};
 use code::{narrow_to_files, score_files};
 use evidence::{ScoredPassage, ScoringContext};
 use expand::{Relations, relate};
-use group::{ResultGroup, Stories, UNMIXED, behind, group_results, stories_of_graph};
+use group::{ResultGroup, Stories, UNMIXED, behind, by_score, group_results, stories_of_graph};
 use order::{RankingContext, build_candidates};
 use page::Page;
 use paths::describe_absent_prefixes;
@@ -390,7 +395,10 @@ async fn mix_in_neighbors(
 ) -> Result<(Vec<ResultGroup>, Option<Relations>)> {
     let end = page.start + request.limit;
     let is_reranked = request.rerank && resources.shared.reranker.is_some();
-    let is_seen = end > UNMIXED || stories.len() <= end || is_reranked || request.facets || request.explain;
+    // Whoever says what counts gets all hits in that order.
+    let is_by_score = request.ranking.is_some_and(|ranking| ranking.profile != Profile::Rrf);
+    let is_seen =
+        end > UNMIXED || stories.len() <= end || is_reranked || is_by_score || request.facets || request.explain;
     let has_neighbors = request.expansion == Expansion::Neighbors && order.mode == Mode::Hybrid;
     if relations.is_some() || !has_neighbors || !is_seen {
         return Ok((stories, relations));
@@ -398,7 +406,8 @@ async fn mix_in_neighbors(
     let ranked = order.by_relevance(stories.iter().map(|story| (story.lead.as_str(), &story.candidate)));
     let relations = relate(resources, &ranked, &order.understood.named).await?;
     let of_graph = stories_of_graph(resources, &stories, &relations, order, &request.filter).await?;
-    Ok((behind(stories, of_graph), Some(relations)))
+    let mixed = if is_by_score { by_score(stories, of_graph) } else { behind(stories, of_graph) };
+    Ok((mixed, Some(relations)))
 }
 
 /// Reranks if that is asked for and configured; says whether it could be done, in notes or warnings.

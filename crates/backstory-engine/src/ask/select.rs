@@ -41,7 +41,7 @@ const MAX_QUOTE: usize = 500;
 const JOINS: f32 = 0.5;
 /// Shortest piece that says something, in characters.
 const SHORT: usize = 25;
-/// Cosines of sentences to a question lie between these.
+/// The nearness of sentences to a question lies between these.
 const FAR: f32 = 0.1;
 const NEAR: f32 = 0.7;
 
@@ -69,7 +69,7 @@ pub(super) struct Scored {
     pub(super) score: f32,
     /// Which of the question's words it, the pieces beside it or its title has.
     pub(super) around: Vec<bool>,
-    /// Cosine to the question, if there are vectors.
+    /// How near its meaning is to the question's, if there are vectors.
     pub(super) meaning: Option<f32>,
     /// Share of the question's words that it has itself.
     own: f32,
@@ -121,10 +121,10 @@ pub(super) async fn add_meaning(resources: &Resources, query: &str, stories: &[S
     };
     let Ok(Some((query, vectors))) = tokio::time::timeout(EMBED_TIME, vectors).await else { return };
     for (one, vector) in best.iter_mut().zip(&vectors) {
-        let cosine: f32 = query.iter().zip(vector).map(|(a, b)| a * b).sum();
-        let meaning = ((cosine - FAR) / (NEAR - FAR)).clamp(0.0, 1.0);
+        let nearness = resources.embedder().nearness(query.iter().zip(vector).map(|(a, b)| a * b).sum());
+        let meaning = ((nearness - FAR) / (NEAR - FAR)).clamp(0.0, 1.0);
         one.score += MEANING * (meaning - one.own);
-        one.meaning = Some(cosine);
+        one.meaning = Some(nearness);
     }
     sort(best);
 }

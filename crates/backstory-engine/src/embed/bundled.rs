@@ -17,7 +17,7 @@ use crate::provider::ProviderError;
 
 /// Numbers in a vector of either model.
 pub(super) const DIMENSION: usize = 384;
-/// Tokens of a text that are read. It is the length that the first model was trained for, and half of the other's.
+/// Tokens of a text that are read: half of what the first model was trained for, and all of the other's length.
 pub(super) const WINDOW: usize = 256;
 
 /// Most tokens of a batch, padding included: of more, what is computed on the way no longer fits a core's cache.
@@ -40,6 +40,21 @@ pub(super) struct BundledModel {
     /// What all vectors have in common, as little-endian numbers: it is taken out of each, because texts that have nothing
     /// to do with one another would be near to each other otherwise.
     center: Option<&'static [u8; DIMENSION * size_of::<f32>()]>,
+    cosines: Cosines,
+}
+
+/// How the cosines of a model are brought to the scale of all-MiniLM-L6-v2, for which all bounds of nearness were chosen.
+struct Cosines {
+    /// By what they are multiplied.
+    scale: f32,
+    /// And what is added then.
+    offset: f32,
+}
+
+impl Cosines {
+    fn nearness(&self, cosine: f32) -> f32 {
+        self.scale * cosine + self.offset
+    }
 }
 
 /// How the states of a text's tokens become its vector.
@@ -53,18 +68,21 @@ enum Pooling {
 /// The models, that which is used unless another is named first.
 pub(super) static MODELS: [BundledModel; 2] = [
     BundledModel {
-        name: "all-MiniLM-L6-v2-int8",
-        file: include_bytes!("../../models/all-minilm-l6-v2/model.onnx"),
-        pooling: Pooling::Mean,
-        query_prompt: "",
-        center: None,
-    },
-    BundledModel {
         name: "snowflake-arctic-embed-s-int8",
         file: include_bytes!("../../models/snowflake-arctic-embed-s/model.onnx"),
         pooling: Pooling::First,
         query_prompt: "Represent this sentence for searching relevant passages: ",
         center: Some(include_bytes!("../../models/snowflake-arctic-embed-s/center.f32")),
+        // The medians for texts that answer a question, and for any, are those of the other model.
+        cosines: Cosines { scale: 1.39, offset: -0.14 },
+    },
+    BundledModel {
+        name: "all-MiniLM-L6-v2-int8",
+        file: include_bytes!("../../models/all-minilm-l6-v2/model.onnx"),
+        pooling: Pooling::Mean,
+        query_prompt: "",
+        center: None,
+        cosines: Cosines { scale: 1.0, offset: 0.0 },
     },
 ];
 
@@ -91,6 +109,11 @@ pub(super) enum EmbedPriority {
 }
 
 impl Bundled {
+    /// The nearness that a cosine stands for.
+    pub(super) fn nearness(&self, cosine: f32) -> f32 {
+        self.model.cosines.nearness(cosine)
+    }
+
     /// A model that works on texts with that many threads.
     pub(super) fn new(model: &'static BundledModel, threads: usize, foreground: ForegroundGate) -> Self {
         Self {

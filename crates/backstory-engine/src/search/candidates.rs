@@ -25,7 +25,7 @@ use crate::{error::Result, resources::Resources};
 const LEXICAL_CANDIDATES: [usize; 2] = [150, 30];
 /// Documents that vector search proposes, of all kinds: it takes as long for many as for few.
 const SEMANTIC_CANDIDATES: usize = 150;
-/// Least cosine similarity of what is found by meaning alone for a query of which no document has a word. With the bundled
+/// Least nearness of what is found by meaning alone for a query of which no document has a word. With the bundled
 /// model invented words reach 0.2 to 0.4 in a large index, and words of another language no more.
 const LEAST_SIMILARITY: f32 = 0.45;
 /// Of each leg, how many documents of conversations are read,
@@ -93,7 +93,9 @@ pub(super) async fn retrieve_candidates(
                     let (index, vector) = (&index, &vector);
                     async move { index.search_vectors(vector, &filter, SEMANTIC_CANDIDATES).await }
                 });
-                try_join_all(searches).await.map(|hits| Ok((vector, merge_nearest(hits.concat()))))
+                let mut hits = try_join_all(searches).await?.concat();
+                hits.iter_mut().for_each(|hit| hit.score = resources.embedder().nearness(hit.score));
+                Ok::<_, IndexError>(Ok((vector, merge_nearest(hits))))
             }
             Err(error) => Ok(Err(error)),
         }
@@ -125,8 +127,9 @@ pub(super) async fn score_passages(
 ) -> Result<Vec<ScoredPassage>> {
     let index = resources.index();
     let asked: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let passages = index.score_passages(vector, scale.terms, &asked);
-    let mut measured: Vec<ScoredPassage> = passages.into_iter().map(|passage| scale.passage(passage)).collect();
+    let passages = index.score_passages(vector, scale.terms, &asked).into_iter();
+    let nearness = |cosine| resources.embedder().nearness(cosine);
+    let mut measured: Vec<ScoredPassage> = passages.map(|passage| scale.passage(passage, nearness)).collect();
     let embedded: BTreeSet<&str> = measured.iter().map(|passage| passage.document.as_str()).collect();
     let others: Vec<String> = ids.iter().filter(|id| !embedded.contains(id.as_str())).cloned().collect();
     if !others.is_empty() {

@@ -32,7 +32,7 @@ pub(super) struct ScoredPassage {
     /// Which of equally good ones comes first.
     order: u32,
     pub(super) text: Text,
-    /// Cosine similarity, 0 to 1; 0 without a vector.
+    /// How near its meaning is, 0 to 1; 0 without a vector.
     pub(super) similarity: f32,
     /// The same, estimated from its words where there is no vector.
     pub(super) nearness: f32,
@@ -78,8 +78,9 @@ pub(super) struct ScoringContext<'a> {
 }
 
 impl ScoringContext<'_> {
-    pub(super) fn passage(&self, passage: StoredPassage) -> ScoredPassage {
-        let similarity = passage.similarity.clamp(0.0, 1.0);
+    /// Measures a passage; `nearness` tells what a cosine stands for.
+    pub(super) fn passage(&self, passage: StoredPassage, nearness: impl Fn(f32) -> f32) -> ScoredPassage {
+        let similarity = nearness(passage.similarity).clamp(0.0, 1.0);
         ScoredPassage {
             similarity,
             nearness: similarity,

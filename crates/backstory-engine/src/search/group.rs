@@ -239,6 +239,13 @@ pub(super) fn behind(ordinary: Vec<ResultGroup>, of_graph: Vec<ResultGroup>) -> 
     }
 }
 
+/// Puts what only the graph found among the other hits, the best first.
+pub(super) fn by_score(ordinary: Vec<ResultGroup>, of_graph: Vec<ResultGroup>) -> Vec<ResultGroup> {
+    let mut stories: Vec<ResultGroup> = ordinary.into_iter().chain(of_graph).collect();
+    stories.sort_by(|a, b| b.score.total_cmp(&a.score));
+    stories
+}
+
 /// A commit that a merge request introduced is evidence for that: the strongest become parts of their merge requests,
 /// which may not have been found themselves. Also returns what became part of what.
 async fn fold_commits_into_merge_requests(

@@ -58,10 +58,7 @@ async fn answer<U: UseCase>(
     let body = app.bodies.read(body).await?;
     let _working = connection.hold_open();
     let wrong = |what: String| Error::new(ErrorKind::Invalid, format!("the body is no request '{}': {what}", U::NAME));
-    let request: U = serde_json::from_slice(&body.bytes).map_err(|error| wrong(error.to_string()))?;
-    if let Some(fault) = shape.fault_in(&body.bytes) {
-        return Err(wrong(fault).into());
-    }
+    let request: U = shape.read_body(&body.bytes).map_err(wrong)?;
     drop(body);
     Ok(Json(execute(&app, &caller, request).await?))
 }

@@ -1,9 +1,10 @@
-//! Refuses lists in place of objects in bodies of requests, and fields that an object does not have. A list of values would
-//! be read as the fields in their order, which no schema describes; a misspelled field would not be read at all.
+//! Reads bodies of requests. Refuses lists in place of objects, which would be read as the fields in their order and no schema
+//! describes, and fields that a request does not have, which would not be read at all.
 
 use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Where objects must stand in a body.
@@ -23,15 +24,15 @@ impl BodyShape {
         let mut settings = SchemaSettings::draft2020_12().for_deserialize();
         settings.inline_subschemas = true;
         let schema: Value = settings.into_generator().into_root_schema_for::<T>().into();
-        Self::read(&schema)
+        Self::of_schema(&schema)
     }
 
-    fn read(schema: &Value) -> Self {
+    fn of_schema(schema: &Value) -> Self {
         for choices in ["anyOf", "oneOf"] {
             let Some(choices) = schema[choices].as_array() else { continue };
             let mut others = choices.iter().filter(|choice| choice["type"] != "null");
             return match (others.next(), others.next()) {
-                (Some(only), None) => Self::read(only),
+                (Some(only), None) => Self::of_schema(only),
                 // Which one is meant, the type tells.
                 _ => Self::Any,
             };
@@ -40,44 +41,32 @@ impl BodyShape {
             schema["type"] == name || schema["type"].as_array().is_some_and(|types| types.contains(&name.into()))
         };
         if is("object") {
-            // A map has keys of its own.
-            let Some(fields) = schema["properties"].as_object() else { return Self::Any };
-            return Self::Object(fields.iter().map(|(name, field)| (name.clone(), Self::read(field))).collect());
+            let fields = schema["properties"].as_object().into_iter().flatten();
+            return Self::Object(fields.map(|(name, field)| (name.clone(), Self::of_schema(field))).collect());
         }
         if is("array") && schema["items"].is_object() {
-            return Self::List(Box::new(Self::read(&schema["items"])));
+            return Self::List(Box::new(Self::of_schema(&schema["items"])));
         }
         Self::Any
     }
 
-    /// Says of a body that it holds a list instead of an object, or a field that is not known, and where.
-    pub(super) fn fault_in(&self, body: &[u8]) -> Option<String> {
-        let body = serde_json::from_slice(body).ok()?;
-        let list = self.misplaced_list(&body).map(|place| format!("expected an object, not a list, at ${place}"));
-        list.or_else(|| self.unknown_field(&body))
-    }
-
-    /// The first place of a value that has a field which is not known.
-    fn unknown_field(&self, value: &Value) -> Option<String> {
-        let (place, known) = self.place_of_unknown_field(value)?;
-        let known = known.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
-        Some(format!("there is no field ${place}; known are {known}"))
-    }
-
-    fn place_of_unknown_field(&self, value: &Value) -> Option<(String, Vec<&str>)> {
-        match (self, value) {
-            (Self::Object(fields), Value::Object(values)) => values.iter().find_map(|(name, value)| {
-                let (below, known) = match fields.get(name) {
-                    Some(field) => field.place_of_unknown_field(value)?,
-                    None => (String::new(), fields.keys().map(String::as_str).collect()),
-                };
-                Some((format!(".{name}{below}"), known))
-            }),
-            (Self::List(items), Value::Array(values)) => values.iter().enumerate().find_map(|(place, value)| {
-                let (below, known) = items.place_of_unknown_field(value)?;
-                Some((format!("[{place}]{below}"), known))
-            }),
-            _ => None,
+    /// Reads a body of this shape.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn read_body<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, String> {
+        let mut unknown = None;
+        let mut json = serde_json::Deserializer::from_slice(body);
+        let read = serde_ignored::deserialize(&mut json, |field| {
+            unknown.get_or_insert_with(|| field.to_string());
+        });
+        let read = read.and_then(|read| json.end().map(|()| read)).map_err(|error| error.to_string())?;
+        if let Some(place) = serde_json::from_slice(body).ok().and_then(|body| self.misplaced_list(&body)) {
+            return Err(format!("expected an object, not a list, at ${place}"));
+        }
+        match unknown {
+            Some(field) => Err(format!("there is no field '{field}'; /api/docs lists those that there are")),
+            None => Ok(read),
         }
     }
 
@@ -120,6 +109,17 @@ mod tests {
     }
 
     #[test]
+    fn a_field_that_is_not_known_is_told() {
+        let shape = BodyShape::of::<Request>();
+        let read = |body: Value| shape.read_body::<Request>(body.to_string().as_bytes()).map(drop);
+        assert_eq!(read(json!({ "filters": [{ "author": null }], "lines": [1, 2] })), Ok(()));
+        assert_eq!(
+            read(json!({ "filters": [{}, { "autor": "ann" }], "lines": [1, 2] })).unwrap_err(),
+            "there is no field 'filters.1.autor'; /api/docs lists those that there are"
+        );
+    }
+
+    #[test]
     fn a_list_is_no_object() {
         let shape = BodyShape::of::<Request>();
         let place = |value: Value| shape.misplaced_list(&value);
@@ -128,15 +128,5 @@ mod tests {
         assert_eq!(place(json!({ "filter": [null] })), Some(".filter".to_owned()));
         assert_eq!(place(json!({ "filters": [{}, []] })), Some(".filters[1]".to_owned()));
         assert_eq!(place(json!({ "filters": {}, "filter": null })), None, "the type refuses that");
-    }
-
-    #[test]
-    fn a_field_that_is_not_known_is_told() {
-        let shape = BodyShape::of::<Request>();
-        assert_eq!(shape.unknown_field(&json!({ "filter": { "author": null }, "lines": [1, 2] })), None);
-        let told = shape.unknown_field(&json!({ "filters": [{}, { "autor": "ann" }] }));
-        assert_eq!(told.unwrap(), "there is no field $.filters[1].autor; known are 'author'");
-        let map = BodyShape::of::<BTreeMap<String, u32>>();
-        assert_eq!(map.unknown_field(&json!({ "any": 1 })), None);
     }
 }

@@ -258,11 +258,7 @@ fn read_body<B: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8], shape: &Bod
     }
     let wrong =
         |what: String| Error::new(ErrorKind::Invalid, format!("the body is not what this address takes: {what}"));
-    let read = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
-    match shape.fault_in(bytes) {
-        Some(fault) => Err(wrong(fault).into()),
-        None => Ok(read),
-    }
+    Ok(shape.read_body(bytes).map_err(wrong)?)
 }
 
 fn read_nothing<B: DeserializeOwned>() -> Result<B, Refusal> {
