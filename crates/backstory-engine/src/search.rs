@@ -395,7 +395,7 @@ async fn mix_in_neighbors(
 ) -> Result<(Vec<ResultGroup>, Option<Relations>)> {
     let end = page.start + request.limit;
     let is_reranked = request.rerank && resources.shared.reranker.is_some();
-    // Whoever says what counts gets all hits in that order.
+    // A request that says what counts gets all hits in that order.
     let is_by_score = request.ranking.is_some_and(|ranking| ranking.profile != Profile::Rrf);
     let is_seen =
         end > UNMIXED || stories.len() <= end || is_reranked || is_by_score || request.facets || request.explain;

@@ -38,7 +38,7 @@ pub(crate) struct LineCounter {
 }
 
 impl LineCounter {
-    /// What [`count`] says.
+    /// What [`count`] says; no more of a text with a longer run of blanks than [`MAX_BLANKS`] bytes.
     pub(crate) fn count(&self, text: &str) -> usize {
         let mut known = self.known.borrow_mut();
         let mut tokens = 0;

@@ -42,6 +42,7 @@ pub use stated::StatedEdge;
 use crate::{
     guard::{Damage, catch_panic},
     missing_resource::{MissingResource, descriptor_limit},
+    recent::Recent,
 };
 
 /// Most rows of one answer.
@@ -158,7 +159,10 @@ impl BulkLoad<'_> {
         self.quads.push(meta_quad("appliedSeq", seq));
         self.write()?;
         let Self { graph, loader, .. } = self;
-        graph.guarded(|| Ok(loader.commit()?))
+        graph.health.ends.drop_all();
+        let committed = graph.guarded(|| Ok(loader.commit()?));
+        graph.health.ends.drop_all();
+        committed
     }
 
     fn write(&mut self) -> Result<(), GraphError> {
@@ -187,6 +191,8 @@ struct Health {
     lacking: Option<(MissingResource, String)>,
     /// Statements that were applied since they were last written to disk.
     unwritten: AtomicUsize,
+    /// Nodes at the ends of edges that were read lately by those who see everything; only this process writes.
+    ends: Recent<(EdgesAt, usize), Arc<[NodeId]>>,
 }
 
 impl Graph {
@@ -208,7 +214,7 @@ impl Graph {
             },
             Err(error) => return Err(error),
         };
-        let health = Arc::new(Health { damage: Damage::default(), lacking, unwritten: AtomicUsize::default() });
+        let health = Arc::new(Health { lacking, ..Health::default() });
         let graph = Self { store, visibility: Visibility::everything(), trackers: Arc::default(), health };
         graph.guarded(|| match graph.meta("projection")? {
             Some(PROJECTION) => Ok(()),
@@ -331,7 +337,10 @@ impl Graph {
                 tx.remove(&meta_quad("appliedSeq", old));
             }
             tx.insert(&meta_quad("appliedSeq", seq));
-            tx.commit()?;
+            self.health.ends.drop_all();
+            let committed = tx.commit();
+            self.health.ends.drop_all();
+            committed?;
             if self.health.unwritten.fetch_add(added, Ordering::Relaxed) + added >= QUADS_IN_MEMORY {
                 self.health.unwritten.store(0, Ordering::Relaxed);
                 self.store.flush()?;

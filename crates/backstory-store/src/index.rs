@@ -26,7 +26,6 @@ mod passages;
 mod places;
 mod quantized;
 mod query;
-mod recent;
 mod rows;
 mod schema;
 mod stats;

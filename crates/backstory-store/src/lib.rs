@@ -12,4 +12,5 @@ pub mod ledger;
 mod ledger_error;
 pub mod lists;
 pub mod missing_resource;
+mod recent;
 pub mod scan;

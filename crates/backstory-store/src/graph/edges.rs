@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Graph, GraphError, MAX_COUNTED, MAX_ROWS, iri, is_of_item, quads};
 
+/// Bytes of a node's id, with a long path.
+const BYTES_OF_NODE: usize = 160;
+
 /// Which edges of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -47,7 +50,7 @@ pub struct EdgeCount {
 }
 
 /// The edges of one name at one node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EdgesAt {
     /// The node.
     pub node: NodeId,
@@ -176,8 +179,21 @@ impl Graph {
     /// The store refused.
     pub fn adjacent_nodes(&self, asked: &[EdgesAt], most: usize) -> Result<Vec<Vec<NodeId>>, GraphError> {
         self.guarded(|| {
+            let recent = self.health.ends.now();
             let is_restricted = self.hides_anything()?;
-            asked.iter().map(|edges| self.other_ends(edges, most, is_restricted)).collect()
+            let ends = |edges: &EdgesAt| {
+                if is_restricted {
+                    return self.other_ends(edges, most, is_restricted);
+                }
+                let key = (edges.clone(), most);
+                if let Some(ends) = recent.get(key.clone()) {
+                    return Ok(ends.to_vec());
+                }
+                let ends = self.other_ends(edges, most, is_restricted)?;
+                recent.keep(key, ends.as_slice().into(), (ends.len() + 1) * BYTES_OF_NODE);
+                Ok(ends)
+            };
+            asked.iter().map(ends).collect()
         })
     }
 

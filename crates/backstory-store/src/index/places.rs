@@ -10,7 +10,10 @@ use std::{
     sync::Arc,
 };
 
-use arrow::array::{RecordBatch, UInt64Array};
+use arrow::{
+    array::{RecordBatch, UInt64Array},
+    compute::take_record_batch,
+};
 use lancedb::{
     Table,
     query::{QueryBase as _, Select},
@@ -22,10 +25,10 @@ use super::{
     error::IndexError,
     filter::{VALUES_PER_QUERY, any_of},
     not_local,
-    recent::RecentRows,
     schema::ID,
     tables::{count, fetch},
 };
+use crate::recent::Recent;
 
 /// Column with the address of a row. It changes when files are joined; no other row of the table ever gets it.
 pub(super) const ROW: &str = "_rowid";
@@ -38,7 +41,8 @@ pub(super) struct Places {
     /// The column that says which document a row is of.
     column: &'static str,
     known: Arc<RwLock<Known>>,
-    recent: Arc<RecentRows>,
+    /// Rows that were read lately, by their addresses and which of their columns.
+    recent: Arc<Recent<(u64, Arc<str>), RecordBatch>>,
 }
 
 #[derive(Debug, Default)]
@@ -125,9 +129,9 @@ impl Places {
         addresses.retain(|address| files.contains(&(address >> 32)));
         addresses.sort_unstable();
         addresses.dedup();
-        let recent = self.recent.of(dataset.version_id(), columns);
+        let (recent, named) = (self.recent.of(dataset.version_id()), Arc::<str>::from(columns.join(",")));
         let mut batches = Vec::with_capacity(addresses.len());
-        addresses.retain(|address| match recent.get(*address) {
+        addresses.retain(|address| match recent.get((*address, named.clone())) {
             Some(row) => {
                 batches.push(row);
                 false
@@ -137,7 +141,15 @@ impl Places {
         if !addresses.is_empty() {
             let columns = dataset.schema().project(columns).map_err(IndexError::store("read rows"))?;
             let rows = dataset.take_rows(&addresses, columns).await.map_err(IndexError::store("read rows"))?;
-            recent.keep(&addresses, &rows)?;
+            // Of addresses without a row it cannot be told which they are.
+            let kept = if rows.num_rows() == addresses.len() { addresses.as_slice() } else { &[] };
+            for (at, address) in (0u64..).zip(kept) {
+                // A copy, as a slice would hold all rows that were read with it.
+                let row = take_record_batch(&rows, &UInt64Array::from(vec![at]));
+                let row = row.map_err(IndexError::store("keep a row"))?;
+                let bytes = row.get_array_memory_size();
+                recent.keep((*address, named.clone()), row, bytes);
+            }
             batches.push(rows);
         }
         Ok(batches)
