@@ -2,7 +2,7 @@
 //!
 //! A search of the store then need not read a column to name what it found; that alone takes 5 ms. The texts that are
 //! shown are read from their addresses, past the query engine, which halves what remains of a search after ranking. Those
-//! that were read lately are kept: reading twenty rows of a file takes 2 ms, most of it for handing work between threads.
+//! that were read lately are kept, as each read hands work to other threads.
 
 use std::{
     collections::{HashMap, HashSet},
