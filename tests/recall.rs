@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use backstory_engine::{
     EmbedRequest,
+    embed::Embedder,
     explore::NeighborhoodRequest,
     index::{Index, ModelTag},
     model::{
@@ -108,9 +109,8 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// How near the best two passages of a document are, as a hit's semantic part has it.
-fn nearness(vectors: &[Vec<f32>], query: &[f32]) -> f32 {
-    // On the scale of all bundled models.
-    let near = |vector: &Vec<f32>| (1.39 * cosine(vector, query) - 0.14).clamp(0.0, 1.0);
+fn nearness(embedder: &Embedder, vectors: &[Vec<f32>], query: &[f32]) -> f32 {
+    let near = |vector: &Vec<f32>| embedder.nearness(cosine(vector, query)).clamp(0.0, 1.0);
     let mut all: Vec<f32> = vectors.iter().map(near).collect();
     all.sort_by(|a, b| b.total_cmp(a));
     let second = all.get(1).copied().unwrap_or((all[0] - 0.06).max(0.0));
@@ -132,7 +132,7 @@ async fn recall_by_vector_near_a_node_equals_brute_force_over_all_nodes() {
         let mut expected: Vec<(&str, f32)> = facts
             .iter()
             .filter(|(id, of)| of.kind == DocumentKind::Code && (near.contains(**id) || near.contains(&*of.thread)))
-            .map(|(id, _)| (*id, nearness(&vectors[*id], &vector)))
+            .map(|(id, _)| (*id, nearness(world.engine.embedder(), &vectors[*id], &vector)))
             .collect();
         expected.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
         let filter = Filter { kinds: vec![DocumentKind::Code], ..Filter::default() };

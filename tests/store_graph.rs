@@ -13,7 +13,7 @@ use backstory_model::{
     reference::Forge,
 };
 use backstory_store::graph::{
-    Cancel, Direction, EdgeCount, Graph, GraphChange, InferredLink, MAX_ROWS,
+    Cancel, Direction, EdgeCount, EdgesAt, Graph, GraphChange, InferredLink, MAX_ROWS,
     queries::{CHECKS, NODE_COUNTS},
 };
 use jiff::Timestamp;
@@ -234,6 +234,27 @@ fn edges_can_be_walked_both_ways() {
     );
     assert!(graph.exists(&"acme/shop@cc33dd44".parse().unwrap()).unwrap());
     assert!(!graph.exists(&"acme/web!3".parse().unwrap()).unwrap());
+}
+
+#[test]
+fn a_walk_after_a_write_sees_it() {
+    let graph = graph();
+    let merge_request: NodeId = "acme/shop!7".parse().unwrap();
+    let at = |edge, direction| EdgesAt { node: merge_request.clone(), edge, direction };
+    let asked = [at(Edge::References, Direction::In), at(Edge::Closes, Direction::Out)];
+    let ends = || {
+        let ends = graph.adjacent_nodes(&asked, 10).unwrap();
+        ends.iter().map(|ends| ends.iter().map(ToString::to_string).collect()).collect::<Vec<Vec<_>>>()
+    };
+    assert_eq!(ends(), [["acme/shop#2"], ["acme/shop#1"]]);
+    let mentions = |iid, text: &str| {
+        let issue = Item::Issue(issue(iid, 3, "bob", &[], text));
+        change(ItemKind::Issue, &format!("#{iid}"), Some(issue))
+    };
+    graph.apply(&[mentions(3, "See !7")], &SharedNumbers::default(), 9).unwrap();
+    assert_eq!(ends(), [vec!["acme/shop#2", "acme/shop#3"], vec!["acme/shop#1"]]);
+    graph.apply(&[change(ItemKind::MergeRequest, "!7", None)], &SharedNumbers::default(), 10).unwrap();
+    assert_eq!(ends(), [vec!["acme/shop#2", "acme/shop#3"], vec![]]);
 }
 
 #[test]

@@ -360,8 +360,9 @@ async fn best_passage_stands_for_its_document() {
     let hits = index.search_vectors(&vector("Long dogs"), &everything(), 10).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.document.as_str()).collect::<Vec<_>>(), ["a/b#1", "a/b#2"]);
     let query = QueryTerms::of("fish, dogs");
-    let passages = index.score_passages(&vector("Long dogs"), &query, &["a/b#1", "a/b#404"]);
+    let passages = index.score_passages(&vector("Long dogs"), &query, &["a/b#1", "a/b#404"]).unwrap();
     assert_eq!(passages.len(), 3);
+    assert_eq!(Vec::from_iter(index.embedded(["a/b#1", "a/b#404"])), ["a/b#1"]);
     let nearest = passages.iter().max_by(|a, b| a.similarity.total_cmp(&b.similarity)).unwrap();
     assert_eq!((nearest.document.as_str(), nearest.found), ("a/b#1", 0b10));
     assert!((nearest.similarity - 1.0).abs() < 2e-3, "{}", nearest.similarity);

@@ -52,7 +52,7 @@ async fn assert_same(view: &Index, alone: &Index) {
             assert_eq!(view.documents(&ids).await.unwrap(), alone.documents(&ids).await.unwrap());
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             let scored = |index: &Index| {
-                let mut scored = index.score_passages(&vector(query), &QueryTerms::of(query), &ids);
+                let mut scored = index.score_passages(&vector(query), &QueryTerms::of(query), &ids).unwrap();
                 scored.sort_by(|a, b| a.document.cmp(&b.document));
                 scored
                     .into_iter()

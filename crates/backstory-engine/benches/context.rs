@@ -47,6 +47,8 @@ fn request(about: About, tokens: usize, format: Format) -> ContextRequest {
 }
 
 async fn fill(data_dir: &Path, vocabulary: &Vocabulary) -> Outcome<()> {
+    // An index without a ledger beside it would be refused.
+    drop(Engine::open(data_dir, Settings::default()).await?);
     let embedder = Embedder::open(Settings::default().embedding).await?;
     let model = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
     let index = Index::open(&data_dir.join("index").join("1"), model).await?;

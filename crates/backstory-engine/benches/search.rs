@@ -40,6 +40,8 @@ const MEMORY: f64 = 1_536.0;
 const FILL: &str = "--fill";
 
 async fn fill(data_dir: &Path, vocabulary: &Vocabulary, documents: usize) -> Outcome<()> {
+    // An index without a ledger beside it would be refused.
+    drop(Engine::open(data_dir, Settings::default()).await?);
     let embedder = Embedder::open(Settings::default().embedding).await?;
     let model = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
     let index = Index::open(&data_dir.join("index").join("1"), model).await?;

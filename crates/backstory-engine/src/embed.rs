@@ -152,7 +152,7 @@ impl Embedder {
 
     /// How near two texts are whose vectors have this cosine, on one scale for all bundled models. Of others it is the cosine
     /// itself.
-    pub(crate) fn nearness(&self, cosine: f32) -> f32 {
+    pub fn nearness(&self, cosine: f32) -> f32 {
         match &self.0.engine {
             Engine::Bundled(model) => model.nearness(cosine),
             Engine::Remote(_) | Engine::Off | Engine::Unknown(_) => cosine,

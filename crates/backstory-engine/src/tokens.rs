@@ -31,6 +31,9 @@ pub fn count(text: &str) -> usize {
     tokens
 }
 
+/// Longest piece whose count is remembered: longer ones are rare, and would be copied.
+const MAX_REMEMBERED: usize = 1_000;
+
 /// Counts texts that have most of their lines in common: each line is cut into tokens once.
 #[derive(Default)]
 pub(crate) struct LineCounter {
@@ -45,6 +48,7 @@ impl LineCounter {
         for piece in pieces(text) {
             tokens += match known.get(piece) {
                 Some(count) => *count,
+                None if piece.len() > MAX_REMEMBERED => count(piece),
                 None => *known.entry(piece.into()).or_insert_with(|| count(piece)),
             };
         }

@@ -22,12 +22,14 @@ mod error;
 mod facts;
 mod filter;
 mod maintain;
+mod names;
 mod passages;
 mod places;
 mod quantized;
 mod query;
 mod rows;
 mod schema;
+mod scratch;
 mod stats;
 mod tables;
 mod types;
@@ -73,6 +75,7 @@ pub use self::{
     view::{View, ViewThreads},
 };
 use self::{
+    names::Names,
     passages::Passages,
     places::Places,
     schema::ID,
@@ -103,6 +106,8 @@ pub struct Index {
 struct Shared {
     path: PathBuf,
     model: ModelTag,
+    /// Of documents and of what they name.
+    names: Names,
     connection: Connection,
     /// Search indexes that are held open, with a file each for every part.
     opened: Arc<QuickCacheBackend>,
@@ -150,14 +155,16 @@ impl Index {
     async fn open_tables(dir: &Path, model: ModelTag) -> Result<Self, IndexError> {
         let (connection, opened) = tables::connect(dir).await?;
         let documents = tables::open_documents(&connection, dir).await?;
-        let passages = passages::open_passages(&connection, dir, &model).await?;
+        let names = Names::default();
+        let passages = passages::open_passages(&connection, dir, &model, &names).await?;
         check_passages_version(dir, &documents, &passages.table).await?;
         // This reads a column of every file there is, so it also finds files that a power cut has taken.
-        let places = Places::new(ID);
-        let Found { stats, stale } = load_stats(&documents, &places, &passages).await?;
+        let places = Places::new(ID, names.clone());
+        let Found { stats, stale } = load_stats((dir, &names), &documents, &places, &passages).await?;
         let shared = Shared {
             path: dir.to_owned(),
             model,
+            names,
             connection,
             opened,
             documents,
@@ -290,15 +297,34 @@ impl Index {
     }
 
     /// How the passages of documents stand to a query, of those that have vectors, in no particular order. Costs little.
-    pub fn score_passages(&self, vector: &[f32], terms: &QueryTerms, documents: &[&str]) -> Vec<StoredPassage> {
-        let counted = self.counted();
-        let seen =
-            documents.iter().copied().filter(|id| counted.stats.facts.get_visible(id, self.selection()).is_some());
-        let rows: Vec<Arc<str>> = seen.map(|id| self.row_id(id)).collect();
-        let rows: Vec<&str> = rows.iter().map(|row| &**row).collect();
-        let mut passages = counted.stats.quantized.compare(vector, terms, &rows);
+    ///
+    /// # Errors
+    /// If the file that they are in cannot be read.
+    pub fn score_passages(
+        &self,
+        vector: &[f32],
+        terms: &QueryTerms,
+        documents: &[&str],
+    ) -> Result<Vec<StoredPassage>, IndexError> {
+        let found = {
+            let counted = self.counted();
+            let seen = documents.iter().filter(|id| counted.stats.facts.get_visible(id, self.selection()).is_some());
+            let rows: Vec<Arc<str>> = seen.map(|id| self.row_id(id)).collect();
+            counted.stats.quantized.find(&rows.iter().map(|row| &**row).collect::<Vec<_>>())
+        };
+        let mut passages = found.compare(vector, terms)?;
         passages.iter_mut().for_each(|passage| passage.document.truncate(public_id(&passage.document).len()));
-        passages
+        Ok(passages)
+    }
+
+    /// Those of the documents that have vectors. Costs nothing.
+    pub fn embedded<'a>(&self, documents: impl IntoIterator<Item = &'a str>) -> HashSet<String> {
+        let counted = self.counted();
+        let is_embedded = |id: &&str| {
+            counted.stats.facts.get_visible(id, self.selection()).is_some()
+                && counted.stats.quantized.count(&self.row_id(id)) > 0
+        };
+        documents.into_iter().filter(is_embedded).map(str::to_owned).collect()
     }
 
     /// Digest over the ids of all visible current documents, their texts and states: the same for every index that says the
@@ -361,8 +387,13 @@ impl Index {
     /// Says that a write begins. If the one before did not end, what is known is read again.
     async fn begin_write(&self) -> Result<(), IndexError> {
         if std::mem::replace(&mut self.counted().writing, true) {
-            let Found { stats, stale } =
-                load_stats(&self.shared.documents, &self.shared.places, &self.passages()).await?;
+            let Found { stats, stale } = load_stats(
+                (&self.shared.path, &self.shared.names),
+                &self.shared.documents,
+                &self.shared.places,
+                &self.passages(),
+            )
+            .await?;
             self.counted().stats = stats;
             self.shared.changes.fetch_add(1, Ordering::AcqRel);
             self.delete_stale(&stale).await?;
@@ -375,9 +406,14 @@ impl Index {
     }
 }
 
-async fn load_stats(documents: &Table, places: &Places, passages: &Passages) -> Result<Found, IndexError> {
-    IndexStats::compute((documents, places), passages.foreign.is_none().then_some((&passages.table, &passages.places)))
-        .await
+async fn load_stats(
+    (dir, names): (&Path, &Names),
+    documents: &Table,
+    places: &Places,
+    passages: &Passages,
+) -> Result<Found, IndexError> {
+    let of_model = passages.foreign.is_none().then_some((&passages.table, &passages.places));
+    IndexStats::compute(dir, names, (documents, places), of_model).await
 }
 
 /// A number in the configuration of a table.

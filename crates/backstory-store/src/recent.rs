@@ -16,8 +16,8 @@ use quick_cache::{Weighter, sync::Cache};
 const MAX_BYTES: u64 = 16 << 20;
 /// How many entries are expected to fit.
 const ENTRIES: usize = 16 << 10;
-/// Bytes of an entry that are not of its value.
-const OVERHEAD: usize = 128;
+/// Bytes of an entry that are not of its value: the key, what the map needs, and the schema of a row.
+const OVERHEAD: usize = 512;
 
 /// What was read lately of one version.
 pub(crate) struct Recent<K, V> {
@@ -80,8 +80,11 @@ impl<K: Eq + Hash + Clone, V: Clone> OfVersion<'_, K, V> {
         self.recent.kept.get(&(self.version, key)).map(|(value, _)| value)
     }
 
-    /// Keeps what was read, which takes so many bytes.
+    /// Keeps what was read, which takes so many bytes, unless the version is no longer the one that is read.
     pub(crate) fn keep(&self, key: K, value: V, bytes: usize) {
+        if self.recent.version.load(SeqCst) != self.version {
+            return;
+        }
         self.recent.kept.insert((self.version, key), (value, bytes + OVERHEAD));
     }
 }
@@ -98,9 +101,9 @@ mod tests {
         assert_eq!((first.get("a"), first.get("b")), (Some(1), None));
         let second = recent.of(8);
         assert_eq!(second.get("a"), None);
-        // Who still reads the version before leaves nothing for the one after it.
+        // Who still reads the version before leaves nothing.
         first.keep("a", 1, 10);
-        assert_eq!((recent.of(8).get("a"), recent.of(7).get("a")), (None, Some(1)));
+        assert_eq!((recent.of(8).get("a"), recent.of(7).get("a")), (None, None));
 
         let before = recent.now();
         before.keep("b", 2, 10);

@@ -40,20 +40,18 @@ pub(super) struct BundledModel {
     /// What all vectors have in common, as little-endian numbers: it is taken out of each, because texts that have nothing
     /// to do with one another would be near to each other otherwise.
     center: Option<&'static [u8; DIMENSION * size_of::<f32>()]>,
-    cosines: Cosines,
+    /// Two cosines of the model, each with the one that means the same with all-MiniLM-L6-v2, for which all bounds of
+    /// nearness were chosen. What is between those, -1 and 1, which stay, is on straight lines.
+    cosines: Option<[(f32, f32); 2]>,
 }
 
-/// How the cosines of a model are brought to the scale of all-MiniLM-L6-v2, for which all bounds of nearness were chosen.
-struct Cosines {
-    /// By what they are multiplied.
-    scale: f32,
-    /// And what is added then.
-    offset: f32,
-}
-
-impl Cosines {
+impl BundledModel {
     fn nearness(&self, cosine: f32) -> f32 {
-        self.scale * cosine + self.offset
+        let Some([low, high]) = self.cosines else { return cosine };
+        let lines = [((-1.0, -1.0), low), (low, high), (high, (1.0, 1.0))];
+        let is_on = |(_, (to, _)): &&((f32, f32), (f32, f32))| cosine <= *to;
+        let ((from, at_from), (to, at_to)) = lines.iter().find(is_on).unwrap_or(&lines[2]);
+        at_from + (cosine - from) * (at_to - at_from) / (to - from)
     }
 }
 
@@ -73,8 +71,8 @@ pub(super) static MODELS: [BundledModel; 2] = [
         pooling: Pooling::First,
         query_prompt: "Represent this sentence for searching relevant passages: ",
         center: Some(include_bytes!("../../models/snowflake-arctic-embed-s/center.f32")),
-        // The medians for texts that answer a question, and for any, are those of the other model.
-        cosines: Cosines { scale: 1.39, offset: -0.14 },
+        // The medians for any text and the 95th percentiles for those that answer a question are those of the other model.
+        cosines: Some([(0.20, 0.14), (0.62, 0.72)]),
     },
     BundledModel {
         name: "all-MiniLM-L6-v2-int8",
@@ -82,7 +80,7 @@ pub(super) static MODELS: [BundledModel; 2] = [
         pooling: Pooling::Mean,
         query_prompt: "",
         center: None,
-        cosines: Cosines { scale: 1.0, offset: 0.0 },
+        cosines: None,
     },
 ];
 
@@ -111,7 +109,7 @@ pub(super) enum EmbedPriority {
 impl Bundled {
     /// The nearness that a cosine stands for.
     pub(super) fn nearness(&self, cosine: f32) -> f32 {
-        self.model.cosines.nearness(cosine)
+        self.model.nearness(cosine)
     }
 
     /// A model that works on texts with that many threads.
@@ -355,4 +353,18 @@ fn sum(states: &[f32]) -> Vec<f32> {
         }
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_cosines_the_greater_is_nearer() {
+        for model in &MODELS {
+            let at = |percent: i32| model.nearness(percent as f32 / 100.0);
+            assert_eq!((at(-100), at(100)), (-1.0, 1.0), "{}", model.name);
+            assert!((-100..100).all(|percent| at(percent) < at(percent + 1)), "{}", model.name);
+        }
+    }
 }

@@ -15,7 +15,6 @@ use backstory_model::{
     pack::chunk::{ChunkRef, TextPiece, split_text},
     reference::ReferenceContext,
     repository::HeadFile,
-    terms::QueryTerms,
 };
 use backstory_sources::code::{
     Limits, SyntaxFact, analyze, detect, grammar_version, left_out_by_path, passages, select, syntax_facts,
@@ -326,9 +325,7 @@ fn embedded_documents(resources: &Resources, place: &Revision, documents: &[Docu
     if !is_indexed_head(place) {
         return HashSet::new();
     }
-    let ids: Vec<&str> = documents.iter().map(|document| document.id.as_str()).collect();
-    let passages = resources.index().score_passages(&[], &QueryTerms::of(""), &ids);
-    passages.into_iter().map(|passage| passage.document).collect()
+    resources.index().embedded(documents.iter().map(|document| document.id.as_str()))
 }
 
 /// The pieces of a document with lines as they are in the file.

@@ -1,12 +1,9 @@
 //! The documents that search has, as a list: what it reads of a project, and which model embedded it.
 
-use std::collections::HashSet;
-
 use backstory_model::{
     document_type::DocumentType,
     filter::{DocumentKind, Filter},
     id::NodeId,
-    terms::QueryTerms,
 };
 use backstory_store::index::StoredDocument;
 use jiff::Timestamp;
@@ -145,9 +142,7 @@ async fn list_documents(resources: &Resources, request: ListDocuments) -> Result
         let index = index.clone();
         let select = move |_: &Resources| {
             let page = index.page(after.as_deref(), limit, |id, facts| meets(&filter, id, facts));
-            let shown: Vec<&str> = page.ids.iter().map(String::as_str).collect();
-            let passages = index.score_passages(&[], &QueryTerms::of(""), &shown);
-            let embedded: HashSet<String> = passages.into_iter().map(|passage| passage.document).collect();
+            let embedded = index.embedded(page.ids.iter().map(String::as_str));
             Ok((page, embedded))
         };
         resources.blocking(select).await?

@@ -90,12 +90,16 @@ impl RankingContext<'_> {
         }
     }
 
-    /// By words and meaning, whatever has a weight: best first.
+    /// By words and meaning, whatever has a weight: best first. What the query means by its name is as good as the best.
     pub(super) fn by_relevance<'c>(
         &self,
         candidates: impl Iterator<Item = (&'c str, &'c Candidate)>,
     ) -> Vec<(&'c str, f32)> {
-        sorted(candidates.map(|(id, of)| (id, self.weighted_sum(id, of, Profile::Default.weights()))))
+        let weights = Profile::Default.weights();
+        let mut ranked = sorted(candidates.map(|(id, of)| (id, self.weighted_sum(id, of, weights))));
+        let best = ranked.first().map_or(0.0, |(_, score)| *score);
+        ranked.iter_mut().filter(|(id, _)| self.understood.means(id)).for_each(|(_, score)| *score = best);
+        sorted(ranked)
     }
 
     fn score(&self, id: &str, of: &Candidate, weights: Parts) -> f32 {

@@ -1,7 +1,7 @@
 //! Where the best piece of each hit stands: the id that a context pack gives it too, by which it can be proved, its commit,
 //! lines and tokens, and which model embedded its document.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use backstory_model::{
     commit::{RepoPath, Sha},
@@ -9,7 +9,6 @@ use backstory_model::{
     document_type::DocumentType,
     id::NodeId,
     pack::chunk::{ChunkRef, TextPiece, split_text},
-    terms::QueryTerms,
     text::words,
 };
 use backstory_store::index::StoredDocument;
@@ -51,9 +50,7 @@ pub(super) async fn chunks_of(resources: &Resources, query: &str, hits: &[Hit]) 
     resources
         .blocking(move |resources| {
             let index = resources.index();
-            let ids: Vec<&str> = documents.iter().map(|document| document.id.as_str()).collect();
-            let passages = index.score_passages(&[], &QueryTerms::of(""), &ids);
-            let embedded: HashSet<String> = passages.into_iter().map(|passage| passage.document).collect();
+            let embedded = index.embedded(documents.iter().map(|document| document.id.as_str()));
             let mut heads: HashMap<String, Option<Sha>> = HashMap::new();
             let mut chunks = Vec::with_capacity(documents.len());
             for document in &documents {

@@ -58,7 +58,9 @@ impl BodyShape {
         let mut unknown = None;
         let mut json = serde_json::Deserializer::from_slice(body);
         let read = serde_ignored::deserialize(&mut json, |field| {
-            unknown.get_or_insert_with(|| field.to_string());
+            // Of fields that may be missing it says '?' beside their name.
+            let names = || field.to_string().split('.').filter(|name| *name != "?").collect::<Vec<_>>().join(".");
+            unknown.get_or_insert_with(names);
         });
         let read = read.and_then(|read| json.end().map(|()| read)).map_err(|error| error.to_string())?;
         if let Some(place) = serde_json::from_slice(body).ok().and_then(|body| self.misplaced_list(&body)) {
@@ -116,6 +118,10 @@ mod tests {
         assert_eq!(
             read(json!({ "filters": [{}, { "autor": "ann" }], "lines": [1, 2] })).unwrap_err(),
             "there is no field 'filters.1.autor'; /api/docs lists those that there are"
+        );
+        assert_eq!(
+            read(json!({ "filter": { "autor": "ann" }, "filters": [], "lines": [1, 2] })).unwrap_err(),
+            "there is no field 'filter.autor'; /api/docs lists those that there are"
         );
     }
 

@@ -10,6 +10,7 @@ use super::{
     APPLIED_SEQ, Index, PASSAGES_VERSION,
     error::IndexError,
     maintain::ensure_vector_index,
+    names::Names,
     passages::create_passages,
     record, recorded,
     schema::{DOCUMENTS, PASSAGES, documents_indexes, documents_schema, passages_indexes, passages_schema},
@@ -33,7 +34,7 @@ impl Index {
             let passages = self.passages();
             let model = &self.shared.model;
             let vectors = if passages.foreign.is_some() {
-                create_passages(&connection, model).await?.table
+                create_passages(&connection, model, &Names::default()).await?.table
             } else {
                 let new = (PASSAGES, passages_schema(model), passages_indexes());
                 let table = copy(&passages.table, &connection, new).await?;

@@ -18,6 +18,7 @@ use jiff::Timestamp;
 
 use super::{
     error::IndexError,
+    names::Names,
     rows::{Filterable, instant},
     types::{DocumentFacts, ProjectScope},
     version_ids::{is_version, public_id, split_version, version_id},
@@ -49,13 +50,12 @@ pub struct IdPage {
 }
 
 /// The facts of all documents, by id: some 240 bytes each, and the paths of a commit.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Facts {
     documents: HashMap<Arc<str>, (DocumentFacts, [u8; 32])>,
     /// What is common to the documents of a project that are confidential, and to those that are not.
     groups: BTreeMap<(Arc<str>, bool), Group>,
-    /// Every name once, as few have many documents.
-    names: HashSet<Arc<str>>,
+    names: Names,
     /// Authors there are or were, as they are written, by what they are in lower case.
     authors: HashMap<String, HashSet<Arc<str>>>,
     /// The same of labels.
@@ -89,6 +89,19 @@ pub(super) fn last_part(id: &str, kind: DocumentKind) -> Option<String> {
 }
 
 impl Facts {
+    pub(super) fn new(names: Names) -> Self {
+        Self {
+            documents: HashMap::new(),
+            groups: BTreeMap::new(),
+            names,
+            authors: HashMap::new(),
+            labels: HashMap::new(),
+            definitions: HashMap::new(),
+            versions: HashMap::new(),
+            version_threads: HashMap::new(),
+        }
+    }
+
     pub(super) fn insert(
         &mut self,
         id: &str,
@@ -99,9 +112,9 @@ impl Facts {
         let facts = self.build(&of.thread, of, importance)?;
         let said = said(content_hash, of);
         self.remove(id);
-        let id: Arc<str> = id.into();
+        let id = self.names.of(id);
         if let Some(name) = last_part(&id, of.kind) {
-            let name = self.name(&name);
+            let name = self.names.of(&name);
             self.definitions.entry(name).or_default().insert(id.clone());
         }
         let group = self.groups.entry((facts.project.clone(), facts.confidential)).or_default();
@@ -113,16 +126,16 @@ impl Facts {
 
     fn build(&mut self, thread: &str, of: &Filterable, importance: f32) -> Result<DocumentFacts, IndexError> {
         let facts = DocumentFacts {
-            thread: self.name(thread),
+            thread: self.names.of(thread),
             kind: of.kind,
-            project: self.name(&of.project),
-            author: of.author.as_deref().map(|author| self.name(author)),
-            labels: of.labels.iter().map(|label| self.name(label)).collect(),
+            project: self.names.of(&of.project),
+            author: of.author.as_deref().map(|author| self.names.of(author)),
+            labels: of.labels.iter().map(|label| self.names.of(label)).collect(),
             state: of.state,
             created_at: instant(of.created_at)?,
             importance,
             confidential: of.confidential,
-            paths: self.name(&of.paths),
+            paths: self.names.of(&of.paths),
             document_type: of.document_type,
         };
         if let Some(author) = &facts.author {
@@ -138,8 +151,8 @@ impl Facts {
     pub(super) fn insert_version(&mut self, row: &str, of: &Filterable, importance: f32) -> Result<(), IndexError> {
         let facts = self.build(public_id(&of.thread), of, importance)?;
         self.remove_version(row);
-        let row: Arc<str> = row.into();
-        self.version_threads.entry(of.thread.as_str().into()).or_default().push(row.clone());
+        let row = self.names.of(row);
+        self.version_threads.entry(self.names.of(&of.thread)).or_default().push(row.clone());
         self.versions.insert(row, facts);
         Ok(())
     }
@@ -301,7 +314,7 @@ impl Facts {
         most: usize,
     ) -> Vec<(Arc<str>, DocumentFacts)> {
         let threads: BTreeSet<*const u8> =
-            nodes.iter().filter_map(|node| self.names.get(node.as_str())).map(|name| name.as_ptr()).collect();
+            nodes.iter().filter_map(|node| self.names.get(node)).map(|name| name.as_ptr()).collect();
         let is_of_nodes =
             |id: &str, facts: &DocumentFacts| threads.contains(&facts.thread.as_ptr()) || nodes.contains(id);
         let documents = self.visible(selection).filter(|(id, facts)| is_of_nodes(id, facts));
@@ -412,15 +425,6 @@ impl Facts {
             }
         }
         paths.into_iter().map(str::to_owned).collect()
-    }
-
-    fn name(&mut self, name: &str) -> Arc<str> {
-        if let Some(known) = self.names.get(name) {
-            return known.clone();
-        }
-        let new: Arc<str> = name.into();
-        self.names.insert(new.clone());
-        new
     }
 }
 

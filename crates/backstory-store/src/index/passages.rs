@@ -6,6 +6,7 @@ use lancedb::{Connection, Table};
 
 use super::{
     error::IndexError,
+    names::Names,
     places::Places,
     schema::{DOCUMENT, PASSAGES, model_of, passages_indexes, passages_schema},
     tables::{count, create, damaged, ensure_indexes, open},
@@ -27,25 +28,30 @@ pub(super) async fn open_passages(
     connection: &Connection,
     dir: &Path,
     model: &ModelTag,
+    names: &Names,
 ) -> Result<Passages, IndexError> {
     let Some(table) = open(connection, dir, PASSAGES).await? else {
-        return create_passages(connection, model).await;
+        return create_passages(connection, model, names).await;
     };
     let schema = table.schema().await.map_err(|error| damaged(dir, error))?;
     let found = model_of(&schema).ok_or_else(|| damaged(dir, "it does not say which model made its vectors"))?;
     if found == *model {
         ensure_indexes(&table, passages_indexes()).await?;
-        return Ok(Passages { table, foreign: None, places: Places::new(DOCUMENT) });
+        return Ok(Passages { table, foreign: None, places: Places::new(DOCUMENT, names.clone()) });
     }
     if count(&table).await? == 0 {
-        return create_passages(connection, model).await;
+        return create_passages(connection, model, names).await;
     }
-    Ok(Passages { table, foreign: Some(found), places: Places::new(DOCUMENT) })
+    Ok(Passages { table, foreign: Some(found), places: Places::new(DOCUMENT, names.clone()) })
 }
 
 /// Creates `passages` for a model, in place of one that may be there.
-pub(super) async fn create_passages(connection: &Connection, model: &ModelTag) -> Result<Passages, IndexError> {
+pub(super) async fn create_passages(
+    connection: &Connection,
+    model: &ModelTag,
+    names: &Names,
+) -> Result<Passages, IndexError> {
     let table = create(connection, PASSAGES, passages_schema(model)).await?;
     ensure_indexes(&table, passages_indexes()).await?;
-    Ok(Passages { table, foreign: None, places: Places::new(DOCUMENT) })
+    Ok(Passages { table, foreign: None, places: Places::new(DOCUMENT, names.clone()) })
 }

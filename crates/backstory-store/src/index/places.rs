@@ -24,6 +24,7 @@ use super::{
     columns::Columns,
     error::IndexError,
     filter::{VALUES_PER_QUERY, any_of},
+    names::Names,
     not_local,
     schema::ID,
     tables::{count, fetch},
@@ -32,6 +33,8 @@ use crate::recent::Recent;
 
 /// Column with the address of a row. It changes when files are joined; no other row of the table ever gets it.
 pub(super) const ROW: &str = "_rowid";
+/// Most rows of one read that are kept: more are read for a copy of a whole table, which would leave nothing else.
+const MOST_KEPT: usize = 512;
 /// Forgotten addresses that are put up with, as a share of the rows there are.
 const STALE: u64 = 2;
 
@@ -41,6 +44,7 @@ pub(super) struct Places {
     /// The column that says which document a row is of.
     column: &'static str,
     known: Arc<RwLock<Known>>,
+    names: Names,
     /// Rows that were read lately, by their addresses and which of their columns.
     recent: Arc<Recent<(u64, Arc<str>), RecordBatch>>,
 }
@@ -53,8 +57,8 @@ struct Known {
 }
 
 impl Places {
-    pub(super) fn new(column: &'static str) -> Self {
-        Self { column, known: Arc::default(), recent: Arc::default() }
+    pub(super) fn new(column: &'static str, names: Names) -> Self {
+        Self { column, known: Arc::default(), names, recent: Arc::default() }
     }
 
     /// Remembers the rows of a batch that has the ids of rows and documents and [`ROW`].
@@ -62,7 +66,7 @@ impl Places {
         let (ids, documents) = (Columns(batch).text(ID)?, Columns(batch).text(self.column)?);
         let mut known = self.known.write();
         for (row, address) in addresses(batch)?.iter().enumerate() {
-            known.documents.insert(*address, documents.value(row).into());
+            known.documents.insert(*address, self.names.of(documents.value(row)));
             known.rows.insert(hash(ids.value(row)), *address);
         }
         Ok(())
@@ -142,7 +146,8 @@ impl Places {
             let columns = dataset.schema().project(columns).map_err(IndexError::store("read rows"))?;
             let rows = dataset.take_rows(&addresses, columns).await.map_err(IndexError::store("read rows"))?;
             // Of addresses without a row it cannot be told which they are.
-            let kept = if rows.num_rows() == addresses.len() { addresses.as_slice() } else { &[] };
+            let is_kept = rows.num_rows() == addresses.len() && addresses.len() <= MOST_KEPT;
+            let kept = if is_kept { addresses.as_slice() } else { &[] };
             for (at, address) in (0u64..).zip(kept) {
                 // A copy, as a slice would hold all rows that were read with it.
                 let row = take_record_batch(&rows, &UInt64Array::from(vec![at]));
@@ -162,6 +167,8 @@ impl Places {
         if known.documents.len() as u64 > STALE * rows {
             *known = Known::default();
         }
+        drop(known);
+        self.names.forget_unused();
         Ok(())
     }
 
@@ -229,7 +236,7 @@ mod tests {
         let known =
             |ids: Vec<Option<Arc<str>>>| ids.into_iter().map(|id| id.map(|id| id.to_string())).collect::<Vec<_>>();
         let all = ["a", "b", "c"].map(|id| Some(id.to_owned()));
-        let places = Places::new("id");
+        let places = Places::new("id", Names::default());
         // Elsewhere now, and never taken for another row.
         assert_eq!(known(places.find(&table, &found).await.unwrap()), vec![None; 3]);
         assert_eq!(known(places.find(&before, &found).await.unwrap()), all);

@@ -4,7 +4,10 @@
 //! each project, and there for confidential documents apart, and summed over what a request may see: so what is not
 //! visible changes no answer.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::Path,
+};
 
 use backstory_model::{filter::DocumentKind, terms::TermId, visibility::Visibility};
 use futures::TryStreamExt as _;
@@ -15,10 +18,11 @@ use super::{
     counts::{GroupKey, GroupStats, KindCounts},
     error::IndexError,
     facts::Facts,
+    names::Names,
     places::Places,
     quantized::{QUANTIZED_COLUMNS, QuantizedPassages},
     rows::{Filterable, filterables},
-    schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, IMPORTANCE, TERMS, WORD_TOTAL, WORDS},
+    schema::{CONTENT_HASH, FILTER_COLUMNS, ID, IMPORTANCE, TERMS, WORD_TOTAL, WORDS},
     tables::stream,
     types::{Coverage, DocumentFacts, KindCoverage, PendingDocument, ProjectScope},
     version_ids::is_version,
@@ -27,7 +31,7 @@ use super::{
 };
 
 /// Counts of documents, the documents that need vectors, and what searches must know of every one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct IndexStats {
     groups: BTreeMap<GroupKey, GroupStats>,
     pending: BTreeMap<String, PendingDocument>,
@@ -43,27 +47,26 @@ pub(super) struct Found {
 }
 
 impl IndexStats {
-    /// Reads both tables. `passages` is `None` if its vectors are of another model.
+    /// Reads both tables. `passages` is `None` if its vectors are of another model. What is too much for memory goes to a
+    /// file in `directory`.
     pub(super) async fn compute(
+        directory: &Path,
+        names: &Names,
         (documents, places): (&Table, &Places),
         passages: Option<(&Table, &Places)>,
     ) -> Result<Found, IndexError> {
-        let (mut hashes, mut stale) = (HashMap::new(), HashSet::new());
-        let mut stats = Self::default();
+        let mut stale = HashSet::new();
+        let mut stats = Self {
+            groups: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            facts: Facts::new(names.clone()),
+            quantized: QuantizedPassages::new(directory, names.clone())?,
+        };
         if let Some((passages, places)) = passages {
-            let selected: Vec<&str> = QUANTIZED_COLUMNS.into_iter().chain([CONTENT_HASH]).collect();
-            let mut batches = stream(passages, &selected).await?;
+            let mut batches = stream(passages, &QUANTIZED_COLUMNS).await?;
             while let Some(batch) = batches.try_next().await.map_err(IndexError::store("read a table"))? {
                 places.learn(&batch)?;
-                stats.quantized.add(&batch)?;
-                let columns = Columns(&batch);
-                let of = columns.text(DOCUMENT)?.iter().flatten().zip(columns.text(CONTENT_HASH)?.iter().flatten());
-                for (document, hash) in of {
-                    let known = hashes.entry(document.to_owned()).or_insert_with(|| hash.to_owned());
-                    if known != hash {
-                        stale.insert(document.to_owned());
-                    }
-                }
+                stale.extend(stats.quantized.add(&batch)?);
             }
         }
         let own = [ID, CONTENT_HASH, TERMS, WORDS, WORD_TOTAL, IMPORTANCE];
@@ -83,8 +86,8 @@ impl IndexStats {
                     thread: of.thread,
                     content_hash: contents.value(row).to_owned(),
                 };
-                match hashes.remove(&document.id) {
-                    Some(hash) if hash == document.content_hash && !stale.contains(&document.id) => {}
+                match stats.quantized.are_of(&document.id, &document.content_hash) {
+                    Some(true) if !stale.contains(&document.id) => {}
                     found => {
                         stale.extend(found.map(|_| document.id.clone()));
                         stats.add_pending(document);
@@ -92,8 +95,8 @@ impl IndexStats {
                 }
             }
         }
-        // What is left has passages, but is no document.
-        stale.extend(hashes.into_keys());
+        let is_document = |id: &&str| stats.facts.get(id).is_some() || stats.facts.get_version(id).is_some();
+        stale.extend(stats.quantized.documents().filter(|id| !is_document(id)).map(str::to_owned));
         let mut stale: Vec<_> = stale.into_iter().collect();
         stale.sort_unstable();
         Ok(Found { stats, stale })
@@ -234,14 +237,14 @@ impl IndexStats {
     }
 
     /// The passages of documents are gone.
-    pub(super) fn passages_removed(&mut self, documents: &[&str]) {
+    pub(super) fn passages_removed(&mut self, documents: &[&str]) -> Result<(), IndexError> {
         for id in documents {
             let count = self.quantized.count(id);
             if let Some(group) = self.group_of(id) {
                 group.passages = group.passages.saturating_sub(count);
             }
         }
-        self.quantized.remove(documents);
+        self.quantized.remove(documents)
     }
 
     /// In the order of their ids, those after `after`.

@@ -191,7 +191,7 @@ impl Index {
         }
         delete_where(&passages.table, DOCUMENT, &embedded).await?;
         if ours {
-            self.counted().stats.passages_removed(&embedded);
+            self.counted().stats.passages_removed(&embedded)?;
         }
         Ok(())
     }
@@ -200,8 +200,7 @@ impl Index {
     pub(super) async fn delete_stale(&self, documents: &[String]) -> Result<(), IndexError> {
         let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
         delete_where(&self.passages().table, DOCUMENT, &documents).await?;
-        self.counted().stats.passages_removed(&documents);
-        Ok(())
+        self.counted().stats.passages_removed(&documents)
     }
 
     /// Gives the passages of documents the columns that filters look at.
@@ -270,7 +269,7 @@ impl Index {
         current: &HashMap<String, (String, Filterable)>,
     ) -> Result<(), IndexError> {
         if self.passages().foreign.is_some() {
-            let created = create_passages(&self.shared.connection, &self.shared.model).await?;
+            let created = create_passages(&self.shared.connection, &self.shared.model, &self.shared.names).await?;
             *self.shared.passages.write() = created;
             self.remembered().clear();
         }

@@ -1,0 +1,117 @@
+//! Bytes that only this process reads, and only while it runs: in a file without a name, so that nothing of them is left
+//! when it ends.
+
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Bytes that are copied at once.
+const PIECE: usize = 1 << 20;
+
+/// A file to which bytes are appended.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    directory: PathBuf,
+    file: Arc<File>,
+    end: u64,
+}
+
+impl Scratch {
+    /// An empty one in a directory; in memory if no file can be made there.
+    pub(super) fn new(directory: &Path) -> io::Result<Self> {
+        let file = tempfile::tempfile_in(directory).or_else(|_| in_memory())?;
+        Ok(Self { directory: directory.to_owned(), file: Arc::new(file), end: 0 })
+    }
+
+    /// Another, empty one in the same place.
+    pub(super) fn another(&self) -> io::Result<Self> {
+        Self::new(&self.directory)
+    }
+
+    /// Where the next bytes are appended.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The file. Who holds it can read what was appended until now, whatever comes.
+    pub(super) fn file(&self) -> &Arc<File> {
+        &self.file
+    }
+
+    /// Appends bytes. If the disk is full all goes to memory: an index must be readable then, too.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.file.write_all_at(bytes, self.end).is_err() {
+            let file = in_memory()?;
+            let mut piece = vec![0; PIECE];
+            let mut at = 0;
+            while at < self.end {
+                let length = usize::try_from(self.end - at).map_or(PIECE, |left| left.min(PIECE));
+                read_at(&self.file, at, &mut piece[..length])?;
+                file.write_all_at(&piece[..length], at)?;
+                at += length as u64;
+            }
+            file.write_all_at(bytes, self.end)?;
+            self.file = Arc::new(file);
+        }
+        self.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Overwrites bytes with zeros.
+    pub(super) fn erase(&mut self, at: u64, length: usize) -> io::Result<()> {
+        self.file.write_all_at(&vec![0; length], at)
+    }
+}
+
+/// Reads bytes that were appended.
+pub(super) fn read_at(file: &File, at: u64, to: &mut [u8]) -> io::Result<()> {
+    file.read_exact_at(to, at)
+}
+
+#[cfg(target_os = "linux")]
+fn in_memory() -> io::Result<File> {
+    Ok(rustix::fs::memfd_create("backstory", rustix::fs::MemfdFlags::CLOEXEC)?.into())
+}
+
+/// Elsewhere the directory of temporary files has to do.
+#[cfg(not(target_os = "linux"))]
+fn in_memory() -> io::Result<File> {
+    tempfile::tempfile()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_appended_is_there_until_it_is_erased() {
+        let directory = tempfile::tempdir().unwrap();
+        for directory in [directory.path(), Path::new("/nowhere")] {
+            let mut scratch = Scratch::new(directory).unwrap();
+            scratch.append(b"first").unwrap();
+            scratch.append(b"second").unwrap();
+            let (file, mut read) = (scratch.file().clone(), [0; 6]);
+            read_at(&file, 5, &mut read).unwrap();
+            assert_eq!(&read, b"second");
+            scratch.erase(5, 3).unwrap();
+            read_at(&file, 5, &mut read).unwrap();
+            assert_eq!(&read, b"\0\0\0ond");
+            assert_eq!(scratch.end(), 11);
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_no_hindrance() {
+        let full = File::options().read(true).write(true).open("/dev/full").unwrap();
+        let mut scratch = Scratch { directory: PathBuf::new(), file: Arc::new(full), end: 0 };
+        scratch.append(b"all the same").unwrap();
+        let mut read = [0; 4];
+        read_at(scratch.file(), 8, &mut read).unwrap();
+        assert_eq!(&read, b"same");
+    }
+}
