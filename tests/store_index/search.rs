@@ -11,7 +11,7 @@ use backstory_store::index::{Index, Named, ProjectScope, ThreadDocuments};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::{at, embed, everything, index_of, issue, lexical, open, semantic, threads, vector};
+use super::{at, deleted, embed, everything, index_of, issue, lexical, open, semantic, threads, vector};
 
 #[tokio::test]
 async fn each_filter_narrows_both_searches() {
@@ -62,6 +62,39 @@ async fn each_filter_narrows_both_searches() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_filter_that_all_documents_meet_is_one_for_those_that_come() {
+    let one = [issue("a/b#1", "Common", "one")];
+    let (_dir, index) = index_of(&one).await;
+    let issues = Filter { kinds: vec![DocumentKind::Issue], ..everything() };
+    let of_project = Filter { project: Some("acme/shop".into()), ..everything() };
+    let commits = Filter { kinds: vec![DocumentKind::Commit], ..everything() };
+    let found = async |filter: &Filter| {
+        let mut of_both = [lexical(&index, "common", filter).await, semantic(&index, "common", filter).await];
+        of_both.iter_mut().for_each(|hits| hits.sort());
+        let [words, meaning] = of_both;
+        assert_eq!(words, meaning, "{filter:?}");
+        words
+    };
+    assert_eq!(found(&issues).await, ["a/b#1"]);
+    assert_eq!(found(&of_project).await, ["a/b#1"]);
+    assert!(found(&commits).await.is_empty());
+
+    let more = [
+        Document { kind: DocumentKind::Commit, ..issue("a/b@aaaa1111", "Common", "two") },
+        Document { project: "acme/other".into(), ..issue("a/c#1", "Common", "three") },
+    ];
+    index.apply(threads(&more), 2).await.unwrap();
+    embed(&index, &more).await;
+    assert_eq!(found(&issues).await, ["a/b#1", "a/c#1"]);
+    assert_eq!(found(&of_project).await, ["a/b#1", "a/b@aaaa1111"]);
+    assert_eq!(found(&commits).await, ["a/b@aaaa1111"]);
+
+    index.apply(vec![deleted("a/b#1"), deleted("a/c#1")], 3).await.unwrap();
+    assert!(found(&issues).await.is_empty());
+    assert_eq!(found(&commits).await, ["a/b@aaaa1111"]);
 }
 
 // Rows 73 and 74 of docs/requirements.md.
@@ -360,7 +393,7 @@ async fn best_passage_stands_for_its_document() {
     let hits = index.search_vectors(&vector("Long dogs"), &everything(), 10).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.document.as_str()).collect::<Vec<_>>(), ["a/b#1", "a/b#2"]);
     let query = QueryTerms::of("fish, dogs");
-    let passages = index.score_passages(&vector("Long dogs"), &query, &["a/b#1", "a/b#404"]).unwrap();
+    let passages = index.score_passages(&vector("Long dogs"), &query, &["a/b#1", "a/b#404"]).await.unwrap();
     assert_eq!(passages.len(), 3);
     assert_eq!(Vec::from_iter(index.embedded(["a/b#1", "a/b#404"])), ["a/b#1"]);
     let nearest = passages.iter().max_by(|a, b| a.similarity.total_cmp(&b.similarity)).unwrap();

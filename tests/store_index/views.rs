@@ -51,15 +51,16 @@ async fn assert_same(view: &Index, alone: &Index) {
             let ids: Vec<String> = words.into_iter().map(|hit| hit.document).collect();
             assert_eq!(view.documents(&ids).await.unwrap(), alone.documents(&ids).await.unwrap());
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-            let scored = |index: &Index| {
-                let mut scored = index.score_passages(&vector(query), &QueryTerms::of(query), &ids).unwrap();
+            let (vector, terms) = (vector(query), QueryTerms::of(query));
+            let scored = async |index: &Index| {
+                let mut scored = index.score_passages(&vector, &terms, &ids).await.unwrap();
                 scored.sort_by(|a, b| a.document.cmp(&b.document));
                 scored
                     .into_iter()
                     .map(|passage| (passage.document, passage.similarity, passage.found))
                     .collect::<Vec<_>>()
             };
-            assert_eq!(scored(view), scored(alone));
+            assert_eq!(scored(view).await, scored(alone).await);
         }
         let terms = || query.split(' ').filter_map(term_of);
         assert_eq!(

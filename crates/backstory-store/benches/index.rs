@@ -84,7 +84,7 @@ async fn lookups(index: &Index) -> Outcome<()> {
         documents.push(start.elapsed());
         let names: Vec<&str> = ids.iter().map(String::as_str).collect();
         let start = Instant::now();
-        let compared = index.score_passages(&vector(n as u64), &QueryTerms::of("fix the build"), &names)?;
+        let compared = index.score_passages(&vector(n as u64), &QueryTerms::of("fix the build"), &names).await?;
         compare.push(start.elapsed());
         let start = Instant::now();
         index.passage_texts(&compared.iter().map(|passage| passage.id).collect::<Vec<_>>()).await?;

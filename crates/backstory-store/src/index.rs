@@ -22,6 +22,7 @@ mod error;
 mod facts;
 mod filter;
 mod maintain;
+mod maps;
 mod names;
 mod passages;
 mod places;
@@ -300,21 +301,26 @@ impl Index {
     ///
     /// # Errors
     /// If the file that they are in cannot be read.
-    pub fn score_passages(
+    pub async fn score_passages(
         &self,
         vector: &[f32],
         terms: &QueryTerms,
         documents: &[&str],
     ) -> Result<Vec<StoredPassage>, IndexError> {
-        let found = {
-            let counted = self.counted();
-            let seen = documents.iter().filter(|id| counted.stats.facts.get_visible(id, self.selection()).is_some());
-            let rows: Vec<Arc<str>> = seen.map(|id| self.row_id(id)).collect();
-            counted.stats.quantized.find(&rows.iter().map(|row| &**row).collect::<Vec<_>>())
-        };
-        let mut passages = found.compare(vector, terms)?;
-        passages.iter_mut().for_each(|passage| passage.document.truncate(public_id(&passage.document).len()));
-        Ok(passages)
+        self.guarded(async {
+            let found = {
+                let counted = self.counted();
+                let is_visible = |id: &&&str| counted.stats.facts.get_visible(id, self.selection()).is_some();
+                let rows: Vec<Arc<str>> = documents.iter().filter(is_visible).map(|id| self.row_id(id)).collect();
+                counted.stats.quantized.find(&rows.iter().map(|row| &**row).collect::<Vec<_>>())
+            };
+            let read = tokio::task::spawn_blocking(move || found.read()).await;
+            let read = read.map_err(IndexError::store("read quantized passages"))??;
+            let mut passages = read.compare(vector, terms);
+            passages.iter_mut().for_each(|passage| passage.document.truncate(public_id(&passage.document).len()));
+            Ok(passages)
+        })
+        .await
     }
 
     /// Those of the documents that have vectors. Costs nothing.

@@ -127,7 +127,7 @@ pub(super) async fn score_passages(
 ) -> Result<Vec<ScoredPassage>> {
     let index = resources.index();
     let asked: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let passages = index.score_passages(vector, scale.terms, &asked)?.into_iter();
+    let passages = index.score_passages(vector, scale.terms, &asked).await?.into_iter();
     let nearness = |cosine| resources.embedder().nearness(cosine);
     let mut measured: Vec<ScoredPassage> = passages.map(|passage| scale.passage(passage, nearness)).collect();
     let embedded: BTreeSet<&str> = measured.iter().map(|passage| passage.document.as_str()).collect();

@@ -98,20 +98,24 @@ impl RankingContext<'_> {
         let weights = Profile::Default.weights();
         let mut ranked = sorted(candidates.map(|(id, of)| (id, self.weighted_sum(id, of, weights))));
         let best = ranked.first().map_or(0.0, |(_, score)| *score);
-        ranked.iter_mut().filter(|(id, _)| self.understood.means(id)).for_each(|(_, score)| *score = best);
+        ranked.iter_mut().for_each(|(id, score)| *score = score.max(best * self.share_meant(id)));
         sorted(ranked)
     }
 
     fn score(&self, id: &str, of: &Candidate, weights: Parts) -> f32 {
-        let direct = match self.facts.get(id) {
+        DIRECT * self.share_meant(id) + self.weighted_sum(id, of, weights)
+    }
+
+    /// How much something is what the query means by its name, 0 to 1.
+    fn share_meant(&self, id: &str) -> f32 {
+        if !self.understood.means(id) {
+            return 0.0;
+        }
+        match self.facts.get(id) {
             // The definition of a name in a test is not the one that is meant.
-            Some(facts) if self.understood.only_code && self.understood.means(id) => {
-                DIRECT * self.understood.prior(facts)
-            }
-            _ if self.understood.means(id) => DIRECT,
-            _ => 0.0,
-        };
-        direct + self.weighted_sum(id, of, weights)
+            Some(facts) if self.understood.only_code => self.understood.prior(facts),
+            _ => 1.0,
+        }
     }
 
     fn weighted_sum(&self, id: &str, of: &Candidate, weights: Parts) -> f32 {

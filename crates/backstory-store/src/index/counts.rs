@@ -1,10 +1,10 @@
 //! What is counted of documents that are visible to the same callers.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use backstory_model::{filter::DocumentKind, terms::TermId};
 
-use super::words::DocumentWords;
+use super::{maps::Map, words::DocumentWords};
 
 /// Project of documents, and whether they are confidential.
 pub(super) type GroupKey = (String, bool);
@@ -15,9 +15,9 @@ pub(super) struct GroupStats {
     pub(super) tallies: BTreeMap<DocumentKind, KindCounts>,
     pub(super) passages: u64,
     /// In how many documents each term occurs.
-    pub(super) frequencies: HashMap<TermId, u32>,
+    pub(super) frequencies: Map<TermId, u32>,
     /// In how many documents each word of full-text search occurs.
-    pub(super) word_frequencies: HashMap<TermId, u32>,
+    pub(super) word_frequencies: Map<TermId, u32>,
     /// How many words the documents have together.
     pub(super) words: u64,
 }

@@ -18,6 +18,7 @@ use jiff::Timestamp;
 
 use super::{
     error::IndexError,
+    maps::Map,
     names::Names,
     rows::{Filterable, instant},
     types::{DocumentFacts, ProjectScope},
@@ -52,9 +53,11 @@ pub struct IdPage {
 /// The facts of all documents, by id: some 240 bytes each, and the paths of a commit.
 #[derive(Debug)]
 pub(super) struct Facts {
-    documents: HashMap<Arc<str>, (DocumentFacts, [u8; 32])>,
+    documents: Map<Arc<str>, Box<CurrentFacts>>,
     /// What is common to the documents of a project that are confidential, and to those that are not.
     groups: BTreeMap<(Arc<str>, bool), Group>,
+    /// How many documents each kind has, those of versions included.
+    kinds: BTreeMap<DocumentKind, u64>,
     names: Names,
     /// Authors there are or were, as they are written, by what they are in lower case.
     authors: HashMap<String, HashSet<Arc<str>>>,
@@ -67,6 +70,9 @@ pub(super) struct Facts {
     /// The rows of each version of a thread.
     version_threads: HashMap<Arc<str>, Vec<Arc<str>>>,
 }
+
+/// The facts of a current document and what it says.
+type CurrentFacts = (DocumentFacts, [u8; 32]);
 
 /// Documents that are visible to the same callers.
 #[derive(Debug, Default)]
@@ -91,8 +97,9 @@ pub(super) fn last_part(id: &str, kind: DocumentKind) -> Option<String> {
 impl Facts {
     pub(super) fn new(names: Names) -> Self {
         Self {
-            documents: HashMap::new(),
+            documents: Map::default(),
             groups: BTreeMap::new(),
+            kinds: BTreeMap::new(),
             names,
             authors: HashMap::new(),
             labels: HashMap::new(),
@@ -112,30 +119,31 @@ impl Facts {
         let facts = self.build(&of.thread, of, importance)?;
         let said = said(content_hash, of);
         self.remove(id);
-        let id = self.names.of(id);
+        let id = self.names.intern(id);
         if let Some(name) = last_part(&id, of.kind) {
-            let name = self.names.of(&name);
+            let name = self.names.intern(&name);
             self.definitions.entry(name).or_default().insert(id.clone());
         }
         let group = self.groups.entry((facts.project.clone(), facts.confidential)).or_default();
         group.digest.add(&line(&id, &said));
         *group.created.entry(facts.created_at).or_default() += 1;
-        self.documents.insert(id, (facts, said));
+        self.add_kind(of.kind);
+        self.documents.insert(id, Box::new((facts, said)));
         Ok(())
     }
 
     fn build(&mut self, thread: &str, of: &Filterable, importance: f32) -> Result<DocumentFacts, IndexError> {
         let facts = DocumentFacts {
-            thread: self.names.of(thread),
+            thread: self.names.intern(thread),
             kind: of.kind,
-            project: self.names.of(&of.project),
-            author: of.author.as_deref().map(|author| self.names.of(author)),
-            labels: of.labels.iter().map(|label| self.names.of(label)).collect(),
+            project: self.names.intern(&of.project),
+            author: of.author.as_deref().map(|author| self.names.intern(author)),
+            labels: of.labels.iter().map(|label| self.names.intern(label)).collect(),
             state: of.state,
             created_at: instant(of.created_at)?,
             importance,
             confidential: of.confidential,
-            paths: self.names.of(&of.paths),
+            paths: self.names.intern(&of.paths),
             document_type: of.document_type,
         };
         if let Some(author) = &facts.author {
@@ -151,14 +159,39 @@ impl Facts {
     pub(super) fn insert_version(&mut self, row: &str, of: &Filterable, importance: f32) -> Result<(), IndexError> {
         let facts = self.build(public_id(&of.thread), of, importance)?;
         self.remove_version(row);
-        let row = self.names.of(row);
-        self.version_threads.entry(self.names.of(&of.thread)).or_default().push(row.clone());
+        let row = self.names.intern(row);
+        self.version_threads.entry(self.names.intern(&of.thread)).or_default().push(row.clone());
+        self.add_kind(of.kind);
         self.versions.insert(row, facts);
         Ok(())
     }
 
+    fn add_kind(&mut self, kind: DocumentKind) {
+        *self.kinds.entry(kind).or_default() += 1;
+    }
+
+    fn remove_kind(&mut self, kind: DocumentKind) {
+        if let Some(count) = self.kinds.get_mut(&kind) {
+            *count -= 1;
+            if *count == 0 {
+                self.kinds.remove(&kind);
+            }
+        }
+    }
+
+    /// The kinds that some document has.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = &DocumentKind> {
+        self.kinds.keys()
+    }
+
+    /// Whether there is no document of another project.
+    pub(super) fn is_all_of(&self, project: &str) -> bool {
+        self.versions.is_empty() && self.groups.keys().all(|(of, _)| **of == *project)
+    }
+
     fn remove_version(&mut self, row: &str) {
         let Some(facts) = self.versions.remove(row) else { return };
+        self.remove_kind(facts.kind);
         let Some(version) = split_version(row).1 else { return };
         let thread = version_id(&facts.thread, version);
         if let Some(rows) = self.version_threads.get_mut(&*thread) {
@@ -192,14 +225,14 @@ impl Facts {
 
     /// The current documents of threads. Looks at all documents.
     pub(super) fn of_threads(&self, threads: &HashSet<String>) -> impl Iterator<Item = (&Arc<str>, &DocumentFacts)> {
-        let documents = self.documents.iter().map(|(id, (facts, _))| (id, facts));
+        let documents = self.documents.iter().map(|(id, of)| (id, &of.0));
         documents.filter(|(_, facts)| threads.contains(&*facts.thread))
     }
 
     /// The documents that are visible.
     fn visible<'a>(&'a self, selection: Selection<'a>) -> impl Iterator<Item = (&'a Arc<str>, &'a DocumentFacts)> {
         let is_shown = move |of: &DocumentFacts| selection.view.is_none_or(|view| !view.hides(&of.thread));
-        let current = self.documents.iter().map(|(id, (facts, _))| (id, facts)).filter(move |(_, of)| is_shown(of));
+        let current = self.documents.iter().map(|(id, of)| (id, &of.0)).filter(move |(_, of)| is_shown(of));
         let versions = selection.view.into_iter().flat_map(|view| &view.rows);
         let versions = versions.filter_map(|(id, row)| Some((id, self.versions.get(row)?)));
         current.chain(versions).filter(move |(_, of)| selection.visibility.allows(&of.project, of.confidential))
@@ -209,7 +242,8 @@ impl Facts {
         if is_version(id) {
             return self.remove_version(id);
         }
-        if let Some((facts, said)) = self.documents.remove(id) {
+        if let Some((facts, said)) = self.documents.remove(id).map(|of| *of) {
+            self.remove_kind(facts.kind);
             let key = (facts.project.clone(), facts.confidential);
             if let Some(group) = self.groups.get_mut(&key) {
                 group.digest.remove(&line(id, &said));
@@ -235,7 +269,7 @@ impl Facts {
     }
 
     pub(super) fn get(&self, id: &str) -> Option<&DocumentFacts> {
-        self.documents.get(id).map(|(facts, _)| facts)
+        self.documents.get(id).map(|of| &of.0)
     }
 
     /// A document that is visible.
@@ -338,9 +372,8 @@ impl Facts {
             fingerprint.copy_from_slice(&said[..8]);
             fingerprint
         };
-        let visible =
-            self.documents.iter().filter(|(_, (facts, _))| visibility.allows(&facts.project, facts.confidential));
-        let mut all: Vec<_> = visible.map(|(id, (_, said))| (id.to_string(), short(said))).collect();
+        let visible = self.documents.iter().filter(|(_, of)| visibility.allows(&of.0.project, of.0.confidential));
+        let mut all: Vec<_> = visible.map(|(id, of)| (id.to_string(), short(&of.1))).collect();
         all.sort_unstable();
         all
     }

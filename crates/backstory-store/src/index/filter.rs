@@ -28,7 +28,7 @@ pub(super) enum Condition {
     All,
     /// This.
     Some(Box<Expr>),
-    /// What none can meet: nobody has that name.
+    /// What none can meet: nobody has that name, or nothing is of that kind.
     None,
 }
 
@@ -52,7 +52,13 @@ pub(super) fn condition(filter: &Filter, selection: Selection<'_>, facts: &Facts
         all.push(any_of(PROJECT, projects));
     }
     if !filter.kinds.is_empty() {
-        all.push(any_of(KIND, filter.kinds.iter().map(|kind| kind.as_str())));
+        if !facts.kinds().any(|kind| filter.kinds.contains(kind)) {
+            return Condition::None;
+        }
+        // What all meet need not be looked up.
+        if !facts.kinds().all(|kind| filter.kinds.contains(kind)) {
+            all.push(any_of(KIND, filter.kinds.iter().map(|kind| kind.as_str())));
+        }
     }
     if !filter.authors.is_empty() {
         let written: Vec<&str> =
@@ -76,7 +82,7 @@ pub(super) fn condition(filter: &Filter, selection: Selection<'_>, facts: &Facts
     if let Some(before) = filter.before {
         all.push(col(CREATED_AT).lt(lit(before.as_millisecond())));
     }
-    if let Some(project) = &filter.project {
+    if let Some(project) = filter.project.as_ref().filter(|project| !facts.is_all_of(project)) {
         all.push(col(PROJECT).eq(lit(project.as_str())));
     }
     if let Some(state) = filter.state {
@@ -93,19 +99,23 @@ pub(super) fn condition(filter: &Filter, selection: Selection<'_>, facts: &Facts
     let ends = |extension: &str| contains(col(PATHS), lit(end(extension)));
     all.extend(filter.extensions().into_iter().map(ends).reduce(Expr::or));
     if !filter.nodes.is_empty() {
-        let of_nodes = |column| any_of(column, filter.nodes.iter().map(String::as_str));
-        let mut is_of_nodes = of_nodes(id).or(of_nodes(THREAD));
-        if let Some(view) = selection.view {
-            let rows: Vec<&str> = filter.nodes.iter().filter_map(|node| view.row_of(node)).map(|row| &**row).collect();
-            let threads: Vec<&str> = filter.nodes.iter().filter_map(|node| view.version_of(node)).collect();
-            for (column, values) in [(id, rows), (THREAD, threads)].into_iter().filter(|(_, values)| !values.is_empty())
-            {
-                is_of_nodes = is_of_nodes.or(any_of(column, values));
-            }
-        }
-        all.push(is_of_nodes);
+        all.push(is_of_nodes(&filter.nodes, selection, id));
     }
     all.into_iter().reduce(Expr::and).map_or(Condition::All, |all| Condition::Some(Box::new(all)))
+}
+
+/// Rows of documents that are one of these nodes, or a part of one.
+fn is_of_nodes(nodes: &[String], selection: Selection<'_>, id: &str) -> Expr {
+    let of_nodes = |column| any_of(column, nodes.iter().map(String::as_str));
+    let mut is_of_nodes = of_nodes(id).or(of_nodes(THREAD));
+    if let Some(view) = selection.view {
+        let rows: Vec<&str> = nodes.iter().filter_map(|node| view.row_of(node)).map(|row| &**row).collect();
+        let threads: Vec<&str> = nodes.iter().filter_map(|node| view.version_of(node)).collect();
+        for (column, values) in [(id, rows), (THREAD, threads)].into_iter().filter(|(_, values)| !values.is_empty()) {
+            is_of_nodes = is_of_nodes.or(any_of(column, values));
+        }
+    }
+    is_of_nodes
 }
 
 /// The column has one of these values.

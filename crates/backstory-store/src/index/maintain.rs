@@ -63,9 +63,21 @@ impl Index {
             prune(&passages.table).await?;
             self.close_joined_parts().await;
             self.shared.places.tidy(&self.shared.documents).await?;
-            passages.places.tidy(&passages.table).await
+            passages.places.tidy(&passages.table).await?;
+            self.compact_quantized().await?;
+            self.shared.names.forget_unused();
+            Ok(())
         })
         .await
+    }
+
+    /// Writes the file of quantized passages again if much of it is of no use. Only who writes may do this.
+    async fn compact_quantized(&self) -> Result<(), IndexError> {
+        let Some(compaction) = self.counted().stats.quantized.begin_compaction() else { return Ok(()) };
+        let compacted = tokio::task::spawn_blocking(move || compaction.run()).await;
+        let compacted = compacted.map_err(IndexError::store("compact quantized passages"))??;
+        self.counted().stats.quantized.end_compaction(compacted);
+        Ok(())
     }
 
     /// Closes search indexes whose parts were joined. Lance holds what it opened until its cache is full, parts that are

@@ -1,12 +1,14 @@
 //! Ids and names, each in memory once: of a document, its passages, what is in it and what refers to it.
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 use parking_lot::RwLock;
 
+use super::maps::Set;
+
 /// Names that are there once. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names(Arc<RwLock<HashSet<Arc<str>>>>);
+pub(super) struct Names(Arc<RwLock<Set<Arc<str>>>>);
 
 impl Names {
     /// A name, if it is there.
@@ -15,7 +17,7 @@ impl Names {
     }
 
     /// A name, which is there from now on.
-    pub(super) fn of(&self, name: &str) -> Arc<str> {
+    pub(super) fn intern(&self, name: &str) -> Arc<str> {
         if let Some(known) = self.get(name) {
             return known;
         }
@@ -32,7 +34,9 @@ impl Names {
     pub(super) fn forget_unused(&self) {
         let mut names = self.0.write();
         names.retain(|name| Arc::strong_count(name) > 1);
-        names.shrink_to_fit();
+        if names.len() < names.capacity() / 4 {
+            names.shrink_to_fit();
+        }
     }
 }
 
@@ -43,9 +47,9 @@ mod tests {
     #[test]
     fn a_name_is_there_once_and_as_long_as_it_is_used() {
         let names = Names::default();
-        let (one, same) = (names.of("ann"), names.of("ann"));
+        let (one, same) = (names.intern("ann"), names.intern("ann"));
         assert!(Arc::ptr_eq(&one, &same));
-        names.of("bob");
+        names.intern("bob");
         names.forget_unused();
         assert_eq!((names.get("ann"), names.get("bob")), (Some(one), None));
     }

@@ -5,7 +5,7 @@
 //! that were read lately are kept, as each read hands work to other threads.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::Arc,
 };
@@ -24,6 +24,7 @@ use super::{
     columns::Columns,
     error::IndexError,
     filter::{VALUES_PER_QUERY, any_of},
+    maps::Map,
     names::Names,
     not_local,
     schema::ID,
@@ -33,8 +34,9 @@ use crate::recent::Recent;
 
 /// Column with the address of a row. It changes when files are joined; no other row of the table ever gets it.
 pub(super) const ROW: &str = "_rowid";
-/// Most rows of one read that are kept: more are read for a copy of a whole table, which would leave nothing else.
-const MOST_KEPT: usize = 512;
+/// Most rows of one read that are kept, as many as a search near a node reads: more are read for a copy of a whole table, which
+/// would leave nothing else.
+const MOST_KEPT: usize = 1_000;
 /// Forgotten addresses that are put up with, as a share of the rows there are.
 const STALE: u64 = 2;
 
@@ -51,9 +53,28 @@ pub(super) struct Places {
 
 #[derive(Debug, Default)]
 struct Known {
-    documents: HashMap<u64, Arc<str>>,
+    /// By the number of the file, and then by the row there.
+    documents: Map<u64, Vec<Option<Arc<str>>>>,
+    /// How many of those there are.
+    count: u64,
     /// By a hash of the row's own id; what is read there tells whether it is the right one.
-    rows: HashMap<u64, u64>,
+    rows: Map<u64, u64>,
+}
+
+impl Known {
+    fn insert(&mut self, address: u64, document: Arc<str>) {
+        let (file, row) = (address >> 32, (address & u64::from(u32::MAX)) as usize);
+        let rows = self.documents.entry(file).or_default();
+        if rows.len() <= row {
+            rows.resize(row + 1, None);
+        }
+        self.count += u64::from(rows[row].replace(document).is_none());
+    }
+
+    fn document(&self, address: u64) -> Option<&Arc<str>> {
+        let (file, row) = (address >> 32, (address & u64::from(u32::MAX)) as usize);
+        self.documents.get(&file)?.get(row)?.as_ref()
+    }
 }
 
 impl Places {
@@ -66,7 +87,7 @@ impl Places {
         let (ids, documents) = (Columns(batch).text(ID)?, Columns(batch).text(self.column)?);
         let mut known = self.known.write();
         for (row, address) in addresses(batch)?.iter().enumerate() {
-            known.documents.insert(*address, self.names.of(documents.value(row)));
+            known.insert(*address, self.names.intern(documents.value(row)));
             known.rows.insert(hash(ids.value(row)), *address);
         }
         Ok(())
@@ -77,7 +98,7 @@ impl Places {
     pub(super) async fn find(&self, table: &Table, addresses: &[u64]) -> Result<Vec<Option<Arc<str>>>, IndexError> {
         let mut unknown: Vec<u64> = {
             let known = self.known.read();
-            addresses.iter().copied().filter(|address| !known.documents.contains_key(address)).collect()
+            addresses.iter().copied().filter(|address| known.document(*address).is_none()).collect()
         };
         if !unknown.is_empty() {
             unknown.sort_unstable();
@@ -88,7 +109,7 @@ impl Places {
             }
         }
         let known = self.known.read();
-        Ok(addresses.iter().map(|address| known.documents.get(address).cloned()).collect())
+        Ok(addresses.iter().map(|address| known.document(*address).cloned()).collect())
     }
 
     /// Columns of the rows with these ids, and [`ID`], in no particular order. There may be other rows among them.
@@ -164,11 +185,9 @@ impl Places {
     pub(super) async fn tidy(&self, table: &Table) -> Result<(), IndexError> {
         let rows = count(table).await?;
         let mut known = self.known.write();
-        if known.documents.len() as u64 > STALE * rows {
+        if known.count > STALE * rows {
             *known = Known::default();
         }
-        drop(known);
-        self.names.forget_unused();
         Ok(())
     }
 

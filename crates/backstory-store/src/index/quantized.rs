@@ -3,10 +3,8 @@
 //! name, of which the system keeps in memory what is read often.
 
 use std::{
-    collections::HashMap,
     fs::File,
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    io,
     path::Path,
     sync::Arc,
 };
@@ -17,6 +15,7 @@ use backstory_model::terms::{QueryTerms, TermId};
 use super::{
     columns::{Columns, numbers, vector},
     error::IndexError,
+    maps::Map,
     names::Names,
     schema::{CONTENT_HASH, DOCUMENT, ID, TERMS, VECTOR},
     scratch::{self, Scratch},
@@ -27,13 +26,15 @@ use super::{
 const LARGEST: f32 = 127.0;
 /// Bytes before the vector and the terms of an encoded passage.
 const HEADER: usize = 48;
-/// Bytes of removed passages that may lie in the file before it is written again, if they are half of it.
-const MOST_UNUSED: u64 = 64 << 20;
+/// What fails if the file cannot be written.
+const KEEPING: &str = "keep quantized passages";
+/// Bytes that removed passages may leave in the file until it is written again, if they are half of it.
+const MAX_UNUSED_BYTES: u64 = 64 << 20;
 
 /// The quantized passages by document: some 700 bytes each, in a file.
 #[derive(Debug)]
 pub(super) struct QuantizedPassages {
-    documents: HashMap<Arc<str>, Run>,
+    documents: Map<Arc<str>, Run>,
     names: Names,
     scratch: Scratch,
     /// Bytes of what was removed.
@@ -43,11 +44,11 @@ pub(super) struct QuantizedPassages {
 /// Where the passages of a document are.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    at: u64,
+    offset: u64,
     bytes: u32,
     passages: u32,
     /// A hash of the content hash of the text that they are of.
-    text: u64,
+    text_hash: u64,
 }
 
 /// The passages of documents, to be read.
@@ -55,6 +56,19 @@ pub(super) struct FoundPassages {
     file: Arc<File>,
     runs: Vec<(String, Run)>,
 }
+
+/// The passages of documents as they are in the file.
+pub(super) struct ReadPassages(Vec<(String, Vec<u8>)>);
+
+/// What is copied to another file, without what was removed.
+pub(super) struct Compaction {
+    from: Arc<File>,
+    to: Scratch,
+    runs: Vec<(Arc<str>, Run)>,
+}
+
+/// The other file, and where the passages of each document are there.
+pub(super) struct Compacted(Scratch, Vec<(Arc<str>, Run)>);
 
 /// A passage: eight bits for each number of its vector, which is right to about 0.001 of a cosine, and its terms.
 struct QuantizedPassage<'a> {
@@ -74,8 +88,8 @@ pub(super) const QUANTIZED_COLUMNS: [&str; 5] = [ID, DOCUMENT, CONTENT_HASH, TER
 impl QuantizedPassages {
     /// None yet. The file is made in this directory.
     pub(super) fn new(directory: &Path, names: Names) -> Result<Self, IndexError> {
-        let scratch = Scratch::new(directory).map_err(refused)?;
-        Ok(Self { documents: HashMap::new(), names, scratch, unused: 0 })
+        let scratch = Scratch::new(directory).map_err(IndexError::store(KEEPING))?;
+        Ok(Self { documents: Map::default(), names, scratch, unused: 0 })
     }
 
     /// Adds the passages of a batch, which has [`QUANTIZED_COLUMNS`]. Returns the documents that then have passages of
@@ -84,19 +98,19 @@ impl QuantizedPassages {
         let columns = Columns(batch);
         let [ids, documents, texts] = [columns.text(ID)?, columns.text(DOCUMENT)?, columns.text(CONTENT_HASH)?];
         let (terms, vectors) = (columns.lists(TERMS)?, columns.vectors(VECTOR)?);
-        let mut rows: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut rows: Map<&str, Vec<usize>> = Map::default();
         for row in 0..batch.num_rows() {
             rows.entry(documents.value(row)).or_default().push(row);
         }
         let (mut bytes, mut runs, mut ambiguous) = (Vec::new(), Vec::new(), Vec::new());
         for (document, rows) in rows {
-            let (start, text) = (bytes.len(), hash_of(texts.value(rows[0])));
-            let mut is_ambiguous = rows.iter().any(|row| hash_of(texts.value(*row)) != text);
+            let (start, text_hash) = (bytes.len(), hash_of(texts.value(rows[0])));
+            let mut is_ambiguous = rows.iter().any(|row| hash_of(texts.value(*row)) != text_hash);
             let mut passages = rows.len();
             if let Some(known) = self.documents.get(document) {
-                bytes.extend(read(self.scratch.file(), *known).map_err(refused)?);
+                bytes.extend(read(self.scratch.file(), *known)?);
                 passages += known.passages as usize;
-                is_ambiguous |= known.text != text;
+                is_ambiguous |= known.text_hash != text_hash;
             }
             for row in rows {
                 let id = PassageId::of_hex(ids.value(row)).ok_or_else(|| IndexError::Store {
@@ -105,14 +119,16 @@ impl QuantizedPassages {
                 })?;
                 encode(id, &vector(vectors, row), &numbers(terms, row), &mut bytes);
             }
-            let at = self.scratch.end() + start as u64;
-            runs.push((document, Run { at, bytes: to_u32(bytes.len() - start), passages: to_u32(passages), text }));
+            let offset = self.scratch.end() + start as u64;
+            let (bytes, passages) = (to_u32(bytes.len() - start), to_u32(passages));
+            runs.push((document, Run { offset, bytes, passages, text_hash }));
             ambiguous.extend(is_ambiguous.then(|| document.to_owned()));
         }
-        self.scratch.append(&bytes).map_err(refused)?;
+        self.scratch.append(&bytes).map_err(IndexError::store(KEEPING))?;
         for (document, run) in runs {
-            let before = self.documents.insert(self.names.of(document), run);
-            self.unused += before.map_or(0, |before| u64::from(before.bytes));
+            if let Some(before) = self.documents.insert(self.names.intern(document), run) {
+                self.erase(before)?;
+            }
         }
         Ok(ambiguous)
     }
@@ -124,7 +140,7 @@ impl QuantizedPassages {
 
     /// Whether a document has passages, and then whether they are of the text with this content hash.
     pub(super) fn are_of(&self, document: &str, content_hash: &str) -> Option<bool> {
-        self.documents.get(document).map(|run| run.text == hash_of(content_hash))
+        self.documents.get(document).map(|run| run.text_hash == hash_of(content_hash))
     }
 
     /// The documents that have passages.
@@ -135,25 +151,33 @@ impl QuantizedPassages {
     /// The passages of documents are gone: nothing of them is left in the file.
     pub(super) fn remove(&mut self, documents: &[&str]) -> Result<(), IndexError> {
         for document in documents {
-            let Some(run) = self.documents.remove(*document) else { continue };
-            self.unused += u64::from(run.bytes);
-            self.scratch.erase(run.at, run.bytes as usize).map_err(refused)?;
-        }
-        if self.unused > MOST_UNUSED && self.unused > self.scratch.end() / 2 {
-            self.compact().map_err(refused)?;
+            if let Some(run) = self.documents.remove(*document) {
+                self.erase(run)?;
+            }
         }
         Ok(())
     }
 
-    fn compact(&mut self) -> io::Result<()> {
-        let mut scratch = self.scratch.another()?;
-        for run in self.documents.values_mut() {
-            let bytes = read(self.scratch.file(), *run)?;
-            run.at = scratch.end();
-            scratch.append(&bytes)?;
+    fn erase(&mut self, run: Run) -> Result<(), IndexError> {
+        self.unused += u64::from(run.bytes);
+        self.scratch.erase(run.offset, run.bytes as usize).map_err(IndexError::store(KEEPING))
+    }
+
+    /// A copy without what was removed, if that is worth it. Nothing may be added or removed until it
+    /// [ends](Self::end_compaction).
+    pub(super) fn begin_compaction(&self) -> Option<Compaction> {
+        let is_worth_it = self.unused > MAX_UNUSED_BYTES && self.unused > self.scratch.end() / 2;
+        if !is_worth_it && !self.scratch.is_in_memory() {
+            return None;
         }
+        let runs = self.documents.iter().map(|(document, run)| (document.clone(), *run));
+        Some(Compaction { from: self.scratch.file().clone(), to: self.scratch.another().ok()?, runs: runs.collect() })
+    }
+
+    /// Uses a copy instead of what it was made from.
+    pub(super) fn end_compaction(&mut self, Compacted(scratch, runs): Compacted) {
+        self.documents = runs.into_iter().collect();
         (self.scratch, self.unused) = (scratch, 0);
-        Ok(())
     }
 
     /// The passages of documents, of those that have any.
@@ -163,14 +187,34 @@ impl QuantizedPassages {
     }
 }
 
+impl Compaction {
+    /// Copies. Blocks.
+    pub(super) fn run(mut self) -> Result<Compacted, IndexError> {
+        self.runs.sort_unstable_by_key(|(_, run)| run.offset);
+        for (_, run) in &mut self.runs {
+            let bytes = read(&self.from, *run)?;
+            run.offset = self.to.end();
+            self.to.append(&bytes).map_err(IndexError::store(KEEPING))?;
+        }
+        Ok(Compacted(self.to, self.runs))
+    }
+}
+
 impl FoundPassages {
+    /// Reads them. Blocks.
+    pub(super) fn read(self) -> Result<ReadPassages, IndexError> {
+        let passages = self.runs.into_iter().map(|(document, run)| Ok((document, read(&self.file, run)?)));
+        Ok(ReadPassages(passages.collect::<Result<_, IndexError>>()?))
+    }
+}
+
+impl ReadPassages {
     /// How they stand to a query.
-    pub(super) fn compare(self, vector: &[f32], terms: &QueryTerms) -> Result<Vec<StoredPassage>, IndexError> {
+    pub(super) fn compare(self, vector: &[f32], terms: &QueryTerms) -> Vec<StoredPassage> {
         let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
         let vector: Vec<f32> = vector.iter().map(|number| number / length.max(f32::MIN_POSITIVE)).collect();
         let mut compared = Vec::new();
-        for (document, run) in self.runs {
-            let bytes = read(&self.file, run).map_err(refused)?;
+        for (document, bytes) in self.0 {
             let mut rest = bytes.as_slice();
             while let Some(passage) = decode(&mut rest) {
                 compared.push(StoredPassage {
@@ -182,7 +226,7 @@ impl FoundPassages {
                 });
             }
         }
-        Ok(compared)
+        compared
     }
 }
 
@@ -192,10 +236,6 @@ impl QuantizedPassage<'_> {
         let product = |(own, other): (&u8, &f32)| f32::from(i8::from_ne_bytes([*own])) * other;
         self.scale * self.vector.iter().zip(vector).map(product).sum::<f32>()
     }
-}
-
-fn refused(error: io::Error) -> IndexError {
-    IndexError::store("keep passages for ranking")(error)
 }
 
 /// Numbers of passages, of their terms, and of their bytes.
@@ -209,9 +249,9 @@ fn hash_of(text: &str) -> u64 {
     hasher.finish()
 }
 
-fn read(file: &File, run: Run) -> io::Result<Vec<u8>> {
+fn read(file: &File, run: Run) -> Result<Vec<u8>, IndexError> {
     let mut bytes = vec![0; run.bytes as usize];
-    scratch::read_at(file, run.at, &mut bytes)?;
+    scratch::read_at(file, run.offset, &mut bytes).map_err(IndexError::store("read quantized passages"))?;
     Ok(bytes)
 }
 
@@ -257,7 +297,66 @@ fn shortened(vector: &[f32]) -> (Box<[i8]>, f32) {
 
 #[cfg(test)]
 mod tests {
+    use arrow::{
+        array::{ArrayRef, FixedSizeListArray, ListArray, StringArray},
+        datatypes::{Float32Type, UInt32Type},
+    };
+
     use super::*;
+
+    /// Passages of documents: number of the passage, document, content hash of its text.
+    fn batch(passages: &[(u8, &str, &str)]) -> RecordBatch {
+        let text = |value: fn(&(u8, &str, &str)) -> String| -> ArrayRef {
+            Arc::new(StringArray::from_iter_values(passages.iter().map(value)))
+        };
+        let terms = passages.iter().map(|(number, ..)| Some([Some(u32::from(*number))]));
+        let vectors = passages.iter().map(|(number, ..)| Some([Some(1.0), Some(f32::from(*number))]));
+        let columns: [(&str, ArrayRef); 5] = [
+            (ID, text(|(number, ..)| format!("{number:02x}").repeat(32))),
+            (DOCUMENT, text(|(_, document, _)| (*document).to_owned())),
+            (CONTENT_HASH, text(|(.., hash)| (*hash).to_owned())),
+            (TERMS, Arc::new(ListArray::from_iter_primitive::<UInt32Type, _, _>(terms))),
+            (VECTOR, Arc::new(FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(vectors, 2))),
+        ];
+        RecordBatch::try_from_iter(columns).unwrap()
+    }
+
+    fn ids(found: FoundPassages) -> Vec<(String, u8)> {
+        let compared = found.read().unwrap().compare(&[1.0, 0.0], &QueryTerms::of(""));
+        compared.into_iter().map(|passage| (passage.document, passage.id.0[0])).collect()
+    }
+
+    #[test]
+    fn passages_are_found_until_they_are_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut all = QuantizedPassages::new(directory.path(), Names::default()).unwrap();
+        let of = |document: &str, numbers: &[u8]| -> Vec<(String, u8)> {
+            numbers.iter().map(|number| (document.to_owned(), *number)).collect()
+        };
+        assert!(all.add(&batch(&[(1, "a", "x"), (2, "b", "y"), (3, "a", "x")])).unwrap().is_empty());
+        assert!(all.add(&batch(&[(4, "a", "x")])).unwrap().is_empty());
+        assert_eq!(all.add(&batch(&[(5, "b", "z")])).unwrap(), ["b"]);
+        assert_eq!(all.add(&batch(&[(6, "c", "p"), (7, "c", "q")])).unwrap(), ["c"]);
+        assert_eq!((all.count("a"), all.count("b"), all.count("d")), (3, 2, 0));
+        assert_eq!((all.are_of("a", "x"), all.are_of("a", "y"), all.are_of("d", "x")), (Some(true), Some(false), None));
+        assert_eq!(ids(all.find(&["a", "b", "d"])), [of("a", &[1, 3, 4]), of("b", &[2, 5])].concat());
+
+        let (before, kept) = (all.find(&["a"]), all.find(&["b"]));
+        all.remove(&["a", "d"]).unwrap();
+        assert_eq!(ids(all.find(&["a", "c"])), of("c", &[6, 7]));
+        assert_eq!(ids(before), [], "it was erased");
+        let mut written = vec![0; usize::try_from(all.scratch.end()).unwrap()];
+        scratch::read_at(all.scratch.file(), 0, &mut written).unwrap();
+        assert!(!written.windows(32).any(|bytes| [1, 3, 4].iter().any(|number| bytes == [*number; 32])));
+
+        assert!(all.begin_compaction().is_none());
+        all.unused += MAX_UNUSED_BYTES;
+        let compacted = all.begin_compaction().unwrap().run().unwrap();
+        all.end_compaction(compacted);
+        assert!(all.scratch.end() < written.len() as u64 / 2 + 1);
+        assert_eq!(ids(all.find(&["b", "c"])), [of("b", &[2, 5]), of("c", &[6, 7])].concat());
+        assert_eq!(ids(kept), of("b", &[2, 5]), "who has the file before can read it");
+    }
 
     #[test]
     fn shortened_vectors_keep_their_direction() {

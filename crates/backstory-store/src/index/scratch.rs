@@ -18,13 +18,17 @@ pub(super) struct Scratch {
     directory: PathBuf,
     file: Arc<File>,
     end: u64,
+    is_in_memory: bool,
 }
 
 impl Scratch {
     /// An empty one in a directory; in memory if no file can be made there.
     pub(super) fn new(directory: &Path) -> io::Result<Self> {
-        let file = tempfile::tempfile_in(directory).or_else(|_| in_memory())?;
-        Ok(Self { directory: directory.to_owned(), file: Arc::new(file), end: 0 })
+        let (file, is_in_memory) = match tempfile::tempfile_in(directory) {
+            Ok(file) => (file, false),
+            Err(_) => (in_memory()?, true),
+        };
+        Ok(Self { directory: directory.to_owned(), file: Arc::new(file), end: 0, is_in_memory })
     }
 
     /// Another, empty one in the same place.
@@ -37,27 +41,40 @@ impl Scratch {
         self.end
     }
 
-    /// The file. Who holds it can read what was appended until now, whatever comes.
+    /// Whether no file could be made, or not all written to it.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.is_in_memory
+    }
+
+    /// The file. Who holds it can read what was appended until now and is not erased, also if another takes its place.
     pub(super) fn file(&self) -> &Arc<File> {
         &self.file
     }
 
     /// Appends bytes. If the disk is full all goes to memory: an index must be readable then, too.
     pub(super) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.file.write_all_at(bytes, self.end).is_err() {
-            let file = in_memory()?;
-            let mut piece = vec![0; PIECE];
-            let mut at = 0;
-            while at < self.end {
-                let length = usize::try_from(self.end - at).map_or(PIECE, |left| left.min(PIECE));
-                read_at(&self.file, at, &mut piece[..length])?;
-                file.write_all_at(&piece[..length], at)?;
-                at += length as u64;
+        match self.file.write_all_at(bytes, self.end) {
+            Err(error) if is_full(&error) && !self.is_in_memory => {
+                self.move_to_memory()?;
+                self.file.write_all_at(bytes, self.end)?;
             }
-            file.write_all_at(bytes, self.end)?;
-            self.file = Arc::new(file);
+            done => done?,
         }
         self.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn move_to_memory(&mut self) -> io::Result<()> {
+        let file = in_memory()?;
+        let mut piece = vec![0; PIECE];
+        let mut at = 0;
+        while at < self.end {
+            let length = usize::try_from(self.end - at).map_or(PIECE, |left| left.min(PIECE));
+            read_at(&self.file, at, &mut piece[..length])?;
+            file.write_all_at(&piece[..length], at)?;
+            at += length as u64;
+        }
+        (self.file, self.is_in_memory) = (Arc::new(file), true);
         Ok(())
     }
 
@@ -65,6 +82,12 @@ impl Scratch {
     pub(super) fn erase(&mut self, at: u64, length: usize) -> io::Result<()> {
         self.file.write_all_at(&vec![0; length], at)
     }
+}
+
+/// Whether there is no more room for a file.
+fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), FileTooLarge | QuotaExceeded | StorageFull)
 }
 
 /// Reads bytes that were appended.
@@ -108,10 +131,12 @@ mod tests {
     #[test]
     fn a_full_disk_is_no_hindrance() {
         let full = File::options().read(true).write(true).open("/dev/full").unwrap();
-        let mut scratch = Scratch { directory: PathBuf::new(), file: Arc::new(full), end: 0 };
+        // It has zeros wherever it is read.
+        let mut scratch = Scratch { directory: PathBuf::new(), file: Arc::new(full), end: 3, is_in_memory: false };
         scratch.append(b"all the same").unwrap();
-        let mut read = [0; 4];
-        read_at(scratch.file(), 8, &mut read).unwrap();
-        assert_eq!(&read, b"same");
+        let mut read = [1; 10];
+        read_at(scratch.file(), 0, &mut read).unwrap();
+        assert_eq!(&read, b"\0\0\0all the");
+        assert!(scratch.is_in_memory());
     }
 }
