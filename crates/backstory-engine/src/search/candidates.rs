@@ -65,6 +65,7 @@ pub(super) async fn retrieve_candidates(
     // In a task of its own, so that the legs can use a core each.
     let lexical = tokio::spawn({
         let (index, words, filter) = (index.clone(), words.to_owned(), request.filter.clone());
+        let has_conversations = has_conversations(&index);
         let within = within.map(<[String]>::to_vec);
         async move {
             if mode == Mode::Semantic {
@@ -73,7 +74,7 @@ pub(super) async fn retrieve_candidates(
             if let Some(documents) = within {
                 return Ok((index.score_text(&words, &filter, &documents).await?, false));
             }
-            let filters = lexical_filters(&filter);
+            let filters = lexical_filters(&filter, has_conversations);
             let searches = filters.iter().map(|(filter, limit)| index.search_text(&words, filter, *limit));
             let found = try_join_all(searches).await?;
             let is_cut = found.iter().zip(&filters).any(|(hits, (_, limit))| hits.len() >= *limit);
@@ -185,8 +186,9 @@ impl Candidates {
         let mut chosen: BTreeSet<String> = BTreeSet::new();
         let words = self.words.iter().map(|hit| hit.document.as_str());
         let meaning = self.passages.iter().map(|hit| hit.document.as_str());
+        let has_conversations = has_conversations(index);
         for leg in [words.collect::<Vec<_>>(), meaning.collect()] {
-            let mut left = RemainingQuota::of(filter, least_code);
+            let mut left = RemainingQuota::of(filter, least_code, has_conversations);
             let leg = leg.into_iter().filter_map(|id| Some((id, facts.get(id)?)));
             let leg = leg.filter(|(id, of)| !is_excluded(filter, id, of));
             // What is wanted itself comes before what may only be part of it.
@@ -218,12 +220,13 @@ struct RemainingQuota {
 }
 
 impl RemainingQuota {
-    /// Where no conversations are wanted there is room for more of what is.
-    fn of(filter: &Filter, least_code: usize) -> Self {
-        if filter.kinds.is_empty() || filter.kinds.iter().any(|kind| is_conversation(*kind)) {
+    /// Where no conversations are wanted, or none exist, there is room for more of the others.
+    fn of(filter: &Filter, least_code: usize, has_conversations: bool) -> Self {
+        let wants_conversations = filter.kinds.is_empty() || filter.kinds.iter().any(|kind| is_conversation(*kind));
+        if wants_conversations && has_conversations {
             Self { conversations: CONVERSATIONS, commits: COMMITS, code: CODE.max(least_code) }
         } else {
-            Self { conversations: 0, commits: CONVERSATIONS, code: CODE_ALONE }
+            Self { conversations: 0, commits: CONVERSATIONS, code: CODE_ALONE.max(least_code) }
         }
     }
 
@@ -296,14 +299,19 @@ fn parts_of(kinds: &[DocumentKind]) -> Vec<DocumentKind> {
 }
 
 /// A filter apart for conversations and for everything else, each with its limit, of those that it lets through.
-fn by_class(filter: &Filter, limits: [usize; 2]) -> Vec<(Filter, usize)> {
+fn by_class(filter: &Filter, limits: [usize; 2], has_conversations: bool) -> Vec<(Filter, usize)> {
     let wanted = |kind: &DocumentKind| filter.kinds.is_empty() || filter.kinds.contains(kind);
     let (conversations, others): (Vec<_>, Vec<_>) =
         DocumentKind::ALL.into_iter().filter(wanted).partition(|kind| is_conversation(*kind));
     // What is alone crowds nobody out.
-    let limits = if conversations.is_empty() { [limits[0]; 2] } else { limits };
+    let limits = if conversations.is_empty() || !has_conversations { [limits[0]; 2] } else { limits };
     let of_class = |(kinds, limit): (Vec<DocumentKind>, usize)| (Filter { kinds, ..filter.clone() }, limit);
     [conversations, others].into_iter().zip(limits).filter(|(kinds, _)| !kinds.is_empty()).map(of_class).collect()
+}
+
+/// Whether there is anything but a repository.
+fn has_conversations(index: &Index) -> bool {
+    index.coverage().by_kind.iter().any(|of| is_conversation(of.kind))
 }
 
 fn is_conversation(kind: DocumentKind) -> bool {
@@ -311,17 +319,17 @@ fn is_conversation(kind: DocumentKind) -> bool {
 }
 
 /// What text search looks for. Where the candidates are more than what is wanted, that must not be crowded out by others.
-fn lexical_filters(filter: &Filter) -> Vec<(Filter, usize)> {
+fn lexical_filters(filter: &Filter, has_conversations: bool) -> Vec<(Filter, usize)> {
     let candidates = candidate_filter(filter);
     if !narrows_to_some(filter) || !wants_wholes(filter) {
-        return by_class(&candidates, LEXICAL_CANDIDATES);
+        return by_class(&candidates, LEXICAL_CANDIDATES, has_conversations);
     }
     let wanted = |kind: &DocumentKind| filter.kinds.is_empty() || filter.kinds.contains(kind);
     let added = parts_of(&filter.kinds);
     let is_of_parts = |kind: &DocumentKind| kind.is_part() && (wanted(kind) || added.contains(kind));
     let parts = DocumentKind::ALL.into_iter().filter(is_of_parts).collect();
     let apart = [filter.clone(), Filter { kinds: parts, ..candidates }];
-    apart.iter().flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES)).collect()
+    apart.iter().flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES, has_conversations)).collect()
 }
 
 pub(super) fn is_excluded(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
@@ -362,13 +370,13 @@ mod tests {
     fn what_has_no_parts_is_not_searched_for_parts() {
         let filter =
             Filter { kinds: vec![DocumentKind::Commit], authors: vec!["alice".to_owned()], ..Filter::default() };
-        let filters = lexical_filters(&filter);
+        let filters = lexical_filters(&filter, true);
         assert!(!filters.is_empty());
         for (filter, _) in filters {
             assert_eq!((filter.kinds, filter.authors), (vec![DocumentKind::Commit], vec!["alice".to_owned()]));
         }
         let filter = Filter { kinds: vec![DocumentKind::Issue], ..filter };
-        let kinds: Vec<_> = lexical_filters(&filter).into_iter().map(|(filter, _)| filter.kinds).collect();
+        let kinds: Vec<_> = lexical_filters(&filter, true).into_iter().map(|(filter, _)| filter.kinds).collect();
         assert_eq!(kinds, [vec![DocumentKind::Issue], vec![DocumentKind::Discussion]]);
     }
 }
