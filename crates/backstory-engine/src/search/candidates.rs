@@ -367,6 +367,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn without_conversations_there_is_room_for_the_rest() {
+        let taken = |has_conversations| {
+            let mut left = RemainingQuota::of(&Filter::default(), 0, has_conversations);
+            [DocumentKind::Issue, DocumentKind::Commit, DocumentKind::Code]
+                .map(|kind| (0..500).filter(|_| left.takes(kind)).count())
+        };
+        assert_eq!(taken(true), [CONVERSATIONS, COMMITS, CODE]);
+        assert_eq!(taken(false), [0, CONVERSATIONS, CODE_ALONE]);
+        let limits = |has_conversations| {
+            let filters = lexical_filters(&Filter::default(), has_conversations);
+            filters.into_iter().map(|(_, limit)| limit).collect::<Vec<_>>()
+        };
+        assert_eq!((limits(true), limits(false)), (LEXICAL_CANDIDATES.to_vec(), vec![LEXICAL_CANDIDATES[0]; 2]));
+    }
+
+    #[test]
     fn what_has_no_parts_is_not_searched_for_parts() {
         let filter =
             Filter { kinds: vec![DocumentKind::Commit], authors: vec!["alice".to_owned()], ..Filter::default() };
