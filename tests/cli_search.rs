@@ -206,6 +206,14 @@ fn a_part_of_a_name_joins_nobody_by_an_address_that_many_have_nor_by_how_often_o
     // Who wrote it is known by address there; what was typed is a name.
     let nearest = search(&sandbox, &["cart", "--author", "Zoe Smiht"])["warnings"][0].take();
     assert_eq!(nearest, "nothing is by 'Zoe Smiht'; the nearest name is 'Zoe Smith'");
+    let unknown = search(&sandbox, &["cart", "--author", "Wolfgang Quux"])["warnings"][0].take();
+    assert_eq!(unknown, "nothing is by 'Wolfgang Quux'", "no name is near");
+    other.author("dependabot[bot]", "49699333+dependabot[bot]@users.noreply.github.com");
+    other.write("src/cart.rs", "// By a program.\n");
+    other.commit_all("Bump the cart");
+    let sandbox = Sandbox::indexed(&other);
+    let program = search(&sandbox, &["cart", "--author", "dependabot"])["warnings"][0].take();
+    assert_eq!(program, "'dependabot' is taken for dependabot[bot]");
 }
 
 #[test]

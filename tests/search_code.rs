@@ -93,6 +93,64 @@ fn a_name_after_a_word_like_class_or_alone_is_that_of_a_definition() {
 }
 
 #[test]
+fn the_beginning_of_a_definition_or_another_spelling_leads_to_it() {
+    let mut shop = Fixture::new();
+    shop.write("src/raft.go", "package raft\n\n// Parcel is sent.\ntype Parcel struct {\n\tgrams int\n}\n\nfunc (p *Parcel) Parcel() int {\n\treturn p.grams // Parcel Parcel\n}\n");
+    // Of a short class there is one document for all of it.
+    let body: String = (0..60).map(|line| format!("        self.append(order.line{line})\n")).collect();
+    shop.write("src/pool.py", format!("class ConnectionPool:\n    def run_leader(self):\n{body}"));
+    for number in 0..3 {
+        let uses = "    parcel = Parcel()\n    connection.pool()\n    run(leader)\n".repeat(4);
+        shop.write(format!("src/use_{number}.py"), format!("def send_parcel_{number}():\n    # Parcel\n{uses}"));
+    }
+    shop.commit_all("Send parcels");
+    let sandbox = Sandbox::indexed(&shop);
+    for query in ["class Parcel", "type Parcel struct {", "struct Parcel"] {
+        for kind in [&[][..], &["--type", "code"]] {
+            let found = search(&sandbox, &[&[query], kind].concat());
+            assert_eq!(ids(&found)[0], "acme/shop:src/raft.go#Parcel", "{query}: {found:#}");
+        }
+    }
+    for (query, id) in [("connectionpool", "ConnectionPool"), ("runLeader", "ConnectionPool.run_leader")] {
+        let found = code(&sandbox, query);
+        assert_eq!(ids(&found)[0], format!("acme/shop:src/pool.py#{id}"), "{found:#}");
+        assert!(found["understood"].to_string().contains("spelled otherwise"), "{found:#}");
+    }
+}
+
+#[test]
+fn many_definitions_of_a_name_are_counted_and_those_of_sources_lead() {
+    let mut shop = Fixture::new();
+    for number in 0..8 {
+        shop.write(format!("tests/test_{number}.py"), format!("def weigh(parcel):\n    return parcel.{number}\n"));
+        shop.write(format!("src/scale_{number}.py"), format!("def weigh(parcel):\n    return parcel.{number}\n"));
+    }
+    shop.commit_all("Weigh parcels");
+    let sandbox = Sandbox::indexed(&shop);
+    let found = code(&sandbox, "weigh");
+    assert!(paths(&found)[..5].iter().all(|path| path.starts_with("src/")), "{found:#}");
+    assert!(found["understood"].to_string().contains("11 more definitions have the name weigh"), "{found:#}");
+    assert!(found["hits"][0]["why"].to_string().contains("defines what the query names"), "{found:#}");
+    let shown = sandbox.run(&["entity", "weigh"]).ok();
+    assert!(shown.stderr.contains("more have that name; --limit shows up to 50"), "{}", shown.stderr);
+    assert!(!shown.stdout.contains("tests/"), "{}", shown.stdout);
+    let all = sandbox.run(&["entity", "weigh", "--limit", "16"]).ok();
+    assert!(!all.stderr.contains("more have that name"), "{}", all.stderr);
+}
+
+#[test]
+fn all_kinds_are_no_condition_and_files_are_files() {
+    let sandbox = shop();
+    let all = ["issue", "merge-request", "discussion", "commit", "file", "code", "section"];
+    let named: Vec<&str> = all.iter().flat_map(|kind| ["--type", kind]).collect();
+    let query = "drop a voucher of the cart";
+    let (named, unnamed) = (search(&sandbox, &[&[query][..], &named].concat()), search(&sandbox, &[query]));
+    assert_eq!(ids(&named), ids(&unnamed));
+    let files = search(&sandbox, &[query, "--type", "file"]);
+    assert!(!ids(&files).is_empty() && ids(&files).iter().all(|id| !id.contains('#')), "{files:#}");
+}
+
+#[test]
 fn what_nothing_says_has_no_hits() {
     let sandbox = shop();
     for query in ["qwertyuiop asdfghjkl", "qwertyuiop_asdfghjkl", "qwertyuiopAsdfghjkl()", "`Qwertyuiop::asdfghjkl`"] {

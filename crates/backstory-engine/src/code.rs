@@ -11,6 +11,7 @@ use backstory_model::{
     commit::Sha,
     edge::Edge,
     entity::{Item, ItemKind},
+    file_role::{FileRole, file_role},
     id::{NAMESPACE, NodeId, ThreadId},
     lineage::Lineage,
     repository::{CommitRecord, EntityChangeKind, Record, RepositoryItem},
@@ -402,13 +403,23 @@ async fn entities_named(resources: &Resources, name: &str, project: Option<&str>
         }
         _ => false,
     };
-    let mut ids: Vec<(bool, NodeId)> = rows
+    // Those with the whole name before those that something contains, and sources before tests.
+    let mut ids: Vec<(bool, FileRole, NodeId)> = rows
         .iter()
         .filter_map(|row| Some((row.text("title") != Some(name), row.node("entity")?)))
         .filter(|(_, id)| is_wanted(id))
+        .map(|(is_part, id)| (is_part, role_of(&id), id))
         .collect();
     ids.sort();
-    Ok(ids.into_iter().map(|(_, id)| id).collect())
+    Ok(ids.into_iter().map(|(_, _, id)| id).collect())
+}
+
+/// The part that the file of an entity plays.
+fn role_of(entity: &NodeId) -> FileRole {
+    match entity {
+        NodeId::Entity { path, .. } => file_role(path),
+        _ => FileRole::Source,
+    }
 }
 
 async fn entity_details(resources: &Resources, id: NodeId) -> Result<Option<EntityDetails>> {

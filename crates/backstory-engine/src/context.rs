@@ -36,7 +36,7 @@ use crate::{
     resources::{Resources, blocking},
     search::{
         BY_MEANING_ALONE, MAX_LIMIT, MAX_QUERY, check_filter, check_names, check_ranking,
-        definitions::{find_definitions, only_name},
+        definitions::{Definitions, find_definitions, only_name, only_symbol},
     },
     settings::Ranking,
     snapshot::{IndexState, MIN_DIGITS, load_state},
@@ -184,7 +184,7 @@ async fn build_contents(resources: &Resources, request: &ContextRequest) -> Resu
 
 /// Everything that could be in the pack, the best first.
 async fn gather(resources: &Resources, request: &ContextRequest, state: &IndexState) -> Result<ContextPack> {
-    let (resolved, others) = resolve_symbol(resources, request).await?;
+    let (resolved, others) = resolve_symbol(resources, request);
     let mut evidence = gather_evidence(resources, &resolved, state, resolved.tokens / TOKENS_PER_HIT).await?;
     evidence.warnings.extend(others);
     let missing = Box::pin(find_missing_of(resources, &resolved, &evidence)).await?;
@@ -205,21 +205,25 @@ async fn gather(resources: &Resources, request: &ContextRequest, state: &IndexSt
 }
 
 /// Where the question is only the name of code, the code is meant. Also returns what to say of its namesakes.
-async fn resolve_symbol(resources: &Resources, request: &ContextRequest) -> Result<(ContextRequest, Option<String>)> {
+fn resolve_symbol(resources: &Resources, request: &ContextRequest) -> (ContextRequest, Option<String>) {
     let mut resolved = request.clone();
     let name = match &request.about {
         // What governs says so in words, and not in code.
         About::Query(query) if request.mode == Mode::All => only_name(query),
         About::Query(_) | About::Target { .. } => None,
     };
-    let Some(name) = name else { return Ok((resolved, None)) };
-    let definitions = find_definitions(resources, name, &request.filter).await?;
-    let mut ids = definitions.into_iter().filter_map(|definition| definition.id.parse::<NodeId>().ok());
-    let Some(id) = ids.next() else { return Ok((resolved, None)) };
-    let namesakes: Vec<String> = ids.map(|id| id.to_string()).collect();
+    let Some(name) = name else { return (resolved, None) };
+    let Definitions { first, others, is_respelled } = find_definitions(resources, name, &request.filter);
+    let mut ids = first.into_iter().filter_map(|definition| definition.id.parse::<NodeId>().ok());
+    // What is only spelled like a single word may be meant by nobody.
+    let Some(id) = ids.next().filter(|_| !is_respelled || only_symbol(name).is_some()) else {
+        return (resolved, None);
+    };
+    let mut namesakes: Vec<String> = ids.map(|id| id.to_string()).collect();
+    namesakes.extend((others > 0).then(|| format!("{others} more")));
     let others = (!namesakes.is_empty()).then(|| format!("{name} is also defined as {}", namesakes.join(", ")));
     resolved.about = About::Target { target: Target::Node(id), rev: None };
-    Ok((resolved, others))
+    (resolved, others)
 }
 
 /// What a question lacks to be answered. What is asked of a part of the repository may be answered elsewhere in it.

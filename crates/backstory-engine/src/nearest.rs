@@ -3,6 +3,8 @@
 
 /// Letters of a name for each of which there may be one typo, for a name with fewer typos to be nearer.
 const LETTERS_PER_TYPO: usize = 3;
+/// Likeness from which a name may be meant by another, however many typos it has.
+const ALIKE: f64 = 0.7;
 /// Longest name that is compared letter by letter, in bytes.
 const MAX_LENGTH: usize = 200;
 /// Most names that are compared letter by letter.
@@ -17,6 +19,13 @@ pub(crate) fn allowed_typos(name: &str) -> usize {
 pub(crate) fn likeness(one: &str, other: &str) -> f64 {
     let is_long = |name: &str| name.len() > MAX_LENGTH;
     if is_long(one) || is_long(other) { 0.0 } else { strsim::jaro_winkler(&plain(one), &plain(other)) }
+}
+
+/// Whether somebody who wrote one name may mean another: it has few typos or looks much like it.
+pub(crate) fn may_be_meant(one: &str, other: &str) -> bool {
+    let is_long = |name: &str| name.len() > MAX_LENGTH;
+    likeness(one, other) >= ALIKE
+        || !is_long(one) && !is_long(other) && strsim::osa_distance(&plain(one), &plain(other)) <= allowed_typos(one)
 }
 
 /// The names with at most so many typos, those with the fewest first, equal ones by name. Neither case nor `/` around a
@@ -79,6 +88,8 @@ mod tests {
         assert_eq!(most_alike("Alcie", known, 2)[0], "alice");
         assert_eq!(most_alike("zzz", known, 2).len(), 2);
         assert!(most_alike("zzz", [], 2).is_empty());
+        assert!(may_be_meant("bgu", "bug") && may_be_meant("dependa", "dependabot"));
+        assert!(!may_be_meant("Wolfgang Quux", "Zoe Smith") && !may_be_meant("zzz", "alice"));
         assert!(likeness("docs", "Docs/") > 0.99 && likeness("docs", &"d".repeat(1000)) < 0.01);
     }
 }

@@ -312,7 +312,7 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
     let end = page.start + request.limit;
     let next = (stories.len() > end).then(|| page.next(end));
     let shown = stories.into_iter().skip(page.start).take(request.limit).collect();
-    let hits = build_hits(resources, &request.query, &weights, &order, shown).await?;
+    let hits = build_hits(resources, &request, &weights, &order, shown).await?;
     if hits.is_empty() {
         warnings.extend(describe_absent_prefixes(resources, &request.filter).await?);
     }
@@ -458,12 +458,13 @@ async fn rerank(
 /// The stories that are shown, each with the part of its text that answers best.
 async fn build_hits(
     resources: &Resources,
-    query: &str,
+    request: &SearchRequest,
     weights: &TermWeights,
     order: &RankingContext<'_>,
     stories: Vec<ResultGroup>,
 ) -> Result<Vec<Hit>> {
-    let ids: Vec<String> = stories.iter().map(|story| story.displayed_document(&order.facts).to_owned()).collect();
+    let ids: Vec<String> =
+        stories.iter().map(|story| story.displayed_document(order, &request.filter.kinds).to_owned()).collect();
     let shown: Vec<&ScoredPassage> =
         stories.iter().flat_map(|story| story.candidate.passages.iter().take(MAX_PASSAGES)).collect();
     let index = resources.index();
@@ -490,7 +491,7 @@ async fn build_hits(
         let passages: Vec<Passage> = story.candidate.passages.iter().take(MAX_PASSAGES).filter_map(passage).collect();
         let best = passages.first();
         Some(Hit {
-            snippet: snippet(best.map_or(&document.text, |passage| body_of(&passage.text)), query, SNIPPET),
+            snippet: snippet(best.map_or(&document.text, |passage| body_of(&passage.text)), &request.query, SNIPPET),
             score: story.score,
             parts: story.candidate.parts,
             why: story.why(order, weights),

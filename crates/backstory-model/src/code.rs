@@ -455,9 +455,23 @@ pub fn last_part_of_name(name: &str) -> &str {
     name.rsplit(['.', ':']).next().unwrap_or(name)
 }
 
+/// A name as it is whatever the convention that it is written in: `run_leader`, `runLeader` and `RunLeader` are the same.
+pub fn plain_spelling(name: &str) -> String {
+    let letters: String = name.chars().filter(|letter| !matches!(letter, '_' | '-' | '$')).collect();
+    if letters.is_empty() { name.to_owned() } else { letters.to_lowercase() }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::last_part_of_name;
+    use super::{last_part_of_name, plain_spelling};
+
+    #[test]
+    fn conventions_of_spelling_do_not_count() {
+        for name in ["run_leader", "runLeader", "RunLeader", "RUN_LEADER", "run-leader"] {
+            assert_eq!(plain_spelling(name), "runleader", "{name}");
+        }
+        assert_eq!((plain_spelling("_"), plain_spelling("__")), ("_".to_owned(), "__".to_owned()));
+    }
 
     #[test]
     fn the_last_part_of_a_name_has_neither_what_holds_it_nor_a_count() {

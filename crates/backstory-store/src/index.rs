@@ -53,7 +53,6 @@ use std::{
 };
 
 use backstory_model::{
-    code::last_part_of_name,
     terms::{QueryTerms, TermId},
     visibility::Visibility,
 };
@@ -252,10 +251,9 @@ impl Index {
         ids.into_iter().filter_map(visible).collect()
     }
 
-    /// The documents of what is defined by a name, or by a name that ends in it after a `.` or `::`: at most so many, those
-    /// that weigh most first. Costs nothing but for a name that very many have.
+    /// The documents of what is defined by the last part of a name, in any spelling of it: at most so many, those that are
+    /// spelled like it first, then those that weigh most. Costs nothing but for a name that very many have.
     pub fn definitions(&self, name: &str, projects: ProjectScope<'_>, most: usize) -> Vec<Arc<str>> {
-        let name = last_part_of_name(name);
         self.counted().stats.facts.definitions(name, projects, self.selection(), most)
     }
 

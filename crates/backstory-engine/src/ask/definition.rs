@@ -9,7 +9,6 @@ use backstory_model::{
 use regex::Regex;
 
 use crate::{
-    error::Result,
     resources::Resources,
     search::{Definition, definitions::find_definitions, symbols},
 };
@@ -49,20 +48,14 @@ pub(super) fn kind_word(question: &str) -> Option<&str> {
 }
 
 /// The definitions that a question asks the purpose of, of those that a filter lets through.
-pub(super) async fn definitions_asked(
-    resources: &Resources,
-    question: &str,
-    filter: &Filter,
-) -> Result<Vec<Definition>> {
-    let mut found = Vec::new();
+pub(super) fn definitions_asked(resources: &Resources, question: &str, filter: &Filter) -> Vec<Definition> {
     if !filter.kinds.is_empty() && !filter.kinds.contains(&DocumentKind::Code) {
-        return Ok(found);
+        return Vec::new();
     }
-    for name in names(question) {
-        found.extend(find_definitions(resources, name, filter).await?);
-    }
-    found.truncate(MAX_DEFINITIONS);
-    Ok(found)
+    let defined = names(question).into_iter().map(|name| find_definitions(resources, name, filter));
+    // What is only spelled like it may be something else.
+    let found = defined.filter(|defined| !defined.is_respelled).flat_map(|defined| defined.first);
+    found.take(MAX_DEFINITIONS).collect()
 }
 
 #[cfg(test)]

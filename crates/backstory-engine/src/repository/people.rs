@@ -26,6 +26,8 @@ use crate::{
 
 /// What notes in the ledger that there may be names that no commit has.
 const LEFT: &str = "left identities";
+/// What the names of programs end in where a forge tells them apart from people.
+const BOT: &str = "[bot]";
 /// Characters of the shortest name by which somebody is recognized.
 const SHORTEST: usize = 3;
 /// What the keys of people without an address end in.
@@ -177,9 +179,10 @@ impl KnownPeople {
         of_commits.chain(self.users.iter().map(|user| user.name.as_str()))
     }
 
-    /// Those that have a word in them, in whatever case, in order.
+    /// Those that have a word in them, in whatever case, in order: that of a program without what marks it as one, too.
     pub(crate) fn names_with_word(&self, word: &str) -> BTreeSet<&str> {
-        let has_word = |name: &&str| name.split_whitespace().any(|part| is_same_name(part, word));
+        let is_word = |part: &str| is_same_name(part.strip_suffix(BOT).unwrap_or(part), word);
+        let has_word = |name: &&str| name.split_whitespace().any(is_word);
         self.names().filter(has_word).collect()
     }
 }

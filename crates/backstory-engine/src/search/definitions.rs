@@ -1,26 +1,20 @@
 //! Finds the definitions of the code that a query names, or whose place it asks for.
 
-use std::{collections::HashSet, sync::LazyLock};
+use std::{cmp::Ordering, sync::LazyLock};
 
-use backstory_model::{
-    filter::{DocumentKind, Filter},
-    id::NodeId,
-    terms::QueryTerms,
-};
+use backstory_model::{code::plain_spelling, filter::Filter, id::NodeId, terms::QueryTerms};
 use backstory_store::index::ProjectScope;
 use regex::Regex;
 
-use super::candidates::meets;
-use crate::{error::Result, resources::Resources};
+use super::{candidates::meets, code::worth_of_role};
+use crate::resources::Resources;
 
 /// Names of a text that are looked up.
 const MAX_NAMES: usize = 3;
-/// Definitions of one name.
+/// Definitions of one name that lead a search.
 const MAX_DEFINITIONS: usize = 5;
-/// Code that text search finds by a name, of which definitions come in the order of what is found.
-const LOOKED_AT: usize = 50;
-/// Definitions whose names end in a name, which are looked at whether or not text search finds them.
-const MAX_NAMESAKES: usize = 1_000;
+/// Definitions whose names end in a name, which are looked at.
+const MAX_NAMESAKES: usize = 2_000;
 /// Longest name, in bytes.
 const MAX_NAME: usize = 200;
 
@@ -39,6 +33,14 @@ pub(crate) fn symbols(text: &str) -> Vec<&str> {
     let found = NAME.find_iter(text).map(|found| found.as_str()).filter(looks_like_code).map(bare);
     found.filter(|name| (2..=MAX_NAME).contains(&name.len())).take(MAX_NAMES).collect()
 }
+
+/// What a text is if it is nothing but the beginning of a definition: `class Raft`, `type Raft struct {`.
+static DECLARATION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"^\s*(?:(?:pub|export|public|private|static|abstract|final|async|default)\s+)*(?:class|struct|enum|union|trait|interface|type|typedef|module|function|method|macro|def|fn|func)\s+`?(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)`?\s*(?:struct|interface|enum)?\s*[{(:;=]?\s*$",
+    )
+    .expect("the pattern is constant")
+});
 
 static NAMED_AS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -62,10 +64,16 @@ pub(super) fn names_asked_for(text: &str) -> Vec<&str> {
 }
 
 /// The name if a text is nothing but one that looks like code.
-pub(super) fn only_symbol(text: &str) -> Option<&str> {
+pub(crate) fn only_symbol(text: &str) -> Option<&str> {
     let text = text.trim();
     let is_whole = NAME.find(text).is_some_and(|found| found.len() == text.len());
     symbols(text).into_iter().next().filter(|_| is_whole)
+}
+
+/// The name if a text is nothing but the beginning of its definition.
+pub(super) fn declared_name(text: &str) -> Option<&str> {
+    let name = DECLARATION.captures(text)?.name("name")?.as_str();
+    Some(name).filter(|name| (2..=MAX_NAME).contains(&name.len()))
 }
 
 /// The name if a text is nothing but one that code could have.
@@ -96,36 +104,75 @@ pub(crate) struct Definition {
     pub(crate) file: String,
 }
 
-/// The definitions of a name that meet a filter, of whatever kinds it is; those with the whole name first.
-pub(crate) async fn find_definitions(resources: &Resources, name: &str, filter: &Filter) -> Result<Vec<Definition>> {
-    let projects = filter.projects.clone();
-    let within =
-        Filter { kinds: vec![DocumentKind::Code], project: filter.project.clone(), projects, ..Filter::default() };
-    let index = resources.index();
+/// The definitions of a name, as far as they lead a search.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Definitions {
+    /// The first ones, at most [`MAX_DEFINITIONS`]: those with the whole name, then those of what is no test, then those that
+    /// weigh most.
+    pub(crate) first: Vec<Definition>,
+    /// How many more there are.
+    pub(crate) others: usize,
+    /// Whether nothing has the name as it is written, but in another spelling: `runLeader` for `run_leader`.
+    pub(crate) is_respelled: bool,
+}
+
+/// The definitions of a name that meet a filter, of whatever kinds it is.
+pub(crate) fn find_definitions(resources: &Resources, name: &str, filter: &Filter) -> Definitions {
     let filter = Filter { kinds: vec![], ..filter.clone() };
     let (path, own) = name.rsplit_once('#').map_or((None, name), |(path, own)| (Some(path), own));
     let own = own.replace("->", ".");
-    let hits = index.search_text(&own, &within, LOOKED_AT).await?;
-    // A name that is used in very many places is found there first.
-    let namesakes = index.definitions(&own, ProjectScope::of(&within), MAX_NAMESAKES);
-    let mut seen = HashSet::new();
-    let ids = hits.iter().map(|hit| hit.document.as_str()).chain(namesakes.iter().map(|id| &**id));
-    let ids: Vec<&str> = ids.filter(|id| seen.insert(*id)).collect();
-    let facts = index.facts(ids.iter().copied());
-    let mut found: Vec<(bool, Definition)> = Vec::new();
-    for id in ids {
-        let (Ok(NodeId::Entity { path: at, name: entity, .. }), Some(facts)) = (id.parse(), facts.get(id)) else {
+    let plain = plain_qualified(&own);
+    let index = resources.index();
+    let namesakes = index.definitions(&own, ProjectScope::of(&filter), MAX_NAMESAKES);
+    let facts = index.facts(namesakes.iter().map(|id| &**id));
+    let mut exact: Vec<(Rank, Definition)> = Vec::new();
+    let mut respelled = Vec::new();
+    for id in &namesakes {
+        let (Ok(NodeId::Entity { path: at, name: entity, .. }), Some(facts)) = (id.parse(), facts.get(&**id)) else {
             continue;
         };
-        let is_it = is_called(&entity, &own) && path.is_none_or(|path| at.ends_with(path));
-        if is_it && meets(&filter, id, facts) {
-            let definition = Definition { id: id.to_owned(), file: facts.thread.to_string() };
-            found.push((entity != own, definition));
+        if path.is_some_and(|path| !at.ends_with(path)) || !meets(&filter, id, facts) {
+            continue;
+        }
+        let definition = Definition { id: id.to_string(), file: facts.thread.to_string() };
+        let rank = |is_part| Rank { is_part, worth: worth_of_role(&[], facts), importance: facts.importance };
+        if is_called(&entity, &own) {
+            exact.push((rank(entity != own), definition));
+        } else if is_called(&plain_qualified(&entity), &plain) {
+            respelled.push((rank(false), definition));
         }
     }
-    // Of equal ones in the order in which they were found.
-    found.sort_by_key(|(is_part, _)| *is_part);
-    Ok(found.into_iter().map(|(_, definition)| definition).take(MAX_DEFINITIONS).collect())
+    let is_respelled = exact.is_empty();
+    let mut found = if is_respelled { respelled } else { exact };
+    found.sort_by(|(a, one), (b, other)| a.compare(b).then_with(|| one.id.cmp(&other.id)));
+    let others = found.len().saturating_sub(MAX_DEFINITIONS);
+    let first = found.into_iter().map(|(_, definition)| definition).take(MAX_DEFINITIONS).collect();
+    Definitions { first, others, is_respelled }
+}
+
+/// What definitions of one name are ordered by.
+struct Rank {
+    is_part: bool,
+    worth: f32,
+    importance: f32,
+}
+
+impl Rank {
+    /// The better one first.
+    fn compare(&self, other: &Self) -> Ordering {
+        let whole = self.is_part.cmp(&other.is_part);
+        whole.then(other.worth.total_cmp(&self.worth)).then(other.importance.total_cmp(&self.importance))
+    }
+}
+
+/// A qualified name with its parts in plain spelling.
+fn plain_qualified(name: &str) -> String {
+    name.split_inclusive(['.', ':'])
+        .map(|part| {
+            let own = part.trim_end_matches(['.', ':']);
+            format!("{}{}", plain_spelling(own), &part[own.len()..])
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -140,6 +187,20 @@ mod tests {
         assert_eq!(only_symbol(" secp256k1_ecmult "), Some("secp256k1_ecmult"));
         assert_eq!(only_symbol("std::mem::take()"), Some("std::mem::take"));
         assert_eq!((only_symbol("redis"), only_symbol("load_session fails")), (None, None));
+    }
+
+    #[test]
+    fn the_beginning_of_a_definition_names_it() {
+        for text in
+            ["class Raft", "type Raft struct {", "  pub fn Raft(", "export default class Raft {", "interface Raft"]
+        {
+            assert_eq!(declared_name(text), Some("Raft"), "{text}");
+        }
+        for text in ["Raft", "class of its own", "type Raft is slow", "which class Raft"] {
+            assert_eq!(declared_name(text), None, "{text}");
+        }
+        assert_eq!(plain_qualified("Http_Server.startAll"), "httpserver.startall");
+        assert_eq!(plain_qualified("std::mem::take"), "std::mem::take");
     }
 
     #[test]

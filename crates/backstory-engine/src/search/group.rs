@@ -12,7 +12,7 @@ use backstory_model::{
     id::{NodeId, ThreadId, ThreadKind},
     terms::TermWeights,
 };
-use backstory_store::{graph::Direction, index::DocumentFacts};
+use backstory_store::graph::Direction;
 
 use super::{
     Member, SearchRequest,
@@ -62,11 +62,17 @@ pub(super) struct Stories {
 }
 
 impl ResultGroup {
-    /// The document that is shown: of a file, the part that answers.
-    pub(super) fn displayed_document<'a>(&'a self, facts: &HashMap<String, DocumentFacts>) -> &'a str {
-        let of_file = facts.get(self.lead.as_str()).is_some_and(|facts| facts.kind == DocumentKind::File);
+    /// The document that is shown: of a file the part that answers, if such parts are asked for.
+    pub(super) fn displayed_document<'a>(&'a self, order: &RankingContext<'_>, kinds: &[DocumentKind]) -> &'a str {
+        let kind_of = |id: &str| order.facts.get(id).map(|facts| facts.kind);
+        let is_asked_for = |id: &str| {
+            let is_of_kind = kind_of(id).is_some_and(|kind| kinds.contains(&kind));
+            order.understood.only_code || kinds.is_empty() || is_of_kind
+        };
         match self.candidate.passages.first() {
-            Some(best) if of_file => &best.document,
+            Some(best) if kind_of(&self.lead) == Some(DocumentKind::File) && is_asked_for(&best.document) => {
+                &best.document
+            }
             _ => &self.lead,
         }
     }
@@ -106,9 +112,17 @@ impl ResultGroup {
         }
         if order.understood.named.iter().any(|id| id_of(id) == self.lead) {
             why.push("named in the query".to_owned());
-        } else if let Some(reached) = self.reached.as_ref().filter(|reached| !reached.path.is_empty()) {
+        } else if order.understood.means(&self.lead) {
+            why.push("defines what the query names".to_owned());
+        }
+        if let Some(reached) = &self.reached {
             let edges = reached.path.iter().map(|edge| format!("{} {} {}", edge.from, edge.edge.name(), edge.to));
-            why.push(format!("relationship {:.2}: {}", reached.strength, edges.collect::<Vec<_>>().join(", ")));
+            let edges = edges.collect::<Vec<_>>().join(", ");
+            if !edges.is_empty() {
+                why.push(format!("relationship {:.2}: {edges}", reached.strength));
+            } else if parts.relationship > 0.0 {
+                why.push(format!("relationship {:.2}: what the search is near to", reached.strength));
+            }
         }
         why
     }

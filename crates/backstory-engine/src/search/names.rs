@@ -11,7 +11,7 @@ use backstory_store::index::{Named, ProjectScope};
 
 use crate::{
     error::{Error, Result, message},
-    nearest::most_alike,
+    nearest::{may_be_meant, most_alike},
     repository::people::{KnownPeople, is_shared_key},
     resources::Resources,
 };
@@ -88,7 +88,9 @@ fn compare_names(resources: &Resources, filter: &Filter) -> Result<ResolvedNames
                     // People are known by name, documents by user name and address.
                     let names = people.iter().map(|name| &**name).chain(everybody.names());
                     let mut near = most_alike(author, names, MAX_ALIKE).into_iter();
-                    let nearest = near.find(|name| people.contains(*name) || wrote(&everybody.author_keys(name)));
+                    let nearest = near.find(|name| {
+                        may_be_meant(author, name) && (people.contains(*name) || wrote(&everybody.author_keys(name)))
+                    });
                     absent.push(("nothing is by", author, nearest.map(str::to_owned)));
                 }
             }
@@ -98,8 +100,8 @@ fn compare_names(resources: &Resources, filter: &Filter) -> Result<ResolvedNames
     for label in &filter.labels {
         let own = labels.iter().find(|own| is_same_name(own, label)).map(|own| (**own).to_owned());
         if own.is_none() {
-            let nearest =
-                most_alike(label, labels.iter().map(|name| &**name), 1).first().map(|name| (*name).to_owned());
+            let nearest = most_alike(label, labels.iter().map(|name| &**name), 1).into_iter().next();
+            let nearest = nearest.filter(|name| may_be_meant(label, name)).map(str::to_owned);
             absent.push(("nothing has the label", label, nearest));
         }
         found.labels.push(own.unwrap_or_else(|| label.clone()));

@@ -1,6 +1,8 @@
 //! Checks a request: its limits, names, weights and references.
 
 use backstory_model::{
+    document_kind::DocumentKind,
+    document_type::DocumentType,
     filter::Filter,
     id::{InvalidId, NodeId},
     language::Language,
@@ -10,8 +12,8 @@ use backstory_model::{
 
 use super::{MAX_LIMIT, MAX_QUERY, SearchRequest, names::check_names};
 use crate::{
-    catalog::check_project,
-    error::{Error, Result},
+    catalog::{check_project, known_projects},
+    error::{Error, ErrorKind, Result},
     generated::annotations::{annotated_nodes, normal_tag},
     read::resolve_id,
     resources::Resources,
@@ -56,13 +58,27 @@ pub(super) async fn checked(resources: &Resources, mut request: SearchRequest) -
         let count = request.near.len();
         return Err(Error::invalid(format!("the search is near to {count} nodes; at most {MAX_NEAR} are allowed")));
     }
-    if let Some(project) = request.near.iter().find(|id| matches!(id, NodeId::Project(_))) {
+    let project = request.near.iter().find_map(|id| if let NodeId::Project(name) = id { Some(name) } else { None });
+    if let Some(project) = project {
+        // What is no reference reads like the name of a project.
+        if !known_projects(resources).await?.contains(project) {
+            let error = Error::new(ErrorKind::NotFound, format!("nothing is known of {}", truncate_echo(project)));
+            return Err(error.with_hint("name a node, such as group/project#12 or group/project:src/auth.rs"));
+        }
         return Err(Error::invalid(format!("everything of {project} is near to it"))
             .with_hint("narrow the search to the project instead"));
     }
     if let ([only], None) = (request.filter.projects.as_slice(), &request.filter.project) {
         request.filter.project = Some(only.clone());
         request.filter.projects.clear();
+    }
+    let Filter { kinds, document_types, .. } = &mut request.filter;
+    // All of them are no condition.
+    if DocumentKind::ALL.iter().all(|kind| kinds.contains(kind)) {
+        kinds.clear();
+    }
+    if DocumentType::ALL.iter().all(|document_type| document_types.contains(document_type)) {
+        document_types.clear();
     }
     for project in request.filter.project.iter().chain(&request.filter.projects) {
         check_project(resources, Some(project)).await?;

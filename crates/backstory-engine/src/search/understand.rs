@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::{
     SearchRequest,
-    definitions::{find_definitions, names_asked_for, only_symbol},
+    definitions::{Definitions, declared_name, find_definitions, names_asked_for, only_symbol},
     query::ParsedQuery,
 };
 use crate::{
@@ -77,23 +77,31 @@ pub(super) async fn parse_query(
     for id in &understood.named {
         understood.notes.push(format!("{id} is named in the query"));
     }
-    add_definitions(resources, request, &mut understood).await?;
+    add_definitions(resources, request, &mut understood);
     Ok(understood)
 }
 
-/// Where a query is only the name of a function or type, or asks where one is, its definition is what is meant.
-async fn add_definitions(resources: &Resources, request: &SearchRequest, understood: &mut ParsedQuery) -> Result<()> {
-    let names = match only_symbol(&request.query) {
+/// Where a query is only the name of a function or type or begins its definition, or asks where one is, its definition is
+/// what is meant.
+fn add_definitions(resources: &Resources, request: &SearchRequest, understood: &mut ParsedQuery) {
+    let names = match only_symbol(&request.query).or_else(|| declared_name(&request.query)) {
         Some(name) => vec![name],
         None if understood.only_code || understood.asks_for_code => names_asked_for(&request.query),
-        None => return Ok(()),
+        None => return,
     };
     for name in names {
-        for definition in find_definitions(resources, name, &request.filter).await? {
-            understood.notes.push(format!("{} is the definition of {name}", definition.id));
+        let Definitions { first, others, is_respelled } = find_definitions(resources, name, &request.filter);
+        let is_one =
+            if is_respelled { "is the definition of what is spelled otherwise than" } else { "is the definition of" };
+        for definition in first {
+            understood.notes.push(format!("{} {is_one} {name}", definition.id));
             understood.defining.insert(definition.file);
             understood.definitions.insert(definition.id);
         }
+        if others > 0 {
+            understood
+                .notes
+                .push(format!("{others} more definitions have the name {name}; PATH#{name} means one of them"));
+        }
     }
-    Ok(())
 }

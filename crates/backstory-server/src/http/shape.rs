@@ -1,8 +1,9 @@
 //! Reads bodies of requests. Refuses lists in place of objects, which would be read as the fields in their order and no schema
-//! describes, and fields that a request does not have, which would not be read at all.
+//! describes, and fields that a request does not have in any of its forms, which would not be read at all.
 
 use std::collections::BTreeMap;
 
+use backstory_engine::model::text::truncate_echo;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -28,47 +29,67 @@ impl BodyShape {
     }
 
     fn of_schema(schema: &Value) -> Self {
-        for choices in ["anyOf", "oneOf"] {
-            let Some(choices) = schema[choices].as_array() else { continue };
-            let mut others = choices.iter().filter(|choice| choice["type"] != "null");
-            return match (others.next(), others.next()) {
-                (Some(only), None) => Self::of_schema(only),
-                // Which one is meant, the type tells.
-                _ => Self::Any,
-            };
-        }
+        let choices = ["anyOf", "oneOf"].iter().filter_map(|choices| schema[*choices].as_array()).flatten();
+        let choices: Vec<Self> =
+            choices.filter(|choice| choice["type"] != "null").map(|choice| Self::of_schema(choice)).collect();
         let is = |name: &str| {
             schema["type"] == name || schema["type"].as_array().is_some_and(|types| types.contains(&name.into()))
         };
-        if is("object") {
-            let fields = schema["properties"].as_object().into_iter().flatten();
-            return Self::Object(fields.map(|(name, field)| (name.clone(), Self::of_schema(field))).collect());
-        }
         if is("array") && schema["items"].is_object() {
             return Self::List(Box::new(Self::of_schema(&schema["items"])));
         }
-        Self::Any
+        let has_any_field = !matches!(schema["additionalProperties"], Value::Null | Value::Bool(false));
+        let own = schema["properties"].as_object().into_iter().flatten();
+        let own: BTreeMap<String, Self> = own.map(|(name, field)| (name.clone(), Self::of_schema(field))).collect();
+        if has_any_field || (choices.is_empty() && !is("object")) {
+            return Self::Any;
+        }
+        choices.into_iter().try_fold(own, Self::join).map_or(Self::Any, Self::Object)
+    }
+
+    /// Fields with those of one of several choices; `None` if that is no object.
+    fn join(mut fields: BTreeMap<String, Self>, choice: Self) -> Option<BTreeMap<String, Self>> {
+        let Self::Object(others) = choice else { return None };
+        for (name, other) in others {
+            let known = fields.entry(name).or_insert_with(|| other.clone());
+            // Which one is meant, the type tells.
+            if *known != other {
+                *known = Self::Any;
+            }
+        }
+        Some(fields)
     }
 
     /// Reads a body of this shape.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with it, and where.
     pub(super) fn read_body<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, String> {
-        let mut unknown = None;
-        let mut json = serde_json::Deserializer::from_slice(body);
-        let read = serde_ignored::deserialize(&mut json, |field| {
-            // Of fields that may be missing it says '?' beside their name.
-            let names = || field.to_string().split('.').filter(|name| *name != "?").collect::<Vec<_>>().join(".");
-            unknown.get_or_insert_with(names);
-        });
-        let read = read.and_then(|read| json.end().map(|()| read)).map_err(|error| error.to_string())?;
-        if let Some(place) = serde_json::from_slice(body).ok().and_then(|body| self.misplaced_list(&body)) {
+        let body: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        if let Some(place) = self.misplaced_list(&body) {
             return Err(format!("expected an object, not a list, at ${place}"));
         }
-        match unknown {
-            Some(field) => Err(format!("there is no field '{field}'; /api/docs lists those that there are")),
-            None => Ok(read),
+        if let Some(field) = self.unknown_field(&body) {
+            return Err(format!("there is no field '{field}'; /api/docs lists those that there are"));
+        }
+        serde_path_to_error::deserialize(body).map_err(|error| match error.path().to_string().as_str() {
+            "." => error.inner().to_string(),
+            place => format!("{}, at '{place}'", error.inner()),
+        })
+    }
+
+    /// The first field of a value that a request does not have.
+    fn unknown_field(&self, value: &Value) -> Option<String> {
+        match (self, value) {
+            (Self::Object(fields), Value::Object(values)) => values.iter().find_map(|(name, value)| {
+                let Some(field) = fields.get(name) else { return Some(truncate_echo(name).into_owned()) };
+                Some(format!("{name}.{}", field.unknown_field(value)?))
+            }),
+            (Self::List(items), Value::Array(values)) => values
+                .iter()
+                .enumerate()
+                .find_map(|(place, value)| Some(format!("{place}.{}", items.unknown_field(value)?))),
+            _ => None,
         }
     }
 
@@ -122,6 +143,41 @@ mod tests {
         assert_eq!(
             read(json!({ "filter": { "autor": "ann" }, "filters": [], "lines": [1, 2] })).unwrap_err(),
             "there is no field 'filter.autor'; /api/docs lists those that there are"
+        );
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is used")]
+    #[serde(untagged)]
+    enum About {
+        Query { query: String },
+        Target { target: String, rev: Option<u32> },
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is used")]
+    struct Question {
+        #[serde(flatten)]
+        about: About,
+        limit: Option<u32>,
+        tags: Option<BTreeMap<String, String>>,
+    }
+
+    #[test]
+    fn fields_beside_a_choice_are_known_and_places_are_told() {
+        let shape = BodyShape::of::<Question>();
+        let read = |body: Value| shape.read_body::<Question>(body.to_string().as_bytes()).map(drop);
+        assert_eq!(read(json!({ "query": "x", "limit": 3, "tags": { "a": "b" } })), Ok(()));
+        assert_eq!(read(json!({ "target": "x", "rev": 3 })), Ok(()));
+        assert_eq!(
+            read(json!({ "query": "x", "limits": 3 })).unwrap_err(),
+            "there is no field 'limits'; /api/docs lists those that there are"
+        );
+        let shape = BodyShape::of::<Request>();
+        let read = |body: Value| shape.read_body::<Request>(body.to_string().as_bytes()).map(drop);
+        assert_eq!(
+            read(json!({ "filters": [{ "author": 7 }], "lines": [1, 2] })).unwrap_err(),
+            "invalid type: integer `7`, expected a string, at 'filters[0].author'"
         );
     }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use backstory_model::{
-    code::last_part_of_name,
+    code::{last_part_of_name, plain_spelling},
     digest::{SetDigest, sha256},
     entity::State,
     filter::DocumentKind,
@@ -63,7 +63,7 @@ pub(super) struct Facts {
     authors: HashMap<String, HashSet<Arc<str>>>,
     /// The same of labels.
     labels: HashMap<String, HashSet<Arc<str>>>,
-    /// Definitions of code by the last part of their names.
+    /// Definitions of code by the plain spelling of the last part of their names.
     definitions: HashMap<Arc<str>, HashSet<Arc<str>>>,
     /// The facts of the documents of versions, by the ids of their rows; their threads are named without the version.
     versions: HashMap<Arc<str>, DocumentFacts>,
@@ -83,13 +83,13 @@ struct Group {
     created: BTreeMap<Timestamp, u32>,
 }
 
-/// The last part of the name of what is defined in a file, if a document is of such.
-pub(super) fn last_part(id: &str, kind: DocumentKind) -> Option<String> {
+/// The plain spelling of the last part of the name of what is defined in a file, if a document is of such.
+pub(super) fn plain_name(id: &str, kind: DocumentKind) -> Option<String> {
     if kind != DocumentKind::Code {
         return None;
     }
     match id.parse() {
-        Ok(NodeId::Entity { name, .. }) => Some(last_part_of_name(&name).to_owned()),
+        Ok(NodeId::Entity { name, .. }) => Some(plain_spelling(last_part_of_name(&name))),
         _ => None,
     }
 }
@@ -120,7 +120,7 @@ impl Facts {
         let said = said(content_hash, of);
         self.remove(id);
         let id = self.names.intern(id);
-        if let Some(name) = last_part(&id, of.kind) {
+        if let Some(name) = plain_name(&id, of.kind) {
             let name = self.names.intern(&name);
             self.definitions.entry(name).or_default().insert(id.clone());
         }
@@ -257,7 +257,7 @@ impl Facts {
                     self.groups.remove(&key);
                 }
             }
-            if let Some(name) = last_part(id, facts.kind)
+            if let Some(name) = plain_name(id, facts.kind)
                 && let Some(same) = self.definitions.get_mut(&*name)
             {
                 same.remove(id);
@@ -315,7 +315,8 @@ impl Facts {
         groups.filter(|((project, confidential), _)| visibility.allows(project, *confidential)).map(|(_, group)| group)
     }
 
-    /// The documents of definitions whose names end in this one: at most so many, those that weigh most first.
+    /// The documents of definitions whose names end as this one does, in any spelling: at most so many, those that are
+    /// spelled like it first, then those that weigh most.
     pub(super) fn definitions(
         &self,
         name: &str,
@@ -323,9 +324,11 @@ impl Facts {
         selection: Selection<'_>,
         most: usize,
     ) -> Vec<Arc<str>> {
-        let current = self.definitions.get(name);
+        let own = last_part_of_name(name);
+        let name = plain_spelling(own);
+        let current = self.definitions.get(&*name);
         let is_new = |id: &&Arc<str>| current.is_none_or(|known| !known.contains(*id));
-        let versions = selection.view.into_iter().flat_map(|view| view.definitions(name)).filter(is_new);
+        let versions = selection.view.into_iter().flat_map(|view| view.definitions(&name)).filter(is_new);
         let mut found: Vec<(&DocumentFacts, &Arc<str>)> = current
             .into_iter()
             .flatten()
@@ -333,8 +336,10 @@ impl Facts {
             .filter_map(|id| Some((self.get_visible(id, selection)?, id)))
             .filter(|(facts, _)| projects.contain(&facts.project))
             .collect();
+        let is_respelled = |id: &str| id.rsplit_once('#').is_none_or(|(_, name)| last_part_of_name(name) != own);
         found.sort_unstable_by(|(a, one), (b, other)| {
-            b.importance.total_cmp(&a.importance).then_with(|| one.cmp(other))
+            let spelling = is_respelled(one).cmp(&is_respelled(other));
+            spelling.then(b.importance.total_cmp(&a.importance)).then_with(|| one.cmp(other))
         });
         found.into_iter().take(most).map(|(_, id)| id.clone()).collect()
     }

@@ -29,7 +29,7 @@ pub struct View {
     pub(super) threads: HashMap<String, String>,
     /// Documents of versions, with the ids of their rows.
     pub(super) rows: HashMap<Arc<str>, Arc<str>>,
-    /// Definitions of code among them, by the last part of their names.
+    /// Definitions of code among them, by the plain spelling of the last part of their names.
     pub(super) definitions: HashMap<String, Vec<Arc<str>>>,
     /// Current documents that are not in it.
     pub(super) hidden_documents: Vec<Arc<str>>,
@@ -50,7 +50,7 @@ impl View {
         (self.rows.len(), self.hidden_documents.len())
     }
 
-    /// The definitions among its versions whose names end in this one.
+    /// The definitions among its versions whose names end in this plain spelling.
     pub(super) fn definitions(&self, name: &str) -> impl Iterator<Item = &Arc<str>> {
         self.definitions.get(name).into_iter().flatten()
     }

@@ -21,7 +21,7 @@ use super::{
     columns::Columns,
     counts::GroupKey,
     error::IndexError,
-    facts::last_part,
+    facts::plain_name,
     schema::{ID, TERMS, WORD_TOTAL, WORDS},
     version_ids::{is_version, public_id},
     view::{Selection, View, ViewThreads},
@@ -103,7 +103,7 @@ impl Index {
                     let Some(of) = facts.get_version(row) else { continue };
                     groups.insert(row.clone(), ((of.project.to_string(), of.confidential), of.kind));
                     let id: Arc<str> = public_id(row).into();
-                    if let Some(name) = last_part(&id, of.kind) {
+                    if let Some(name) = plain_name(&id, of.kind) {
                         view.definitions.entry(name).or_default().push(id.clone());
                     }
                     view.rows.insert(id, row.clone());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use backstory_engine::{
-    code::{CommitSummary, EntityDetails, EntityRequest},
+    code::{CommitSummary, EntityDetails, EntityRequest, MAX_ENTITIES},
     graph::Direction,
     model::{code::EntityKind, edge::Edge, id::NodeId},
 };
@@ -47,8 +47,12 @@ pub(super) struct Args {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "entity", || Ok(())).await?;
     let (name, project) = resolve_name(&client, args).await?;
-    let request = EntityRequest { name, project, limit: usize::from(args.limit) };
-    let entities = client.answer(request).await?;
+    let most = usize::from(args.limit);
+    // One more tells whether there are more.
+    let request = EntityRequest { name, project, limit: (most + 1).min(MAX_ENTITIES) };
+    let mut entities = client.answer(request).await?;
+    let has_more = entities.len() > most;
+    entities.truncate(most);
     if args.json {
         return Ok(session.terminal.json(&entities)?);
     }
@@ -64,6 +68,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             session.terminal.line("")?;
         }
         print(session, entity)?;
+    }
+    if has_more {
+        session.terminal.note(format_args!(
+            "more have that name; --limit shows up to {MAX_ENTITIES}, and PATH#NAME means one of them"
+        ));
     }
     Ok(())
 }
