@@ -111,7 +111,15 @@ fn the_beginning_of_a_definition_or_another_spelling_leads_to_it() {
             assert_eq!(ids(&found)[0], "acme/shop:src/raft.go#Parcel", "{query}: {found:#}");
         }
     }
-    for (query, id) in [("connectionpool", "ConnectionPool"), ("runLeader", "ConnectionPool.run_leader")] {
+    // Words that only sound like the beginning of a definition are words.
+    for query in ["function connectionpool", "type parcel"] {
+        assert_eq!(search(&sandbox, &[query])["understood"], json!([]), "{query}");
+    }
+    for (query, id) in [
+        ("connectionpool", "ConnectionPool"),
+        ("run_Leader", "ConnectionPool.run_leader"),
+        ("Connection_poOl", "ConnectionPool"),
+    ] {
         let found = code(&sandbox, query);
         assert_eq!(ids(&found)[0], format!("acme/shop:src/pool.py#{id}"), "{found:#}");
         assert!(found["understood"].to_string().contains("spelled otherwise"), "{found:#}");
@@ -123,13 +131,14 @@ fn many_definitions_of_a_name_are_counted_and_those_of_sources_lead() {
     let mut shop = Fixture::new();
     for number in 0..8 {
         shop.write(format!("tests/test_{number}.py"), format!("def weigh(parcel):\n    return parcel.{number}\n"));
-        shop.write(format!("src/scale_{number}.py"), format!("def weigh(parcel):\n    return parcel.{number}\n"));
+        let body: String = (0..60).map(|line| format!("        self.append(parcel.line{line})\n")).collect();
+        shop.write(format!("src/scale_{number}.py"), format!("class Scale{number}:\n    def weigh(self):\n{body}"));
     }
     shop.commit_all("Weigh parcels");
     let sandbox = Sandbox::indexed(&shop);
     let found = code(&sandbox, "weigh");
     assert!(paths(&found)[..5].iter().all(|path| path.starts_with("src/")), "{found:#}");
-    assert!(found["understood"].to_string().contains("11 more definitions have the name weigh"), "{found:#}");
+    assert!(found["understood"].to_string().contains("besides these there are 11 of that name"), "{found:#}");
     assert!(found["hits"][0]["why"].to_string().contains("defines what the query names"), "{found:#}");
     let shown = sandbox.run(&["entity", "weigh"]).ok();
     assert!(shown.stderr.contains("more have that name; --limit shows up to 50"), "{}", shown.stderr);

@@ -403,12 +403,12 @@ async fn entities_named(resources: &Resources, name: &str, project: Option<&str>
         }
         _ => false,
     };
-    // Those with the whole name before those that something contains, and sources before tests.
-    let mut ids: Vec<(bool, FileRole, NodeId)> = rows
+    // Those of sources before those of tests, and those with the whole name before those that something contains.
+    let mut ids: Vec<(FileRole, bool, NodeId)> = rows
         .iter()
         .filter_map(|row| Some((row.text("title") != Some(name), row.node("entity")?)))
         .filter(|(_, id)| is_wanted(id))
-        .map(|(is_part, id)| (is_part, role_of(&id), id))
+        .map(|(is_part, id)| (role_of(&id), is_part, id))
         .collect();
     ids.sort();
     Ok(ids.into_iter().map(|(_, _, id)| id).collect())

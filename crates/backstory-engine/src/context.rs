@@ -221,7 +221,13 @@ fn resolve_symbol(resources: &Resources, request: &ContextRequest) -> (ContextRe
     };
     let mut namesakes: Vec<String> = ids.map(|id| id.to_string()).collect();
     namesakes.extend((others > 0).then(|| format!("{others} more")));
-    let others = (!namesakes.is_empty()).then(|| format!("{name} is also defined as {}", namesakes.join(", ")));
+    let also = if is_respelled { "what is spelled otherwise is also" } else { "it is also" };
+    let taken = is_respelled.then(|| format!("{name} is taken for {id}"));
+    let others = (!namesakes.is_empty()).then(|| format!("{name}: {also} defined as {}", namesakes.join(", ")));
+    let others = match (taken, others) {
+        (Some(taken), Some(others)) => Some(format!("{taken}; {others}")),
+        (taken, others) => taken.or(others),
+    };
     resolved.about = About::Target { target: Target::Node(id), rev: None };
     (resolved, others)
 }

@@ -3,6 +3,7 @@
 
 mod bundled;
 mod foreground;
+mod recent;
 mod remote;
 mod tokens;
 
@@ -17,6 +18,7 @@ pub use foreground::ForegroundGuard;
 
 use bundled::{Bundled, EmbedPriority};
 use foreground::ForegroundGate;
+use recent::RecentQueries;
 use remote::Remote;
 
 use crate::provider::ProviderError;
@@ -68,6 +70,7 @@ struct Inner {
     window: usize,
     engine: Engine,
     foreground: ForegroundGate,
+    recent: RecentQueries,
 }
 
 enum Engine {
@@ -87,7 +90,7 @@ impl Embedder {
     /// # Errors
     /// The settings contradict themselves, or the provider does not tell the dimension.
     pub async fn open(settings: Settings) -> Result<Self, ProviderError> {
-        let foreground = ForegroundGate::default();
+        let (foreground, recent) = (ForegroundGate::default(), RecentQueries::default());
         let inner = match settings.provider {
             Provider::Bundled => bundled(&settings, foreground)?,
             Provider::None => Inner { engine: Engine::Off, ..bundled(&settings, foreground)? },
@@ -98,7 +101,7 @@ impl Embedder {
                     None => remote.probe().await?,
                 };
                 let (model, window) = (remote.name(), remote.window());
-                Inner { model, dimension, window, engine: Engine::Remote(remote), foreground }
+                Inner { model, dimension, window, engine: Engine::Remote(remote), foreground, recent }
             }
         };
         Ok(Self(Arc::new(inner)))
@@ -117,15 +120,15 @@ impl Embedder {
         stored: Option<ModelTag>,
         reason: ProviderError,
     ) -> Result<Self, ProviderError> {
-        let foreground = ForegroundGate::default();
+        let (foreground, recent) = (ForegroundGate::default(), RecentQueries::default());
         let remote = Remote::new(settings)?;
         let (model, window) = (remote.name(), remote.window());
         let inner = match stored {
             Some(ModelTag { name, dimension }) if name == model => {
-                Inner { model, dimension, window, engine: Engine::Remote(remote), foreground }
+                Inner { model, dimension, window, engine: Engine::Remote(remote), foreground, recent }
             }
             Some(ModelTag { name, dimension }) => {
-                Inner { model: name, dimension, window, engine: Engine::Unknown(reason), foreground }
+                Inner { model: name, dimension, window, engine: Engine::Unknown(reason), foreground, recent }
             }
             None => Inner { engine: Engine::Unknown(reason), ..bundled(&Settings::default(), foreground)? },
         };
@@ -211,12 +214,17 @@ impl Embedder {
     /// # Errors
     /// The provider does not answer within seconds, refuses, or answers wrongly.
     pub async fn embed_query(&self, text: &str) -> Result<Vec<f32>, ProviderError> {
-        match &self.0.engine {
-            Engine::Bundled(bundled) => bundled.query(text).await,
-            Engine::Remote(remote) => remote.query(text, self.0.dimension).await,
-            Engine::Off => Err(off()),
-            Engine::Unknown(reason) => Err(reason.clone()),
+        if let Some(vector) = self.0.recent.get(text) {
+            return Ok(vector);
         }
+        let vector = match &self.0.engine {
+            Engine::Bundled(bundled) => bundled.query(text).await?,
+            Engine::Remote(remote) => remote.query(text, self.0.dimension).await?,
+            Engine::Off => return Err(off()),
+            Engine::Unknown(reason) => return Err(reason.clone()),
+        };
+        self.0.recent.insert(text, &vector);
+        Ok(vector)
     }
 
     /// Whether a text can be embedded now; takes as long as the provider needs to load its model.
@@ -280,6 +288,7 @@ fn bundled(settings: &Settings, foreground: ForegroundGate) -> Result<Inner, Pro
         window: bundled::WINDOW,
         engine: Engine::Bundled(Bundled::new(model, threads, foreground.clone())),
         foreground,
+        recent: RecentQueries::default(),
     })
 }
 

@@ -284,7 +284,8 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
     let mut found = retrieve_candidates(resources, &request, &words, within).await?;
     let weights = TermWeights::new(documents, &frequencies);
     let bound = weights.total();
-    let is_unknown = scope.is_none() && drop_unknown(&mut found, &understood, &frequencies);
+    let is_unknown =
+        scope.is_none() && drop_unknown(&mut found, &understood, &frequencies) && understood.definitions.is_empty();
     let newest = index.newest_created_at().unwrap_or(Timestamp::UNIX_EPOCH);
     let scale = ScoringContext { terms: &understood.terms, weights: &weights, bound, newest };
 
@@ -300,12 +301,12 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
     let lexical = scale.lexical(&found.words);
     let mut candidates = build_candidates(measured, &facts, &lexical, &request.filter);
     if only_code {
-        score_files(&mut candidates, &facts, &scale, &lexical, understood.is_name.then_some(frequencies.as_slice()));
+        score_files(&mut candidates, &facts, &scale, &lexical, understood.is_unknown_name().then_some(&frequencies));
     }
-    let (mode, vector) = (found.mode, found.vector.as_slice());
-    let mut order = RankingContext { ranking, mode, understood: &understood, scale: &scale, vector, facts };
+    let (mode, vector, is_near) = (found.mode, found.vector.as_slice(), !request.near.is_empty());
+    let mut order = RankingContext { ranking, mode, understood: &understood, scale: &scale, vector, facts, is_near };
     let Stories { stories, relations } =
-        group_results(resources, candidates, &mut order, &request, scope.as_ref()).await?;
+        group_results(resources, candidates, &mut order, &request, scope.map(|scope| scope.relations)).await?;
     let (mut stories, relations) = mix_in_neighbors(resources, &request, &page, stories, relations, &mut order).await?;
     let mut notes = understood.notes.clone();
     rerank_if_asked(resources, &request, &mut stories, (&mut notes, &mut warnings)).await?;

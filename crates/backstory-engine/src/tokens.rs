@@ -1,6 +1,11 @@
 //! Counts tokens like the language models that read context packs. It needs no network: the vocabulary is compiled in.
 
-use std::{cell::RefCell, collections::HashMap, sync::LazyLock};
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    sync::{LazyLock, Once},
+    thread,
+};
 
 use tiktoken_rs::CoreBPE;
 
@@ -10,6 +15,18 @@ pub const TOKENIZER: &str = "o200k_base";
 
 /// Read when first used, since most commands count nothing.
 static VOCABULARY: LazyLock<Option<CoreBPE>> = LazyLock::new(|| tiktoken_rs::o200k_base().ok());
+
+/// Begins to read the vocabulary beside what else is done, so that it is there when the first text is counted: it takes
+/// longer than a search.
+pub(crate) fn prepare() {
+    static BEGUN: Once = Once::new();
+    // Without another thread it is read when it is needed.
+    BEGUN.call_once(|| {
+        drop(thread::Builder::new().spawn(|| {
+            LazyLock::force(&VOCABULARY);
+        }));
+    });
+}
 
 /// Longest run of blanks that is cut into tokens as it is: of some hundred thousand the tokenizer's patterns run out of stack.
 const MAX_BLANKS: usize = 10_000;

@@ -100,8 +100,8 @@ pub(crate) fn walk(graph: &Graph, start: &[(NodeId, f32)], bounds: Bounds) -> Re
         reached: Reached { strength, path: Vec::new() },
     };
     let mut frontier: Vec<Step> = strengths.into_iter().map(begin).collect();
-    for _ in 0..MAX_EDGES {
-        frontier = advance(graph, frontier, &mut walked, bounds)?;
+    for edges in 1..=MAX_EDGES {
+        frontier = advance(graph, frontier, &mut walked, (bounds, edges < MAX_EDGES))?;
     }
     if walked.nodes.len() > bounds.nodes {
         walked.is_cut = true;
@@ -113,21 +113,26 @@ pub(crate) fn walk(graph: &Graph, start: &[(NodeId, f32)], bounds: Bounds) -> Re
     Ok(walked)
 }
 
-/// Reads one level; returns what was reached more strongly than before.
-fn advance(graph: &Graph, mut frontier: Vec<Step>, walked: &mut Walked, bounds: Bounds) -> Result<Vec<Step>> {
+/// Reads one level; returns what was reached more strongly than before, if another level follows.
+fn advance(
+    graph: &Graph,
+    mut frontier: Vec<Step>,
+    walked: &mut Walked,
+    (bounds, goes_on): (Bounds, bool),
+) -> Result<Vec<Step>> {
     frontier.sort_by(|a, b| b.reached.strength.total_cmp(&a.reached.strength).then_with(|| a.node.cmp(&b.node)));
     walked.is_cut |= frontier.len() > bounds.frontier;
     frontier.truncate(bounds.frontier);
-    let mut next: BTreeMap<NodeId, Step> = BTreeMap::new();
+    let mut next = goes_on.then(BTreeMap::new);
     for steps in frontier.chunks(AT_ONCE) {
         // What is left leads to what is tied less strongly than most of what there is.
         if walked.nodes.len() >= bounds.nodes {
             walked.is_cut = true;
             break;
         }
-        follow(graph, steps, walked, &mut next, bounds)?;
+        follow(graph, steps, walked, next.as_mut(), bounds)?;
     }
-    Ok(next.into_values().collect())
+    Ok(next.map_or_else(Vec::new, |next| next.into_values().collect()))
 }
 
 /// Reads the edges of some nodes of a level, and adds what was reached more strongly than before to the next one.
@@ -135,7 +140,7 @@ fn follow(
     graph: &Graph,
     steps: &[Step],
     walked: &mut Walked,
-    next: &mut BTreeMap<NodeId, Step>,
+    mut next: Option<&mut BTreeMap<NodeId, Step>>,
     bounds: Bounds,
 ) -> Result<()> {
     let (mut asked, mut sources) = (Vec::new(), Vec::new());
@@ -163,8 +168,11 @@ fn follow(
             }
             let path = source.reached.path.iter().cloned().chain([edge_to(edges, end)]).collect();
             let reached = Reached { strength, path };
-            walked.nodes.insert(node.clone(), reached.clone());
-            next.insert(node.clone(), Step { node, origin: source.origin.clone(), reached });
+            if let Some(next) = &mut next {
+                let step = Step { node: node.clone(), origin: source.origin.clone(), reached: reached.clone() };
+                next.insert(node.clone(), step);
+            }
+            walked.nodes.insert(node, reached);
         }
     }
     Ok(())

@@ -251,15 +251,27 @@ impl Index {
         ids.into_iter().filter_map(visible).collect()
     }
 
-    /// The documents of what is defined by the last part of a name, in any spelling of it: at most so many, those that are
-    /// spelled like it first, then those that weigh most. Costs nothing but for a name that very many have.
-    pub fn definitions(&self, name: &str, projects: ProjectScope<'_>, most: usize) -> Vec<Arc<str>> {
-        self.counted().stats.facts.definitions(name, projects, self.selection(), most)
+    /// The documents of what is defined by the last part of a name, in any spelling of it, and is wanted: at most so many,
+    /// those that are spelled like it first, then those that weigh most. Costs nothing but for a name that very many have.
+    pub fn definitions(
+        &self,
+        name: &str,
+        projects: ProjectScope<'_>,
+        most: usize,
+        is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
+    ) -> Vec<Arc<str>> {
+        self.counted().stats.facts.definitions(name, (projects, self.selection()), most, is_wanted)
     }
 
-    /// The documents that are one of these nodes, or a part of one, by id: at most so many. Costs some milliseconds.
-    pub fn documents_of(&self, nodes: &HashSet<String>, most: usize) -> Vec<(Arc<str>, DocumentFacts)> {
-        self.counted().stats.facts.of_nodes(nodes, self.selection(), most)
+    /// The documents that are one of these nodes, or a part of one, and are wanted, each with what it is part of: at most so
+    /// many, the first by id, in no order. Costs some milliseconds.
+    pub fn documents_of(
+        &self,
+        nodes: &HashSet<String>,
+        most: usize,
+        is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
+    ) -> Vec<(Arc<str>, Arc<str>)> {
+        self.counted().stats.facts.of_nodes(nodes, self.selection(), most, is_wanted)
     }
 
     /// The authors or labels of the documents of projects, as they are written. Costs some milliseconds.

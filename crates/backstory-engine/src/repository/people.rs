@@ -181,7 +181,9 @@ impl KnownPeople {
 
     /// Those that have a word in them, in whatever case, in order: that of a program without what marks it as one, too.
     pub(crate) fn names_with_word(&self, word: &str) -> BTreeSet<&str> {
-        let is_word = |part: &str| is_same_name(part.strip_suffix(BOT).unwrap_or(part), word);
+        let is_word = |part: &str| {
+            is_same_name(part, word) || part.strip_suffix(BOT).is_some_and(|program| is_same_name(program, word))
+        };
         let has_word = |name: &&str| name.split_whitespace().any(is_word);
         self.names().filter(has_word).collect()
     }

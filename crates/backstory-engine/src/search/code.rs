@@ -21,8 +21,10 @@ use super::{
 
 /// What the next best part of a file adds, compared to the one before.
 const DECAY: f32 = 0.4;
-/// Parts of a file that are added up.
+/// Parts of a file that are added up, and passages whose nearness is averaged.
 const ADDED_UP: usize = 8;
+/// Share of that average in how near a file is: what many of its passages say counts more than what one happens to.
+const OF_SEVERAL: f32 = 0.6;
 /// What counts of a file's words, besides how well its parts match: how much of the query is in one passage,
 const IN_ONE_PASSAGE: f32 = 1.0;
 /// in all of its passages,
@@ -84,6 +86,7 @@ pub(super) fn score_files(
         reached.sort_by(|a, b| b.total_cmp(a));
         summed.insert(id.clone(), add_up(&reached));
     }
+    average_nearness(candidates);
     spread_nearness(candidates);
     let most = summed.values().copied().fold(f32::MIN_POSITIVE, f32::max);
     for (id, candidate) in candidates {
@@ -119,6 +122,17 @@ fn drop_unrelated(terms: &QueryTerms, frequencies: &[u64], candidates: &mut BTre
         let found = candidate.passages.iter().fold(0, |found, passage| found | passage.found);
         (found & parts).count_ones() * 2 > parts.count_ones()
     });
+}
+
+/// Counts the nearest passages of files, and not only the best two.
+fn average_nearness(candidates: &mut BTreeMap<String, Candidate>) {
+    for candidate in candidates.values_mut() {
+        let mut near: Vec<f32> = candidate.passages.iter().map(|passage| passage.nearness).collect();
+        near.sort_by(|a, b| b.total_cmp(a));
+        near.truncate(ADDED_UP);
+        let average = near.iter().sum::<f32>() / near.len().max(1) as f32;
+        candidate.nearness += OF_SEVERAL * (average - candidate.nearness);
+    }
 }
 
 /// Spreads how near files are to the query over 0 to 1. Models differ in the range of their similarities, which is narrow;

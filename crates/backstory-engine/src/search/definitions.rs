@@ -3,7 +3,7 @@
 use std::{cmp::Ordering, sync::LazyLock};
 
 use backstory_model::{code::plain_spelling, filter::Filter, id::NodeId, terms::QueryTerms};
-use backstory_store::index::ProjectScope;
+use backstory_store::index::{DocumentFacts, ProjectScope};
 use regex::Regex;
 
 use super::{candidates::meets, code::worth_of_role};
@@ -13,8 +13,6 @@ use crate::resources::Resources;
 const MAX_NAMES: usize = 3;
 /// Definitions of one name that lead a search.
 const MAX_DEFINITIONS: usize = 5;
-/// Definitions whose names end in a name, which are looked at.
-const MAX_NAMESAKES: usize = 2_000;
 /// Longest name, in bytes.
 const MAX_NAME: usize = 200;
 
@@ -34,10 +32,16 @@ pub(crate) fn symbols(text: &str) -> Vec<&str> {
     found.filter(|name| (2..=MAX_NAME).contains(&name.len())).take(MAX_NAMES).collect()
 }
 
-/// What a text is if it is nothing but the beginning of a definition: `class Raft`, `type Raft struct {`.
+/// What a text is if it is nothing but the beginning of a definition: `class Raft`, `type Raft struct {`,
+/// `func (r *Raft) Start() error {`.
 static DECLARATION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"^\s*(?:(?:pub|export|public|private|static|abstract|final|async|default)\s+)*(?:class|struct|enum|union|trait|interface|type|typedef|module|function|method|macro|def|fn|func)\s+`?(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)`?\s*(?:struct|interface|enum)?\s*[{(:;=]?\s*$",
+        r"(?x) ^\s*
+        (?: (?: pub (?:\([a-z]+\))? | export | public | private | protected | static | abstract | final | async | default | unsafe ) \s+ )*
+        (?: (?P<code> struct | enum | trait | impl | typedef | def | fn | func )
+          | class | union | interface | type | module | function | method | macro )
+        \s+ (?: \([^()]*\) \s* )? `? (?P<name> [A-Za-z_$][A-Za-z0-9_$]* ) `?
+        (?P<mark> \s* (?: [({\[:<=;] | (?: struct | interface | enum | extends | implements )\b ) .* )? \s*$",
     )
     .expect("the pattern is constant")
 });
@@ -70,10 +74,14 @@ pub(crate) fn only_symbol(text: &str) -> Option<&str> {
     symbols(text).into_iter().next().filter(|_| is_whole)
 }
 
-/// The name if a text is nothing but the beginning of its definition.
+/// The name if a text is nothing but the beginning of its definition. `type inference` and `function call` are words.
 pub(super) fn declared_name(text: &str) -> Option<&str> {
-    let name = DECLARATION.captures(text)?.name("name")?.as_str();
-    Some(name).filter(|name| (2..=MAX_NAME).contains(&name.len()))
+    let found = DECLARATION.captures(text)?;
+    let name = found.name("name")?.as_str();
+    let is_code = found.name("code").is_some()
+        || found.name("mark").is_some()
+        || name.contains(|letter: char| letter == '_' || letter.is_uppercase());
+    Some(name).filter(|name| is_code && (2..=MAX_NAME).contains(&name.len()))
 }
 
 /// The name if a text is nothing but one that code could have.
@@ -87,12 +95,14 @@ fn bare(name: &str) -> &str {
     name.trim_matches('`').trim_end_matches("()")
 }
 
+/// The name of an entity without the `~2` in which the second one of a name in a file ends.
+fn without_count(entity: &str) -> &str {
+    entity.rsplit_once('~').filter(|(_, count)| count.parse::<u32>().is_ok()).map_or(entity, |(own, _)| own)
+}
+
 /// Whether an entity has this name, whole or without what it stands in.
 fn is_called(entity: &str, name: &str) -> bool {
-    // The second one of a name in a file ends in `~2`.
-    let entity =
-        entity.rsplit_once('~').filter(|(_, count)| count.parse::<u32>().is_ok()).map_or(entity, |(own, _)| own);
-    entity.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with(['.', ':']))
+    without_count(entity).strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with(['.', ':']))
 }
 
 /// A definition of code.
@@ -107,7 +117,7 @@ pub(crate) struct Definition {
 /// The definitions of a name, as far as they lead a search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Definitions {
-    /// The first ones, at most [`MAX_DEFINITIONS`]: those with the whole name, then those of what is no test, then those that
+    /// The first ones, at most [`MAX_DEFINITIONS`]: those of what is no test, then those with the whole name, then those that
     /// weigh most.
     pub(crate) first: Vec<Definition>,
     /// How many more there are.
@@ -123,24 +133,23 @@ pub(crate) fn find_definitions(resources: &Resources, name: &str, filter: &Filte
     let own = own.replace("->", ".");
     let plain = plain_qualified(&own);
     let index = resources.index();
-    let namesakes = index.definitions(&own, ProjectScope::of(&filter), MAX_NAMESAKES);
+    let is_wanted = |id: &str, facts: &DocumentFacts| {
+        let Ok(NodeId::Entity { path: at, name: entity, .. }) = id.parse() else { return false };
+        path.is_none_or(|path| at.ends_with(path))
+            && is_called(&plain_qualified(&entity), &plain)
+            && meets(&filter, id, facts)
+    };
+    let namesakes = index.definitions(&own, ProjectScope::of(&filter), usize::MAX, is_wanted);
     let facts = index.facts(namesakes.iter().map(|id| &**id));
     let mut exact: Vec<(Rank, Definition)> = Vec::new();
     let mut respelled = Vec::new();
     for id in &namesakes {
-        let (Ok(NodeId::Entity { path: at, name: entity, .. }), Some(facts)) = (id.parse(), facts.get(&**id)) else {
-            continue;
-        };
-        if path.is_some_and(|path| !at.ends_with(path)) || !meets(&filter, id, facts) {
-            continue;
-        }
+        let (Ok(NodeId::Entity { name: entity, .. }), Some(facts)) = (id.parse(), facts.get(&**id)) else { continue };
         let definition = Definition { id: id.to_string(), file: facts.thread.to_string() };
-        let rank = |is_part| Rank { is_part, worth: worth_of_role(&[], facts), importance: facts.importance };
-        if is_called(&entity, &own) {
-            exact.push((rank(entity != own), definition));
-        } else if is_called(&plain_qualified(&entity), &plain) {
-            respelled.push((rank(false), definition));
-        }
+        let is_part = without_count(&entity) != own;
+        let rank = Rank { worth: worth_of_role(&[], facts), is_part, importance: facts.importance };
+        let found = if is_called(&entity, &own) { &mut exact } else { &mut respelled };
+        found.push((rank, definition));
     }
     let is_respelled = exact.is_empty();
     let mut found = if is_respelled { respelled } else { exact };
@@ -152,16 +161,16 @@ pub(crate) fn find_definitions(resources: &Resources, name: &str, filter: &Filte
 
 /// What definitions of one name are ordered by.
 struct Rank {
-    is_part: bool,
     worth: f32,
+    is_part: bool,
     importance: f32,
 }
 
 impl Rank {
     /// The better one first.
     fn compare(&self, other: &Self) -> Ordering {
-        let whole = self.is_part.cmp(&other.is_part);
-        whole.then(other.worth.total_cmp(&self.worth)).then(other.importance.total_cmp(&self.importance))
+        let worth = other.worth.total_cmp(&self.worth);
+        worth.then(self.is_part.cmp(&other.is_part)).then(other.importance.total_cmp(&self.importance))
     }
 }
 
@@ -191,12 +200,22 @@ mod tests {
 
     #[test]
     fn the_beginning_of_a_definition_names_it() {
-        for text in
-            ["class Raft", "type Raft struct {", "  pub fn Raft(", "export default class Raft {", "interface Raft"]
-        {
+        for text in [
+            "class Raft",
+            "type Raft struct {",
+            "  pub fn Raft(",
+            "export default class Raft extends Base {",
+            "interface Raft",
+            "def Raft(self, other):",
+            "func (s *Server) Raft() error {",
+            "pub(crate) struct Raft;",
+            "fn Raft",
+        ] {
             assert_eq!(declared_name(text), Some("Raft"), "{text}");
         }
-        for text in ["Raft", "class of its own", "type Raft is slow", "which class Raft"] {
+        for text in
+            ["Raft", "class of its own", "type Raft is slow", "which class Raft", "type inference", "function call"]
+        {
             assert_eq!(declared_name(text), None, "{text}");
         }
         assert_eq!(plain_qualified("Http_Server.startAll"), "httpserver.startall");

@@ -61,7 +61,7 @@ pub(super) fn count(index: &Index, ids: &BTreeSet<String>, filter: &Filter, is_l
         .collect();
     facts.extend(of_wholes.iter().map(|(id, of)| (*id, of.clone())));
     let names = ["project", "kind", "author", "label", "path"];
-    let mut counts: [BTreeMap<String, usize>; 5] = Default::default();
+    let mut counts: [BTreeMap<&str, usize>; 5] = Default::default();
     let begun = common_beginning(&filter.paths);
     for of in counted.iter().filter_map(|id| facts.get(id)) {
         let directories: BTreeSet<&str> = of.paths().filter_map(|path| directory(path, begun)).collect();
@@ -74,16 +74,18 @@ pub(super) fn count(index: &Index, ids: &BTreeSet<String>, filter: &Filter, is_l
         ];
         for (counts, values) in counts.iter_mut().zip(values) {
             for value in values {
-                *counts.entry(value.to_owned()).or_default() += 1;
+                *counts.entry(value).or_default() += 1;
             }
         }
     }
-    let facet = |(name, counts): (&str, BTreeMap<String, usize>)| {
+    let facet = |(name, counts): (&str, BTreeMap<&str, usize>)| {
         let left_out = counts.len().saturating_sub(MAX_FACET_VALUES);
-        let mut values: Vec<_> = counts.into_iter().map(|(value, count)| FacetValue { value, count }).collect();
+        let mut values: Vec<(&str, usize)> = counts.into_iter().collect();
         // Equal ones stay in the order of their values.
-        values.sort_by_key(|value| std::cmp::Reverse(value.count));
+        values.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         values.truncate(MAX_FACET_VALUES);
+        let value = |(value, count): (&str, usize)| FacetValue { value: value.to_owned(), count };
+        let values = values.into_iter().map(value).collect();
         Facet { name: name.to_owned(), values, left_out }
     };
     let facets = names.into_iter().zip(counts).map(facet).collect();

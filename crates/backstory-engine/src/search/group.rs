@@ -21,7 +21,6 @@ use super::{
     expand::{Expansion, Relations, add_relations, graph_candidates, relate, relation_of},
     facts_of, id_of,
     order::RankingContext,
-    scope::Scope,
 };
 use crate::{error::Result, resources::Resources, walk::Reached};
 
@@ -120,7 +119,7 @@ impl ResultGroup {
             let edges = edges.collect::<Vec<_>>().join(", ");
             if !edges.is_empty() {
                 why.push(format!("relationship {:.2}: {edges}", reached.strength));
-            } else if parts.relationship > 0.0 {
+            } else if order.is_near && parts.relationship > 0.0 {
                 why.push(format!("relationship {:.2}: what the search is near to", reached.strength));
             }
         }
@@ -142,14 +141,15 @@ impl Links {
     }
 }
 
-/// Ranks candidates and folds what belongs together. Where the relationship has a weight, the neighborhood of the
+/// Ranks candidates and folds what belongs together. `scope` is how documents are tied to the nodes that the search is
+/// limited to, if it is. Where the relationship has a weight, the neighborhood of the
 /// strongest ones is walked first, and what only that finds is ranked with the others.
 pub(super) async fn group_results(
     resources: &Resources,
     candidates: BTreeMap<String, Candidate>,
     order: &mut RankingContext<'_>,
     request: &SearchRequest,
-    scope: Option<&Scope>,
+    scope: Option<Relations>,
 ) -> Result<Stories> {
     let filter = &request.filter;
     let (mut candidates, mut carried) = fold_commits_into_merge_requests(resources, candidates, order, filter).await?;
@@ -159,17 +159,16 @@ pub(super) async fn group_results(
         named.iter().map(|id| (id_of(id), Reached { strength: 1.0, path: Vec::new() })).collect();
     let is_walked = scope.is_some() || order.weights().relationship > 0.0;
     if is_walked {
-        relations = match scope {
-            Some(scope) => relations.into_iter().chain(scope.relations.clone()).collect(),
-            None => {
-                let ranked = order.by_relevance(candidates.iter().map(|(id, of)| (id.as_str(), of)));
-                relate(resources, &ranked, named).await?
+        if let Some(scope) = scope {
+            relations.extend(scope);
+        } else {
+            let ranked = order.by_relevance(candidates.iter().map(|(id, of)| (id.as_str(), of)));
+            relations = relate(resources, &ranked, named).await?;
+            if request.expansion == Expansion::Neighbors {
+                let known = candidates.keys().map(String::as_str).collect();
+                let found = graph_candidates(resources, &relations, &known, order, filter).await?;
+                candidates.extend(found);
             }
-        };
-        if scope.is_none() && request.expansion == Expansion::Neighbors {
-            let known = candidates.keys().map(String::as_str).collect();
-            let found = graph_candidates(resources, &relations, &known, order, filter).await?;
-            candidates.extend(found);
         }
         add_relations(&mut candidates, &relations);
     }

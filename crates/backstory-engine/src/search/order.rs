@@ -32,6 +32,8 @@ pub(super) struct RankingContext<'a> {
     /// Vector of the query; empty without one.
     pub(super) vector: &'a [f32],
     pub(super) facts: HashMap<String, DocumentFacts>,
+    /// Whether the search is near to nodes.
+    pub(super) is_near: bool,
 }
 
 impl RankingContext<'_> {

@@ -110,6 +110,11 @@ impl ParsedQuery {
         self.terms.terms.iter().filter(|term| !term.part).count() > 1
     }
 
+    /// Whether it is nothing but the name of code that is defined nowhere.
+    pub(super) fn is_unknown_name(&self) -> bool {
+        self.is_name && self.definitions.is_empty()
+    }
+
     /// Takes conditions on time out of the query.
     fn extract_time_range(&mut self, query: &str, now: Timestamp) -> String {
         let mut rest = query.to_owned();

@@ -73,11 +73,11 @@ pub(super) async fn checked(resources: &Resources, mut request: SearchRequest) -
         request.filter.projects.clear();
     }
     let Filter { kinds, document_types, .. } = &mut request.filter;
-    // All of them are no condition.
+    // All of them are no condition. A search for code alone that names no types is one for those that are code.
     if DocumentKind::ALL.iter().all(|kind| kinds.contains(kind)) {
         kinds.clear();
     }
-    if DocumentType::ALL.iter().all(|document_type| document_types.contains(document_type)) {
+    if kinds.is_empty() && DocumentType::ALL.iter().all(|document_type| document_types.contains(document_type)) {
         document_types.clear();
     }
     for project in request.filter.project.iter().chain(&request.filter.projects) {

@@ -1,7 +1,11 @@
 //! The documents that a search is limited to, where it is near to nodes or within them: all of them are candidates, so
 //! none is missed because others have more words or a nearer meaning.
 
-use std::{cmp::Ordering, collections::HashSet, sync::Arc};
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use backstory_model::id::NodeId;
 
@@ -47,10 +51,11 @@ pub(super) async fn load_scope(resources: &Resources, request: &SearchRequest) -
     };
     let index = resources.index();
     let candidates = candidate_filter(&request.filter);
-    let documents = index.documents_of(&nodes, MAX_READ).into_iter().filter(|(id, of)| meets(&candidates, id, of));
-    let tied = documents.map(|(id, of)| {
-        let reached = relations.get(&*id).or_else(|| relations.get(&*of.thread));
-        (reached.map_or(0.0, |reached| reached.strength), id)
+    let strengths: HashMap<&str, f32> = relations.iter().map(|(id, reached)| (id.as_str(), reached.strength)).collect();
+    let documents = index.documents_of(&nodes, MAX_READ, |id, facts| meets(&candidates, id, facts));
+    let tied = documents.into_iter().map(|(id, whole)| {
+        let strength = strengths.get(&*id).or_else(|| strengths.get(&*whole));
+        (strength.copied().unwrap_or(0.0), id)
     });
     let mut tied: Vec<(f32, Arc<str>)> = tied.collect();
     if tied.len() > MAX_DOCUMENTS {

@@ -19,6 +19,7 @@ use crate::{
     error::Result,
     read::load_items,
     resources::Resources,
+    tokens,
     use_case::{UseCase, Weight},
     views::at_state,
     walk::GraphEdge,
@@ -89,6 +90,7 @@ impl UseCase for SearchRequest {
 
     async fn run(self, resources: &Resources) -> Result<Self::Answer> {
         let mut request = self;
+        tokens::prepare();
         let resources = &at_state(resources, &mut request.filter).await?;
         let found = search_documents(resources, request).await?;
         let chunks = chunks_of(resources, &found.query, &found.hits).await?;

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::{
     SearchRequest,
-    definitions::{Definitions, declared_name, find_definitions, names_asked_for, only_symbol},
+    definitions::{Definitions, declared_name, find_definitions, names_asked_for, only_symbol, symbols},
     query::ParsedQuery,
 };
 use crate::{
@@ -91,6 +91,10 @@ fn add_definitions(resources: &Resources, request: &SearchRequest, understood: &
     };
     for name in names {
         let Definitions { first, others, is_respelled } = find_definitions(resources, name, &request.filter);
+        // Of words that only sound like a name, as in `type error handling`, another spelling is not meant.
+        if is_respelled && name.len() < request.query.trim().len() && symbols(name).is_empty() {
+            continue;
+        }
         let is_one =
             if is_respelled { "is the definition of what is spelled otherwise than" } else { "is the definition of" };
         for definition in first {
@@ -99,9 +103,7 @@ fn add_definitions(resources: &Resources, request: &SearchRequest, understood: &
             understood.definitions.insert(definition.id);
         }
         if others > 0 {
-            understood
-                .notes
-                .push(format!("{others} more definitions have the name {name}; PATH#{name} means one of them"));
+            understood.notes.push(format!("besides these there are {others} of that name; a path narrows them down"));
         }
     }
 }

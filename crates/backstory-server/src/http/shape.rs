@@ -30,8 +30,7 @@ impl BodyShape {
 
     fn of_schema(schema: &Value) -> Self {
         let choices = ["anyOf", "oneOf"].iter().filter_map(|choices| schema[*choices].as_array()).flatten();
-        let choices: Vec<Self> =
-            choices.filter(|choice| choice["type"] != "null").map(|choice| Self::of_schema(choice)).collect();
+        let choices: Vec<Self> = choices.filter(|choice| choice["type"] != "null").map(Self::of_schema).collect();
         let is = |name: &str| {
             schema["type"] == name || schema["type"].as_array().is_some_and(|types| types.contains(&name.into()))
         };
@@ -65,16 +64,19 @@ impl BodyShape {
     /// # Errors
     /// What is wrong with it, and where.
     pub(super) fn read_body<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, String> {
-        let body: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
-        if let Some(place) = self.misplaced_list(&body) {
+        let value: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        if let Some(place) = self.misplaced_list(&value) {
             return Err(format!("expected an object, not a list, at ${place}"));
         }
-        if let Some(field) = self.unknown_field(&body) {
+        if let Some(field) = self.unknown_field(&value) {
             return Err(format!("there is no field '{field}'; /api/docs lists those that there are"));
         }
-        serde_path_to_error::deserialize(body).map_err(|error| match error.path().to_string().as_str() {
-            "." => error.inner().to_string(),
-            place => format!("{}, at '{place}'", error.inner()),
+        // From the text, as a value has of two fields of a name only one.
+        serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(body)).map_err(|error| {
+            match error.path().to_string().as_str() {
+                "." => error.inner().to_string(),
+                place => format!("{}, at '{place}'", error.inner()),
+            }
         })
     }
 
@@ -175,10 +177,11 @@ mod tests {
         );
         let shape = BodyShape::of::<Request>();
         let read = |body: Value| shape.read_body::<Request>(body.to_string().as_bytes()).map(drop);
-        assert_eq!(
-            read(json!({ "filters": [{ "author": 7 }], "lines": [1, 2] })).unwrap_err(),
-            "invalid type: integer `7`, expected a string, at 'filters[0].author'"
-        );
+        let wrong = read(json!({ "filters": [{ "author": 7 }], "lines": [1, 2] })).unwrap_err();
+        assert!(wrong.starts_with("invalid type: integer `7`, expected a string at line 1"), "{wrong}");
+        assert!(wrong.ends_with(", at 'filters[0].author'"), "{wrong}");
+        let twice = br#"{ "filters": [], "lines": [1, 2], "filters": [] }"#;
+        assert!(shape.read_body::<Request>(twice).map(drop).unwrap_err().starts_with("duplicate field `filters`"));
     }
 
     #[test]

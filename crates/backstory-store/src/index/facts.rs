@@ -18,7 +18,7 @@ use jiff::Timestamp;
 
 use super::{
     error::IndexError,
-    maps::Map,
+    maps::{Map, Set},
     names::Names,
     rows::{Filterable, instant},
     types::{DocumentFacts, ProjectScope},
@@ -315,14 +315,14 @@ impl Facts {
         groups.filter(|((project, confidential), _)| visibility.allows(project, *confidential)).map(|(_, group)| group)
     }
 
-    /// The documents of definitions whose names end as this one does, in any spelling: at most so many, those that are
-    /// spelled like it first, then those that weigh most.
+    /// The documents of definitions whose names end as this one does, in any spelling, and that are wanted: at most so many,
+    /// those that are spelled like it first, then those that weigh most.
     pub(super) fn definitions(
         &self,
         name: &str,
-        projects: ProjectScope<'_>,
-        selection: Selection<'_>,
+        (projects, selection): (ProjectScope<'_>, Selection<'_>),
         most: usize,
+        is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
     ) -> Vec<Arc<str>> {
         let own = last_part_of_name(name);
         let name = plain_spelling(own);
@@ -334,7 +334,7 @@ impl Facts {
             .flatten()
             .chain(versions)
             .filter_map(|id| Some((self.get_visible(id, selection)?, id)))
-            .filter(|(facts, _)| projects.contain(&facts.project))
+            .filter(|(facts, id)| projects.contain(&facts.project) && is_wanted(id, facts))
             .collect();
         let is_respelled = |id: &str| id.rsplit_once('#').is_none_or(|(_, name)| last_part_of_name(name) != own);
         found.sort_unstable_by(|(a, one), (b, other)| {
@@ -344,22 +344,27 @@ impl Facts {
         found.into_iter().take(most).map(|(_, id)| id.clone()).collect()
     }
 
-    /// The visible documents that are one of these, or a part of one: at most so many, the first by id. Looks at all documents,
-    /// which is why threads are told apart by where their names are: each is there once.
+    /// The visible documents that are one of these, or a part of one, and are wanted, with what they are part of: at most so
+    /// many, the first by id, in no order. Looks at all documents, which is why threads are told apart by where their names
+    /// are: each is there once.
     pub(super) fn of_nodes(
         &self,
         nodes: &HashSet<String>,
         selection: Selection<'_>,
         most: usize,
-    ) -> Vec<(Arc<str>, DocumentFacts)> {
-        let threads: BTreeSet<*const u8> =
+        is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
+    ) -> Vec<(Arc<str>, Arc<str>)> {
+        let threads: Set<*const u8> =
             nodes.iter().filter_map(|node| self.names.get(node)).map(|name| name.as_ptr()).collect();
+        let ids: Set<&str> = nodes.iter().map(String::as_str).collect();
         let is_of_nodes =
-            |id: &str, facts: &DocumentFacts| threads.contains(&facts.thread.as_ptr()) || nodes.contains(id);
-        let documents = self.visible(selection).filter(|(id, facts)| is_of_nodes(id, facts));
-        let mut found: Vec<_> = documents.map(|(id, facts)| (id.clone(), facts.clone())).collect();
-        found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        found.truncate(most);
+            |id: &str, facts: &DocumentFacts| threads.contains(&facts.thread.as_ptr()) || ids.contains(id);
+        let found = self.visible(selection).filter(|(id, facts)| is_of_nodes(id, facts) && is_wanted(id, facts));
+        let mut found: Vec<_> = found.map(|(id, facts)| (id.clone(), facts.thread.clone())).collect();
+        if found.len() > most {
+            found.select_nth_unstable(most);
+            found.truncate(most);
+        }
         found
     }
 

@@ -24,7 +24,7 @@ use super::{
     columns::Columns,
     error::IndexError,
     filter::{VALUES_PER_QUERY, any_of},
-    maps::Map,
+    maps::{Map, Set},
     names::Names,
     not_local,
     schema::ID,
@@ -125,7 +125,7 @@ impl Places {
             ids.iter().filter_map(|id| known.rows.get(&hash(id)).copied()).collect()
         };
         let mut batches = self.take(table, there, &columns).await?;
-        let mut found: HashSet<&str> = HashSet::new();
+        let mut found: Set<&str> = Set::default();
         for batch in &batches {
             found.extend(Columns(batch).text(ID)?.iter().flatten());
         }

@@ -6,12 +6,15 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
+    panic::resume_unwind,
     path::Path,
+    sync::Arc,
 };
 
 use backstory_model::{filter::DocumentKind, terms::TermId, visibility::Visibility};
 use futures::TryStreamExt as _;
 use lancedb::Table;
+use tokio::task::JoinSet;
 
 use super::{
     columns::Columns,
@@ -25,7 +28,7 @@ use super::{
     schema::{CONTENT_HASH, FILTER_COLUMNS, ID, IMPORTANCE, TERMS, WORD_TOTAL, WORDS},
     tables::stream,
     types::{Coverage, DocumentFacts, KindCoverage, PendingDocument, ProjectScope},
-    version_ids::is_version,
+    version_ids::{is_version, split_version, version_id},
     view::Selection,
     words::{DocumentWords, WordStatistics, document_words},
 };
@@ -46,52 +49,95 @@ pub(super) struct Found {
     pub(super) stale: Vec<String>,
 }
 
-impl IndexStats {
-    /// Reads both tables. `passages` is `None` if its vectors are of another model. What is too much for memory goes to a
-    /// file in `directory`.
-    pub(super) async fn compute(
-        directory: &Path,
-        names: &Names,
-        (documents, places): (&Table, &Places),
-        passages: Option<(&Table, &Places)>,
-    ) -> Result<Found, IndexError> {
-        let mut stale = HashSet::new();
-        let mut stats = Self {
-            groups: BTreeMap::new(),
-            pending: BTreeMap::new(),
-            facts: Facts::new(names.clone()),
-            quantized: QuantizedPassages::new(directory, names.clone())?,
-        };
-        if let Some((passages, places)) = passages {
-            let mut batches = stream(passages, &QUANTIZED_COLUMNS).await?;
-            while let Some(batch) = batches.try_next().await.map_err(IndexError::store("read a table"))? {
-                places.learn(&batch)?;
-                stale.extend(stats.quantized.add(&batch)?);
-            }
-        }
+/// What is read of the documents while another core reads the passages.
+struct Documents {
+    groups: BTreeMap<GroupKey, GroupStats>,
+    facts: Facts,
+    /// The content hashes of all, one after the other, and of each document where its own ends.
+    hashes: String,
+    ends: Vec<(Arc<str>, usize)>,
+}
+
+impl Documents {
+    async fn read(table: &Table, places: &Places, names: &Names) -> Result<Self, IndexError> {
+        let mut read =
+            Self { groups: BTreeMap::new(), facts: Facts::new(names.clone()), hashes: String::new(), ends: Vec::new() };
         let own = [ID, CONTENT_HASH, TERMS, WORDS, WORD_TOTAL, IMPORTANCE];
         let selected: Vec<&str> = own.into_iter().chain(FILTER_COLUMNS).collect();
-        let mut batches = stream(documents, &selected).await?;
+        let mut batches = stream(table, &selected).await?;
         while let Some(batch) = batches.try_next().await.map_err(IndexError::store("read a table"))? {
             places.learn(&batch)?;
             let columns = Columns(&batch);
             let [ids, contents] = [columns.text(ID)?, columns.text(CONTENT_HASH)?];
             let importance = columns.float(IMPORTANCE)?;
             for (row, (of, words)) in filterables(&batch)?.into_iter().zip(document_words(&batch)?).enumerate() {
-                stats.put(ids.value(row), &of, &words, (importance.value(row), contents.value(row)))?;
-                let document = PendingDocument {
-                    id: ids.value(row).to_owned(),
-                    kind: of.kind,
-                    project: of.project,
-                    thread: of.thread,
-                    content_hash: contents.value(row).to_owned(),
-                };
-                match stats.quantized.are_of(&document.id, &document.content_hash) {
-                    Some(true) if !stale.contains(&document.id) => {}
-                    found => {
-                        stale.extend(found.map(|_| document.id.clone()));
-                        stats.add_pending(document);
-                    }
+                let (id, content_hash) = (ids.value(row), contents.value(row));
+                if is_version(id) {
+                    read.facts.insert_version(id, &of, importance.value(row))?;
+                } else {
+                    read.groups.entry((of.project.clone(), of.confidential)).or_default().add(of.kind, &words);
+                    read.facts.insert(id, &of, importance.value(row), content_hash)?;
+                }
+                read.hashes.push_str(content_hash);
+                read.ends.push((names.intern(id), read.hashes.len()));
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// Reads the passages. Returns the documents that have some of another text than the others.
+async fn read_passages(
+    mut quantized: QuantizedPassages,
+    of: Option<(Table, Places)>,
+) -> Result<(QuantizedPassages, HashSet<String>), IndexError> {
+    let mut stale = HashSet::new();
+    if let Some((table, places)) = of {
+        let mut batches = stream(&table, &QUANTIZED_COLUMNS).await?;
+        while let Some(batch) = batches.try_next().await.map_err(IndexError::store("read a table"))? {
+            places.learn(&batch)?;
+            stale.extend(quantized.add(&batch)?);
+        }
+    }
+    Ok((quantized, stale))
+}
+
+impl IndexStats {
+    /// Reads both tables at the same time. `passages` is `None` if its vectors are of another model. What is too much for
+    /// memory goes to a file in `directory`.
+    pub(super) async fn compute(
+        directory: &Path,
+        names: &Names,
+        (documents, places): (&Table, &Places),
+        passages: Option<(&Table, &Places)>,
+    ) -> Result<Found, IndexError> {
+        let quantized = QuantizedPassages::new(directory, names.clone())?;
+        let passages = passages.map(|(table, places)| (table.clone(), places.clone()));
+        // In a task of its own, so that the two can use a core each; it ends with this one.
+        let mut tasks = JoinSet::new();
+        tasks.spawn(read_passages(quantized, passages));
+        let (documents, passages) = tokio::join!(Documents::read(documents, places, names), tasks.join_next());
+        let Documents { groups, facts, hashes, ends } = documents?;
+        let (quantized, mut stale) = match passages {
+            Some(Ok(read)) => read?,
+            Some(Err(failed)) if failed.is_panic() => resume_unwind(failed.into_panic()),
+            Some(Err(failed)) => return Err(IndexError::store("read a table")(failed)),
+            None => return Err(IndexError::store("read a table")("nobody read it")),
+        };
+        let mut stats = Self { groups, pending: BTreeMap::new(), facts, quantized };
+        let mut begin = 0;
+        for (id, end) in &ends {
+            let content_hash = &hashes[begin..*end];
+            begin = *end;
+            let passages = stats.quantized.count(id);
+            if let Some(group) = stats.group_of(id) {
+                group.passages += passages;
+            }
+            match stats.quantized.are_of(id, content_hash) {
+                Some(true) if !stale.contains(&**id) => {}
+                found => {
+                    stale.extend(found.map(|_| id.to_string()));
+                    stats.add_pending_of(id, content_hash);
                 }
             }
         }
@@ -100,6 +146,24 @@ impl IndexStats {
         let mut stale: Vec<_> = stale.into_iter().collect();
         stale.sort_unstable();
         Ok(Found { stats, stale })
+    }
+
+    /// A document that is there needs vectors.
+    fn add_pending_of(&mut self, id: &str, content_hash: &str) {
+        let Some(of) = self.facts.get(id).or_else(|| self.facts.get_version(id)) else { return };
+        // Of a version facts name the thread without it.
+        let thread = match split_version(id) {
+            (_, Some(version)) => version_id(&of.thread, version),
+            (_, None) => of.thread.to_string(),
+        };
+        let document = PendingDocument {
+            id: id.to_owned(),
+            kind: of.kind,
+            project: of.project.to_string(),
+            thread,
+            content_hash: content_hash.to_owned(),
+        };
+        self.add_pending(document);
     }
 
     fn group(&mut self, project: &str, confidential: bool) -> &mut GroupStats {

@@ -10,7 +10,7 @@ use backstory_model::{
     repository::EntityChangeKind,
     sentence::split_sentences,
 };
-use backstory_store::index::{ProjectScope, StoredDocument};
+use backstory_store::index::{DocumentFacts, ProjectScope, StoredDocument};
 use jiff::Timestamp;
 
 use super::{MAX_TOLD, MadeChange, order_by_time};
@@ -163,14 +163,14 @@ async fn named_nodes(resources: &Resources, project: &str, name: &str) -> Result
 
 fn find_named_nodes(resources: &Resources, project: &[String; 1], name: &str) -> Vec<NodeId> {
     let (index, scope) = (resources.index(), ProjectScope::Only(project));
-    let is_called = |node: &NodeId| match node {
-        NodeId::Entity { name: entity, .. } => {
+    let is_called = |id: &str, _: &DocumentFacts| match id.parse() {
+        Ok(NodeId::Entity { name: entity, .. }) => {
             entity.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with(['.', ':']))
         }
         _ => false,
     };
-    let definitions = index.definitions(name, scope, MAX_COUNTED).into_iter();
-    let mut nodes: Vec<NodeId> = definitions.filter_map(|id| id.parse().ok()).filter(is_called).collect();
+    let definitions = index.definitions(name, scope, MAX_COUNTED, is_called).into_iter();
+    let mut nodes: Vec<NodeId> = definitions.filter_map(|id| id.parse().ok()).collect();
     if name.contains(['.', '/']) {
         let end = format!("/{name}");
         let paths = index.known_paths(scope, MAX_PATHS).into_iter().filter(|path| format!("/{path}").ends_with(&end));

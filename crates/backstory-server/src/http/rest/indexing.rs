@@ -3,6 +3,7 @@
 
 use axum::http::{Method, StatusCode};
 use backstory_engine::{
+    error::{Error, ErrorKind},
     ledger::{JobKind, JobStatus, SnapshotStatus},
     model::{access::Scope, digest::project_uuid},
     repository::{AddRef, ListRepositories, RepositoryState, RepositoryStatus},
@@ -260,8 +261,10 @@ struct NewJob {
     /// What to do; `index` if absent.
     mode: Option<IndexMode>,
     /// Branch, tag or commit whose files are indexed too, from now on.
-    #[serde(rename = "ref", alias = "commit_sha")]
+    #[serde(rename = "ref")]
     revision: Option<String>,
+    /// The same of a commit, instead of `ref`.
+    commit_sha: Option<String>,
 }
 
 /// What to do.
@@ -277,7 +280,10 @@ enum IndexMode {
 
 async fn start(asked: Asked, _: NoParameters, new: NewJob) -> Result<Reply, Refusal> {
     let project = repository_of(&asked, &new.repo_id).await?.project;
-    if let Some(name) = new.revision {
+    if new.revision.is_some() && new.commit_sha.is_some() {
+        return Err(Error::new(ErrorKind::Invalid, "ref and commit_sha were both given; give one of them").into());
+    }
+    if let Some(name) = new.revision.or(new.commit_sha) {
         asked.answer(AddRef { project: project.clone(), name }).await?;
     }
     let kind = match new.mode.unwrap_or_default() {
