@@ -388,8 +388,11 @@ async fn transient_failures_are_retried_twice() {
     stub.prepare([busy(StatusCode::TOO_MANY_REQUESTS), busy(StatusCode::BAD_GATEWAY)]);
     embedder.embed_query("q").await.unwrap();
     assert_eq!(stub.seen().len(), 3);
+    // What was asked lately is not asked for again, whether or not somebody answers.
+    embedder.embed_query("q").await.unwrap();
+    assert_eq!(stub.seen().len(), 3);
     stub.prepare((0..3).map(|_| busy(StatusCode::SERVICE_UNAVAILABLE)));
-    let error = embedder.embed_query("q").await.unwrap_err();
+    let error = embedder.embed_query("another").await.unwrap_err();
     assert_eq!(stub.seen().len(), 6);
     assert!(
         matches!(&error, ProviderError::Unavailable { reason, .. } if reason == "HTTP 503: try later"),
@@ -397,7 +400,7 @@ async fn transient_failures_are_retried_twice() {
     );
     // A provider that wants a longer rest than anybody waits for is not asked again.
     stub.prepare([(StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "3600")], "quota").into_response()]);
-    assert!(embedder.embed_query("q").await.is_err());
+    assert!(embedder.embed_query("a third").await.is_err());
     assert_eq!(stub.seen().len(), 7);
 }
 
