@@ -119,7 +119,7 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
             json_type,
             "{\"limit\":1,\"status\":\"done\"}",
             expect![
-                "400 INVALID: the body is no request 'jobs': unknown variant `done`, expected one of `queued`, `running`, `succeeded`, `failed`, `cancelled` at line 1 column 26"
+                "400 INVALID: the body is no request 'jobs': unknown variant `done`, expected one of `queued`, `running`, `succeeded`, `failed`, `cancelled` at line 1 column 26, at 'status'"
             ],
         ),
         (
