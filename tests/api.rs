@@ -106,20 +106,16 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
             "tasks",
             json_type,
             "{",
-            expect!["400 INVALID: the body is no request 'tasks': EOF while parsing an object at line 1 column 1"],
+            expect!["400 INVALID: the body is no request 'tasks': the JSON ends too early, at line 1 column 1"],
         ),
-        (
-            "jobs",
-            json_type,
-            "{}",
-            expect!["400 INVALID: the body is no request 'jobs': missing field `limit` at line 1 column 2"],
-        ),
+        ("job", json_type, "{}", expect!["400 INVALID: the body is no request 'job': missing field 'id'"]),
+        ("retrieve", json_type, "{}", expect!["400 INVALID: the body is no request 'retrieve': missing field 'query'"]),
         (
             "jobs",
             json_type,
             "{\"limit\":1,\"status\":\"done\"}",
             expect![
-                "400 INVALID: the body is no request 'jobs': unknown variant `done`, expected one of `queued`, `running`, `succeeded`, `failed`, `cancelled` at line 1 column 26, at 'status'"
+                "400 INVALID: the body is no request 'jobs': status: unknown value 'done'; expected one of 'queued', 'running', 'succeeded', 'failed', 'cancelled'"
             ],
         ),
         (
@@ -134,9 +130,33 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
             "jobs",
             json_type,
             "{\"limit\":-1}",
+            expect!["400 INVALID: the body is no request 'jobs': limit: expected a whole number of 0 or more, not -1"],
+        ),
+        (
+            "search",
+            json_type,
+            "{\"query\":\"a\",\"kinds\":[\"issue\"]}",
             expect![
-                "400 INVALID: the body is no request 'jobs': invalid value: integer `-1`, expected usize at line 1 column 11"
+                "400 INVALID: the body is no request 'search': there is no field 'kinds'; did you mean 'filter.kinds'?"
             ],
+        ),
+        (
+            "search",
+            json_type,
+            "{\"query\":\"a\",\"filter\":[]}",
+            expect!["400 INVALID: the body is no request 'search': filter: expected an object, not a list"],
+        ),
+        (
+            "entity",
+            json_type,
+            "{\"name\":\"login\",\"limit\":0}",
+            expect!["400 INVALID: the limit is 0; it must be 1 to 50"],
+        ),
+        (
+            "entity",
+            json_type,
+            "{\"name\":\"login\",\"limit\":51}",
+            expect!["400 INVALID: the limit is 51; it must be 1 to 50"],
         ),
         (
             "snapshot",
@@ -194,7 +214,9 @@ async fn a_token_may_do_what_its_scopes_permit() {
             // The request itself is wrong too, but that is not what is wrong first.
             let answer = api.send(name, Some(&token), "application/json", "nothing").await;
             let wanted = if has >= *scope {
-                format!("400 INVALID: the body is no request '{name}': expected ident at line 1 column 2")
+                format!(
+                    "400 INVALID: the body is no request '{name}': invalid JSON at line 1 column 2: expected a value"
+                )
             } else {
                 let (needs, has) = (scope.as_str(), has.as_str());
                 format!(

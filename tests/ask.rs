@@ -135,6 +135,47 @@ fn without_evidence_it_says_so_and_what_is_missing() {
     assert_eq!(ask(&nothing, "Why did we choose Redis?")["answered"], false);
 }
 
+#[test]
+fn where_something_is_defined_is_answered_by_the_definitions_that_lead_a_search() {
+    let mut project = Fixture::new();
+    let environment = "import os\n\n\nclass Environment:\n    \"\"\"What templates share.\"\"\"\n\n    \
+                       def escape(self, text):\n        return text\n";
+    project.write("src/environment.py", environment);
+    let test = "class Environment:\n    pass\n\n\ndef execute_c(text):\n    return Environment()\n";
+    project.write("tests/test_environment.py", test);
+    project.write("docs/guide.md", "# Guide\n\nThe Environment is defined once, and escape is defined by it.\n");
+    project.commit_all("Add environments, where escape is implemented");
+    let sandbox = Sandbox::indexed(&project);
+    let mut said = String::new();
+    for question in
+        ["where is Environment defined?", "Where is the escape method implemented?", "where is `execute_c()` declared?"]
+    {
+        let answer = ask(&sandbox, question);
+        assert_eq!((&answer["answered"], &answer["method"]), (&json!(true), &json!("facts")), "{question}: {answer:#}");
+        assert_eq!(verified(&sandbox, &answer).0, 0, "{question}");
+        said.push_str(&format!("{question}\n"));
+        for (statement, citation) in
+            answer["statements"].as_array().unwrap().iter().zip(answer["citations"].as_array().unwrap())
+        {
+            said.push_str(&format!("  {} {}\n", statement["text"].as_str().unwrap(), citation["text"]));
+        }
+    }
+    expect![[r#"
+        where is Environment defined?
+          Environment is defined in src/environment.py:4–8. "class Environment:"
+          Environment is defined in tests/test_environment.py:1–2. "class Environment:"
+        Where is the escape method implemented?
+          Environment.escape is defined in src/environment.py:7–8. "def escape(self, text):"
+        where is `execute_c()` declared?
+          execute_c is defined in tests/test_environment.py:5–6. "def execute_c(text):"
+    "#]]
+    .assert_eq(&said);
+    // A word that names no definition is a word, and so is what asks for more than a place.
+    for question in ["where is the guide defined?", "where is Environment defined in the guide?"] {
+        assert_ne!(ask(&sandbox, question)["method"], "facts", "{question}");
+    }
+}
+
 /// A project that says little about many things, so that any question finds something about one of its words.
 fn storefront() -> Fixture {
     let mut project = Fixture::new();

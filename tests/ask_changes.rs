@@ -96,6 +96,63 @@ fn code_is_told_by_its_history_and_not_by_what_commits_say() {
 }
 
 #[test]
+fn who_wrote_code_is_told_as_who_added_it() {
+    let project = importer();
+    let sandbox = Sandbox::indexed(&project);
+    let added = facts(&sandbox, "Who added load_rows?");
+    assert!(added.starts_with("Ada Lovelace added load_rows (src/load.py#load_rows) on "), "{added}");
+    for question in ["Who wrote load_rows?", "who originally authored load_rows", "Who created load_rows?"] {
+        assert_eq!(facts(&sandbox, question), added, "{question}");
+    }
+    let said = facts(&sandbox, "Who wrote the XML export?");
+    assert!(said.starts_with("Grace Hopper added XML export on 2024-03-01, in commit "), "{said}");
+    // What nothing knows as a change may be a text.
+    let answer = ask(&sandbox, "Who wrote letters about spreadsheets?");
+    assert_ne!(answer["method"], "facts", "{answer:#}");
+    assert!(!answer["warnings"].to_string().contains("this is what people said"), "{answer:#}");
+}
+
+#[test]
+fn of_a_name_what_is_there_is_told_and_of_what_is_gone_that_it_was_removed() {
+    let mut project = importer();
+    let short = |sha: String| sha[..8].to_owned();
+    let (added, removed) = (short(project.sha("v1.0").to_string()), short(project.sha("v2.0").to_string()));
+    project.write("src/old.py", "def from_text(text):\n    return [line.strip() for line in text.splitlines()]\n");
+    project.commit_all("Read lines of a text");
+    project.remove("src/old.py");
+    project.commit_all("Remove what reads lines");
+    project.author("Grace Hopper", "grace@example.com");
+    let environment = "class Environment:\n    def from_text(self, text):\n        self.count += 1\n        \
+                       return self.parser.parse(text, strict=True)\n";
+    project.write("src/environment.py", environment);
+    project.commit_all("Parse texts");
+    project.write("src/short.py", "def show_short(rows):\n    print(rows[:3])\n");
+    project.commit_all("Show few rows");
+    project.remove("src/short.py");
+    project.commit_all("Show all rows");
+    project.git(["tag", "v3.0"]);
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "Who added from_text?");
+    assert!(said.starts_with("Grace Hopper added from_text (src/environment.py#Environment.from_text) on "), "{said}");
+    assert!(!said.contains("src/old.py") && !said.contains("removed"), "{said}");
+    let said = facts(&sandbox, "Who added from_text in src/old.py?");
+    assert!(
+        said.contains("(src/old.py#from_text)") && said.contains(" Read lines of a text; no release had it; "),
+        "{said}"
+    );
+    assert_eq!(
+        facts(&sandbox, "Who added export_xml?"),
+        format!(
+            "Grace Hopper added export_xml (src/xml.py#export_xml) on 2024-03-01, in commit acme/shop@{added} Add XML \
+             export; it first shipped in v1.0 of 2024-03-01; it was removed on 2024-06-01, in commit acme/shop@{removed} \
+             Remove the XML export."
+        )
+    );
+    let said = facts(&sandbox, "In which release was show_short added?");
+    assert!(said.contains("; no release had it; it was removed on "), "{said}");
+}
+
+#[test]
 fn a_changelog_tells_the_version_and_its_day() {
     let project = importer();
     let sandbox = Sandbox::indexed(&project);

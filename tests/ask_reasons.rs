@@ -54,3 +54,58 @@ fn a_reason_in_other_words_goes_before_what_restates_the_question() {
         assert!(!said["warnings"].to_string().contains(NO_REASON), "{said:#}");
     }
 }
+
+/// A project in which a function came with this message, and was changed since.
+fn loader(addition: &str) -> (Fixture, String, String) {
+    let mut project = Fixture::new();
+    project.write("src/load.py", "def load_rows(path):\n    return open(path)\n");
+    let added = project.commit_all(addition).to_string();
+    project.write("src/load.py", "def load_rows(path):\n    return list(open(path))\n");
+    let changed = project.commit_all(
+        "Speed up load_rows\n\nload_rows was slow, because what was added for it read each line of a file twice.",
+    );
+    (project, added, changed.to_string())
+}
+
+#[test]
+fn why_something_was_added_is_answered_by_the_commit_that_added_it() {
+    let reason = "Suppliers send files every morning, because the mail took days.";
+    let (project, added, changed) = loader(&format!("Load rows from files\n\n{reason}"));
+    let sandbox = Sandbox::indexed(&project);
+    for question in ["Why was load_rows added?", "why did they introduce the function load_rows?"] {
+        let said = answer(&sandbox, question);
+        assert_eq!(said["citations"][0]["text"], reason, "{question}: {said:#}");
+        assert_eq!(said["citations"][0]["id"], format!("acme/shop@{added}"), "{question}");
+        assert!(!said["citations"].to_string().contains(&changed), "{question}: {said:#}");
+        assert!(!said["warnings"].to_string().contains("no reason is written"), "{question}: {said:#}");
+    }
+}
+
+#[test]
+fn a_message_without_words_of_a_reason_is_one_where_it_names_what_was_added() {
+    let mut project = Fixture::new();
+    project.write("src/theme.css", "body { background: black }\n");
+    project.commit_all(
+        "Add dark mode\n\nNight shifts read the orders on bright screens.\n\nReviewed-by: Bo <bo@example.com>",
+    );
+    project.write("src/theme.css", "body { background: black; color: white }\n");
+    project.commit_all("Fix dark mode\n\nDark mode was unreadable, because letters were added in black.");
+    let sandbox = Sandbox::indexed(&project);
+    let said = answer(&sandbox, "Why was dark mode added?");
+    assert_eq!(said["citations"][0]["text"], "Night shifts read the orders on bright screens.", "{said:#}");
+    assert_eq!(said["citations"].as_array().unwrap().len(), 1, "{said:#}");
+}
+
+#[test]
+fn where_the_commit_that_added_something_gives_no_reason_a_later_one_is_said_to_be_later() {
+    let (project, added, changed) = loader("Load rows from files");
+    let sandbox = Sandbox::indexed(&project);
+    let said = answer(&sandbox, "Why was load_rows added?");
+    assert_eq!(said["citations"][0]["id"], format!("acme/shop@{changed}"), "{said:#}");
+    let warning = format!(
+        "no reason is written in commit acme/shop@{} Load rows from files, which added load_rows; what is quoted was \
+         written later",
+        &added[..8]
+    );
+    assert!(said["warnings"].as_array().unwrap().iter().any(|one| one.as_str() == Some(warning.as_str())), "{said:#}");
+}

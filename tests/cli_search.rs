@@ -166,12 +166,15 @@ fn filters_are_met_by_every_result() {
 fn the_nearest_path_is_named_of_one_that_no_file_has() {
     let sandbox = Sandbox::indexed(&shop());
     let warned = |prefix: &str| search(&sandbox, &["cart", "--path", prefix])["warnings"][0].take();
-    assert_eq!(warned("nope/"), "no file begins with 'nope/'; the nearest path is 'src/'");
+    assert_eq!(warned("nope/"), "no file begins with 'nope/'");
+    assert_eq!(warned("srcs/"), "no file begins with 'srcs/'; the nearest path is 'src/'");
     assert_eq!(warned("cart.py"), "no file begins with 'cart.py'; the nearest path is 'src/cart.py'");
     let below = search(&sandbox, &["nothing of it", "--path", "src/", "--mode", "lexical"]);
     assert!(!below["warnings"].to_string().contains("no file begins"), "{below}");
     expect!["nothing is known of acme/shop:lib/cart.py; the nearest path is 'src/cart.py'"]
         .assert_eq(sandbox.run(&["search", "cart", "--near", "lib/cart.py"]).error(1));
+    expect!["nothing is known of acme/shop:zzz.rs"]
+        .assert_eq(sandbox.run(&["search", "cart", "--near", "acme/shop:zzz.rs"]).error(1));
     // A repository without files has no path that is near.
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
@@ -214,6 +217,99 @@ fn a_part_of_a_name_joins_nobody_by_an_address_that_many_have_nor_by_how_often_o
     let sandbox = Sandbox::indexed(&other);
     let program = search(&sandbox, &["cart", "--author", "dependabot"])["warnings"][0].take();
     assert_eq!(program, "'dependabot' is taken for dependabot[bot]");
+}
+
+#[test]
+fn part_of_a_name_is_a_word_of_it_or_an_address_without_its_host() {
+    let mut shop = Fixture::new();
+    for (name, email) in [
+        ("Carl A Dunham", "carl@acme.example"),
+        ("Ada Lovelace", "ann@acme.example"),
+        ("Una Cor", "38422348+umarcor@users.noreply.github.com"),
+        ("dependabot[bot]", "49699333+dependabot[bot]@users.noreply.github.com"),
+        ("renovate[bot]", "29139614+renovate[bot]@users.noreply.github.com"),
+    ] {
+        shop.author(name, email);
+        shop.write("src/cart.rs", format!("// By {name}.\n"));
+        shop.commit_all("Change the cart");
+    }
+    let sandbox = Sandbox::indexed(&shop);
+    let warning = |author: &str| search(&sandbox, &["cart", "--author", author])["warnings"][0].take();
+    // An initial is nobody's name.
+    assert_eq!(warning("a"), "nothing is by 'a'");
+    assert_eq!(warning("ann"), "'ann' is taken for ann@acme.example");
+    assert_eq!(warning("umarcor"), "'umarcor' is taken for 38422348+umarcor@users.noreply.github.com");
+    assert_eq!(warning("bot"), "nothing is by 'bot' alone; did you mean dependabot[bot], renovate[bot]?");
+    assert_eq!(warning("dependabot"), "'dependabot' is taken for dependabot[bot]");
+    // What a search is near to is found by the same names.
+    let near = |name: &str| hits(&search(&sandbox, &["cart", "--near", name, "--mode", "lexical"]), "id").len();
+    assert!(near("@umarcor") > 0 && near("@dependabot") > 0);
+    let unclear = sandbox.run(&["search", "cart", "--near", "@bot"]).error(1).to_owned();
+    assert!(unclear.starts_with("more than one person is known as bot; did you mean 2"), "{unclear}");
+    let unknown = sandbox.run(&["search", "cart", "--near", "@adalovelace"]).error(1).to_owned();
+    assert_eq!(unknown, "nobody is known as adalovelace; did you mean Ada Lovelace?");
+}
+
+#[test]
+fn conditions_that_nothing_meets_are_told() {
+    let sandbox = Sandbox::indexed(&shop());
+    let told = |args: &[&str]| {
+        let found = search(&sandbox, &[&["cart", "--mode", "lexical"], args].concat());
+        assert!(hits(&found, "id").is_empty(), "{found:#}");
+        found["warnings"][0].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(told(&["--language", "ruby"]), "no file is in Ruby; there are files in Python");
+    assert!(
+        told(&["--type", "issue", "--type", "mr"]).starts_with("there are no issues or merge requests; there are ")
+    );
+    assert_eq!(told(&["--state", "merged"]), "nothing has the state merged; no issue or merge request is indexed");
+    assert_eq!(told(&["--tag", "nope"]), "nothing that is searched has an annotation with the tag 'nope'");
+    assert_eq!(told(&["--after", "2999"]), "nothing meets all conditions of this search together");
+    let met = search(&sandbox, &["cart", "--type", "code", "--language", "py"]);
+    assert!(!met["warnings"].to_string().contains("there are"), "{met:#}");
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let locked = search(&sandbox, &["redis", "--state", "locked"])["warnings"][0].take();
+    assert!(locked.as_str().unwrap().starts_with("nothing has the state locked; there are "), "{locked}");
+}
+
+#[test]
+fn a_line_beyond_the_end_of_a_file_is_refused() {
+    let mut shop = Fixture::new();
+    shop.write("src/cart.py", "def total():\n    return 7\n");
+    shop.commit_all("Add up");
+    let sandbox = Sandbox::indexed(&shop);
+    let near = |place: &str| sandbox.run(&["search", "total", "--near", place, "--mode", "lexical"]);
+    near("acme/shop:src/cart.py:2").ok();
+    expect!["src/cart.py has 2 lines; there is no line 99999"].assert_eq(near("acme/shop:src/cart.py:99999").error(2));
+}
+
+#[test]
+fn a_license_at_the_beginning_of_a_file_is_not_what_is_shown_of_it() {
+    let mut shop = Fixture::new();
+    let license =
+        "# Copyright 2024 Acme\n#\n# Licensed under the Apache License: you may use this cart as you like.\n\n";
+    shop.write("src/cart.py", format!("{license}# Prices of the cart.\nTAX = 7\nLAMP = 12\n"));
+    shop.commit_all("Sell lamps");
+    let sandbox = Sandbox::indexed(&shop);
+    let shown = |query: &str| {
+        let found = search(&sandbox, &[query, "--type", "file", "--mode", "lexical"]);
+        hits(&found, "snippet")[0].to_owned()
+    };
+    let snippet = shown("cart");
+    assert!(snippet.contains("Prices of the cart") && !snippet.contains("Copyright"), "{snippet}");
+    assert!(shown("license of the cart").contains("Licensed under"));
+}
+
+#[test]
+fn scores_are_0_to_1() {
+    let mut shop = Fixture::new();
+    shop.write("src/pay.py", "def retry_payment(order):\n    return order\n");
+    shop.commit_all("Pay again");
+    let sandbox = Sandbox::indexed(&shop);
+    let found = search(&sandbox, &["retry_payment"]);
+    let scores: Vec<f64> = found["hits"].as_array().unwrap().iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
+    assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)) && scores[0] > 0.99, "{scores:?}");
 }
 
 #[test]

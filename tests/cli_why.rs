@@ -388,7 +388,8 @@ fn what_a_user_types_means_the_same_for_every_command() {
     assert!(unclear.stderr.contains("several repositories are indexed"), "{unclear:?}");
     assert!(unclear.stderr.contains("say which one with --project: acme/other, acme/shop"), "{unclear:?}");
     let unclear = run(&["neighborhood", "src/cart.py"], sandbox.path());
-    assert!(unclear.stderr.contains("say with --project which project"), "{unclear:?}");
+    let told = "say with --project which project 'src/cart.py' belongs to, or write it as 'group/project:src/cart.py'";
+    assert!(unclear.stderr.contains(told), "{unclear:?}");
     run(&["neighborhood", "src/cart.py", "--project", "acme/shop"], sandbox.path()).ok();
 }
 

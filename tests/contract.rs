@@ -63,6 +63,45 @@ fn every_reference_of_a_schema_leads_to_a_definition() {
 }
 
 #[test]
+fn descriptions_show_numbers_instead_of_names_of_the_sources() {
+    let is_plain = |text: &str| !["[`", "MAX_", "MIN_"].iter().any(|name| text.contains(name));
+    let schemas = schemas().into_iter().map(|(name, schema)| (name.to_owned(), schema));
+    for (name, document) in schemas.chain([("openapi".to_owned(), backstory_server::openapi())]) {
+        let mut values = vec![&document];
+        while let Some(value) = values.pop() {
+            match value {
+                Value::String(text) => assert!(is_plain(text), "{name}: {text}"),
+                Value::Array(items) => values.extend(items),
+                Value::Object(object) => values.extend(object.values()),
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+    }
+    for line in include_str!("../schema/schema.graphql").lines() {
+        assert!(is_plain(line), "schema.graphql: {line}");
+    }
+}
+
+#[test]
+fn requests_say_what_they_need() {
+    let schemas = schemas();
+    let required = |name: &str| -> Vec<String> {
+        let request = &schemas[name]["properties"]["request"];
+        let reference = request["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
+        let request = reference.map_or(request, |pointer| schemas[name].pointer(pointer).unwrap());
+        let names = request["required"].as_array().cloned().unwrap_or_default();
+        names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(required("search"), ["query"]);
+    assert_eq!(required("retrieve"), ["query"]);
+    assert_eq!(required("context"), ["about"]);
+    assert_eq!(required("entity"), ["name"]);
+    for name in ["jobs", "chats", "changes", "documents", "sync", "sync-status"] {
+        assert!(required(name).is_empty(), "{name}");
+    }
+}
+
+#[test]
 fn schema_of_a_use_case_is_printed() {
     let sandbox = Sandbox::empty();
     assert_eq!(sandbox.run(&["schema", "trace"]).ok().json(), schemas()["trace"]);

@@ -112,6 +112,33 @@ fn it_is_switched_off_by_one_setting() {
 }
 
 #[test]
+fn somebody_is_found_by_a_part_of_a_name_that_nobody_else_has() {
+    let mut shop = Fixture::new();
+    for (name, email) in [
+        ("Ada Lovelace", "ann@acme.example"),
+        ("Ada Byron", "byron@acme.example"),
+        ("dependabot[bot]", "49699333+dependabot[bot]@users.noreply.github.com"),
+    ] {
+        shop.author(name, email);
+        shop.write("src/cart.rs", format!("// By {name}.\n"));
+        shop.commit_all("Change the cart");
+    }
+    let sandbox = Sandbox::indexed(&shop);
+    let person = |name: &str| sandbox.run(&["person", name, "--json"]).ok().json()["person"].take();
+    for name in ["Ada Lovelace", "lovelace", "ann", "@ANN"] {
+        assert_eq!(person(name), "ann@acme.example", "{name}");
+    }
+    for name in ["dependabot", "dependabot[bot]", "bot"] {
+        assert_eq!(person(name), "49699333+dependabot[bot]@users.noreply.github.com", "{name}");
+    }
+    let several = sandbox.run(&["person", "Ada"]).error(1).to_owned();
+    assert_eq!(several, "more than one person is known as Ada; did you mean ann@acme.example, byron@acme.example?");
+    let typo = sandbox.run(&["person", "Ada Lovelase"]).error(1).to_owned();
+    assert_eq!(typo, "nobody is known as Ada Lovelase; did you mean Ada Lovelace?");
+    assert!(sandbox.run(&["person", "a"]).error(1).starts_with("nobody is known as a"));
+}
+
+#[test]
 fn a_noreply_address_says_whose_a_commit_is_if_it_is_of_the_projects_own_forge() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

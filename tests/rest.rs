@@ -82,6 +82,40 @@ fn the_document_in_the_repository_is_the_real_one() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_may_leave_out_what_an_address_may() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let server = sandbox.serve();
+    let rest = Rest::new(&server);
+    for (name, body) in [
+        ("search", json!({ "query": "Redis" })),
+        ("retrieve", json!({ "query": "Redis" })),
+        ("context", json!({ "about": { "query": "Redis" } })),
+        ("threads", json!({ "kind": "issue" })),
+        ("neighborhood", json!({ "id": "acme/shop#3" })),
+        ("path", json!({ "from": "acme/shop#1", "to": "acme/shop#3" })),
+        ("trace", json!({ "target": { "node": "acme/shop#3" } })),
+        ("jobs", json!({})),
+        ("chats", json!({})),
+        ("deliveries", json!({})),
+        ("operations", json!({})),
+        ("audit", json!({})),
+        ("documents", json!({})),
+        ("changes", json!({})),
+        ("sync-status", json!({})),
+        ("export", json!({ "what": "issues" })),
+        ("describe", json!({ "id": "acme/shop#3" })),
+    ] {
+        let path = format!("/api/v1/{name}");
+        let (status, answer) = rest.send("post", &path, &path, Some(&body)).await;
+        assert_eq!(status, 200, "{name}: {answer:#}");
+    }
+    let by_body = rest.send("post", "/api/v1/search", "/api/v1/search", Some(&json!({ "query": "Redis" }))).await.1;
+    let by_address = rest.get("/api/v1/search", "/api/v1/search?query=Redis").await;
+    assert_eq!(by_body["hits"], by_address["hits"]);
+}
+
 // Rows 5 and 89 of docs/requirements.md.
 #[tokio::test(flavor = "multi_thread")]
 async fn resources_are_as_the_document_describes_them() {
@@ -117,6 +151,8 @@ async fn resources_are_as_the_document_describes_them() {
     }
     let person = rest.get("/api/v1/nodes/{id}", "/api/v1/nodes/@alice").await;
     assert_eq!(person["person"], rest.get("/api/v1/people/{name}", "/api/v1/people/alice").await["person"]);
+    // A part of a name that nobody else has will do.
+    assert_eq!(rest.get("/api/v1/people/{name}", "/api/v1/people/Ng").await["person"], "alice");
     let (status, nobody) = rest.send("get", "/api/v1/people/{name}", "/api/v1/people/nobody", None).await;
     assert_eq!((status, &nobody["code"]), (404, &json!("NOT_FOUND")), "{nobody:#}");
 }
@@ -217,6 +253,12 @@ async fn failures_are_problem_details() {
         ("/api/v1/search", 400, "INVALID", "the parameter 'query' is missing"),
         ("/api/v1/search?query=a&limit=many", 400, "INVALID", "the parameter 'limit' is 'many', which is no number"),
         ("/api/v1/search?query=a&query=b", 400, "INVALID", "the parameter 'query' is there twice"),
+        ("/api/v1/search?query=%20", 400, "INVALID", "the parameter 'query' is empty"),
+        ("/api/v1/history?target=", 400, "INVALID", "the parameter 'target' is empty"),
+        ("/api/v1/history?target=%233", 400, "INVALID", "'#3' is no file or symbol, and only these have a history"),
+        ("/api/v1/entities?name=login&limit=0", 400, "INVALID", "the limit is 0; it must be 1 to 50"),
+        ("/api/v1/entities?name=login&limit=51", 400, "INVALID", "the limit is 51; it must be 1 to 50"),
+        ("/api/v1/entities?name=login&project=acme/none", 400, "INVALID", "acme/none is not known"),
         ("/api/v1/stats?page=2", 400, "INVALID", "'page' is no parameter; known: there is none"),
         ("/nothing", 404, "NOT_FOUND", "there is nothing at this address; /api/docs lists what there is"),
     ] {

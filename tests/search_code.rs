@@ -122,8 +122,44 @@ fn the_beginning_of_a_definition_or_another_spelling_leads_to_it() {
     ] {
         let found = code(&sandbox, query);
         assert_eq!(ids(&found)[0], format!("acme/shop:src/pool.py#{id}"), "{found:#}");
-        assert!(found["understood"].to_string().contains("spelled otherwise"), "{found:#}");
+        assert!(found["understood"].to_string().contains("a different spelling is taken for it"), "{found:#}");
     }
+}
+
+#[test]
+fn a_name_as_it_is_used_leads_to_what_it_stands_for() {
+    let mut shop = Fixture::new();
+    shop.write(
+        "src/pool.py",
+        "LIMIT = 7\n\n\nclass Pool:\n    size = LIMIT\n\n    def fill(self, water):\n        return self.size\n",
+    );
+    shop.write("tests/test_pool.py", "def fill(pool):\n    return pool.fill(7)\n");
+    shop.write("src/swim.py", "def swim(pool):\n    # the pool, the LIMIT of size\n    pool.fill(7)\n".repeat(3));
+    shop.commit_all("Fill the pool");
+    let sandbox = Sandbox::indexed(&shop);
+    for (query, name) in [
+        ("Pool.fill(water)", "Pool.fill"),
+        ("Pool::fill", "Pool.fill"),
+        ("pool.fill()", "Pool.fill"),
+        ("&aqua.Pool{", "Pool"),
+        ("Pool class", "Pool"),
+        ("where is fill defined?", "Pool.fill"),
+        ("Pool", "Pool"),
+        ("LIMIT", "LIMIT, line 1"),
+    ] {
+        let found = search(&sandbox, &[query]);
+        assert_eq!(found["hits"][0]["path"], "src/pool.py", "{query}: {found:#}");
+        let said = found["understood"].to_string();
+        let name = name.replace(',', " defines it,");
+        assert!(said.contains(&format!("acme/shop:src/pool.py#{name}")), "{query}: {said}");
+    }
+    let said = search(&sandbox, &["aqua.fill"])["understood"][0].clone();
+    assert_eq!(said, "nothing is named aqua.fill; what is named fill is taken for it");
+    for query in ["class Lake", "def drain_lake(", "lake.drain()", "&lake.Lake{"] {
+        assert_eq!(ids(&search(&sandbox, &[query])), [""; 0], "{query}");
+    }
+    let shown = sandbox.run(&["entity", "pool.fill()"]).ok().stdout;
+    assert!(shown.contains("acme/shop:src/pool.py#Pool.fill"), "{shown}");
 }
 
 #[test]

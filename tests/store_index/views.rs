@@ -1,7 +1,5 @@
 //! Views: what a handle shows of another state is what an index shows that holds only that.
 
-use std::collections::HashSet;
-
 use backstory_model::{
     document::Document,
     filter::{DocumentKind, Filter},
@@ -74,7 +72,7 @@ async fn assert_same(view: &Index, alone: &Index) {
     assert_eq!(view.known_names(labels, all), alone.known_names(labels, all));
     let page = |index: &Index| index.page(Some("acme/shop#2"), 9, |_, facts| !facts.labels.is_empty());
     assert_eq!(page(view), page(alone));
-    let nodes = HashSet::from(["acme/shop#3".to_owned(), "acme/shop#30".to_owned()]);
+    let nodes = ["acme/shop#3", "acme/shop#30"];
     let of_nodes = |index: &Index| {
         let mut found = index.documents_of(&nodes, 10, |_, _| true);
         found.sort();

@@ -52,16 +52,22 @@ const REFERENCE_FIELDS: [&str; 5] = ["id", "reference", "from", "to", "target"];
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CreateToken {
-    /// What people call it, at most [`MAX_NAME`] characters; after its id if absent.
+    /// What people call it, at most 100 characters; after its id if absent.
     pub name: Option<String>,
-    /// Which projects it shows, at most [`MAX_PATTERNS`] patterns; nothing without any.
+    /// Which projects it shows, at most 100 patterns; nothing without any.
     pub projects: Vec<ProjectPattern>,
-    /// Whether it shows their confidential items.
+    /// Whether it shows their confidential items; false if absent.
+    #[serde(default)]
     pub confidential: bool,
-    /// What it permits.
+    /// What it permits; `read` if absent.
+    #[serde(default = "default_scopes")]
     pub scopes: Scopes,
     /// When it ends; absent for never.
     pub expires: Option<Timestamp>,
+}
+
+fn default_scopes() -> Scopes {
+    Scopes::from_iter([Scope::Read])
 }
 
 /// A token that was just made.
@@ -99,7 +105,8 @@ pub struct ListOperations {
     pub scope: Option<Scope>,
     /// Only those with a smaller number.
     pub before: Option<i64>,
-    /// Most operations, at most [`MAX_OPERATIONS`].
+    /// Most operations, at most 1,000; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 

@@ -1,19 +1,21 @@
 //! Answers to questions, strictly from what was read: quotes with author, date and place, or sentences of a language
 //! model that were checked against what they cite; and a refusal where the evidence does not suffice.
 //!
-//! Who made a change, when and in which release is answered from `facts` (`changes` tells what is about the opposite). Any
-//! other question is searched for ([`search`](crate::search)). The six best result groups are read whole from ledger and
-//! clones and cut into sentences, comments and blocks of code (`stories`), with the definitions of what the question is
-//! about (`definition`). `evidence` judges whether that can answer at all, and `select` picks the quotes; where it is asked
-//! why, `reasons` puts reasons before the rest. With a language model, `generate` gives it numbered passages and
-//! keeps the sentences that [`support`](crate::support) finds in what they cite. `verify` proves citations again. The
-//! decisions behind it are 0016 and 0020 in `docs/decisions`.
+//! Who made a change, when and in which release is answered from `facts` (`changes` tells what is about the opposite), and
+//! where something is defined by `definition`. Any other question is searched for ([`search`](crate::search)). The six best
+//! result groups are read whole from ledger and clones and cut into sentences, comments and blocks of code (`stories`), with
+//! the definitions of what the question is about (`definition`). `evidence` judges whether that can answer at all, and
+//! `select` picks the quotes; where it is asked why, `reasons` puts reasons before the rest, and `introduction` those of the
+//! commit that added what is asked about. With a language model, `generate` gives it numbered passages and keeps the
+//! sentences that [`support`](crate::support) finds in what they cite. `verify` proves citations again. The decisions behind
+//! it are 0016 and 0020 in `docs/decisions`.
 
 mod changes;
 mod definition;
 pub mod evidence;
 mod facts;
 pub(crate) mod generate;
+mod introduction;
 mod nowhere;
 mod reading;
 mod reasons;
@@ -26,7 +28,7 @@ use std::collections::BTreeMap;
 
 use backstory_model::{
     answer::{Answer, Citation, Method, REFUSAL_SENTENCE, Refusal, Statement},
-    change_question::ChangeQuestion,
+    change_question::{ChangeQuestion, says_change},
     filter::Filter,
     question::{Question, QuestionKind},
     sentence::stems,
@@ -45,8 +47,10 @@ use crate::{
     use_case::{UseCase, Weight},
 };
 use changes::answer_change;
+use definition::answer_place;
 use evidence::{SURE, Verdict, may_fit, share};
 use generate::generate_answer;
+use introduction::read_introduction;
 use nowhere::{UnknownWord, find_nearest_names};
 use reading::{Reading, question_weights, read_stories};
 use reasons::prefer_reasons;
@@ -62,7 +66,7 @@ const MAX_COMPARED: usize = 8;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskRequest {
-    /// The question, at most [`MAX_QUERY`] characters.
+    /// The question, at most 2,000 characters.
     pub question: String,
     /// What was asked before, if the question goes on from there: its words are searched for too.
     #[serde(default)]
@@ -71,15 +75,11 @@ pub struct AskRequest {
     #[serde(default)]
     pub filter: Filter,
     /// Whether a language model may word the answer, if one is configured; it may if absent.
-    #[serde(default = "default_model")]
+    #[serde(default = "crate::limits::default_true")]
     pub model: bool,
     /// How what is found is ranked, if not as configured.
     #[serde(default)]
     pub ranking: Option<Ranking>,
-}
-
-fn default_model() -> bool {
-    true
 }
 
 impl UseCase for AskRequest {
@@ -165,7 +165,7 @@ pub(crate) async fn ask_streaming(
 ) -> Result<Answer> {
     let model = resources.chat_model().filter(|_| request.model).cloned();
     let mut found = find_evidence(resources, &request).await?;
-    if let Some(answer) = Box::pin(answer_change(resources, &request.filter, &mut found)).await? {
+    if let Some(answer) = Box::pin(answer_by_facts(resources, &request.filter, &mut found)).await? {
         send_statements(telling.as_ref(), &answer).await;
         return Ok(answer);
     }
@@ -191,6 +191,18 @@ pub(crate) async fn ask_streaming(
     }
     send_statements(telling.as_ref(), &answer).await;
     finish_answer(resources, &found, answer, warnings).await
+}
+
+/// The answer to a question for facts, if these are known.
+async fn answer_by_facts(resources: &Resources, filter: &Filter, found: &mut AskEvidence) -> Result<Option<Answer>> {
+    if !found.is_barred
+        && let Some(answer) = answer_place(resources, &found.question, filter).await?
+    {
+        let mut warnings = found.search_warnings.clone();
+        warnings.extend(answer.warnings);
+        return Ok(Some(Answer { warnings, ..answer }));
+    }
+    answer_change(resources, filter, found).await
 }
 
 /// Gives citations of files the dates of their lines.
@@ -268,6 +280,7 @@ fn check_question(request: &AskRequest) -> Result<()> {
 async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<AskEvidence> {
     let mut reading = Box::pin(read_stories(resources, request)).await?;
     reading.asked.is_strict = true;
+    let introduction = Box::pin(read_introduction(resources, &mut reading, &request.filter)).await?;
     let mut scored = reading.score_by_words();
     reading.add_meaning(resources, &mut scored).await;
     let mut verdict = reading.judge(&scored);
@@ -284,20 +297,36 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
             verdict.missing = described;
         }
     }
+    let is_barred = !reading.asked.absent.is_empty() || !reading.asked.unsaid.is_empty();
+    // A word that occurs nowhere asks for something else, whatever is known of the rest.
+    let introduction = introduction.filter(|_| !is_barred && verdict.nowhere.iter().all(|word| says_change(word)));
+    let reason = introduction.as_ref().filter(|introduction| introduction.put_reasons_first(&reading, &mut scored));
+    if reason.is_some() {
+        // It is surely about the question, wherever the words of that stand.
+        verdict.answerable = true;
+        verdict.missing.clear();
+    }
     misspelled.append(&mut verdict.missing);
     verdict.missing = misspelled;
-    let is_barred = !reading.asked.absent.is_empty() || !reading.asked.unsaid.is_empty();
     let weights = reading.asked.weights();
     let Reading { question, query, read, stories, mut warnings, change, unwritten, .. } = reading;
     verdict.missing.extend(unwritten);
     let search_warnings = warnings.clone();
     // What lacks a name that the question gives is about something else.
-    scored.retain(|one| verdict.about.iter().any(|id| *id == stories[one.story].id.to_string()));
+    let is_about = |story: &Story| verdict.about.iter().any(|id| *id == story.id.to_string());
+    scored.retain(|one| {
+        let story = &stories[one.story];
+        is_about(story) || reason.is_some_and(|introduction| introduction.has(story))
+    });
     if verdict.answerable {
         warnings.append(&mut verdict.missing);
-        if read.kind == QuestionKind::Why {
+        if read.kind == QuestionKind::Why && reason.is_none() {
             warnings.extend(prefer_reasons(&query, &weights, &stories, &mut scored));
         }
+    }
+    if let (Some(introduction), Some(change), None) = (&introduction, &change, reason) {
+        let told = if verdict.answerable { &mut warnings } else { &mut verdict.missing };
+        told.extend(introduction.describe_silence(change, &stories, &scored));
     }
     Ok(AskEvidence { question, stories, scored, verdict, warnings, search_warnings, weights, change, is_barred })
 }

@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     catalog::check_project,
     code::{Change, CommitSummary, HistoryRequest, code_history},
-    error::{Error, ErrorKind, Result},
+    error::{ErrorKind, Result},
+    limits::check_limit,
     records::commit_record,
     resources::Resources,
     trace::target::{no_such_path, resolve_place},
@@ -50,7 +51,8 @@ pub struct ChangesRequest {
     pub symbol: Option<String>,
     /// Only what was committed then or later.
     pub after: Option<Timestamp>,
-    /// Most changes, at most [`MAX_CHANGES`].
+    /// Most changes, 1 to 100; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 
@@ -103,10 +105,7 @@ impl UseCase for ChangesRequest {
 /// # Errors
 /// There is no such project, file or symbol, or a store cannot be read.
 async fn list_changes(resources: &Resources, request: ChangesRequest) -> Result<Changes> {
-    if request.limit == 0 || request.limit > MAX_CHANGES {
-        let message = format!("{} changes were asked for; 1 to {MAX_CHANGES} can be listed at once", request.limit);
-        return Err(Error::invalid(message));
-    }
+    check_limit(request.limit, MAX_CHANGES)?;
     check_project(resources, request.project.as_deref()).await?;
     let Some(path) = request.path.clone() else { return list_commits(resources, &request, None).await };
     let place = request.project.clone();

@@ -72,7 +72,8 @@ pub struct ListChats {
     /// Only those with a lower number.
     #[serde(default)]
     pub before: Option<i64>,
-    /// Most conversations, at most [`MAX_LISTED`].
+    /// Most conversations, at most 200; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 
@@ -85,7 +86,8 @@ pub struct ListMessages {
     /// Only messages behind the one with this number.
     #[serde(default)]
     pub after: u64,
-    /// Most messages, at most [`MAX_LISTED`].
+    /// Most messages, at most 200; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 
@@ -103,9 +105,10 @@ pub struct RemoveChat {
 pub struct SendMessage {
     /// Number of the conversation.
     pub chat: i64,
-    /// The question, at most [`MAX_QUERY`] characters.
+    /// The question, at most 2,000 characters.
     pub text: String,
-    /// Whether a language model may word the answer, if one is configured.
+    /// Whether a language model may word the answer, if one is configured; true if absent.
+    #[serde(default = "crate::limits::default_true")]
     pub model: bool,
 }
 

@@ -11,7 +11,7 @@ use backstory_model::{
     commit::Sha,
     edge::Edge,
     entity::{Item, ItemKind},
-    file_role::{FileRole, file_role},
+    filter::Filter,
     id::{NAMESPACE, NodeId, ThreadId},
     lineage::Lineage,
     repository::{CommitRecord, EntityChangeKind, Record, RepositoryItem},
@@ -22,12 +22,18 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    catalog::check_project,
     clones::open_objects,
     error::{Error, Result},
     introduction::merge_requests_introducing,
+    limits::check_limit,
     read::not_found,
     records::{commit_record, parse_item},
     resources::{Resources, blocking},
+    search::{
+        definitions::{NameMatch, read_definitions},
+        symbols::{only_name, only_symbol, symbols},
+    },
     trace::target::{lineage_at, resolve_place, taken_over},
     use_case::{UseCase, Weight},
 };
@@ -57,7 +63,8 @@ pub struct HistoryRequest {
     /// Changes to leave out at the beginning.
     #[serde(default)]
     pub skip: usize,
-    /// Most changes, at most [`MAX_CHANGES`].
+    /// Most changes, at most 500; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 
@@ -155,7 +162,8 @@ pub struct EntityRequest {
     /// Full path of the project; all projects if absent.
     #[serde(default)]
     pub project: Option<String>,
-    /// Most entities, at most [`MAX_ENTITIES`].
+    /// Most entities, 1 to 50; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 
@@ -367,15 +375,17 @@ pub(crate) async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec
 /// Returns the code entities of a name, or the one of an id.
 ///
 /// # Errors
-/// There is none, or a store cannot be read.
+/// The limit is out of range, the project is not known, there is none, or a store cannot be read.
 async fn find_entities(resources: &Resources, request: EntityRequest) -> Result<Vec<EntityDetails>> {
     let EntityRequest { name, project, limit } = request;
+    check_limit(limit, MAX_ENTITIES)?;
+    check_project(resources, project.as_deref()).await?;
     let ids = match name.parse::<NodeId>() {
         Ok(id @ NodeId::Entity { .. }) => vec![id],
         _ => entities_named(resources, &name, project.as_deref()).await?,
     };
     let mut entities = Vec::new();
-    for id in ids.into_iter().take(limit.min(MAX_ENTITIES)) {
+    for id in ids.into_iter().take(limit) {
         entities.extend(entity_details(resources, id).await?);
     }
     if entities.is_empty() {
@@ -389,37 +399,20 @@ async fn entities_named(resources: &Resources, name: &str, project: Option<&str>
     if name.is_empty() {
         return Err(Error::invalid("the name is empty").with_hint("say which function or type is meant"));
     }
-    // A path and a name, without a project.
-    let (path, name) = name.rsplit_once('#').map_or((None, name), |(path, name)| (Some(path), name));
-    let bind = vec![
-        ("name", Value::Text(name.to_owned())),
-        ("dotted", Value::Text(format!(".{name}"))),
-        ("coloned", Value::Text(format!("::{name}"))),
-    ];
-    let rows = resources.graph_query(queries::ENTITIES_BY_NAME, bind).await?;
-    let is_wanted = |id: &NodeId| match id {
-        NodeId::Entity { project: of, path: at, .. } => {
-            project.is_none_or(|project| project == of) && path.is_none_or(|path| path == at)
-        }
-        _ => false,
-    };
-    // Those of sources before those of tests, and those with the whole name before those that something contains.
-    let mut ids: Vec<(FileRole, bool, NodeId)> = rows
-        .iter()
-        .filter_map(|row| Some((row.text("title") != Some(name), row.node("entity")?)))
-        .filter(|(_, id)| is_wanted(id))
-        .map(|(is_part, id)| (role_of(&id), is_part, id))
-        .collect();
-    ids.sort();
-    Ok(ids.into_iter().map(|(_, _, id)| id).collect())
-}
-
-/// The part that the file of an entity plays.
-fn role_of(entity: &NodeId) -> FileRole {
-    match entity {
-        NodeId::Entity { path, .. } => file_role(path),
-        _ => FileRole::Source,
-    }
+    let name = only_symbol(name).or_else(|| only_name(name)).unwrap_or(name).to_owned();
+    let filter = Filter { project: project.map(str::to_owned), ..Filter::default() };
+    resources
+        .blocking(move |resources| {
+            let (found, name_match) = read_definitions(resources, &name, &filter)?;
+            // What is only named like it may be meant if it can be seen that a name of code is asked for.
+            let is_meant = match name_match {
+                NameMatch::Exact => true,
+                NameMatch::Respelled => !symbols(&name).is_empty(),
+                NameMatch::End { parts, .. } => parts.0 > 1,
+            };
+            Ok(found.into_iter().filter(|_| is_meant).map(|definition| definition.id).collect())
+        })
+        .await
 }
 
 async fn entity_details(resources: &Resources, id: NodeId) -> Result<Option<EntityDetails>> {
@@ -457,7 +450,7 @@ async fn entity_details(resources: &Resources, id: NodeId) -> Result<Option<Enti
 }
 
 /// Reads the definition of an entity from the indexed head.
-fn read_definition(resources: &Resources, project: &str, path: &str, name: &str) -> Result<Option<Entity>> {
+pub(crate) fn read_definition(resources: &Resources, project: &str, path: &str, name: &str) -> Result<Option<Entity>> {
     let Some(item) = resources.ledger().item(project, ItemKind::File, path)? else { return Ok(None) };
     let Item::Repository(RepositoryItem { record: Record::File(file), .. }) = parse_item(resources, &item)? else {
         return Ok(None);

@@ -24,7 +24,10 @@ use backstory_model::{
     digest::sha256_hex,
     filter::Filter,
     id::NodeId,
-    pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit_to_budget, render},
+    pack::{
+        ContextPack, DEFAULT_TOKENS, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit_to_budget,
+        render,
+    },
     score::Profile,
 };
 use jiff::Timestamp;
@@ -36,7 +39,8 @@ use crate::{
     resources::{Resources, blocking},
     search::{
         BY_MEANING_ALONE, MAX_LIMIT, MAX_QUERY, check_filter, check_names, check_ranking,
-        definitions::{Definitions, find_definitions, only_name, only_symbol},
+        definitions::{Definitions, NameMatch, find_definitions},
+        symbols::{only_name, only_symbol, symbols},
     },
     settings::Ranking,
     snapshot::{IndexState, MIN_DIGITS, load_state},
@@ -52,7 +56,10 @@ use items::records_of;
 use notes::model_notes;
 use retrieved::retrieved;
 
-pub use retrieve::{Approval, MAX_RETRIEVED_TOKENS, RetrieveRequest, Retrieved, RetrievedChunk};
+pub use retrieve::{
+    Approval, DEFAULT_PASSAGES, DEFAULT_RETRIEVED_TOKENS, MAX_RETRIEVED_TOKENS, RetrieveRequest, Retrieved,
+    RetrievedChunk,
+};
 pub use verify::{ChunkVerification, Source};
 
 /// Longest time a pack may take.
@@ -104,14 +111,21 @@ pub struct ContextRequest {
     /// How it is printed: that is what is counted.
     #[serde(default)]
     pub format: Format,
-    /// Most tokens, [`MIN_TOKENS`] to [`MAX_TOKENS`].
+    /// Most tokens, 200 to 100,000; 4,000 if absent.
+    #[serde(default = "default_tokens")]
     pub tokens: usize,
-    /// Whether it shows changes.
+    /// Whether it shows changes; true if absent.
+    #[serde(default = "crate::limits::default_true")]
     pub diffs: bool,
-    /// Whether it names tests.
+    /// Whether it names tests; true if absent.
+    #[serde(default = "crate::limits::default_true")]
     pub tests: bool,
     /// Id of the state of the index that it must be made from, or its first digits; the current one if absent.
     pub snapshot: Option<String>,
+}
+
+const fn default_tokens() -> usize {
+    DEFAULT_TOKENS
 }
 
 /// The printed form of a context pack.
@@ -184,9 +198,9 @@ async fn build_contents(resources: &Resources, request: &ContextRequest) -> Resu
 
 /// Everything that could be in the pack, the best first.
 async fn gather(resources: &Resources, request: &ContextRequest, state: &IndexState) -> Result<ContextPack> {
-    let (resolved, others) = resolve_symbol(resources, request);
+    let (resolved, said) = resolve_symbol(resources, request).await?;
     let mut evidence = gather_evidence(resources, &resolved, state, resolved.tokens / TOKENS_PER_HIT).await?;
-    evidence.warnings.extend(others);
+    evidence.warnings.extend(said);
     let missing = Box::pin(find_missing_of(resources, &resolved, &evidence)).await?;
     evidence.missing = missing.filter(|_| evidence.coverage.documents > 0);
     // What is near to words that nothing has is no evidence for anything.
@@ -204,32 +218,29 @@ async fn gather(resources: &Resources, request: &ContextRequest, state: &IndexSt
         .await
 }
 
-/// Where the question is only the name of code, the code is meant. Also returns what to say of its namesakes.
-fn resolve_symbol(resources: &Resources, request: &ContextRequest) -> (ContextRequest, Option<String>) {
+/// Where the question is only the name of code, the code is meant, and what belongs to it is in its project. Also returns
+/// what to say of its name and of its namesakes.
+async fn resolve_symbol(resources: &Resources, request: &ContextRequest) -> Result<(ContextRequest, Vec<String>)> {
     let mut resolved = request.clone();
     let name = match &request.about {
         // What governs says so in words, and not in code.
-        About::Query(query) if request.mode == Mode::All => only_name(query),
+        About::Query(query) if request.mode == Mode::All => only_name(query).or_else(|| only_symbol(query)),
         About::Query(_) | About::Target { .. } => None,
     };
-    let Some(name) = name else { return (resolved, None) };
-    let Definitions { first, others, is_respelled } = find_definitions(resources, name, &request.filter);
-    let mut ids = first.into_iter().filter_map(|definition| definition.id.parse::<NodeId>().ok());
+    let Some(name) = name else { return Ok((resolved, Vec::new())) };
+    let Definitions { first, others, name_match } = find_definitions(resources, name, &request.filter).await?;
+    let mut ids = first.into_iter().map(|definition| definition.id);
     // What is only spelled like a single word may be meant by nobody.
-    let Some(id) = ids.next().filter(|_| !is_respelled || only_symbol(name).is_some()) else {
-        return (resolved, None);
+    let Some(id) = ids.next().filter(|_| name_match == NameMatch::Exact || !symbols(name).is_empty()) else {
+        return Ok((resolved, Vec::new()));
     };
     let mut namesakes: Vec<String> = ids.map(|id| id.to_string()).collect();
     namesakes.extend((others > 0).then(|| format!("{others} more")));
-    let also = if is_respelled { "what is spelled otherwise is also" } else { "it is also" };
-    let taken = is_respelled.then(|| format!("{name} is taken for {id}"));
-    let others = (!namesakes.is_empty()).then(|| format!("{name}: {also} defined as {}", namesakes.join(", ")));
-    let others = match (taken, others) {
-        (Some(taken), Some(others)) => Some(format!("{taken}; {others}")),
-        (taken, others) => taken.or(others),
-    };
+    let mut said: Vec<String> = name_match.describe(name).into_iter().collect();
+    said.extend((!namesakes.is_empty()).then(|| format!("{name}: it is also defined as {}", namesakes.join(", "))));
+    resolved.filter.project = id.project().map(str::to_owned);
     resolved.about = About::Target { target: Target::Node(id), rev: None };
-    (resolved, others)
+    Ok((resolved, said))
 }
 
 /// What a question lacks to be answered. What is asked of a part of the repository may be answered elsewhere in it.

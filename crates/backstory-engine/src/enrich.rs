@@ -66,6 +66,7 @@ const MAX_REFUSAL: usize = 200;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnrichRequest {
     /// Full paths of projects; all if there is none.
+    #[serde(default)]
     pub projects: Vec<String>,
     /// What it is asked for; everything if absent.
     pub what: Option<GeneratedKind>,

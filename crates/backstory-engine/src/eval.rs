@@ -48,12 +48,22 @@ pub const MAX_DEPTH: usize = MAX_LIMIT;
 pub struct EvaluationRequest {
     /// Full path of the project that the questions are about; may be absent where there is only one.
     pub project: Option<String>,
-    /// The questions, at most [`MAX_QUESTIONS_PER_REQUEST`].
+    /// The questions, at most 20.
     pub questions: Vec<Question>,
-    /// The legs to ask.
+    /// The legs to ask; all if absent.
+    #[serde(default = "default_legs")]
     pub legs: Vec<Retriever>,
-    /// How many results of each leg are looked at, 1 to [`MAX_DEPTH`].
+    /// How many results of each leg are looked at, 1 to 100; 50 if absent.
+    #[serde(default = "default_depth")]
     pub depth: usize,
+}
+
+fn default_legs() -> Vec<Retriever> {
+    Retriever::ALL.to_vec()
+}
+
+const fn default_depth() -> usize {
+    DEFAULT_DEPTH
 }
 
 /// What was found.
@@ -78,7 +88,7 @@ pub struct Evaluated {
     pub unknown: Vec<String>,
     /// Whether it is refused to answer.
     pub refused: bool,
-    /// What each leg found, with the first [`TOP`] results.
+    /// What each leg found, with the first 10 results.
     pub legs: BTreeMap<Retriever, Answer>,
 }
 

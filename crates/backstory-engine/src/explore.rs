@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind, Result},
+    limits::check_range,
     read::{load_items, resolve_id},
     resources::{Resources, blocking},
     use_case::{UseCase, Weight},
@@ -35,10 +36,16 @@ pub(crate) use self::measures::measure_edges;
 pub use self::measures::{EdgeMeasure, EdgeMethod};
 pub use crate::walk::GraphEdge;
 
+/// Edges between a node and those of its neighborhood, unless a request asks for more.
+pub const DEFAULT_DEPTH: usize = 1;
 /// Most edges between a node and those of its neighborhood.
 pub const MAX_DEPTH: usize = 3;
+/// Nodes of a neighborhood, unless a request asks for more or fewer.
+pub const DEFAULT_NEIGHBORS: usize = 100;
 /// Most nodes of a neighborhood.
 pub const MAX_NEIGHBORS: usize = 1_000;
+/// Most edges of a path, unless a request asks for more or fewer.
+pub const DEFAULT_LENGTH: usize = 6;
 /// Most edges of a path.
 pub const MAX_LENGTH: usize = 8;
 /// Most edges that are followed from one node of a neighborhood.
@@ -56,16 +63,26 @@ const EDGES_OF_GENERAL: usize = 100;
 pub struct NeighborhoodRequest {
     /// The node.
     pub id: NodeId,
-    /// Most edges between it and another, 1 to [`MAX_DEPTH`].
+    /// Most edges between it and another, 1 to 3; 1 if absent.
+    #[serde(default = "default_depth")]
     pub depth: usize,
     /// Which edges are followed; all if empty.
     #[serde(default)]
     pub edges: BTreeSet<Edge>,
-    /// Most nodes, at most [`MAX_NEIGHBORS`].
+    /// Most nodes, at most 1,000; 100 if absent.
+    #[serde(default = "default_neighbors")]
     pub limit: usize,
     /// Whether all edges of the node are counted by their names.
     #[serde(default)]
     pub totals: bool,
+}
+
+const fn default_depth() -> usize {
+    DEFAULT_DEPTH
+}
+
+const fn default_neighbors() -> usize {
+    DEFAULT_NEIGHBORS
 }
 
 impl UseCase for NeighborhoodRequest {
@@ -130,8 +147,13 @@ pub struct PathRequest {
     /// Which edges are followed; all if empty, and then over no people, labels and milestones but the ends.
     #[serde(default)]
     pub edges: BTreeSet<Edge>,
-    /// Most edges, 1 to [`MAX_LENGTH`].
+    /// Most edges, 1 to 8; 6 if absent.
+    #[serde(default = "default_length")]
     pub max_length: usize,
+}
+
+const fn default_length() -> usize {
+    DEFAULT_LENGTH
 }
 
 impl UseCase for PathRequest {
@@ -168,7 +190,7 @@ pub struct PathAnswer {
 /// # Errors
 /// Nothing is known of the node, a bound is exceeded, or the graph cannot be read.
 async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) -> Result<Neighborhood> {
-    check_bound("the depth", request.depth, MAX_DEPTH)?;
+    check_range("the depth", request.depth, MAX_DEPTH)?;
     if request.limit > MAX_NEIGHBORS {
         return Err(Error::invalid(format!("{} nodes were asked for; at most {MAX_NEIGHBORS}", request.limit)));
     }
@@ -257,7 +279,7 @@ async fn find_titles(resources: &Resources, nodes: impl Iterator<Item = &NodeId>
 /// # Errors
 /// Nothing is known of a node, a bound is exceeded, or the graph cannot be read.
 async fn find_path(resources: &Resources, request: PathRequest) -> Result<PathAnswer> {
-    check_bound("the length of a path", request.max_length, MAX_LENGTH)?;
+    check_range("the length of a path", request.max_length, MAX_LENGTH)?;
     let from = resolve_id(resources, request.from).await?;
     let to = resolve_id(resources, request.to).await?;
     let graph = resources.graph();
@@ -284,13 +306,6 @@ async fn find_path(resources: &Resources, request: PathRequest) -> Result<PathAn
     .await?;
     found.titles = find_titles(resources, found.nodes.iter()).await?;
     Ok(found)
-}
-
-fn check_bound(what: &str, given: usize, most: usize) -> Result<()> {
-    if (1..=most).contains(&given) {
-        return Ok(());
-    }
-    Err(Error::invalid(format!("{what} is {given}; it must be 1 to {most}")))
 }
 
 /// What was reached from one end of a path.

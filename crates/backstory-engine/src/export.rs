@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     catalog::check_project,
     error::{Error, Result},
+    limits::check_limit,
     refresh::catch_up_graph_and_lists,
     resources::{Resources, blocking},
     search::{ResolvedNames, check_names, resolve_names},
@@ -153,7 +154,8 @@ pub struct ExportRequest {
     /// Where the batch before ended; none for the first.
     #[serde(default)]
     pub after: Option<ExportCursor>,
-    /// Most rows, at most [`MAX_BATCH`].
+    /// Most rows, 1 to 1,000; 1,000 if absent.
+    #[serde(default = "default_batch")]
     pub limit: usize,
 }
 
@@ -168,6 +170,10 @@ pub struct ExportBatch {
     /// The conditions with names as they are known: those of the next batch.
     #[serde(default)]
     pub filter: ExportFilter,
+}
+
+const fn default_batch() -> usize {
+    MAX_BATCH
 }
 
 impl UseCase for ExportRequest {
@@ -186,9 +192,7 @@ impl UseCase for ExportRequest {
 /// A project, author or label is not known, a condition does not fit, the cursor is of another export, or a store cannot be read.
 async fn read_batch(resources: &Resources, request: ExportRequest) -> Result<ExportBatch> {
     let ExportRequest { what, filter, after, limit } = request;
-    if limit == 0 || limit > MAX_BATCH {
-        return Err(Error::invalid(format!("{limit} rows were asked for; a batch has 1 to {MAX_BATCH}")));
-    }
+    check_limit(limit, MAX_BATCH)?;
     filter.check(what)?;
     for project in &filter.projects {
         check_project(resources, Some(project)).await?;

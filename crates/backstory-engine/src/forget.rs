@@ -71,7 +71,7 @@ const MIN_DESCRIPTORS: u64 = 256;
 pub struct ForgetRequest {
     /// `acme/shop#12`, `acme/shop!7`, `acme/shop` or `@alice`.
     pub reference: String,
-    /// Why, at most [`MAX_REASON`] characters; it is kept on record.
+    /// Why, at most 500 characters; it is kept on record.
     pub reason: Option<String>,
 }
 
@@ -81,7 +81,7 @@ pub struct ForgetRequest {
 pub struct UndoForget {
     /// As it was forgotten.
     pub reference: String,
-    /// Why, at most [`MAX_REASON`] characters; it is kept on record.
+    /// Why, at most 500 characters; it is kept on record.
     pub reason: Option<String>,
 }
 
@@ -93,7 +93,8 @@ pub struct AuditRequest {
     pub action: Option<AuditAction>,
     /// Only records with a smaller number.
     pub before: Option<i64>,
-    /// Most records, at most [`MAX_AUDIT`] and one that tells that there are more.
+    /// Most records, at most 100 and one that tells that there are more; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 

@@ -33,6 +33,7 @@ pub mod generated;
 mod generation;
 mod groups;
 mod introduction;
+pub mod limits;
 mod links;
 pub mod llm;
 pub mod locate;

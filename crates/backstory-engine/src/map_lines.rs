@@ -38,9 +38,9 @@ pub struct MapLinesRequest {
     pub text: String,
     /// The file as it is at the checked out commit, if it is another text there.
     pub committed: Option<String>,
-    /// The checked out commit and those below it, the newest first, at most [`MAX_COMMITS`].
+    /// The checked out commit and those below it, the newest first, at most 1,000.
     pub commits: Vec<Sha>,
-    /// The paths that the file had before it was renamed there, the newest first, at most [`MAX_EARLIER_PATHS`].
+    /// The paths that the file had before it was renamed there, the newest first, at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_paths: Vec<String>,
 }

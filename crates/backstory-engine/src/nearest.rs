@@ -21,11 +21,22 @@ pub(crate) fn likeness(one: &str, other: &str) -> f64 {
     if is_long(one) || is_long(other) { 0.0 } else { strsim::jaro_winkler(&plain(one), &plain(other)) }
 }
 
-/// Whether somebody who wrote one name may mean another: it has few typos or looks much like it.
+/// Whether somebody who wrote one name may mean another: it has few typos, or looks much like it and is not much longer
+/// unless it begins with it.
 pub(crate) fn may_be_meant(one: &str, other: &str) -> bool {
-    let is_long = |name: &str| name.len() > MAX_LENGTH;
-    likeness(one, other) >= ALIKE
-        || !is_long(one) && !is_long(other) && strsim::osa_distance(&plain(one), &plain(other)) <= allowed_typos(one)
+    if one.len() > MAX_LENGTH || other.len() > MAX_LENGTH {
+        return false;
+    }
+    let (wanted, known) = (plain(one), plain(other));
+    let (length, of_known) = (wanted.chars().count(), known.chars().count());
+    // Any letter is a typo of any other.
+    if length < 2 {
+        return wanted == known;
+    }
+    let is_of_its_size = length.max(of_known) <= 2 * length.min(of_known);
+    let is_beginning = length >= LETTERS_PER_TYPO && known.starts_with(&wanted);
+    strsim::osa_distance(&wanted, &known) <= allowed_typos(one)
+        || (is_of_its_size || is_beginning) && likeness(one, other) >= ALIKE
 }
 
 /// The names with at most so many typos, those with the fewest first, equal ones by name. Neither case nor `/` around a
@@ -90,6 +101,9 @@ mod tests {
         assert!(most_alike("zzz", [], 2).is_empty());
         assert!(may_be_meant("bgu", "bug") && may_be_meant("dependa", "dependabot"));
         assert!(!may_be_meant("Wolfgang Quux", "Zoe Smith") && !may_be_meant("zzz", "alice"));
+        // What is only longer, or of one letter, is somebody else.
+        assert!(!may_be_meant("ann", "Anentropic") && !may_be_meant("a", "b") && !may_be_meant("", "b"));
+        assert!(may_be_meant("perf", "performance"));
         assert!(likeness("docs", "Docs/") > 0.99 && likeness("docs", &"d".repeat(1000)) < 0.01);
     }
 }

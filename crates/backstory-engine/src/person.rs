@@ -6,13 +6,14 @@ mod waiting;
 mod work;
 
 use backstory_model::id::{NodeId, ThreadId};
-use backstory_store::lists::{Namesakes, PersonRow};
+use backstory_store::lists::PersonRow;
 use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     code::CommitSummary,
     error::{Error, ErrorKind, Result},
+    repository::people::KnownPeople,
     resources::Resources,
     search::names::check_name,
     threads::ThreadSummary,
@@ -23,8 +24,6 @@ use crate::{
 pub const MAX_LISTED: usize = 100;
 /// Entries of each list unless the request says how many.
 pub const DEFAULT_LISTED: usize = 10;
-/// Most people that an error names.
-const MAX_NEAR: usize = 5;
 /// After how many days without a change something is stale unless the request says so.
 pub const DEFAULT_STALE_DAYS: u32 = 30;
 /// Most days after which something is stale.
@@ -36,7 +35,8 @@ pub const DEFAULT_WORK_DAYS: i64 = 365;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PersonRequest {
-    /// User name, with or without `@`, an e-mail address of commits, or a name that nobody else has; in any case.
+    /// User name, with or without `@`, an e-mail address of commits, or a name that nobody else has; in any case. A part
+    /// of a name or address that stands for nobody else will do.
     pub name: String,
     /// Full paths of projects; empty for all.
     #[serde(default)]
@@ -47,10 +47,10 @@ pub struct PersonRequest {
     /// Until when work is counted.
     #[serde(default)]
     pub before: Option<Timestamp>,
-    /// After how many days without a change something is stale, at most [`MAX_STALE_DAYS`].
+    /// After how many days without a change something is stale, at most 3,650.
     #[serde(default = "default_stale_days")]
     pub stale_days: u32,
-    /// Most entries of each list, at most [`MAX_LISTED`].
+    /// Most entries of each list, at most 100.
     #[serde(default = "default_listed")]
     pub limit: usize,
 }
@@ -209,7 +209,7 @@ impl UseCase for PersonRequest {
     }
 }
 
-/// Who is known by a user name, an address of commits, or a name that nobody else has.
+/// Who is known by a user name, an address of commits, or a name or a part of one that stands for nobody else.
 async fn find_person(resources: &Resources, request: &PersonRequest) -> Result<PersonRow> {
     let (name, projects) = (request.name.clone(), request.projects.clone());
     let row = resources.with_lists(move |lists, visibility| lists.person_in(&name, &projects, visibility)).await?;
@@ -217,23 +217,24 @@ async fn find_person(resources: &Resources, request: &PersonRequest) -> Result<P
         return Ok(row);
     }
     let (name, projects) = (request.name.clone(), request.projects.clone());
-    let found = resources.with_lists(move |lists, visibility| lists.namesakes(&name, &projects, MAX_NEAR, visibility));
-    let Namesakes { mut named, alike } = found.await?;
-    if named.len() == 1 {
-        return Ok(named.remove(0));
+    let everybody = resources.blocking(move |resources| KnownPeople::load(resources, &projects)).await?;
+    let meant = everybody.people_meant(&name);
+    let projects = request.projects.clone();
+    let rows = resources.with_lists(move |lists, visibility| {
+        meant
+            .iter()
+            .map(|person| lists.person_in(person, &projects, visibility))
+            .collect::<std::result::Result<Vec<_>, _>>()
+    });
+    let mut rows: Vec<PersonRow> = rows.await?.into_iter().flatten().collect();
+    // Somebody may be meant by a user name and by an address.
+    rows.sort_by(|a, b| a.person.cmp(&b.person));
+    rows.dedup_by(|a, b| a.person == b.person);
+    if rows.len() == 1 {
+        return Ok(rows.remove(0));
     }
-    let near = if named.is_empty() { alike } else { named };
-    let error = |what: &str| {
-        let message = format!("{what} as {}", backstory_model::text::truncate_echo(&request.name));
-        Error::new(ErrorKind::NotFound, message)
-    };
-    if near.is_empty() {
-        return Err(
-            error("nobody is known").with_hint("write a user name of the forge, or the e-mail address of commits")
-        );
-    }
-    let near: Vec<String> = near.iter().take(MAX_NEAR).map(|row| row.person.clone()).collect();
-    Err(error("nobody alone is known").with_hint(format!("did you mean {}?", near.join(", "))))
+    let found: Vec<String> = rows.into_iter().map(|row| row.person).collect();
+    Err(everybody.unclear_error(&name, &found))
 }
 
 /// Returns what waits for a person and what they did.

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     code::CommitSummary,
     error::{Error, Result},
+    limits::check_limit,
     resources::Resources,
     trace::{Indexed, LineOrigin, Step, Trace, chain::follow_commit, target::resolve_place, words::CodeWords},
     use_case::{UseCase, Weight},
@@ -23,7 +24,7 @@ use crate::{
 
 use text::TextSearch;
 
-pub(crate) use fate::{find_symbols, removals_of_nodes};
+pub(crate) use fate::{find_removal, find_symbols, removals_of_nodes};
 
 pub use text::{MAX_REMOVED_SEARCH_TIME, MAX_SEARCHED_COMMITS};
 
@@ -48,7 +49,7 @@ pub struct RemovedRequest {
     /// The file or directory it was in, also by an earlier name.
     #[serde(default)]
     pub path: Option<String>,
-    /// Most removals, at most [`MAX_REMOVALS`].
+    /// Most removals, at most 20.
     #[serde(default = "default_removals")]
     pub limit: usize,
 }
@@ -221,10 +222,7 @@ fn check(mut request: RemovedRequest) -> Result<RemovedRequest> {
         return Err(Error::invalid(format!("the text has more than {MAX_TEXT} bytes, or a NUL in it"))
             .with_hint("quote one line of it"));
     }
-    if request.limit == 0 || request.limit > MAX_REMOVALS {
-        let message = format!("{} removals were asked for; 1 to {MAX_REMOVALS} can be listed", request.limit);
-        return Err(Error::invalid(message));
-    }
+    check_limit(request.limit, MAX_REMOVALS)?;
     let path = request.path.as_deref().map(|path| path.trim_matches('/').to_owned());
     request.path = path.filter(|path| !path.is_empty() && path != ".");
     request.text = text.to_owned();

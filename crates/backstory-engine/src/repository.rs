@@ -117,7 +117,8 @@ impl UseCase for ListRepositories {
 pub struct CentralFilesRequest {
     /// Full path of the project.
     pub project: String,
-    /// Most files, at most [`MAX_CENTRAL`].
+    /// Most files, at most 100; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 

@@ -7,6 +7,7 @@
 
 mod candidates;
 mod code;
+mod conditions;
 pub(crate) mod definitions;
 mod documents;
 mod evidence;
@@ -14,6 +15,7 @@ mod expand;
 mod explain;
 mod facets;
 mod group;
+mod license;
 pub(crate) mod names;
 mod order;
 mod page;
@@ -23,6 +25,7 @@ mod query;
 mod request;
 mod scope;
 mod summary;
+pub(crate) mod symbols;
 mod understand;
 
 use std::{collections::HashMap, time::Instant};
@@ -50,12 +53,13 @@ use crate::{
 };
 use candidates::{Candidates, retrieve_candidates, score_passages, stored};
 use code::{narrow_to_files, score_files};
+use conditions::{AskedConditions, describe_unmet};
 use evidence::{ScoredPassage, ScoringContext};
 use expand::{Relations, relate};
 use group::{ResultGroup, Stories, UNMIXED, behind, by_score, group_results, stories_of_graph};
+use license::{is_asked_for, without_license};
 use order::{RankingContext, build_candidates};
 use page::Page;
-use paths::describe_absent_prefixes;
 use query::ParsedQuery;
 use scope::load_scope;
 use understand::parse_query;
@@ -64,7 +68,7 @@ pub use backstory_model::score::Mode;
 
 pub(crate) use candidates::meets;
 
-pub(crate) use definitions::{Definition, symbols};
+pub(crate) use definitions::Definition;
 
 pub(crate) use names::{ResolvedNames, check_names, expand_author_names, resolve_names};
 
@@ -84,6 +88,8 @@ pub use self::{
 
 /// Longest query, in characters.
 pub const MAX_QUERY: usize = 2000;
+/// Hits of a search, unless a request asks for more or fewer.
+pub const DEFAULT_HITS: usize = 10;
 /// Most hits of one search.
 pub const MAX_LIMIT: usize = 100;
 /// Passages of a hit that are shown.
@@ -95,6 +101,9 @@ const WEIGHT_OF_NEAR: f32 = 0.2;
 /// What a search says of results that no word of the query led to.
 pub(crate) const BY_MEANING_ALONE: &str =
     "no document has any word of the query; what was found is only near to it in meaning";
+/// What a search near to nodes says of such results.
+const BY_PLACE_ALONE: &str =
+    "no document has any word of the query; what was found is only near to what the search is near to";
 /// What a search says when the vectors of the query cannot be had.
 pub const LEXICAL_ONLY: &str = "Embedding service unavailable, using lexical search only";
 /// What a page says when it is of another state of the stores than the one before.
@@ -109,7 +118,7 @@ pub struct SearchRequest {
     /// What to narrow it to.
     #[serde(default)]
     pub filter: Filter,
-    /// Nodes, at most [`MAX_NEAR`], to which everything that is found is near: at most two edges from one of them. How
+    /// Nodes, at most 20, to which everything that is found is near: at most two edges from one of them. How
     /// near it is, is its relationship.
     #[serde(default)]
     pub near: Vec<NodeId>,
@@ -119,14 +128,16 @@ pub struct SearchRequest {
     /// What the query is compared with.
     #[serde(default)]
     pub mode: Mode,
-    /// Most hits, 1 to [`MAX_LIMIT`].
+    /// Most hits, 1 to 100; 10 if absent.
+    #[serde(default = "default_hits")]
     pub limit: usize,
     /// Where the page before ended, as its `next` says; the first page if absent.
     #[serde(default)]
     pub after: Option<String>,
     /// How hits are ranked, if not as configured.
     pub ranking: Option<Ranking>,
-    /// Whether the configured reranking model, if any, orders the best hits.
+    /// Whether the configured reranking model, if any, orders the best hits; true if absent.
+    #[serde(default = "crate::limits::default_true")]
     pub rerank: bool,
     /// Whether neighbors of the strongest candidates are candidates too.
     #[serde(default)]
@@ -137,6 +148,10 @@ pub struct SearchRequest {
     /// Whether to tell every candidate with its ranks.
     #[serde(default)]
     pub explain: bool,
+}
+
+const fn default_hits() -> usize {
+    DEFAULT_HITS
 }
 
 /// What a search found: hits with their documents, or summaries of them.
@@ -165,8 +180,8 @@ pub struct SearchResponse<H = Hit> {
     /// The candidates, counted, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facets: Option<Facets>,
-    /// Every candidate with its ranks before ranking, the best one in any leg first, if that was asked for; at most
-    /// [`MAX_EXPLAINED`].
+    /// Every candidate with its ranks before ranking, the best one in any leg first, if that was asked for: 500 at
+    /// most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<CandidateRanks>,
 }
@@ -178,7 +193,7 @@ pub struct Hit {
     pub document: StoredDocument,
     /// The part of its text that answers best.
     pub snippet: String,
-    /// What it is ranked by.
+    /// What it is ranked by: of what the query names 1 more, which puts it before everything else.
     pub score: f32,
     /// What the score is made of, each 0 to 1.
     pub parts: Parts,
@@ -264,6 +279,7 @@ async fn search_with_quota(
 
 /// Searches the state of the documents that the resources show.
 async fn search_state(resources: &Resources, request: SearchRequest, least_code: usize) -> Result<SearchResponse> {
+    let asked = (least_code == 0).then(|| AskedConditions::of(&request));
     let (mut request, page) = prepare(resources, request).await?;
     let only_code = narrow_to_files(&mut request);
     let mut warnings = expand_author_names(resources, &mut request.filter).await?;
@@ -284,8 +300,8 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
     let mut found = retrieve_candidates(resources, &request, &words, within).await?;
     let weights = TermWeights::new(documents, &frequencies);
     let bound = weights.total();
-    let is_unknown =
-        scope.is_none() && drop_unknown(&mut found, &understood, &frequencies) && understood.definitions.is_empty();
+    let is_unknown = is_unknown_query(&found, &frequencies);
+    drop_unknown(is_unknown && scope.is_none(), &mut found, &understood);
     let newest = index.newest_created_at().unwrap_or(Timestamp::UNIX_EPOCH);
     let scale = ScoringContext { terms: &understood.terms, weights: &weights, bound, newest };
 
@@ -314,12 +330,10 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
     let next = (stories.len() > end).then(|| page.next(end));
     let shown = stories.into_iter().skip(page.start).take(request.limit).collect();
     let hits = build_hits(resources, &request, &weights, &order, shown).await?;
-    if hits.is_empty() {
-        warnings.extend(describe_absent_prefixes(resources, &request.filter).await?);
-    }
+    let unmet = if hits.is_empty() { describe_unmet(resources, asked, &request.filter).await? } else { Vec::new() };
     let (facets, candidates) = describe_candidates(&index, &request, &found, &relations.unwrap_or_default());
-    warnings.extend((is_unknown && !hits.is_empty()).then(|| BY_MEANING_ALONE.to_owned()));
-    warnings.extend(found.warnings.into_iter().chain(missing_vectors(mode, &coverage)));
+    warnings.extend(warn_of_words(is_unknown && understood.definitions.is_empty(), &request, &hits));
+    warnings.extend(unmet.into_iter().chain(found.warnings).chain(missing_vectors(mode, &coverage)));
     Ok(SearchResponse {
         query: request.query,
         mode,
@@ -335,19 +349,30 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
     })
 }
 
+/// What is said of hits of a query of which nothing has a word.
+fn warn_of_words(is_unknown: bool, request: &SearchRequest, hits: &[Hit]) -> Option<String> {
+    let warning = match (request.near.is_empty(), request.filter.nodes.is_empty()) {
+        (true, true) => BY_MEANING_ALONE,
+        // Who names the nodes wants all that is of them.
+        (true, false) => return None,
+        (false, _) => BY_PLACE_ALONE,
+    };
+    (is_unknown && !hits.is_empty()).then(|| warning.to_owned())
+}
+
+/// Whether nothing has a word of a query, of each of which it is given how many documents have it.
+fn is_unknown_query(found: &Candidates, frequencies: &[u64]) -> bool {
+    found.words.is_empty() && frequencies.iter().all(|documents| *documents == 0)
+}
+
 /// Drops what meaning alone found for a query of which nothing has a word, as far as it is far away; of the name of what
-/// does not exist nothing is near. Returns whether it is such a query.
-fn drop_unknown(found: &mut Candidates, understood: &ParsedQuery, frequencies: &[u64]) -> bool {
-    let is_unknown = frequencies.iter().all(|documents| *documents == 0);
-    if !is_unknown || !found.words.is_empty() {
-        return false;
-    }
-    if understood.is_name {
+/// does not exist nothing is near.
+fn drop_unknown(is_unknown: bool, found: &mut Candidates, understood: &ParsedQuery) {
+    if is_unknown && understood.is_name {
         found.passages.clear();
-    } else {
+    } else if is_unknown {
         found.drop_distant();
     }
-    true
 }
 
 fn missing_vectors(mode: Mode, coverage: &Coverage) -> Option<String> {
@@ -490,9 +515,8 @@ async fn build_hits(
             })
         };
         let passages: Vec<Passage> = story.candidate.passages.iter().take(MAX_PASSAGES).filter_map(passage).collect();
-        let best = passages.first();
         Some(Hit {
-            snippet: snippet(best.map_or(&document.text, |passage| body_of(&passage.text)), &request.query, SNIPPET),
+            snippet: snippet(shown_text(&passages, &document, &request.query), &request.query, SNIPPET),
             score: story.score,
             parts: story.candidate.parts,
             why: story.why(order, weights),
@@ -503,6 +527,19 @@ async fn build_hits(
         })
     };
     Ok(stories.into_iter().zip(&ids).filter_map(hit).collect())
+}
+
+/// The text of which a part is shown: the best passage that is more than a license, unless the query asks for licenses.
+fn shown_text<'a>(passages: &'a [Passage], document: &'a StoredDocument, query: &str) -> &'a str {
+    let Some(best) = passages.first() else { return &document.text };
+    let best = body_of(&best.text);
+    if is_asked_for(query) {
+        return best;
+    }
+    let own = (document.facts.kind, body_of(&document.text));
+    let texts = passages.iter().map(|passage| (passage.kind, body_of(&passage.text))).chain([own]);
+    let mut shown = texts.map(|(kind, text)| without_license(kind, text));
+    shown.find(|text| !text.is_empty()).unwrap_or(best)
 }
 
 /// The text of a passage without the line that says what it is part of, unless there is nothing else.

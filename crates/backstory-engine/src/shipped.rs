@@ -45,7 +45,8 @@ const BATCH: usize = 500;
 pub struct ListReleases {
     /// Full path of the project.
     pub project: String,
-    /// Most of them, at most [`MAX_RELEASES`].
+    /// Most of them, at most 1,000; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 
@@ -93,9 +94,9 @@ pub struct Shipped {
     pub to: String,
     /// How many commits, without merges.
     pub count: u64,
-    /// The first [`MAX_NAMED`] of these commits, children before their parents.
+    /// The first 1,000 of these commits, children before their parents.
     pub commits: Vec<NodeId>,
-    /// The first [`MAX_TOLD`] of these commits with their titles, without merges.
+    /// The first 50 of these commits with their titles, without merges.
     #[serde(default)]
     pub told_commits: Vec<CommitSummary>,
     /// The merge requests that introduced them, the last merged first.

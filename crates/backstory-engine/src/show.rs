@@ -40,7 +40,7 @@ impl UseCase for ShowRequest {
     }
 }
 
-/// The node of a [`ShowRequest`]. Its id says in JSON which it is.
+/// The node that was asked for. Its id says in JSON which it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]

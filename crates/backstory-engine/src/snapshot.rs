@@ -167,7 +167,8 @@ pub struct CompareSnapshots {
     pub from: String,
     /// Id of the second, or at least four of its first digits.
     pub to: String,
-    /// Most documents of each kind that are named, at most [`MAX_COMPARED`].
+    /// Most documents of each kind that are named, at most 1,000; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 

@@ -74,8 +74,13 @@ impl UseCase for SparqlRequest {
 pub struct DescribeRequest {
     /// The node.
     pub id: NodeId,
-    /// A format for graphs.
+    /// A format for graphs; `turtle` if absent.
+    #[serde(default = "default_format")]
     pub format: ResultFormat,
+}
+
+const fn default_format() -> ResultFormat {
+    ResultFormat::Turtle
 }
 
 /// What is known of a node, as RDF.

@@ -27,6 +27,9 @@ use crate::{
 
 pub use crate::groups::GroupFailure;
 
+/// Sync runs that are listed, unless a request asks for more or fewer.
+pub const DEFAULT_RUNS: usize = 10;
+
 /// Asks how many documents have vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -92,8 +95,13 @@ pub struct ProjectFreshness {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncStatusRequest {
-    /// Most runs, at most [`MAX_PAGE`].
+    /// Most runs, at most 1,000; 10 if absent.
+    #[serde(default = "default_runs")]
     pub runs: usize,
+}
+
+const fn default_runs() -> usize {
+    DEFAULT_RUNS
 }
 
 impl UseCase for SyncStatusRequest {

@@ -110,6 +110,7 @@ impl Part {
 /// Starts a sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
 pub struct SyncRequest {
     /// Full paths of projects; all that are configured or were added if empty.
     pub projects: Vec<String>,

@@ -25,7 +25,8 @@ pub struct ListThreads {
     /// Conditions that they meet.
     #[serde(default)]
     pub filter: ThreadFilter,
-    /// Most of them, at most [`MAX_PAGE`].
+    /// Most of them, at most 1,000; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
     /// Where the previous page ends.
     #[serde(default)]

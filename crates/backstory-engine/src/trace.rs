@@ -41,7 +41,7 @@ use lines::{trace_lines, trace_symbol};
 use node::trace_node;
 use target::resolve_place;
 
-pub(crate) use lines::{check_range, signature_and_subject};
+pub(crate) use lines::{check_line_exists, check_range, signature_and_subject};
 pub(crate) use target::Revision;
 pub use target::Target;
 
@@ -64,7 +64,8 @@ pub struct TraceRequest {
     pub target: Target,
     /// Branch, tag or commit at which the path and lines are; the indexed head if absent.
     pub rev: Option<String>,
-    /// Most earlier versions, at most [`MAX_EARLIER`].
+    /// Most earlier versions, at most 100; 5 if absent.
+    #[serde(default = "default_earlier")]
     pub earlier: usize,
 }
 
@@ -222,6 +223,10 @@ pub struct Trace {
     pub partial: bool,
     /// What could not be found, a sentence each.
     pub missing: Vec<String>,
+}
+
+const fn default_earlier() -> usize {
+    DEFAULT_EARLIER
 }
 
 impl UseCase for TraceRequest {

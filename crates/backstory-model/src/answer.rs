@@ -25,8 +25,8 @@ pub enum Method {
     /// A language model wrote its statements; each was checked against what it cites.
     #[serde(alias = "MODEL")]
     Model,
-    /// Its statements say what the graph knows of a change: who made it, when, and in which release it shipped. They cite
-    /// what shows that it was made.
+    /// Its statements say what is known of a change, as who made it, when, and in which release it shipped, or where
+    /// something is defined. They cite what shows that.
     #[serde(alias = "FACTS")]
     Facts,
 }
@@ -181,7 +181,7 @@ impl fmt::Display for SourceEntry<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
-    /// [`REFUSAL_SENTENCE`].
+    /// "I could not find this information in the repository based on the indexed files."
     pub sentence: String,
     /// What was searched, for a person.
     pub searched: String,

@@ -9,12 +9,14 @@ use std::collections::BTreeSet;
 
 use statements::{BE, Statement, may_say_change, statements_of};
 use subject::{
-    ENDS, begins_purpose, core_of, is_among, is_filler, is_item, is_kind_of_code, is_purpose, name_after_kind,
-    names_of, paths_in, split_object, trim_fillers,
+    ENDS, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code, is_purpose,
+    name_after_kind, names_of, paths_in, split_object, trim_fillers,
 };
-use words::{ChangeWord, TextWord, VerbForm, change_word, split_words};
+use words::{ChangeWord, TextWord, VerbForm, change_word, split_words, writing_word};
 
-use crate::text::stem;
+pub use words::says_change;
+
+use crate::{question::is_stop_word, text::stem};
 
 /// Most words of a subject that is looked for.
 const MAX_SUBJECT: usize = 8;
@@ -83,6 +85,8 @@ pub struct ChangeQuestion {
     pub is_code: bool,
     /// The name that it may be in code: the last word of `function total`, as of `type hints`.
     pub code_name: Option<String>,
+    /// Whether it asks who wrote it: texts of all sorts are written too, so nothing may be known of it as a change.
+    pub is_written: bool,
     /// Paths that the question names beside the subject.
     pub paths: Vec<String>,
     /// The words that name the subject, as they are written, without those that any subject may have.
@@ -100,13 +104,16 @@ impl ChangeQuestion {
         let words = split_words(text);
         let (asks, fact) = find_asking_word(&words)?;
         let may_be_present = matches!(fact, Some(ChangeFact::Commit | ChangeFact::Release));
-        let is_verb = |at: &usize| match change_word(&words[*at]).map(|word| word.form) {
+        let read_verb = |word: &TextWord<'_>| {
+            change_word(word).or_else(|| writing_word(word).filter(|_| fact == Some(ChangeFact::Author)))
+        };
+        let is_verb = |at: &usize| match read_verb(&words[*at]).map(|word| word.form) {
             Some(VerbForm::Past | VerbForm::Base) => true,
             Some(VerbForm::Other) => may_be_present,
             Some(VerbForm::Noun) | None => false,
         };
         let verb = (asks..words.len()).filter(|at| !is_purpose(&words, *at)).find(is_verb)?;
-        let ChangeWord { direction, form } = change_word(&words[verb])?;
+        let ChangeWord { direction, form } = read_verb(&words[verb])?;
         let asked = &words[asks..verb];
         let has = |list: &str| asked.iter().any(|word| is_among(list, &word.lower));
         let is_past = has(PAST) || (form == VerbForm::Past && !has(PRESENT));
@@ -127,18 +134,24 @@ impl ChangeQuestion {
             paths.extend(paths_in(behind));
         }
         let core = core_of(subject);
-        if core.is_empty() || core.len() > MAX_SUBJECT || is_item(subject) {
+        let is_written = change_word(&words[verb]).is_none();
+        let is_other_text = is_written && (is_generic(&core) || (!is_passive && !begins_name(behind)));
+        if core.is_empty() || core.len() > MAX_SUBJECT || is_item(subject) || is_other_text {
             return None;
         }
         let (first, last) = (subject.first()?, subject.last()?);
         let names = names_of(subject);
         let is_code = matches!(names.as_slice(), [name] if name.looks_like_code() || is_kind_of_code(last));
+        // A plain word without an article is a name: `who wrote escape`.
+        let plain_name = names.first().filter(|_| is_written && subject.len() == 1 && behind.len() == 1);
+        let code_name = name_after_kind(subject).or_else(|| plain_name.map(|name| name.text.to_owned()));
         Some(Self {
             fact,
             direction,
             subject: text[first.range.start..last.range.end].to_owned(),
             is_code,
-            code_name: name_after_kind(subject),
+            code_name,
+            is_written,
             paths,
             names: names.into_iter().map(|word| word.text.to_owned()).collect(),
             core,
@@ -268,6 +281,11 @@ fn read_asking_words(words: &[TextWord<'_>]) -> (usize, Option<ChangeFact>) {
         _ => return (1, None),
     };
     (if matches!(lower(1), "merge" | "pull") { 3 } else { 2 }, Some(fact))
+}
+
+/// Whether the words behind `who wrote` begin with what was written, and not with what it was written about or to.
+fn begins_name(words: &[TextWord<'_>]) -> bool {
+    words.first().is_some_and(|word| is_article(&word.lower) || word.looks_like_code() || !is_stop_word(&word.lower))
 }
 
 /// Words before a verb without what only leads to it: `was it that`, `was the first to`.

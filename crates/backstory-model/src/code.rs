@@ -450,9 +450,14 @@ pub struct Passage {
 /// The last part of the qualified name of a code entity: `start` of `Server.start`, `login` of `auth::login~2`, the second
 /// one of its name in a file.
 pub fn last_part_of_name(name: &str) -> &str {
-    let is_count = |count: &str| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
-    let name = name.rsplit_once('~').filter(|(_, count)| is_count(count)).map_or(name, |(own, _)| own);
+    let name = name_without_count(name);
     name.rsplit(['.', ':']).next().unwrap_or(name)
+}
+
+/// The qualified name of a code entity without the `~2` in which the second one of its name in a file ends.
+pub fn name_without_count(name: &str) -> &str {
+    let is_count = |count: &str| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+    name.rsplit_once('~').filter(|(_, count)| is_count(count)).map_or(name, |(own, _)| own)
 }
 
 /// A name as it is whatever the convention that it is written in: `run_leader`, `runLeader` and `RunLeader` are the same.
@@ -461,9 +466,14 @@ pub fn plain_spelling(name: &str) -> String {
     if letters.is_empty() { name.to_owned() } else { letters.to_lowercase() }
 }
 
+/// The last part of a qualified name in plain spelling: `start` of `Server.Start`, `runleader` of `Raft::run_leader~2`.
+pub fn plain_name(name: &str) -> String {
+    plain_spelling(last_part_of_name(name))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{last_part_of_name, plain_spelling};
+    use super::{last_part_of_name, name_without_count, plain_name, plain_spelling};
 
     #[test]
     fn conventions_of_spelling_do_not_count() {
@@ -471,6 +481,7 @@ mod tests {
             assert_eq!(plain_spelling(name), "runleader", "{name}");
         }
         assert_eq!((plain_spelling("_"), plain_spelling("__")), ("_".to_owned(), "__".to_owned()));
+        assert_eq!((plain_name("Raft::run_leader~2"), plain_name("run")), ("runleader".to_owned(), "run".to_owned()));
     }
 
     #[test]
@@ -480,5 +491,6 @@ mod tests {
         {
             assert_eq!(last_part_of_name(name), last, "{name}");
         }
+        assert_eq!((name_without_count("auth::login~2"), name_without_count("a~b")), ("auth::login", "a~b"));
     }
 }

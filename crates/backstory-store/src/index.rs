@@ -251,26 +251,20 @@ impl Index {
         ids.into_iter().filter_map(visible).collect()
     }
 
-    /// The documents of what is defined by the last part of a name, in any spelling of it, and is wanted: at most so many,
-    /// those that are spelled like it first, then those that weigh most. Costs nothing but for a name that very many have.
-    pub fn definitions(
-        &self,
-        name: &str,
-        projects: ProjectScope<'_>,
-        most: usize,
-        is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
-    ) -> Vec<Arc<str>> {
-        self.counted().stats.facts.definitions(name, (projects, self.selection()), most, is_wanted)
+    /// The documents of definitions that have a plain name, as `model::code::plain_name` writes it, among the versions that
+    /// are shown in place of current documents.
+    pub fn definitions_of_versions(&self, plain_name: &str) -> Vec<Arc<str>> {
+        self.view.as_ref().map_or_else(Vec::new, |view| view.definitions(plain_name).to_vec())
     }
 
-    /// The documents that are one of these nodes, or a part of one, and are wanted, each with what it is part of: at most so
-    /// many, the first by id, in no order. Costs some milliseconds.
+    /// The documents that are one of these nodes, or a part of one, and are wanted, each with the place of that node: at most
+    /// so many, the first by id, in no order. Costs some milliseconds.
     pub fn documents_of(
         &self,
-        nodes: &HashSet<String>,
+        nodes: &[&str],
         most: usize,
         is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
-    ) -> Vec<(Arc<str>, Arc<str>)> {
+    ) -> Vec<(Arc<str>, usize)> {
         self.counted().stats.facts.of_nodes(nodes, self.selection(), most, is_wanted)
     }
 
@@ -352,6 +346,11 @@ impl Index {
     /// Every visible current document and what it says, by id.
     pub fn fingerprints(&self) -> Vec<(String, Fingerprint)> {
         self.counted().stats.facts.fingerprints(&self.visibility)
+    }
+
+    /// Whether a document is wanted. Costs some milliseconds if none is.
+    pub fn has_any(&self, is_wanted: impl Fn(&str, &DocumentFacts) -> bool) -> bool {
+        self.counted().stats.facts.any(self.selection(), is_wanted)
     }
 
     /// The documents that are wanted, by id: at most `limit` of those after the id `after`, and how many there are in all.

@@ -92,7 +92,7 @@ pub use groups::{
 pub use load::Load;
 pub(crate) use load::remove_leftover;
 pub use node_row::CodeRow;
-pub use people::{Namesakes, PersonOrder, PersonPage, PersonQuery, PersonRow};
+pub use people::{PersonOrder, PersonPage, PersonQuery, PersonRow};
 pub use periods::Period;
 pub use planning::{LabelOrder, LabelQuery, LabelRow, MilestoneOrder, MilestoneQuery, MilestoneRow};
 pub use projects::{ProjectOrder, ProjectQuery, ProjectRow};
@@ -424,20 +424,6 @@ impl Lists {
         visibility: &Visibility,
     ) -> Result<Option<PersonRow>, LedgerError> {
         self.read(|connection| people::find_among(connection, Reader(visibility), name, projects))
-    }
-
-    /// The people whom a text may mean by a name, or by a part of one, in the projects or in all; at most `most` of each.
-    ///
-    /// # Errors
-    /// The database cannot be read.
-    pub fn namesakes(
-        &self,
-        text: &str,
-        projects: &[String],
-        most: usize,
-        visibility: &Visibility,
-    ) -> Result<Namesakes, LedgerError> {
-        self.read(|connection| people::find_namesakes(connection, Reader(visibility), text, projects, most))
     }
 
     /// How many rows a list has in the given projects, or in all: exact, and read from the record.

@@ -66,6 +66,10 @@ pub(super) async fn answer_change(
     if let Some(answer) = answer {
         return Ok(Some(Answer { warnings: found.search_warnings.clone(), ..answer }));
     }
+    // It may be a letter or a sentence that somebody wrote, unless it is known why no fact is told.
+    if change.is_written && missing.iter().all(|why| why.starts_with(NOTHING_TELLS)) {
+        return Ok(None);
+    }
     let AskEvidence { stories, scored, verdict, warnings, search_warnings, weights, .. } = found;
     let is_dated = matches!(fact, ChangeFact::Time | ChangeFact::Release);
     // What says the opposite is not among them.

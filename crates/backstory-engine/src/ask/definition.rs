@@ -1,20 +1,33 @@
-//! Questions about what a function or type is for: its own doc comment comes first as an answer.
+//! Questions about what a function or type is for: its own doc comment comes first as an answer. And questions where one is
+//! defined, which the definitions that lead a search answer.
 
 use std::sync::LazyLock;
 
 use backstory_model::{
+    answer::{Answer, Method, Statement},
+    code::{Lines, name_without_count},
     filter::{DocumentKind, Filter},
+    id::NodeId,
     question::is_stop_word,
 };
 use regex::Regex;
 
 use crate::{
+    citations::{date_by_lines, document_of_file},
+    code::read_definition,
+    error::Result,
     resources::Resources,
-    search::{Definition, definitions::find_definitions, symbols},
+    search::{
+        Definition,
+        definitions::{Definitions, NameMatch, find_definitions},
+        symbols::{name_defined, symbols},
+    },
 };
 
 /// Definitions that are read for a question.
 const MAX_DEFINITIONS: usize = 3;
+/// Most bytes of the line of a definition that is quoted.
+const MAX_LINE: usize = 300;
 
 /// `What does total do?`, where the name need not look like one of code.
 static WHAT_DOES: LazyLock<Regex> = LazyLock::new(|| {
@@ -47,15 +60,84 @@ pub(super) fn kind_word(question: &str) -> Option<&str> {
     WHAT_DOES.captures(question)?.name("kind").map(|kind| kind.as_str())
 }
 
+/// Whether a filter lets code through.
+fn lets_code_through(filter: &Filter) -> bool {
+    filter.kinds.is_empty() || filter.kinds.contains(&DocumentKind::Code)
+}
+
 /// The definitions that a question asks the purpose of, of those that a filter lets through.
-pub(super) fn definitions_asked(resources: &Resources, question: &str, filter: &Filter) -> Vec<Definition> {
-    if !filter.kinds.is_empty() && !filter.kinds.contains(&DocumentKind::Code) {
-        return Vec::new();
+pub(super) async fn definitions_asked(
+    resources: &Resources,
+    question: &str,
+    filter: &Filter,
+) -> Result<Vec<Definition>> {
+    let mut found = Vec::new();
+    if !lets_code_through(filter) {
+        return Ok(found);
     }
-    let defined = names(question).into_iter().map(|name| find_definitions(resources, name, filter));
-    // What is only spelled like it may be something else.
-    let found = defined.filter(|defined| !defined.is_respelled).flat_map(|defined| defined.first);
-    found.take(MAX_DEFINITIONS).collect()
+    for name in names(question) {
+        let defined = find_definitions(resources, name, filter).await?;
+        // What is only named like it may be something else.
+        if defined.name_match == NameMatch::Exact {
+            found.extend(defined.first);
+        }
+    }
+    found.truncate(MAX_DEFINITIONS);
+    Ok(found)
+}
+
+/// Answers where something is defined, by the definitions that lead a search; `None` if that is not asked, or nothing has
+/// the name as it is written.
+///
+/// # Errors
+/// A store failed.
+pub(super) async fn answer_place(resources: &Resources, question: &str, filter: &Filter) -> Result<Option<Answer>> {
+    let Some(name) = name_defined(question).filter(|_| lets_code_through(filter)) else { return Ok(None) };
+    let Definitions { first, others, name_match } = find_definitions(resources, name, filter).await?;
+    if first.is_empty() || name_match != NameMatch::Exact {
+        return Ok(None);
+    }
+    let (question, name) = (question.to_owned(), name.to_owned());
+    resources
+        .blocking(move |resources| {
+            let mut answer = Answer { question, confidence: 1.0, method: Method::Facts, ..Answer::default() };
+            for definition in &first {
+                add_definition(resources, &definition.id, &mut answer)?;
+            }
+            answer.answered = !answer.statements.is_empty();
+            date_by_lines(resources, &mut answer.citations)?;
+            if others > 0 {
+                answer.warnings.push(format!("besides these there are {others} definitions of '{name}'"));
+            }
+            Ok(Some(answer).filter(|answer| answer.answered))
+        })
+        .await
+}
+
+/// Adds to an answer where a definition is, with the line that names it. One that is gone since it was indexed is left out.
+fn add_definition(resources: &Resources, id: &NodeId, answer: &mut Answer) -> Result<()> {
+    let NodeId::Entity { project, path, name } = id else { return Ok(()) };
+    let Some(entity) = read_definition(resources, project, path, name)? else { return Ok(()) };
+    let document = match document_of_file(resources, project, path, None) {
+        Ok(Some(document)) => document,
+        Ok(None) => return Ok(()),
+        Err(error) => {
+            tracing::warn!(%id, %error, "a definition cannot be quoted");
+            return Ok(());
+        }
+    };
+    let line = document.bytes_of((entity.name_line, entity.name_line));
+    let text = document.text[line.clone()].trim_start();
+    if text.is_empty() {
+        return Ok(());
+    }
+    let start = line.end - text.len();
+    let number = u32::try_from(answer.citations.len() + 1).unwrap_or(u32::MAX);
+    answer.citations.push(document.cite(number, start..start + text.floor_char_boundary(MAX_LINE)));
+    let Lines { first, last } = entity.lines;
+    let text = format!("{} is defined in {path}:{first}–{last}.", name_without_count(name));
+    answer.statements.push(Statement { text, citations: vec![number] });
+    Ok(())
 }
 
 #[cfg(test)]

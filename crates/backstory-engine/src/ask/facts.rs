@@ -30,7 +30,7 @@ use crate::{
     releases::{find_release, first_release},
     resources::Resources,
 };
-use candidates::{changes_of_code, changes_told_by};
+use candidates::{changes_of_code, changes_told_by, is_of_projects_alone};
 use changelog::{ChangelogLine, find_changelog_line};
 
 /// How it begins that nothing tells of a change.
@@ -56,6 +56,8 @@ struct MadeChange {
     place: Option<String>,
     /// What it says of the change; its title if absent.
     sentence: Option<String>,
+    /// The commit that removed what was added, if it is gone.
+    removal: Option<NodeId>,
 }
 
 /// Finds the facts that a question asks for.
@@ -69,18 +71,7 @@ pub(super) async fn find_change_facts(
     filter: &Filter,
 ) -> Result<ChangeFacts> {
     let mut missing = Vec::new();
-    let mut made = Vec::new();
-    if change.is_code {
-        made = changes_of_code(resources, change, filter, &mut missing).await?;
-    }
-    if made.is_empty() {
-        made = changes_told_by(resources, change, filter).await?;
-    }
-    // A name with a capital may be one of code; a plain word that is one too means something else.
-    let may_be_code = matches!(change.names.as_slice(), [name] if name.contains(char::is_uppercase));
-    if made.is_empty() && !change.is_code && (may_be_code || change.code_name.is_some()) {
-        made = changes_of_code(resources, change, filter, &mut missing).await?;
-    }
+    let made = find_made_changes(resources, change, filter, &mut missing).await?;
     if made.is_empty()
         && let Some(line) = find_changelog_line(resources, change, filter).await?
     {
@@ -92,7 +83,6 @@ pub(super) async fn find_change_facts(
         missing.insert(0, format!("{NOTHING_TELLS} that '{subject}' was {verb}"));
         return Ok(ChangeFacts { answer: None, missing });
     }
-    made.truncate(MAX_TOLD);
     let (question, change) = (question.to_owned(), change.clone());
     resources
         .blocking(move |resources| {
@@ -113,6 +103,46 @@ pub(super) async fn find_change_facts(
             Ok(ChangeFacts { answer: Some(answer), missing })
         })
         .await
+}
+
+/// The commits and merge requests that made a change of a project, if nothing else narrows what is asked; the one that is
+/// asked for first.
+///
+/// # Errors
+/// A store failed.
+pub(super) async fn find_nodes_of_change(
+    resources: &Resources,
+    change: &ChangeQuestion,
+    filter: &Filter,
+) -> Result<Vec<NodeId>> {
+    if !is_of_projects_alone(filter) {
+        return Ok(Vec::new());
+    }
+    let made = find_made_changes(resources, change, filter, &mut Vec::new()).await?;
+    Ok(made.into_iter().map(|made| made.node).collect())
+}
+
+/// The changes that a question asks about, at most [`MAX_TOLD`], the one that is asked for first.
+async fn find_made_changes(
+    resources: &Resources,
+    change: &ChangeQuestion,
+    filter: &Filter,
+    missing: &mut Vec<String>,
+) -> Result<Vec<MadeChange>> {
+    let mut made = Vec::new();
+    // A name with a capital may be one of code; a plain word that is one too means something else.
+    let may_be_code = matches!(change.names.as_slice(), [name] if name.contains(char::is_uppercase));
+    if change.is_code || may_be_code {
+        made = changes_of_code(resources, change, filter, missing).await?;
+    }
+    if made.is_empty() {
+        made = changes_told_by(resources, change, filter).await?;
+    }
+    if made.is_empty() && !change.is_code && !may_be_code && change.code_name.is_some() {
+        made = changes_of_code(resources, change, filter, missing).await?;
+    }
+    made.truncate(MAX_TOLD);
+    Ok(made)
 }
 
 /// What a changelog says of a change: in which version it came, and when that was released. It names nobody.
@@ -167,7 +197,7 @@ enum Description {
     Nothing,
 }
 
-/// Says who made a change, when, where, and in which release it shipped.
+/// Says who made a change, when, where, in which release it shipped, and of what is gone when it was removed.
 fn describe_change(
     resources: &Resources,
     change: &ChangeQuestion,
@@ -179,7 +209,7 @@ fn describe_change(
         NodeId::Commit { .. } => Some(made.node.clone()),
         request => merged_as(resources, request)?,
     };
-    let release = describe_release(resources, commit.as_ref())?;
+    let release = describe_release(resources, commit.as_ref(), made.removal.as_ref())?;
     let shown = cite_sentence(&document, made.sentence.as_deref());
     let Some((author, date)) = author_and_date(resources, &made.node, &shown)? else { return Ok(Description::Nothing) };
     let (verb, subject) = (change.direction.verb(), &change.subject);
@@ -191,14 +221,18 @@ fn describe_change(
         text.push_str(&format!(", with merge request {}", request.id));
         cited.push(cite_sentence(&request, None));
     }
-    match release {
-        Some(release) => text.push_str(&format!("; {release}.")),
-        None if change.fact == Some(ChangeFact::Release) => {
-            let why = "no tag of its repository is indexed, so its release is not known";
-            return Ok(Description::Missing(format!("{text}; {why}")));
-        }
-        None => text.push('.'),
+    if release.is_none() && change.fact == Some(ChangeFact::Release) {
+        let why = "no tag of its repository is indexed, so its release is not known";
+        return Ok(Description::Missing(format!("{text}; {why}")));
     }
+    let removal = match &made.removal {
+        Some(removal) => describe_removal(resources, removal, &mut cited)?,
+        None => None,
+    };
+    for clause in release.into_iter().chain(removal) {
+        text.push_str(&format!("; {clause}"));
+    }
+    text.push('.');
     let mut numbers = Vec::new();
     for citation in cited {
         let number = u32::try_from(citations.len() + 1).unwrap_or(u32::MAX);
@@ -206,6 +240,15 @@ fn describe_change(
         numbers.push(number);
     }
     Ok(Description::Told(Statement { text, citations: numbers }))
+}
+
+/// Says when which commit removed what is gone, and cites it.
+fn describe_removal(resources: &Resources, removal: &NodeId, cited: &mut Vec<Citation>) -> Result<Option<String>> {
+    let Some(document) = cited_document(resources, removal, None)? else { return Ok(None) };
+    let shown = cite_sentence(&document, None);
+    let text = format!("it was removed on {}, in {}", utc_date(shown.at), location(removal, &shown));
+    cited.push(shown);
+    Ok(Some(text))
 }
 
 /// Where a change was made, with the kind of it.
@@ -249,16 +292,27 @@ fn merged_as(resources: &Resources, request: &NodeId) -> Result<Option<NodeId>> 
     Ok(edges.into_iter().map(|end| end.other).find(|node| matches!(node, NodeId::Commit { .. })))
 }
 
-/// In which release a commit first shipped; `None` if it is not known, as its repository has no tags.
-fn describe_release(resources: &Resources, commit: Option<&NodeId>) -> Result<Option<String>> {
+/// In which release a commit first shipped, unless what it added was removed before; `None` if it is not known, as its
+/// repository has no tags.
+fn describe_release(
+    resources: &Resources,
+    commit: Option<&NodeId>,
+    removal: Option<&NodeId>,
+) -> Result<Option<String>> {
     let Some(NodeId::Commit { project, sha }) = commit else { return Ok(None) };
     if let Some(release) = first_release(resources, project, sha)? {
+        if let Some(NodeId::Commit { project, sha }) = removal
+            && first_release(resources, project, sha)?.is_some_and(|later| later.tag == release.tag)
+        {
+            return Ok(Some("no release had it".to_owned()));
+        }
         let when = release.at.map_or_else(String::new, |at| format!(" of {}", utc_date(at)));
         return Ok(Some(format!("it first shipped in {}{when}", release.tag)));
     }
     let is_read = commit_record(resources, project, sha)?.is_some();
     let has_tags = !resources.ledger().keys(project, ItemKind::Tag)?.is_empty();
-    Ok((is_read && has_tags).then(|| "no release has it yet".to_owned()))
+    let unreleased = if removal.is_some() { "no release had it" } else { "no release has it yet" };
+    Ok((is_read && has_tags).then(|| unreleased.to_owned()))
 }
 
 /// Of changes the one that is asked for first: of something that was added the oldest, of what was removed or fixed the

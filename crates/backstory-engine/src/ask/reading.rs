@@ -122,7 +122,7 @@ pub(super) async fn read_stories(resources: &Resources, request: &AskRequest) ->
     let mut asked = WeightedQuestion { own: own_words, ..asked };
     let releases = releases_asked(resources, &question, &request.filter).await?;
     let unwritten = relax_releases(&releases, &mut read, &mut asked);
-    let definitions = definitions_asked(resources, &question, &request.filter);
+    let definitions = definitions_asked(resources, &question, &request.filter).await?;
     let stories = load_stories(resources, &response.hits, &definitions).await?;
     let by_meaning = response.mode == Mode::Hybrid && response.coverage.embedded > 0;
     let named = find_named(resources, &question, request.filter.project.as_deref()).await?;

@@ -112,13 +112,14 @@ pub(super) async fn load_stories(
     let best = hits.first().map_or(1.0, |hit| hit.score).max(f32::MIN_POSITIVE);
     let parts = load_parts(resources, hits, definitions).await?;
     for definition in definitions {
-        let Some(part) = parts.get(&definition.id) else { continue };
+        let Some(part) = parts.get(&definition.document) else { continue };
         if !wanted.iter().any(|known| known.id == definition.file) {
             wanted.push(Wanted::of(&definition.file, 1.0));
         }
         if let Some(known) = wanted.iter_mut().find(|known| known.id == definition.file) {
             known.add(part);
-            known.definitions.extend(part.lines);
+            // What stands in something else is no more than a part of what that says of itself.
+            known.definitions.extend(part.lines.filter(|_| definition.line.is_none()));
         }
     }
     for hit in hits {
@@ -137,6 +138,16 @@ pub(super) async fn load_stories(
             }
         }
     }
+    read_wanted(resources, wanted).await
+}
+
+/// Stories that no hit leads to, read whole from the ledger. One that is not there is left out.
+pub(super) async fn load_stories_of(resources: &Resources, ids: &[NodeId]) -> Result<Vec<Story>> {
+    let wanted = ids.iter().map(|id| Wanted::of(&id.to_string(), 1.0)).collect();
+    read_wanted(resources, wanted).await
+}
+
+async fn read_wanted(resources: &Resources, wanted: Vec<Wanted>) -> Result<Vec<Story>> {
     resources
         .blocking(move |resources| {
             let read = |wanted: Wanted| {
@@ -163,7 +174,7 @@ async fn load_parts(
 ) -> Result<BTreeMap<String, StoredDocument>> {
     let of_files = hits.iter().filter(|hit| hit.document.path.is_some());
     let found = of_files.flat_map(|hit| hit.passages.iter().map(|passage| passage.document.clone()));
-    let ids: BTreeSet<String> = found.chain(definitions.iter().map(|definition| definition.id.clone())).collect();
+    let ids: BTreeSet<String> = found.chain(definitions.iter().map(|definition| definition.document.clone())).collect();
     let documents = resources.index().documents(&ids.into_iter().collect::<Vec<_>>()).await?;
     Ok(documents.into_iter().map(|document| (document.id.clone(), document)).collect())
 }

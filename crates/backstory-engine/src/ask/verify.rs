@@ -26,7 +26,7 @@ pub const MAX_CITATIONS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifyRequest {
-    /// The citations, at most [`MAX_CITATIONS`].
+    /// The citations, at most 100.
     pub citations: Vec<Citation>,
 }
 

@@ -8,21 +8,6 @@ use crate::{error::Result, resources::Resources};
 
 /// Most items that can be listed at once.
 pub const MAX_CHANGED: usize = 100;
-/// Kinds of items that are nodes of their own.
-const NODE_KINDS: [ItemKind; 11] = [
-    ItemKind::Project,
-    ItemKind::Label,
-    ItemKind::Milestone,
-    ItemKind::Release,
-    ItemKind::Issue,
-    ItemKind::MergeRequest,
-    ItemKind::Discussion,
-    ItemKind::Commit,
-    ItemKind::Branch,
-    ItemKind::Tag,
-    ItemKind::File,
-];
-
 /// How far a follower is, and what changed up to there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeChanges {
@@ -119,7 +104,7 @@ fn changes_between(
     projects: &[String],
 ) -> std::result::Result<NodeChanges, LedgerError> {
     // One more than is told shows that there is more.
-    let mut logged = ledger.log_after(after, projects, &NODE_KINDS, MAX_CHANGED + 1)?;
+    let mut logged = ledger.log_after(after, projects, &node_kinds(), MAX_CHANGED + 1)?;
     logged.retain(|change| change.item.seq <= readable);
     let mut forgotten = ledger.forgotten_after(after, MAX_CHANGED + 1)?;
     forgotten.retain(|change| change.seq <= readable);
@@ -201,6 +186,15 @@ fn node_of_target(target: ErasureTarget) -> NodeId {
     }
 }
 
+/// Kinds of items that are nodes of their own. Each project has people of its own, and the other kinds describe nodes.
+fn node_kinds() -> Vec<ItemKind> {
+    use ItemKind::{CoChange, FileLinks, Identity, Importance, Merge, Person, Repository, Shipment};
+    let is_node = |kind: &ItemKind| {
+        !matches!(kind, Person | Repository | Merge | Shipment | FileLinks | CoChange | Importance | Identity)
+    };
+    ItemKind::ALL.into_iter().filter(is_node).collect()
+}
+
 /// The node that an item is; `None` if it is none of its own.
 fn node_of(item: &ItemChange) -> Option<NodeId> {
     let ItemChange { project, kind, key, .. } = item;
@@ -232,6 +226,21 @@ mod tests {
             removal: None,
         };
         NodeChanges { up_to, has_more, changes: numbers.iter().enumerate().map(change).collect() }
+    }
+
+    #[test]
+    fn every_kind_of_node_has_an_id() {
+        for kind in ItemKind::ALL {
+            // The keys of these are numbers or references.
+            let key = match kind {
+                ItemKind::Issue => "#1",
+                ItemKind::MergeRequest => "!1",
+                ItemKind::Discussion => "#1~a1",
+                _ => "1",
+            };
+            let item = ItemChange { seq: 1, project: "acme/shop".to_owned(), kind, key: key.to_owned() };
+            assert_eq!(node_of(&item).is_some(), node_kinds().contains(&kind), "{kind:?}");
+        }
     }
 
     #[test]

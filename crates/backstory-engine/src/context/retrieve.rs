@@ -14,42 +14,64 @@ use super::{
 use crate::{
     embed::Provider,
     error::{Error, ErrorKind, Result},
+    limits::{check_limit, check_range},
     resources::Resources,
     snapshot::{IndexState, load_state},
     tokens,
     use_case::{UseCase, Weight},
 };
 
+/// Passages that are retrieved, unless a request asks for more or fewer.
+pub const DEFAULT_PASSAGES: usize = 12;
+/// Tokens of all passages, unless a request asks for more or fewer.
+pub const DEFAULT_RETRIEVED_TOKENS: usize = 3_000;
 /// Most tokens of all passages.
 pub const MAX_RETRIEVED_TOKENS: usize = 50_000;
 
 /// Requests passages that answer a question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
 pub struct RetrieveRequest {
     /// Words or a question.
     pub query: String,
     /// Full paths of projects; all if empty.
+    #[serde(default)]
     pub projects: Vec<String>,
     /// Only passages of documents of these types; of all if empty.
+    #[serde(default)]
     pub document_types: Vec<DocumentType>,
     /// Only code and documents whose paths begin with one of these; all if empty.
+    #[serde(default)]
     pub path_prefixes: Vec<String>,
     /// What it may hold.
+    #[serde(default)]
     pub mode: Mode,
     /// Id of the state of the index that they must be from, or its first digits; the current one if absent.
+    #[serde(default)]
     pub snapshot: Option<String>,
     /// Branch, tag or commit that they must be from, which must be indexed; the default branch if absent.
+    #[serde(default)]
     pub revision: Option<String>,
-    /// Most passages, 1 to [`MAX_CHUNKS`].
+    /// Most passages, 1 to 50; 12 if absent.
+    #[serde(default = "default_passages")]
     pub limit: usize,
-    /// Most tokens of all passages, 1 to [`MAX_RETRIEVED_TOKENS`].
+    /// Most tokens of all passages, 1 to 50,000; 3,000 if absent.
+    #[serde(default = "default_tokens")]
     pub tokens: usize,
     /// More tokens than this are not returned before they are approved; absent for no threshold.
+    #[serde(default)]
     pub approval_threshold: Option<usize>,
     /// How many tokens are approved.
+    #[serde(default)]
     pub approved_tokens: usize,
+}
+
+const fn default_passages() -> usize {
+    DEFAULT_PASSAGES
+}
+
+const fn default_tokens() -> usize {
+    DEFAULT_RETRIEVED_TOKENS
 }
 
 /// Passages, in the order of a context pack.
@@ -165,14 +187,8 @@ fn provider_name(provider: Provider) -> &'static str {
 }
 
 fn check_bounds(request: &RetrieveRequest) -> Result<()> {
-    if !(1..=MAX_CHUNKS).contains(&request.limit) {
-        return Err(Error::invalid(format!("{} passages were asked for; it must be 1 to {MAX_CHUNKS}", request.limit)));
-    }
-    if !(1..=MAX_RETRIEVED_TOKENS).contains(&request.tokens) {
-        let asked = request.tokens;
-        return Err(Error::invalid(format!("{asked} tokens were asked for; it must be 1 to {MAX_RETRIEVED_TOKENS}")));
-    }
-    Ok(())
+    check_limit(request.limit, MAX_CHUNKS)?;
+    check_range("the number of tokens", request.tokens, MAX_RETRIEVED_TOKENS)
 }
 
 /// The request of a context pack that would have these passages.

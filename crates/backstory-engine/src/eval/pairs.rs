@@ -37,7 +37,7 @@ const SPARE: usize = 2;
 pub struct PairRequest {
     /// Full path of the project; may be absent where there is only one.
     pub project: Option<String>,
-    /// Most questions, 1 to [`MAX_PAIRS`].
+    /// Most questions, 1 to 1,000.
     pub count: usize,
 }
 

@@ -153,7 +153,7 @@ pub struct FactsRequest {
     /// Branch, tag or commit; the indexed head if absent.
     #[serde(default)]
     pub rev: Option<String>,
-    /// Types of nodes as the grammar names them, at most [`MAX_NODE_TYPES`]; definitions, bindings, imports and comments if
+    /// Types of nodes as the grammar names them, at most 50; definitions, bindings, imports and comments if
     /// there are none.
     #[serde(default)]
     pub node_types: Vec<String>,
@@ -175,7 +175,7 @@ impl UseCase for FactsRequest {
 pub struct FileFacts {
     /// What the file is at the revision.
     pub file: FileVersion,
-    /// The facts in the order of the text, what contains others before them; at most [`MAX_FACTS`].
+    /// The facts in the order of the text, what contains others before them; at most 5,000.
     pub facts: Vec<Fact>,
     /// How many there are besides.
     pub left_out: usize,

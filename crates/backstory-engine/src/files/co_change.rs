@@ -20,7 +20,8 @@ pub const MAX_CO_CHANGED: usize = 200;
 pub struct CoChangeRequest {
     /// The file or code entity.
     pub id: NodeId,
-    /// Most files or entities, at most [`MAX_CO_CHANGED`].
+    /// Most files or entities, at most 200; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 

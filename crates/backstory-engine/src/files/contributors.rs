@@ -43,7 +43,8 @@ pub struct ContributorsRequest {
     /// Path of a file or directory at the indexed head; the whole repository if empty.
     #[serde(default)]
     pub path: String,
-    /// Most people, at most [`MAX_CONTRIBUTORS`].
+    /// Most people, at most 200; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 

@@ -40,7 +40,7 @@ pub struct DiffRequest {
     /// Paths after the commit, of a deleted file before it; all if empty.
     #[serde(default)]
     pub paths: Vec<String>,
-    /// Lines around a change, at most [`MAX_CONTEXT`].
+    /// Lines around a change, at most 100.
     #[serde(default)]
     pub context: u32,
 }

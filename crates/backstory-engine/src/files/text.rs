@@ -23,7 +23,7 @@ use crate::{
     error::{Error, Result},
     resources::Resources,
     trace::{
-        Indexed, Revision,
+        Indexed, Revision, check_line_exists,
         target::{lineage_at, no_such_path, plain_lineage_at, resolve_place},
     },
     use_case::{UseCase, Weight},
@@ -294,9 +294,7 @@ fn check_lines(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<Opti
         let message = format!("{first}-{last} are no lines; lines count from 1, the first one first");
         return Err(Error::invalid(message));
     }
-    if first > count {
-        return Err(Error::invalid(format!("{path} has {count} lines; there is no line {first}")));
-    }
+    check_line_exists(path, first, count)?;
     if last - first >= MAX_FILE_LINES {
         let message = format!("{first}-{last} are more than {MAX_FILE_LINES} lines");
         return Err(Error::invalid(message).with_hint("ask for fewer"));

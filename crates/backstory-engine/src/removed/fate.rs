@@ -127,6 +127,11 @@ pub(crate) async fn removals_of_nodes(
     Ok(())
 }
 
+/// The change by which a file or symbol disappeared; `None` if it is still there, perhaps by another name.
+pub(crate) async fn find_removal(resources: &Resources, node: NodeId) -> Result<Option<GraphChangeRow>> {
+    Ok(fate_of(resources, node).await?.and_then(|fate| fate.removed_by))
+}
+
 /// What happened to a file or symbol; `None` if no commit has it.
 async fn fate_of(resources: &Resources, node: NodeId) -> Result<Option<Fate>> {
     let mut fate = Fate { moves: Vec::new(), last: node, removed_by: None };

@@ -45,6 +45,7 @@ pub struct AddRequest {
     /// Full path of the project; taken from the address if absent.
     pub name: Option<String>,
     /// Which branches.
+    #[serde(default)]
     pub branches: Branches,
     /// Further branches, tags and commits whose files are indexed too, besides those that were named before.
     #[serde(default)]

@@ -9,6 +9,7 @@ use backstory_model::{
     filter::is_same_name,
     people::{ForgeUser, Identity, Mailmap, is_shared, merge, noreply_host},
     repository::{CommitIdentity, identity_key},
+    text::truncate_echo,
     visibility::Visibility,
 };
 use backstory_sources::git::mailmap;
@@ -18,7 +19,8 @@ use jiff::Timestamp;
 use super::lock_repositories;
 use crate::{
     clones::{has_clone, open_objects},
-    error::Result,
+    error::{Error, ErrorKind, Result},
+    nearest::{may_be_meant, most_alike},
     payload::{each_string, json_of},
     records::{commit_record, each_stored, parse_if_readable, reference_syntax, repository_record},
     resources::Resources,
@@ -30,6 +32,14 @@ const LEFT: &str = "left identities";
 const BOT: &str = "[bot]";
 /// Characters of the shortest name by which somebody is recognized.
 const SHORTEST: usize = 3;
+/// Most people whom a part of a name stands for that are told besides the first.
+const MAX_NEAR: usize = 5;
+/// Names and addresses with a part of a name that are looked at: each is compared with everybody's.
+const MAX_CONSIDERED: usize = 20;
+/// Fewest bytes of a part of a name: a letter alone is an initial.
+const SHORTEST_PART: usize = 2;
+/// Names that are looked at to find the nearest one.
+const MAX_ALIKE: usize = 20;
 /// What the keys of people without an address end in.
 const NO_ADDRESS: &str = "@unknown";
 
@@ -108,11 +118,11 @@ pub(crate) fn rebuild_identities(resources: &Resources) -> Result<()> {
 /// What a person is called at the forge and by commits and mailmaps, as far as nobody else has that name; `None` if
 /// nobody is known by that user name or address.
 pub(crate) fn names_of(resources: &Resources, person: &str) -> Result<Option<PersonNames>> {
-    let known = all_identities(resources)?;
+    let known = all_identities(resources, &[])?;
     let of_address = known.iter().find(|of| of.key.eq_ignore_ascii_case(person));
     let id = of_address.map_or(person, |of| of.same_as.as_deref().unwrap_or(&of.key));
     // Also those whom only something confidential names.
-    let users = forge_users(&resources.with_full_visibility())?;
+    let users = forge_users(&resources.with_full_visibility(), &[])?;
     let user = users.iter().find(|user| user.username.eq_ignore_ascii_case(id));
     if user.is_none() && of_address.is_none() {
         return Ok(None);
@@ -150,27 +160,89 @@ pub(crate) struct KnownPeople {
     users: Vec<ForgeUser>,
 }
 
+/// Somebody whom a part of a name stands for.
+pub(crate) struct PartialMatch {
+    /// The name or address that has the part.
+    pub(crate) name: String,
+    /// All by which documents name them.
+    pub(crate) keys: BTreeSet<String>,
+}
+
 impl KnownPeople {
-    pub(crate) fn load(resources: &Resources) -> Result<Self> {
-        Ok(Self { identities: all_identities(resources)?, users: forge_users(resources)? })
+    /// The people of projects, or of all that are visible if none are given.
+    pub(crate) fn load(resources: &Resources, projects: &[String]) -> Result<Self> {
+        Ok(Self { identities: all_identities(resources, projects)?, users: forge_users(resources, projects)? })
     }
 
     /// All by which documents name an author of that name, by a user name, an address or a name in whatever case:
     /// user names, and the addresses of commits.
     pub(crate) fn author_keys(&self, called: &str) -> BTreeSet<String> {
-        let is_called = |name: &str| is_same_name(name, called);
-        let users = self.users.iter().filter(|user| is_called(&user.username) || is_called(&user.name));
-        let mut keys: BTreeSet<String> = users.map(|user| user.username.clone()).collect();
+        let mut keys = self.people_called(called);
         keys.insert(called.to_owned());
-        let person = |of: &CommitIdentity| of.same_as.clone().unwrap_or_else(|| of.key.clone());
-        let is_theirs = |of: &&CommitIdentity| {
-            is_called(&of.key) || is_called(&person(of)) || of.names.iter().any(|name| is_called(name))
-        };
-        keys.extend(self.identities.iter().filter(is_theirs).map(person));
-        let addresses: Vec<String> =
-            self.identities.iter().filter(|of| keys.contains(&person(of))).map(|of| of.key.clone()).collect();
+        let theirs = self.identities.iter().filter(|of| keys.contains(person_of(of)));
+        let addresses: Vec<String> = theirs.map(|of| of.key.clone()).collect();
         keys.extend(addresses);
         keys
+    }
+
+    /// Those whose user name, address or whole name it is, in whatever case: user names, or addresses of people whom only
+    /// commits know.
+    pub(crate) fn people_called(&self, called: &str) -> BTreeSet<String> {
+        let is_called = |name: &str| is_same_name(name, called);
+        let users = self.users.iter().filter(|user| is_called(&user.username) || is_called(&user.name));
+        let is_theirs = |of: &&CommitIdentity| {
+            is_called(&of.key) || is_called(person_of(of)) || of.names.iter().any(|name| is_called(name))
+        };
+        let of_commits = self.identities.iter().filter(is_theirs).map(|of| person_of(of).to_owned());
+        users.map(|user| user.username.clone()).chain(of_commits).collect()
+    }
+
+    /// Those whom a name may mean: all who have that name, or else all with that part of a name.
+    pub(crate) fn people_meant(&self, called: &str) -> BTreeSet<String> {
+        let exactly = self.people_called(called);
+        if !exactly.is_empty() {
+            return exactly;
+        }
+        let by_part = self.find_by_part(called, |_| true);
+        by_part.iter().flat_map(|of| self.people_called(&of.name)).collect()
+    }
+
+    /// Finds whom a part of a name stands for: a word of it, an address without its host, or what a program is called
+    /// without the mark of programs. Only those whose keys are wanted, and at most six.
+    pub(crate) fn find_by_part(&self, part: &str, is_wanted: impl Fn(&BTreeSet<String>) -> bool) -> Vec<PartialMatch> {
+        let mut found: Vec<PartialMatch> = Vec::new();
+        // What many share joins nobody.
+        let is_same =
+            |one: &BTreeSet<String>, other: &BTreeSet<String>| one.intersection(other).any(|key| !is_shared_key(key));
+        for name in self.names_with_part(part).into_iter().take(MAX_CONSIDERED) {
+            let keys = self.author_keys(name);
+            // Another name of the same person is none of another.
+            if !is_wanted(&keys) || found.iter().any(|known| is_same(&known.keys, &keys)) {
+                continue;
+            }
+            found.push(PartialMatch { name: name.to_owned(), keys });
+            if found.len() > MAX_NEAR {
+                break;
+            }
+        }
+        found
+    }
+
+    /// The error for a name that does not stand for one person alone: `found` are those whom it may mean.
+    pub(crate) fn unclear_error(&self, called: &str, found: &[String]) -> Error {
+        let error = |what: &str| Error::new(ErrorKind::NotFound, format!("{what} as {}", truncate_echo(called)));
+        if !found.is_empty() {
+            let shown: Vec<&str> = found.iter().take(MAX_NEAR).map(String::as_str).collect();
+            return error("more than one person is known").with_hint(format!("did you mean {}?", shown.join(", ")));
+        }
+        let keys = self.identities.iter().map(|of| of.key.as_str());
+        let keys = keys.filter(|key| !is_shared_key(key) && !key.ends_with(NO_ADDRESS));
+        let known = self.names().chain(self.users.iter().map(|user| user.username.as_str())).chain(keys);
+        let nearest = most_alike(called, known, MAX_ALIKE).into_iter().find(|name| may_be_meant(called, name));
+        error("nobody is known").with_hint(match nearest {
+            Some(name) => format!("did you mean {}?", truncate_echo(name)),
+            None => "write a user name of the forge, or the e-mail address of commits".to_owned(),
+        })
     }
 
     /// The names of people.
@@ -179,24 +251,59 @@ impl KnownPeople {
         of_commits.chain(self.users.iter().map(|user| user.name.as_str()))
     }
 
-    /// Those that have a word in them, in whatever case, in order: that of a program without what marks it as one, too.
-    pub(crate) fn names_with_word(&self, word: &str) -> BTreeSet<&str> {
-        let is_word = |part: &str| {
-            is_same_name(part, word) || part.strip_suffix(BOT).is_some_and(|program| is_same_name(program, word))
+    /// The names that have a part, in whatever case, then the user names, then the addresses, each in order.
+    fn names_with_part(&self, part: &str) -> Vec<&str> {
+        if part.len() < SHORTEST_PART {
+            return Vec::new();
+        }
+        let has_word = |name: &&str| name.split_whitespace().any(|word| is_word(word, part));
+        let has_user_name = |name: &&str| is_word(name, part);
+        let has_local_part = |key: &&str| {
+            !is_shared_key(key) && !key.ends_with(NO_ADDRESS) && local_parts(key).any(|local| is_word(local, part))
         };
-        let has_word = |name: &&str| name.split_whitespace().any(is_word);
-        self.names().filter(has_word).collect()
+        let names: BTreeSet<&str> = self.names().filter(has_word).collect();
+        let user_names = self.users.iter().map(|user| user.username.as_str());
+        let user_names: BTreeSet<&str> = user_names.filter(has_user_name).collect();
+        let addresses = self.identities.iter().map(|of| of.key.as_str());
+        let addresses: BTreeSet<&str> = addresses.filter(has_local_part).collect();
+        names.into_iter().chain(user_names).chain(addresses).collect()
     }
 }
 
+/// Whether a word of a name is what was asked for: of a program also without its mark, or the mark alone.
+fn is_word(word: &str, asked: &str) -> bool {
+    let is_asked = |name: &str| is_same_name(name, asked);
+    is_asked(word) || word.strip_suffix(BOT).is_some_and(|program| is_asked(program) || is_asked("bot"))
+}
+
+/// An address without its host, and without the number before a `+` or the tag after it: `ann` of `12+ann@example.com`.
+fn local_parts(address: &str) -> impl Iterator<Item = &str> {
+    let local = address.rsplit_once('@').map(|(local, _)| local);
+    let without_tag = local
+        .and_then(|local| local.split_once('+'))
+        .map(|(before, after)| if before.chars().all(|c| c.is_ascii_digit()) { after } else { before });
+    local.into_iter().chain(without_tag)
+}
+
+/// Who an identity is: a user name, or the key that stands for all of theirs.
+fn person_of(identity: &CommitIdentity) -> &str {
+    identity.same_as.as_deref().unwrap_or(&identity.key)
+}
+
 /// Whether what documents name somebody by is an address that stands for nobody in particular.
-pub(crate) fn is_shared_key(key: &str) -> bool {
+fn is_shared_key(key: &str) -> bool {
     key.contains('@') && is_shared(&key.to_lowercase())
 }
 
-/// What each visible project knows of those who made commits.
-fn all_identities(resources: &Resources) -> Result<Vec<CommitIdentity>> {
-    Ok(resources.ledger().items_of_kind(ItemKind::Identity)?.iter().filter_map(identity).collect())
+/// What each visible project, or each of those that are given, knows of those who made commits.
+fn all_identities(resources: &Resources, projects: &[String]) -> Result<Vec<CommitIdentity>> {
+    let stored = resources.ledger().items_of_kind(ItemKind::Identity)?;
+    Ok(stored.iter().filter(|item| is_in(item, projects)).filter_map(identity).collect())
+}
+
+/// Whether an item is of one of these projects; of any if there are none.
+fn is_in(item: &StoredItem, projects: &[String]) -> bool {
+    projects.is_empty() || projects.contains(&item.project)
 }
 
 fn identity(stored: &StoredItem) -> Option<CommitIdentity> {
@@ -219,7 +326,7 @@ fn link_people_now(resources: &Resources) -> Result<()> {
 fn link_people_of(resources: &Resources, project: &str) -> Result<()> {
     // Whom nothing public mentions is linked with nothing that all may see.
     let own = resources.with_visibility(Visibility::of_projects([project]));
-    let known = all_identities(&own)?;
+    let known = all_identities(&own, &[])?;
     if known.is_empty() {
         return Ok(());
     }
@@ -227,7 +334,7 @@ fn link_people_of(resources: &Resources, project: &str) -> Result<()> {
     if own.ledger().repositories()?.iter().any(|entry| is_mailmap_missing(&own, entry)) {
         return Ok(());
     }
-    let users = forge_users(&own)?;
+    let users = forge_users(&own, &[])?;
     let identities: Vec<Identity> = known.iter().flat_map(identities_in).collect();
     let host = noreply_host(&reference_syntax(&own, project)?.1);
     let people = merge(&users, &identities, &load_mailmap(&own)?, host.as_deref());
@@ -252,10 +359,10 @@ fn link_people_of(resources: &Resources, project: &str) -> Result<()> {
     Ok(())
 }
 
-/// The users of the forges who are visible, some of them once for each project.
-fn forge_users(resources: &Resources) -> Result<Vec<ForgeUser>> {
+/// The users of the forges who are visible, or those of the given projects, some of them once for each project.
+fn forge_users(resources: &Resources, projects: &[String]) -> Result<Vec<ForgeUser>> {
     let mut users = Vec::new();
-    for item in resources.ledger().items_of_kind(ItemKind::Person)? {
+    for item in resources.ledger().items_of_kind(ItemKind::Person)?.into_iter().filter(|item| is_in(item, projects)) {
         if let Some(Item::Person(person)) = parse_if_readable(resources, &item) {
             let forge_id = Some(person.forge_id);
             users.push(ForgeUser { username: person.username, forge_id, name: person.name, emails: vec![] });

@@ -204,7 +204,7 @@ impl Candidates {
             chosen.iter().filter_map(|id| facts.get(id.as_str())).map(|of| of.thread.to_string()).collect();
         chosen.extend(wholes);
         chosen.extend(understood.named.iter().map(id_of));
-        chosen.extend(understood.definitions.iter().chain(&understood.defining).cloned());
+        chosen.extend(understood.definitions.keys().chain(understood.defining.keys()).cloned());
         let facts = index.facts(chosen.iter().map(String::as_str));
         // A part of something that is left out is left out.
         let kept = |id: &&String| facts.get(id.as_str()).is_some_and(|of| !is_excluded(filter, id, of));

@@ -1,117 +1,76 @@
 //! Finds the definitions of the code that a query names, or whose place it asks for.
 
-use std::{cmp::Ordering, sync::LazyLock};
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BTreeSet,
+};
 
-use backstory_model::{code::plain_spelling, filter::Filter, id::NodeId, terms::QueryTerms};
-use backstory_store::index::{DocumentFacts, ProjectScope};
-use regex::Regex;
+use backstory_model::{
+    code::{name_without_count, plain_name, plain_spelling},
+    filter::Filter,
+    id::NodeId,
+};
+use backstory_store::{
+    index::ProjectScope,
+    lists::{EntityQuery, EntityRow, MAX_PAGE, PageRequest},
+};
 
 use super::{candidates::meets, code::worth_of_role};
-use crate::resources::Resources;
+use crate::{error::Result, resources::Resources};
 
-/// Names of a text that are looked up.
-const MAX_NAMES: usize = 3;
+/// Definitions of one plain name that are looked at, the most central.
+const MAX_NAMESAKES: usize = 20_000;
+/// Paths among which a file is looked for.
+const MAX_PATHS: usize = 100_000;
 /// Definitions of one name that lead a search.
 const MAX_DEFINITIONS: usize = 5;
-/// Longest name, in bytes.
-const MAX_NAME: usize = 200;
 
-static NAME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"`?[A-Za-z_$][A-Za-z0-9_$]*(?:(?:\.|::|#|->)[A-Za-z_$~][A-Za-z0-9_$]*)*(?:\(\))?`?")
-        .expect("the pattern is constant")
-});
-
-/// Names of a text that look like those of code, without what marks them: `load_session`, `Server.start`, `parse()`.
-pub(crate) fn symbols(text: &str) -> Vec<&str> {
-    let looks_like_code = |name: &&str| {
-        let has_inner_capital =
-            name.chars().zip(name.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
-        name.starts_with('`') || name.contains(['_', '#', ':', '.', '>', '(']) || has_inner_capital
-    };
-    let found = NAME.find_iter(text).map(|found| found.as_str()).filter(looks_like_code).map(bare);
-    found.filter(|name| (2..=MAX_NAME).contains(&name.len())).take(MAX_NAMES).collect()
+/// How what was found is named, compared with what was looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum NameMatch {
+    /// The same.
+    #[default]
+    Exact,
+    /// In another spelling: `run_leader` for `runLeader`.
+    Respelled,
+    /// Like the end of it: `from_string` for `env.from_string`.
+    End {
+        /// How many of its last parts are the same; more are better.
+        parts: Reverse<usize>,
+        /// Whether one of these is in another spelling.
+        is_respelled: bool,
+    },
 }
 
-/// What a text is if it is nothing but the beginning of a definition: `class Raft`, `type Raft struct {`,
-/// `func (r *Raft) Start() error {`.
-static DECLARATION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?x) ^\s*
-        (?: (?: pub (?:\([a-z]+\))? | export | public | private | protected | static | abstract | final | async | default | unsafe ) \s+ )*
-        (?: (?P<code> struct | enum | trait | impl | typedef | def | fn | func )
-          | class | union | interface | type | module | function | method | macro )
-        \s+ (?: \([^()]*\) \s* )? `? (?P<name> [A-Za-z_$][A-Za-z0-9_$]* ) `?
-        (?P<mark> \s* (?: [({\[:<=;] | (?: struct | interface | enum | extends | implements )\b ) .* )? \s*$",
-    )
-    .expect("the pattern is constant")
-});
-
-static NAMED_AS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i)\b(?:class|struct|enum|trait|interface|type|function|method|macro|constant|def|fn|func)\s+`?(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)",
-    )
-    .expect("the pattern is constant")
-});
-
-/// Names of a question about code: those that look like it, those after a word like `class`, and the only word.
-pub(super) fn names_asked_for(text: &str) -> Vec<&str> {
-    let mut names = symbols(text);
-    let says_something = |name: &&str| !QueryTerms::of(name).terms.is_empty();
-    let named = NAMED_AS.captures_iter(text).filter_map(|found| Some(found.name("name")?.as_str()));
-    for name in named.filter(says_something).chain(only_name(text)) {
-        if !names.contains(&name) && (2..=MAX_NAME).contains(&name.len()) {
-            names.push(name);
+impl NameMatch {
+    /// What a reader must know of definitions of a name that were found so.
+    pub(crate) fn describe(self, name: &str) -> Option<String> {
+        match self {
+            Self::Exact => None,
+            Self::Respelled => Some(format!("nothing is named {name} exactly; a different spelling is taken for it")),
+            Self::End { parts: Reverse(parts), .. } => {
+                let name_joined = joined(name);
+                let mut end: Vec<&str> = name_joined.rsplit('.').take(parts).collect();
+                end.reverse();
+                Some(format!("nothing is named {name}; what is named {} is taken for it", end.join(".")))
+            }
         }
     }
-    names.truncate(MAX_NAMES);
-    names
-}
-
-/// The name if a text is nothing but one that looks like code.
-pub(crate) fn only_symbol(text: &str) -> Option<&str> {
-    let text = text.trim();
-    let is_whole = NAME.find(text).is_some_and(|found| found.len() == text.len());
-    symbols(text).into_iter().next().filter(|_| is_whole)
-}
-
-/// The name if a text is nothing but the beginning of its definition. `type inference` and `function call` are words.
-pub(super) fn declared_name(text: &str) -> Option<&str> {
-    let found = DECLARATION.captures(text)?;
-    let name = found.name("name")?.as_str();
-    let is_code = found.name("code").is_some()
-        || found.name("mark").is_some()
-        || name.contains(|letter: char| letter == '_' || letter.is_uppercase());
-    Some(name).filter(|name| is_code && (2..=MAX_NAME).contains(&name.len()))
-}
-
-/// The name if a text is nothing but one that code could have.
-pub(crate) fn only_name(text: &str) -> Option<&str> {
-    let text = text.trim();
-    let found = NAME.find(text).filter(|found| found.len() == text.len())?;
-    Some(bare(found.as_str())).filter(|name| (2..=MAX_NAME).contains(&name.len()))
-}
-
-fn bare(name: &str) -> &str {
-    name.trim_matches('`').trim_end_matches("()")
-}
-
-/// The name of an entity without the `~2` in which the second one of a name in a file ends.
-fn without_count(entity: &str) -> &str {
-    entity.rsplit_once('~').filter(|(_, count)| count.parse::<u32>().is_ok()).map_or(entity, |(own, _)| own)
-}
-
-/// Whether an entity has this name, whole or without what it stands in.
-fn is_called(entity: &str, name: &str) -> bool {
-    without_count(entity).strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with(['.', ':']))
 }
 
 /// A definition of code.
 #[derive(Clone, Debug)]
 pub(crate) struct Definition {
-    /// Its reference.
-    pub(crate) id: String,
+    /// What is defined.
+    pub(crate) id: NodeId,
+    /// Reference of the document that has it: its own, or that of what it stands in.
+    pub(crate) document: String,
     /// That of its file.
     pub(crate) file: String,
+    /// Its first line, if it has no document of its own.
+    pub(crate) line: Option<u32>,
+    /// How much its file counts by the part that it plays, 0 to 1.
+    pub(crate) worth: f32,
 }
 
 /// The definitions of a name, as far as they lead a search.
@@ -120,68 +79,189 @@ pub(crate) struct Definitions {
     /// The first ones, at most [`MAX_DEFINITIONS`]: those of what is no test, then those with the whole name, then those that
     /// weigh most.
     pub(crate) first: Vec<Definition>,
-    /// How many more there are.
+    /// How many more there are; at least so many if they are very many.
     pub(crate) others: usize,
-    /// Whether nothing has the name as it is written, but in another spelling: `runLeader` for `run_leader`.
-    pub(crate) is_respelled: bool,
+    /// How they are named.
+    pub(crate) name_match: NameMatch,
 }
 
 /// The definitions of a name that meet a filter, of whatever kinds it is.
-pub(crate) fn find_definitions(resources: &Resources, name: &str, filter: &Filter) -> Definitions {
+///
+/// # Errors
+/// The lists cannot be read.
+pub(crate) async fn find_definitions(resources: &Resources, name: &str, filter: &Filter) -> Result<Definitions> {
+    let (name, filter) = (name.to_owned(), filter.clone());
+    resources
+        .blocking(move |resources| {
+            let (mut first, name_match) = read_definitions(resources, &name, &filter)?;
+            let others = first.len().saturating_sub(MAX_DEFINITIONS);
+            first.truncate(MAX_DEFINITIONS);
+            Ok(Definitions { first, others, name_match })
+        })
+        .await
+}
+
+/// All definitions of a name that meet a filter, those that are meant most probably first. Blocks.
+///
+/// # Errors
+/// The lists cannot be read.
+pub(crate) fn read_definitions(
+    resources: &Resources,
+    name: &str,
+    filter: &Filter,
+) -> Result<(Vec<Definition>, NameMatch)> {
     let filter = Filter { kinds: vec![], ..filter.clone() };
-    let (path, own) = name.rsplit_once('#').map_or((None, name), |(path, own)| (Some(path), own));
-    let own = own.replace("->", ".");
-    let plain = plain_qualified(&own);
+    let (path, written) = split_path(name);
+    let own = joined(written);
+    let namesakes = read_namesakes(resources, &own, &filter)?;
     let index = resources.index();
-    let is_wanted = |id: &str, facts: &DocumentFacts| {
-        let Ok(NodeId::Entity { path: at, name: entity, .. }) = id.parse() else { return false };
-        path.is_none_or(|path| at.ends_with(path))
-            && is_called(&plain_qualified(&entity), &plain)
-            && meets(&filter, id, facts)
-    };
-    let namesakes = index.definitions(&own, ProjectScope::of(&filter), usize::MAX, is_wanted);
-    let facts = index.facts(namesakes.iter().map(|id| &**id));
-    let mut exact: Vec<(Rank, Definition)> = Vec::new();
-    let mut respelled = Vec::new();
-    for id in &namesakes {
-        let (Ok(NodeId::Entity { name: entity, .. }), Some(facts)) = (id.parse(), facts.get(&**id)) else { continue };
-        let definition = Definition { id: id.to_string(), file: facts.thread.to_string() };
-        let is_part = without_count(&entity) != own;
-        let rank = Rank { worth: worth_of_role(&[], facts), is_part, importance: facts.importance };
-        let found = if is_called(&entity, &own) { &mut exact } else { &mut respelled };
+    let holders: Vec<Vec<String>> = namesakes.iter().map(|of| holders(&of.id, resources.has_view())).collect();
+    let facts = index.facts(holders.iter().flatten().map(String::as_str));
+    let mut found: Vec<(Rank, Definition)> = Vec::new();
+    for (Namesake { id, importance, line }, holders) in namesakes.into_iter().zip(&holders) {
+        let NodeId::Entity { path: at, name, .. } = &id else { continue };
+        let Some((document, facts)) = holders.iter().find_map(|holder| facts.get_key_value(holder.as_str())) else {
+            continue;
+        };
+        if path.is_some_and(|path| !is_path(at, path)) || !meets(&filter, document, facts) {
+            continue;
+        }
+        let is_whole = name == written && path.is_none_or(|path| at == path);
+        let entity = joined(name_without_count(name));
+        let worth = worth_of_role(&[], facts);
+        // `login~2` is the second one of its name in a file.
+        let name_match = if name == written { NameMatch::Exact } else { compare_names(&entity, &own) };
+        let rank = Rank { name_match, is_other: !is_whole, worth, is_part: entity != own, importance };
+        let line = line.filter(|_| *document != holders[0]);
+        let document = (*document).to_owned();
+        let definition = Definition { document, file: facts.thread.to_string(), line, worth, id };
         found.push((rank, definition));
     }
-    let is_respelled = exact.is_empty();
-    let mut found = if is_respelled { respelled } else { exact };
     found.sort_by(|(a, one), (b, other)| a.compare(b).then_with(|| one.id.cmp(&other.id)));
-    let others = found.len().saturating_sub(MAX_DEFINITIONS);
-    let first = found.into_iter().map(|(_, definition)| definition).take(MAX_DEFINITIONS).collect();
-    Definitions { first, others, is_respelled }
+    let name_match = found.first().map_or(NameMatch::Exact, |(rank, _)| rank.name_match);
+    found.retain(|(rank, _)| rank.name_match == name_match);
+    // Of a name with a path or a count, one is meant alone.
+    if (path.is_some() || written != name_without_count(written)) && found.iter().any(|(rank, _)| !rank.is_other) {
+        found.retain(|(rank, _)| !rank.is_other);
+    }
+    if matches!(name_match, NameMatch::End { .. }) && names_file(resources, written, &filter) {
+        found.clear();
+    }
+    Ok((found.into_iter().map(|(_, definition)| definition).collect(), name_match))
+}
+
+/// What has the plain name of another.
+struct Namesake {
+    id: NodeId,
+    /// How central it is, as far as that is known.
+    importance: u64,
+    /// Its first line, as far as that is known.
+    line: Option<u32>,
+}
+
+/// Everything whose plain name is that of a name.
+fn read_namesakes(resources: &Resources, name: &str, filter: &Filter) -> Result<Vec<Namesake>> {
+    let plain = plain_name(name);
+    let projects = filter.project.iter().chain(&filter.projects).cloned().collect();
+    let query = EntityQuery { spellings: vec![plain.clone()], projects, ..EntityQuery::default() };
+    let namesake = |row: EntityRow| Namesake {
+        id: NodeId::entity(row.project, row.path, row.name),
+        importance: row.importance,
+        line: Some(row.lines.first),
+    };
+    let mut found: Vec<Namesake> = Vec::new();
+    let mut page = PageRequest { first: MAX_PAGE, ..PageRequest::default() };
+    loop {
+        let read = resources.ledger().lists().entities(&query, &page, resources.visibility())?;
+        found.extend(read.rows.into_iter().map(namesake));
+        page.after = read.next.filter(|_| found.len() < MAX_NAMESAKES);
+        if page.after.is_none() {
+            break;
+        }
+    }
+    let known: BTreeSet<NodeId> = found.iter().map(|of| of.id.clone()).collect();
+    let versions = resources.index().definitions_of_versions(&plain).into_iter();
+    let new = versions.filter_map(|id| id.parse().ok()).filter(|id| !known.contains(id));
+    found.extend(new.map(|id| Namesake { id, importance: 0, line: None }));
+    Ok(found)
+}
+
+/// The references of the documents that could have the text of a definition, its own first. In another state of the files
+/// only that is sure to have it.
+fn holders(entity: &NodeId, only_own: bool) -> Vec<String> {
+    let mut holders = vec![entity.to_string()];
+    let NodeId::Entity { project, path, name } = entity else { return holders };
+    if !only_own {
+        let mut rest = name.as_str();
+        while let Some(at) = rest.rfind(['.', ':']) {
+            rest = rest[..at].trim_end_matches(':');
+            holders.push(NodeId::entity(project, path, rest).to_string());
+        }
+        holders.push(NodeId::file(project, path).to_string());
+    }
+    holders
 }
 
 /// What definitions of one name are ordered by.
 struct Rank {
+    name_match: NameMatch,
+    /// Whether it is not what is written, with path and count.
+    is_other: bool,
     worth: f32,
     is_part: bool,
-    importance: f32,
+    importance: u64,
 }
 
 impl Rank {
     /// The better one first.
     fn compare(&self, other: &Self) -> Ordering {
-        let worth = other.worth.total_cmp(&self.worth);
-        worth.then(self.is_part.cmp(&other.is_part)).then(other.importance.total_cmp(&self.importance))
+        let named = self.name_match.cmp(&other.name_match);
+        let named = named.then_with(|| other.worth.total_cmp(&self.worth));
+        named.then(self.is_part.cmp(&other.is_part)).then(other.importance.cmp(&self.importance))
     }
 }
 
-/// A qualified name with its parts in plain spelling.
-fn plain_qualified(name: &str) -> String {
-    name.split_inclusive(['.', ':'])
-        .map(|part| {
-            let own = part.trim_end_matches(['.', ':']);
-            format!("{}{}", plain_spelling(own), &part[own.len()..])
-        })
-        .collect()
+/// Whether a path is another one or ends with it.
+fn is_path(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+/// Whether what could be a name is that of a file: `package.json`.
+fn names_file(resources: &Resources, name: &str, filter: &Filter) -> bool {
+    let paths = resources.index().known_paths(ProjectScope::of(filter), MAX_PATHS);
+    paths.iter().any(|path| is_path(path, name))
+}
+
+/// The path before a name, as in `src/auth.rs#login`, and the name. `Server#start` is a name.
+fn split_path(name: &str) -> (Option<&str>, &str) {
+    let split = name.rsplit_once('#').filter(|(path, _)| path.contains(['/', '.']));
+    split.map_or((None, name), |(path, own)| (Some(path), own))
+}
+
+/// A qualified name with points between its parts.
+fn joined(name: &str) -> String {
+    let name = name.replace("::", ".").replace('#', ".");
+    // That of C++ is a name of its own.
+    if name.ends_with("operator->") { name } else { name.replace("->", ".") }
+}
+
+/// Compares the name of an entity, whole or without what it stands in, with one in whose last part it is the same in plain
+/// spelling.
+fn compare_names(entity: &str, name: &str) -> NameMatch {
+    let is_called =
+        |entity: &str, name: &str| entity.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    let plain = |name: &str| name.split('.').map(plain_spelling).collect::<Vec<_>>().join(".");
+    let shared = |entity: &str, name: &str| {
+        entity.rsplit('.').zip(name.rsplit('.')).take_while(|(own, wanted)| own == wanted).count()
+    };
+    if is_called(entity, name) {
+        NameMatch::Exact
+    } else if is_called(&plain(entity), &plain(name)) {
+        NameMatch::Respelled
+    } else {
+        let parts = shared(&plain(entity), &plain(name));
+        NameMatch::End { parts: Reverse(parts), is_respelled: shared(entity, name) < parts }
+    }
 }
 
 #[cfg(test)]
@@ -189,42 +269,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_code_are_told_from_words() {
-        assert_eq!(symbols("where is load_session implemented, and Server.start?"), ["load_session", "Server.start"]);
-        assert_eq!(symbols("what does `total` do, parse() or getUser"), ["total", "parse", "getUser"]);
-        assert!(symbols("Why did we choose Redis over memcached?").is_empty());
-        assert_eq!(only_symbol(" secp256k1_ecmult "), Some("secp256k1_ecmult"));
-        assert_eq!(only_symbol("std::mem::take()"), Some("std::mem::take"));
-        assert_eq!((only_symbol("redis"), only_symbol("load_session fails")), (None, None));
-    }
-
-    #[test]
-    fn the_beginning_of_a_definition_names_it() {
-        for text in [
-            "class Raft",
-            "type Raft struct {",
-            "  pub fn Raft(",
-            "export default class Raft extends Base {",
-            "interface Raft",
-            "def Raft(self, other):",
-            "func (s *Server) Raft() error {",
-            "pub(crate) struct Raft;",
-            "fn Raft",
+    fn names_are_the_same_whole_or_in_part() {
+        let end = |parts, is_respelled| NameMatch::End { parts: Reverse(parts), is_respelled };
+        let compare = |entity: &str, name: &str| compare_names(&joined(name_without_count(entity)), &joined(name));
+        for (entity, name, expected) in [
+            ("Server.start", "start", NameMatch::Exact),
+            ("Server.start", "Server::start", NameMatch::Exact),
+            ("auth::login~2", "login", NameMatch::Exact),
+            ("Http_Server.startAll", "HttpServer.start_all", NameMatch::Respelled),
+            ("Environment.from_string", "env.from_string", end(1, false)),
+            ("Environment.fromString", "env.from_string", end(1, true)),
+            ("Backoff.new", "crossbeam::Backoff::new", end(2, false)),
         ] {
-            assert_eq!(declared_name(text), Some("Raft"), "{text}");
+            assert_eq!(compare(entity, name), expected, "{entity} {name}");
         }
-        for text in
-            ["Raft", "class of its own", "type Raft is slow", "which class Raft", "type inference", "function call"]
-        {
-            assert_eq!(declared_name(text), None, "{text}");
-        }
-        assert_eq!(plain_qualified("Http_Server.startAll"), "httpserver.startall");
-        assert_eq!(plain_qualified("std::mem::take"), "std::mem::take");
+        assert!(is_path("src/a.rs", "a.rs") && is_path("src/a.rs", "src/a.rs") && !is_path("src/data.rs", "a.rs"));
+        assert_eq!(split_path("src/auth.rs#login"), (Some("src/auth.rs"), "login"));
+        assert_eq!(split_path("Server#start"), (None, "Server#start"));
     }
 
     #[test]
-    fn an_entity_is_called_by_its_name_or_its_last_part() {
-        assert!(is_called("Server.start", "start") && is_called("auth::login~2", "login") && is_called("run", "run"));
-        assert!(!is_called("Server.restart", "start") && !is_called("start_all", "start"));
+    fn what_has_no_document_stands_in_one() {
+        let entity = NodeId::entity("a/b", "src/x.rs", "m::Server.start");
+        let ids = ["a/b:src/x.rs#m::Server.start", "a/b:src/x.rs#m::Server", "a/b:src/x.rs#m", "a/b:src/x.rs"];
+        assert_eq!(holders(&entity, false), ids);
+        assert_eq!(holders(&entity, true), [entity.to_string()]);
     }
 }

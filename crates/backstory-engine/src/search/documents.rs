@@ -29,7 +29,8 @@ pub struct ListDocuments {
     /// Which documents.
     #[serde(default)]
     pub filter: Filter,
-    /// Most of them, at most [`MAX_DOCUMENTS`].
+    /// Most of them, at most 500; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
     /// Id of the last document of the page before.
     #[serde(default)]

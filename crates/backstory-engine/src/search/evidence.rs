@@ -22,6 +22,8 @@ const NO_SECOND: f32 = 0.06;
 const OWN: f32 = 1.0 / 6.0;
 /// Largest BM25 score of a term whose weight is 1, with k1 = 1.2.
 const BM25_BOUND: f32 = 2.2;
+/// How soon more of BM25 adds little: texts reach but a small share of the largest score, where differences tell most.
+const SATURATION: f32 = 0.3;
 /// Age, in days, at which half of the recency is left.
 const HALF_LIFE: f64 = 365.0;
 
@@ -183,8 +185,9 @@ impl Candidate {
         let semantic = semantic_part(|passage| passage.similarity);
         let nearness = semantic_part(|passage| passage.nearness);
         let covered = of_two(|passage| passage.coverage);
+        let reached = saturate(lexical);
         // The words of a commit's diff say what its message does not; they are in no passage.
-        let words = if facts.kind == DocumentKind::Commit { lexical } else { f32::midpoint(covered, lexical) };
+        let words = if facts.kind == DocumentKind::Commit { reached } else { f32::midpoint(covered, reached) };
         let parts = Parts { semantic, lexical: words, ..Parts::default() };
         Self { passages, parts, nearness, lexical }
     }
@@ -201,6 +204,11 @@ impl Candidate {
         self.parts.semantic = self.parts.semantic.max(parts.semantic);
         self.nearness = self.nearness.max(nearness);
     }
+}
+
+/// What a share of the largest BM25 score counts, 0 to 1.
+fn saturate(share: f32) -> f32 {
+    share * (1.0 + SATURATION) / (share + SATURATION)
 }
 
 /// The passages of each document that is ranked: of itself and of its parts.

@@ -30,7 +30,7 @@ pub struct Facets {
 pub struct Facet {
     /// Its name: `project`, `kind`, `author`, `label` or `path`.
     pub name: String,
-    /// The most frequent values, at most [`MAX_FACET_VALUES`].
+    /// The most frequent values, at most 20.
     pub values: Vec<FacetValue>,
     /// How many values were left out.
     pub left_out: usize,
@@ -49,17 +49,17 @@ pub struct FacetValue {
 /// Counts candidates that meet a filter. One that only counts for what it is part of stands for that.
 pub(super) fn count(index: &Index, ids: &BTreeSet<String>, filter: &Filter, is_lower_bound: bool) -> Facets {
     let mut facts = index.facts(ids.iter().map(String::as_str));
-    let wholes: Vec<String> = facts.values().map(|of| of.thread.to_string()).collect();
-    let of_wholes = index.facts(wholes.iter().map(String::as_str));
-    let counted: BTreeSet<&str> = facts
+    let unread = facts.values().filter(|of| !facts.contains_key(&*of.thread));
+    let wholes: BTreeSet<String> = unread.map(|of| of.thread.to_string()).collect();
+    facts.extend(index.facts(wholes.iter().map(String::as_str)));
+    let counted: BTreeSet<&str> = ids
         .iter()
-        .filter_map(|(id, of)| {
-            let whole = || of_wholes.get_key_value(&*of.thread);
-            let own = meets(filter, id, of).then_some(*id);
-            own.or_else(|| whole().filter(|(id, of)| meets(filter, id, of)).map(|(id, _)| *id))
+        .filter_map(|id| {
+            let of = facts.get(&**id)?;
+            let whole = || facts.get_key_value(&*of.thread).filter(|(id, of)| meets(filter, id, of));
+            if meets(filter, id, of) { Some(&**id) } else { whole().map(|(id, _)| *id) }
         })
         .collect();
-    facts.extend(of_wholes.iter().map(|(id, of)| (*id, of.clone())));
     let names = ["project", "kind", "author", "label", "path"];
     let mut counts: [BTreeMap<&str, usize>; 5] = Default::default();
     let begun = common_beginning(&filter.paths);

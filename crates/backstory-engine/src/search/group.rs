@@ -111,7 +111,7 @@ impl ResultGroup {
         }
         if order.understood.named.iter().any(|id| id_of(id) == self.lead) {
             why.push("named in the query".to_owned());
-        } else if order.understood.means(&self.lead) {
+        } else if order.understood.share_meant(&self.lead) > 0.0 {
             why.push("defines what the query names".to_owned());
         }
         if let Some(reached) = &self.reached {
@@ -181,7 +181,7 @@ pub(super) async fn group_results(
     for (id, score) in ranked {
         let Some(mut candidate) = candidates.remove(&id) else { continue };
         // Of a file the definition that is asked for is shown.
-        candidate.passages.sort_by_key(|passage| !order.understood.definitions.contains(&passage.document));
+        candidate.passages.sort_by_key(|passage| !order.understood.definitions.contains_key(&passage.document));
         let others = links.same.iter().filter_map(|(a, b, edge)| match () {
             () if *a == id => Some((b, *edge)),
             () if *b == id => Some((a, *edge)),

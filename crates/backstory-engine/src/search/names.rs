@@ -1,10 +1,14 @@
 //! Expands the names in a filter: authors to all their user names and addresses, and a sentence for a name that no
 //! document has.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::Arc,
+};
 
 use backstory_model::{
     filter::{Filter, is_same_name},
+    id::NodeId,
     text::truncate_echo,
 };
 use backstory_store::index::{Named, ProjectScope};
@@ -12,7 +16,7 @@ use backstory_store::index::{Named, ProjectScope};
 use crate::{
     error::{Error, Result, message},
     nearest::{may_be_meant, most_alike},
-    repository::people::{KnownPeople, is_shared_key},
+    repository::people::{KnownPeople, PartialMatch},
     resources::Resources,
 };
 
@@ -20,8 +24,6 @@ use crate::{
 const MAX_NAME: usize = 200;
 /// Most authors and most labels of a filter.
 pub(crate) const MAX_NAMES: usize = 100;
-/// Most people that a part of a name may stand for besides the first.
-const MAX_NEAR: usize = 5;
 /// Names that are looked at to find the nearest one of somebody who wrote something.
 const MAX_ALIKE: usize = 20;
 /// Names that nothing has, of which each is told with the nearest one.
@@ -57,91 +59,113 @@ pub(crate) async fn resolve_names(resources: &Resources, filter: &Filter) -> Res
     resources.blocking(move |resources| compare_names(resources, &asked)).await
 }
 
+/// A name that nothing has: what is said of it, the name, and the nearest one.
+type AbsentName<'a> = (&'static str, &'a str, Option<String>);
+
 /// Compares each name with every one that is known.
 fn compare_names(resources: &Resources, filter: &Filter) -> Result<ResolvedNames> {
     let index = resources.index();
-    let known = |what: Named, names: &[String]| {
-        if names.is_empty() { BTreeSet::new() } else { index.known_names(what, ProjectScope::of(filter)) }
-    };
-    let (people, labels) = (known(Named::Author, &filter.authors), known(Named::Label, &filter.labels));
-    let (mut found, mut absent, mut unclear) = (ResolvedNames::default(), Vec::new(), Vec::new());
-    let everybody = if filter.authors.is_empty() { KnownPeople::default() } else { KnownPeople::load(resources)? };
-    let wrote = |keys: &BTreeSet<String>| people.iter().any(|own| keys.iter().any(|key| is_same_name(own, key)));
-    for author in &filter.authors {
-        let mut keys = everybody.author_keys(author);
-        if !wrote(&keys) {
-            match find_by_part(&everybody, author) {
-                PartOfName::One(name, own) if wrote(&own) => {
-                    found.taken.push(message(&format!(
-                        "'{}' is taken for {}",
-                        truncate_echo(author),
-                        truncate_echo(&name)
-                    )));
-                    keys.extend(own);
-                }
-                PartOfName::Several(names) => unclear.push(message(&format!(
-                    "nothing is by '{}' alone; did you mean {}?",
-                    truncate_echo(author),
-                    truncate_echo(&names.join(", "))
-                ))),
-                PartOfName::One(..) | PartOfName::None => {
-                    // People are known by name, documents by user name and address.
-                    let names = people.iter().map(|name| &**name).chain(everybody.names());
-                    let mut near = most_alike(author, names, MAX_ALIKE).into_iter();
-                    let nearest = near.find(|name| {
-                        may_be_meant(author, name) && (people.contains(*name) || wrote(&everybody.author_keys(name)))
-                    });
-                    absent.push(("nothing is by", author, nearest.map(str::to_owned)));
-                }
+    let (mut found, mut absent) = (ResolvedNames::default(), Vec::new());
+    if !filter.authors.is_empty() {
+        let everybody = KnownPeople::load(resources, &[])?;
+        let authors = index.known_names(Named::Author, ProjectScope::of(filter));
+        compare_authors(&everybody, &authors, filter, &mut found, &mut absent);
+    }
+    if !filter.labels.is_empty() {
+        let labels = index.known_names(Named::Label, ProjectScope::of(filter));
+        for label in &filter.labels {
+            let own = labels.iter().find(|own| is_same_name(own, label)).map(|own| (**own).to_owned());
+            if own.is_none() {
+                let nearest = most_alike(label, labels.iter().map(|name| &**name), 1).into_iter().next();
+                let nearest = nearest.filter(|name| may_be_meant(label, name)).map(str::to_owned);
+                absent.push(("nothing has the label", label.as_str(), nearest));
             }
+            found.labels.push(own.unwrap_or_else(|| label.clone()));
         }
-        found.authors.extend(keys);
     }
-    for label in &filter.labels {
-        let own = labels.iter().find(|own| is_same_name(own, label)).map(|own| (**own).to_owned());
-        if own.is_none() {
-            let nearest = most_alike(label, labels.iter().map(|name| &**name), 1).into_iter().next();
-            let nearest = nearest.filter(|name| may_be_meant(label, name)).map(str::to_owned);
-            absent.push(("nothing has the label", label, nearest));
-        }
-        found.labels.push(own.unwrap_or_else(|| label.clone()));
-    }
-    let told = |(what, name, nearest): (&str, &String, Option<String>)| {
+    let told = |(what, name, nearest): AbsentName<'_>| {
         let nearest = nearest.map(|name| format!("; the nearest name is '{}'", truncate_echo(&name)));
         message(&format!("{what} '{}'{}", truncate_echo(name), nearest.unwrap_or_default()))
     };
     found.taken.truncate(MAX_ABSENT);
-    found.absent = unclear.into_iter().chain(absent.into_iter().take(MAX_ABSENT).map(told)).collect();
+    found.absent.extend(absent.into_iter().take(MAX_ABSENT).map(told));
     Ok(found)
 }
 
-/// Whom a part of a name stands for.
-enum PartOfName {
-    /// Nobody.
-    None,
-    /// The person of that name, with all by which documents name them.
-    One(String, BTreeSet<String>),
-    /// People of these names.
-    Several(Vec<String>),
+/// Compares each author with those who wrote something, and with what else they are called.
+fn compare_authors<'a>(
+    everybody: &KnownPeople,
+    authors: &BTreeSet<Arc<str>>,
+    filter: &'a Filter,
+    found: &mut ResolvedNames,
+    absent: &mut Vec<AbsentName<'a>>,
+) {
+    let writers: HashSet<String> = authors.iter().map(|own| own.to_lowercase()).collect();
+    let wrote = |keys: &BTreeSet<String>| keys.iter().any(|key| writers.contains(&key.to_lowercase()));
+    for author in &filter.authors {
+        // No address begins with it either.
+        let author = author.strip_prefix('@').unwrap_or(author);
+        let mut keys = everybody.author_keys(author);
+        if !wrote(&keys) {
+            let mut by_part = everybody.find_by_part(author, wrote);
+            if by_part.len() > 1 {
+                let names: Vec<&str> = by_part.iter().map(|of| of.name.as_str()).collect();
+                found.absent.push(message(&format!(
+                    "nothing is by '{}' alone; did you mean {}?",
+                    truncate_echo(author),
+                    truncate_echo(&names.join(", "))
+                )));
+            } else if let Some(PartialMatch { name, keys: own }) = by_part.pop() {
+                found.taken.push(message(&format!(
+                    "'{}' is taken for {}",
+                    truncate_echo(author),
+                    truncate_echo(&name)
+                )));
+                keys.extend(own);
+            } else {
+                // People are known by name, documents by user name and address.
+                let names = authors.iter().map(|name| &**name).chain(everybody.names());
+                let is_writer = |name: &str| authors.contains(name) || wrote(&everybody.author_keys(name));
+                let mut near = most_alike(author, names, MAX_ALIKE).into_iter();
+                let nearest = near.find(|name| may_be_meant(author, name) && is_writer(name));
+                absent.push(("nothing is by", author, nearest.map(str::to_owned)));
+            }
+        }
+        found.authors.extend(keys);
+    }
 }
 
-/// Finds whom a word of a name stands for.
-fn find_by_part(everybody: &KnownPeople, part: &str) -> PartOfName {
-    let mut names = everybody.names_with_word(part).into_iter();
-    let Some(first) = names.next() else { return PartOfName::None };
-    let keys = everybody.author_keys(first);
-    // What many share joins nobody.
-    let own = |keys: &BTreeSet<String>| -> BTreeSet<String> {
-        keys.iter().filter(|key| !is_shared_key(key)).cloned().collect()
-    };
-    let first_own = own(&keys);
-    // Another name of the same person is none of another.
-    let is_another = |name: &&str| own(&everybody.author_keys(name)).is_disjoint(&first_own);
-    let others: Vec<&str> = names.filter(is_another).take(MAX_NEAR).collect();
-    if others.is_empty() {
-        return PartOfName::One(first.to_owned(), keys);
-    }
-    PartOfName::Several(std::iter::once(first).chain(others).map(str::to_owned).collect())
+/// The node of a person that a search is near to, by whatever they are called.
+///
+/// # Errors
+/// Nobody has that name, or several people do.
+pub(super) async fn resolve_person(resources: &Resources, name: &str) -> Result<NodeId> {
+    check_name(name)?;
+    let name = name.to_owned();
+    resources
+        .blocking(move |resources| {
+            let graph = resources.graph();
+            let id = NodeId::person(name.as_str());
+            if graph.exists(&id)? {
+                return Ok(id);
+            }
+            let everybody = KnownPeople::load(resources, &[])?;
+            let lists = resources.ledger().lists();
+            let mut found = BTreeSet::new();
+            for key in everybody.people_meant(&name) {
+                // One project may know whose an address is, and another not.
+                let person = lists.person_of(&key, resources.visibility())?.unwrap_or(key);
+                if graph.exists(&NodeId::person(person.as_str()))? {
+                    found.insert(person);
+                }
+            }
+            let found: Vec<String> = found.into_iter().collect();
+            match found.as_slice() {
+                [only] => Ok(NodeId::person(only.as_str())),
+                _ => Err(everybody.unclear_error(&name, &found)),
+            }
+        })
+        .await
 }
 
 /// Refuses names that are too long, or too many of them.

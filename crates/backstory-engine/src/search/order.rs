@@ -19,10 +19,6 @@ use crate::settings::Ranking;
 const DIRECT: f32 = 1.0;
 /// How much the meaning of a commit counts, compared to that of others: many messages sound alike.
 const MEANING_OF_COMMIT: f32 = 0.55;
-/// How much its words count: they reach but a small share of the largest BM25 score, as all of its text is one short
-/// field.
-const WORDS_OF_COMMIT: f32 = 2.2;
-
 /// What candidates are ordered by.
 pub(super) struct RankingContext<'a> {
     pub(super) ranking: Ranking,
@@ -100,24 +96,12 @@ impl RankingContext<'_> {
         let weights = Profile::Default.weights();
         let mut ranked = sorted(candidates.map(|(id, of)| (id, self.weighted_sum(id, of, weights))));
         let best = ranked.first().map_or(0.0, |(_, score)| *score);
-        ranked.iter_mut().for_each(|(id, score)| *score = score.max(best * self.share_meant(id)));
+        ranked.iter_mut().for_each(|(id, score)| *score = score.max(best * self.understood.share_meant(id)));
         sorted(ranked)
     }
 
     fn score(&self, id: &str, of: &Candidate, weights: Parts) -> f32 {
-        DIRECT * self.share_meant(id) + self.weighted_sum(id, of, weights)
-    }
-
-    /// How much something is what the query means by its name, 0 to 1.
-    fn share_meant(&self, id: &str) -> f32 {
-        if !self.understood.means(id) {
-            return 0.0;
-        }
-        match self.facts.get(id) {
-            // The definition of a name in a test is not the one that is meant.
-            Some(facts) if self.understood.only_code => self.understood.prior(facts),
-            _ => 1.0,
-        }
+        DIRECT * self.understood.share_meant(id) + self.weighted_sum(id, of, weights)
     }
 
     fn weighted_sum(&self, id: &str, of: &Candidate, weights: Parts) -> f32 {
@@ -149,8 +133,7 @@ impl RankingContext<'_> {
 
 /// What the parts of a commit count where those of others count so much.
 fn of_commit(weights: Parts) -> Parts {
-    let (semantic, lexical) = (weights.semantic * MEANING_OF_COMMIT, weights.lexical * WORDS_OF_COMMIT);
-    Parts { semantic, lexical, ..weights }
+    Parts { semantic: weights.semantic * MEANING_OF_COMMIT, ..weights }
 }
 
 /// What is ranked: documents that meet the filter, each with its passages and those of its parts.

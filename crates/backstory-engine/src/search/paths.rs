@@ -3,35 +3,26 @@
 use std::collections::BTreeSet;
 
 use backstory_model::{filter::Filter, id::NodeId, text::truncate_echo};
-use backstory_store::index::ProjectScope;
+use backstory_store::index::{Index, ProjectScope};
 
 use crate::{
-    error::{Result, message},
-    nearest::{allowed_typos, likeness, within_typos},
+    error::message,
+    nearest::{allowed_typos, likeness, may_be_meant, within_typos},
     resources::Resources,
 };
 
 /// Most paths that are looked at, the first by name.
-const MAX_PATHS: usize = 100_000;
+pub(super) const MAX_PATHS: usize = 100_000;
 /// Longest path that is compared letter by letter, in bytes.
 const MAX_LENGTH: usize = 100;
+/// Most paths with few typos that are compared by their names.
+const MAX_NEAR: usize = 20;
 /// Prefixes that no file has, of which each is told with the nearest path.
 const MAX_ABSENT: usize = 3;
 
 /// Says of the prefixes of paths of a filter with which no file begins what is nearest.
-///
-/// # Errors
-/// The work was cancelled.
-pub(super) async fn describe_absent_prefixes(resources: &Resources, filter: &Filter) -> Result<Vec<String>> {
-    if filter.paths.is_empty() {
-        return Ok(Vec::new());
-    }
-    let filter = filter.clone();
-    resources.blocking(move |resources| Ok(describe_absent(resources, &filter))).await
-}
-
-fn describe_absent(resources: &Resources, filter: &Filter) -> Vec<String> {
-    let (index, projects) = (resources.index(), ProjectScope::of(filter));
+pub(super) fn describe_absent_prefixes(index: &Index, filter: &Filter) -> Vec<String> {
+    let projects = ProjectScope::of(filter);
     let is_absent = |prefix: &&String| !index.has_documents_below(prefix, projects);
     let absent: Vec<&String> = filter.paths.iter().filter(is_absent).take(MAX_ABSENT).collect();
     if absent.is_empty() {
@@ -67,7 +58,7 @@ fn directories(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The path that is nearest to one that is not there: one that ends with it, one of the same name, one with few typos, the
-/// directory that it would be in, or one at the root.
+/// directory that it would be in, or one at the root that is much like it; `None` if nothing is near.
 fn find_nearest<'a>(absent: &str, known: &BTreeSet<&'a str>) -> Option<&'a str> {
     let wanted = plain(absent.trim_start_matches("./"));
     let name = wanted.rsplit('/').next().unwrap_or_default();
@@ -95,12 +86,21 @@ fn with_fewest_typos<'a>(wanted: &str, known: &BTreeSet<&'a str>) -> Option<&'a 
         return None;
     }
     let compared = known.iter().copied().filter(|path| path.len() <= MAX_LENGTH);
-    within_typos(wanted, compared, allowed_typos(wanted), 1).into_iter().next()
+    // In a short path of few letters nearly everything is a typo, so the name alone must be near, too.
+    let is_near = |path: &&str| may_be_meant(name_of(wanted), name_of(path));
+    within_typos(wanted, compared, allowed_typos(wanted), MAX_NEAR).into_iter().find(is_near)
 }
 
-/// What is most like it at the root: a directory if it is one.
+/// The last part of a path.
+fn name_of(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
+}
+
+/// What is most like it at the root, if anything is much like it: a directory if it is one.
 fn at_the_root<'a>(absent: &str, wanted: &str, known: &BTreeSet<&'a str>) -> Option<&'a str> {
-    let is_at_root = |path: &&str| path.len() <= MAX_LENGTH && !path.trim_end_matches('/').contains('/');
+    let is_at_root = |path: &&str| {
+        path.len() <= MAX_LENGTH && !path.trim_end_matches('/').contains('/') && may_be_meant(wanted, path)
+    };
     let rate = |path: &str| (path.ends_with('/') == absent.ends_with('/'), likeness(wanted, path));
     let compared = known.iter().copied().filter(is_at_root);
     compared.max_by(|one, other| {
@@ -126,13 +126,17 @@ mod tests {
             ("src/catr.py", "src/cart.py"),
             ("srcs/", "src/"),
             ("src/auth/middleware/", "src/auth/"),
+            ("INTRODUCTION.md", "INTRO.md"),
         ] {
             assert_eq!(find_nearest(absent, &known), Some(nearest), "{absent}");
         }
-        for absent in ["documentation/", "/", &"a/".repeat(500)] {
-            let found = find_nearest(absent, &known);
-            assert!(found.is_some_and(|path| path.ends_with('/')), "{absent}: {found:?}");
+        // Of what is near to nothing nothing is told.
+        for absent in ["documentation/", "nope.go", "/", "@alice", &"a/".repeat(500)] {
+            assert_eq!(find_nearest(absent, &known), None, "{absent}");
         }
+        let files = BTreeSet::from(["doc/util.go"]);
+        assert_eq!(find_nearest("doc/nope.go", &files), None);
+        assert_eq!(find_nearest("doc/utils.go", &files), Some("doc/util.go"));
         assert_eq!(find_nearest("nope/", &BTreeSet::new()), None);
     }
 }

@@ -1,6 +1,9 @@
 //! Parses a query: references, people, paths and times besides its words. No model is needed.
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use backstory_model::{
     document_type::DocumentType,
@@ -33,10 +36,11 @@ pub(super) struct ParsedQuery {
     pub(super) words: String,
     /// Issues, merge requests, commits and files that it names; they need not exist.
     pub(super) named: Vec<NodeId>,
-    /// Definitions of the code that it is the name of or asks for the place of.
-    pub(super) definitions: BTreeSet<String>,
+    /// Definitions of the code that it is the name of or asks for the place of, and how surely each is meant, 0 to 1: one in a
+    /// test is not, if there is another.
+    pub(super) definitions: BTreeMap<String, f32>,
     /// The files that these are in.
-    pub(super) defining: BTreeSet<String>,
+    pub(super) defining: BTreeMap<String, f32>,
     /// User names that it names with `@`.
     pub(super) people: Vec<String>,
     /// Whether it is nothing but the name of code, or looks like one.
@@ -162,11 +166,12 @@ impl ParsedQuery {
         self.named = named.into_iter().take(MAX_NAMED).collect();
     }
 
-    /// Whether the query names a document, or its definition is what is asked for.
-    pub(super) fn means(&self, id: &str) -> bool {
-        self.definitions.contains(id)
-            || self.defining.contains(id)
-            || self.named.iter().any(|named| named.to_string() == id)
+    /// How surely a document is what the query names or whose definition it asks for, 0 to 1.
+    pub(super) fn share_meant(&self, id: &str) -> f32 {
+        if self.named.iter().any(|named| named.to_string() == id) {
+            return 1.0;
+        }
+        self.definitions.get(id).or_else(|| self.defining.get(id)).copied().unwrap_or(0.0)
     }
 
     /// Adds the conditions of the query to the filter of the request, which wins, and notes them.

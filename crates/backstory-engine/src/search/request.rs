@@ -10,11 +10,15 @@ use backstory_model::{
     text::truncate_echo,
 };
 
-use super::{MAX_LIMIT, MAX_QUERY, SearchRequest, names::check_names};
+use super::{
+    MAX_LIMIT, MAX_QUERY, SearchRequest,
+    names::{check_names, resolve_person},
+};
 use crate::{
     catalog::{check_project, known_projects},
     error::{Error, ErrorKind, Result},
     generated::annotations::{annotated_nodes, normal_tag},
+    limits::check_limit,
     read::resolve_id,
     resources::Resources,
     settings::Ranking,
@@ -29,7 +33,7 @@ const MAX_ALTERNATIVES: usize = 100;
 /// Longest prefix of paths, in bytes.
 const MAX_PREFIX: usize = 1024;
 /// Instead of nodes: no document has this reference.
-const NOTHING: &str = "(nothing)";
+pub(super) const NOTHING: &str = "(nothing)";
 /// Most nodes that a search is near to.
 pub const MAX_NEAR: usize = 20;
 
@@ -46,9 +50,7 @@ pub(super) async fn checked(resources: &Resources, mut request: SearchRequest) -
     if length > MAX_QUERY {
         return Err(Error::invalid(format!("the query has {length} characters; at most {MAX_QUERY} are allowed")));
     }
-    if request.limit == 0 || request.limit > MAX_LIMIT {
-        return Err(Error::invalid(format!("the limit is {}; it must be 1 to {MAX_LIMIT}", request.limit)));
-    }
+    check_limit(request.limit, MAX_LIMIT)?;
     check_names(&request.filter)?;
     if let Some(ranking) = &request.ranking {
         check_ranking(ranking)?;
@@ -84,7 +86,10 @@ pub(super) async fn checked(resources: &Resources, mut request: SearchRequest) -
         check_project(resources, Some(project)).await?;
     }
     for id in &mut request.near {
-        *id = resolve_id(resources, id.clone()).await?;
+        *id = match &*id {
+            NodeId::Person(name) => resolve_person(resources, name).await?,
+            other => resolve_id(resources, other.clone()).await?,
+        };
     }
     for node in &mut request.filter.nodes {
         let id = node.parse().map_err(|error: InvalidId| Error::invalid(error.to_string()))?;

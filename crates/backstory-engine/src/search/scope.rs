@@ -1,11 +1,7 @@
 //! The documents that a search is limited to, where it is near to nodes or within them: all of them are candidates, so
 //! none is missed because others have more words or a nearer meaning.
 
-use std::{
-    cmp::Ordering,
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{cmp::Ordering, sync::Arc};
 
 use backstory_model::id::NodeId;
 
@@ -44,19 +40,15 @@ pub(super) async fn load_scope(resources: &Resources, request: &SearchRequest) -
         return Ok(None);
     }
     let (relations, mut left_out) = walk_around(resources, &request.near).await?;
-    let nodes: HashSet<String> = if request.near.is_empty() {
-        request.filter.nodes.iter().cloned().collect()
+    let (nodes, strengths): (Vec<&str>, Vec<f32>) = if request.near.is_empty() {
+        request.filter.nodes.iter().map(|node| (node.as_str(), 0.0)).unzip()
     } else {
-        relations.keys().cloned().collect()
+        relations.iter().map(|(id, reached)| (id.as_str(), reached.strength)).unzip()
     };
     let index = resources.index();
     let candidates = candidate_filter(&request.filter);
-    let strengths: HashMap<&str, f32> = relations.iter().map(|(id, reached)| (id.as_str(), reached.strength)).collect();
     let documents = index.documents_of(&nodes, MAX_READ, |id, facts| meets(&candidates, id, facts));
-    let tied = documents.into_iter().map(|(id, whole)| {
-        let strength = strengths.get(&*id).or_else(|| strengths.get(&*whole));
-        (strength.copied().unwrap_or(0.0), id)
-    });
+    let tied = documents.into_iter().map(|(id, node)| (strengths[node], id));
     let mut tied: Vec<(f32, Arc<str>)> = tied.collect();
     if tied.len() > MAX_DOCUMENTS {
         let rest = tied.len() - MAX_DOCUMENTS;

@@ -61,7 +61,7 @@ pub struct HitSummary {
     pub updated_at: Timestamp,
     /// The part of its text that answers best.
     pub snippet: String,
-    /// What it is ranked by.
+    /// What it is ranked by, 0 to 1: what would be more, as of what the query names, is 1.
     pub score: f32,
     /// What the score is made of, each 0 to 1.
     pub parts: Parts,
@@ -127,9 +127,15 @@ async fn add_author_names(resources: &Resources, hits: &mut [HitSummary]) -> Res
 }
 
 impl Hit {
+    /// The score as people see it, 0 to 1. The order of the hits tells apart what is more than that.
+    pub fn bounded_score(&self) -> f32 {
+        self.score.clamp(0.0, 1.0)
+    }
+
     /// Leaves the texts out. `None` if the id of the document is not a reference.
     fn into_summary(self, chunk: Option<HitChunk>) -> Option<HitSummary> {
-        let Self { document, snippet, score, parts, why, passages: _, members, reached_by } = self;
+        let score = self.bounded_score();
+        let Self { document, snippet, score: _, parts, why, passages: _, members, reached_by } = self;
         let facts = document.facts;
         Some(HitSummary {
             parent: if *facts.thread == *document.id { None } else { facts.thread.parse().ok() },

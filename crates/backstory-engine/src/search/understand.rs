@@ -1,12 +1,13 @@
 //! Understands a query by what is known: what its references refer to, and where the code is defined that it names.
 
-use backstory_model::{id::NodeId, reference::ReferenceContext};
+use backstory_model::{code::last_part_of_name, id::NodeId, reference::ReferenceContext};
 use jiff::Timestamp;
 
 use super::{
     SearchRequest,
-    definitions::{Definitions, declared_name, find_definitions, names_asked_for, only_symbol, symbols},
+    definitions::{Definitions, NameMatch, find_definitions},
     query::ParsedQuery,
+    symbols::{name_before_kind, names_asked_for, only_proper_name, only_symbol, symbols},
 };
 use crate::{
     catalog::known_projects, error::Result, read::resolve_id, records::reference_syntax, resources::Resources,
@@ -66,9 +67,11 @@ pub(super) async fn parse_query(
     request: &SearchRequest,
     only_code: bool,
 ) -> Result<ParsedQuery> {
-    let mut understood = read_query(resources, &request.query, request.filter.project.as_deref()).await?;
+    let name = only_symbol(&request.query);
+    let words = name.unwrap_or(&request.query);
+    let mut understood = read_query(resources, words, request.filter.project.as_deref()).await?;
     understood.only_code = only_code;
-    understood.is_name = only_symbol(&request.query).is_some();
+    understood.is_name = name.is_some();
     for id in &mut understood.named {
         *id = resolve_id(resources, id.clone()).await?;
     }
@@ -77,33 +80,43 @@ pub(super) async fn parse_query(
     for id in &understood.named {
         understood.notes.push(format!("{id} is named in the query"));
     }
-    add_definitions(resources, request, &mut understood);
+    add_definitions(resources, request, &mut understood).await?;
     Ok(understood)
 }
 
 /// Where a query is only the name of a function or type or begins its definition, or asks where one is, its definition is
 /// what is meant.
-fn add_definitions(resources: &Resources, request: &SearchRequest, understood: &mut ParsedQuery) {
-    let names = match only_symbol(&request.query).or_else(|| declared_name(&request.query)) {
+async fn add_definitions(resources: &Resources, request: &SearchRequest, understood: &mut ParsedQuery) -> Result<()> {
+    let query = &request.query;
+    let names = match only_symbol(query).or_else(|| name_before_kind(query)).or_else(|| only_proper_name(query)) {
         Some(name) => vec![name],
         None if understood.only_code || understood.asks_for_code => names_asked_for(&request.query),
-        None => return,
+        None => return Ok(()),
     };
     for name in names {
-        let Definitions { first, others, is_respelled } = find_definitions(resources, name, &request.filter);
+        let Definitions { first, others, name_match } = find_definitions(resources, name, &request.filter).await?;
         // Of words that only sound like a name, as in `type error handling`, another spelling is not meant.
-        if is_respelled && name.len() < request.query.trim().len() && symbols(name).is_empty() {
+        let is_all = understood.only_code && name.len() == query.trim().len();
+        if name_match != NameMatch::Exact && symbols(name).is_empty() && !is_all {
             continue;
         }
-        let is_one =
-            if is_respelled { "is the definition of what is spelled otherwise than" } else { "is the definition of" };
+        understood.notes.extend(name_match.describe(name));
+        let short = last_part_of_name(name);
+        let best = first.first().map_or(1.0, |definition| definition.worth);
         for definition in first {
-            understood.notes.push(format!("{} {is_one} {name}", definition.id));
-            understood.defining.insert(definition.file);
-            understood.definitions.insert(definition.id);
+            let share = definition.worth / best;
+            let line = definition.line.map_or_else(String::new, |line| format!(", line {line},"));
+            understood.notes.push(format!("{}{line} is the definition of {short}", definition.id));
+            for (meant, id) in
+                [(&mut understood.defining, definition.file), (&mut understood.definitions, definition.document)]
+            {
+                let known = meant.entry(id).or_default();
+                *known = known.max(share);
+            }
         }
         if others > 0 {
             understood.notes.push(format!("besides these there are {others} of that name; a path narrows them down"));
         }
     }
+    Ok(())
 }

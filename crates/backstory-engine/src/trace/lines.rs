@@ -165,17 +165,23 @@ fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u3
     }
     let Some((first, last)) = lines else { return Ok((1, count.min(MAX_LINES))) };
     check_range(first, last)?;
-    if first > count || last > count {
-        let line = if first > count { first } else { last };
-        let lines = if count == 1 { "line" } else { "lines" };
-        return Err(Error::invalid(format!("{path} has {count} {lines}; there is no line {line}")));
-    }
+    check_line_exists(path, first, count)?;
+    check_line_exists(path, last, count)?;
     if last - first >= MAX_LINES {
         return Err(
             Error::invalid(format!("{first}-{last} are more than {MAX_LINES} lines")).with_hint("ask about fewer")
         );
     }
     Ok((first, last))
+}
+
+/// Refuses a line beyond the end of a file.
+pub(crate) fn check_line_exists(path: &str, line: u32, count: u32) -> Result<()> {
+    if line <= count {
+        return Ok(());
+    }
+    let lines = if count == 1 { "line" } else { "lines" };
+    Err(Error::invalid(format!("{path} has {count} {lines}; there is no line {line}")))
 }
 
 /// Refuses lines that cannot be.

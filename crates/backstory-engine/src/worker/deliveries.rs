@@ -21,7 +21,8 @@ pub struct ListDeliveries {
     pub projects: Vec<String>,
     /// Only those behind this place of the list.
     pub before: Option<DeliveryCursor>,
-    /// Most of them, at most [`MAX_PAGE`].
+    /// Most of them, at most 1,000; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 

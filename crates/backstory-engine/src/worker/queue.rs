@@ -32,7 +32,8 @@ pub struct ListJobs {
     pub projects: Vec<String>,
     /// Only those with a lower number.
     pub before: Option<i64>,
-    /// Most jobs, at most [`MAX_PAGE`].
+    /// Most jobs, at most 1,000; 20 if absent.
+    #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
 
@@ -67,7 +68,7 @@ pub struct RetryJob {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueJob {
-    /// What; anything but [`Refetch`](JobKind::Refetch).
+    /// What; anything but `refetch`.
     pub kind: JobKind,
     /// Full path of the project.
     pub project: String,

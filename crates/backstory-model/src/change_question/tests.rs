@@ -35,6 +35,48 @@ fn questions_about_changes_of_the_past_are_read() {
 }
 
 #[test]
+fn who_wrote_code_asks_who_added_it() {
+    use ChangeDirection::Added;
+    use ChangeFact::Author;
+    for (text, names) in [
+        ("Who wrote load_session?", "load_session"),
+        ("who originally authored the function total?", "total"),
+        ("who has written Session?", "Session"),
+        ("By whom was load_session written?", "load_session"),
+        ("Who did write the retry queue?", "retry queue"),
+        ("Who wrote escape?", "escape"),
+    ] {
+        let read = ChangeQuestion::parse(text).map(|read| (read.fact, read.direction, read.names.join(" ")));
+        let expected = if names == "total" { "function total" } else { names };
+        assert_eq!(read, Some((Some(Author), Added, expected.to_owned())), "{text}");
+        assert!(ChangeQuestion::parse(text).unwrap().is_written, "{text}");
+    }
+    let code_name = |text: &str| ChangeQuestion::parse(text).unwrap().code_name;
+    assert_eq!(code_name("Who wrote escape?").as_deref(), Some("escape"));
+    assert_eq!((code_name("Who wrote the parser?"), code_name("Who added escape?")), (None, None));
+    assert!(!ChangeQuestion::parse("Who added escape?").unwrap().is_written);
+    for text in [
+        "Who wrote it?",
+        "Who wrote this code?",
+        "who wrote the function?",
+        "Who wrote about Redis?",
+        "Who wrote that Redis is slow?",
+        "Who wrote to the list?",
+        "Who wrote issue #12?",
+        "Who wrote the commit that added it?",
+        "Who writes load_session?",
+        "When was the log written?",
+        "Why was Redis written in C?",
+        "Who maintains the parser written in Rust?",
+    ] {
+        assert_eq!(read(text), None, "{text}");
+    }
+    // In a text such a word says nothing of a change.
+    let question = ChangeQuestion::parse("Who added load_session?").unwrap();
+    assert_eq!(question.fit_of("We wrote load_session"), None);
+}
+
+#[test]
 fn what_happens_again_and_again_and_what_names_nothing_is_no_such_question() {
     for text in [
         "When is a session removed from the store?",

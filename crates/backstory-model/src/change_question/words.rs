@@ -69,6 +69,11 @@ pub(super) struct ChangeWord {
     pub(super) form: VerbForm,
 }
 
+/// Whether a word says that something changes, such as `introduced` and `drop`.
+pub fn says_change(word: &str) -> bool {
+    split_words(word).first().is_some_and(|word| change_word(word).is_some())
+}
+
 /// How a word says that something changed; `None` if it does not.
 pub(super) fn change_word(word: &TextWord<'_>) -> Option<ChangeWord> {
     use ChangeDirection::{Added, Fixed, Removed};
@@ -92,6 +97,17 @@ pub(super) fn change_word(word: &TextWord<'_>) -> Option<ChangeWord> {
         _ => return None,
     };
     Some(ChangeWord { direction, form })
+}
+
+/// How a question says that somebody wrote something; `None` if a word does not. In other sentences such a word tells of
+/// letters and files as well, so there it says of no change.
+pub(super) fn writing_word(word: &TextWord<'_>) -> Option<ChangeWord> {
+    let form = match word.lower.as_str() {
+        "write" => VerbForm::Base,
+        "wrote" | "written" | "authored" => VerbForm::Past,
+        _ => return None,
+    };
+    Some(ChangeWord { direction: ChangeDirection::Added, form })
 }
 
 /// The words of a text, the first [`MAX_WORDS`]. Names of code, versions and paths are words whole.

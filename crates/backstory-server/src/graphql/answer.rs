@@ -23,7 +23,7 @@ pub(crate) enum AnswerMethod {
     Extractive,
     /// A language model wrote the statements of the answer; each was checked against what it cites.
     Model,
-    /// The statements of the answer say what the graph knows of a change: who made it, when, in which release it shipped.
+    /// The statements of the answer say what is known of a change, as who made it and when, or where something is defined.
     Facts,
 }
 

@@ -309,7 +309,7 @@ pub(crate) struct Hit {
     updated_at: DateTime,
     /// Part of the text that answers best, about 240 characters.
     snippet: String,
-    /// What the hit is ranked by; only comparable within one search.
+    /// What the hit is ranked by, 0 to 1; only comparable within one search.
     score: f32,
     /// Parts of the score, each 0 to 1. Parts without a weight are not computed, and 0, but for the relationship of what only
     /// the graph found.
@@ -402,6 +402,7 @@ pub(super) fn node_of(id: &str) -> Option<Node> {
 
 impl From<search::Hit> for Hit {
     fn from(hit: search::Hit) -> Self {
+        let score = hit.bounded_score();
         let document = hit.document;
         let facts = document.facts;
         let parent = Some(&*facts.thread).filter(|parent| *parent != document.id);
@@ -423,7 +424,7 @@ impl From<search::Hit> for Hit {
             created_at: facts.created_at.into(),
             updated_at: document.updated_at.into(),
             snippet: hit.snippet,
-            score: hit.score,
+            score,
             parts: score_parts(&hit.parts),
             why: hit.why,
             passages: hit.passages.into_iter().map(HitPassage::from).collect(),

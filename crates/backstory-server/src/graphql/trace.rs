@@ -387,6 +387,9 @@ pub(super) async fn entities(
     first: Option<i32>,
 ) -> Result<Vec<Entity>> {
     let limit = page::size(first, DEFAULT_ENTITIES)?;
+    if limit == 0 {
+        return Ok(Vec::new());
+    }
     let found = loaders::engine(ctx)?.answer(EntityRequest { name, project, limit }).await?;
     Ok(found.into_iter().map(Entity::from).collect())
 }

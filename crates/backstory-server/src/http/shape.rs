@@ -1,12 +1,17 @@
 //! Reads bodies of requests. Refuses lists in place of objects, which would be read as the fields in their order and no schema
 //! describes, and fields that a request does not have in any of its forms, which would not be read at all.
 
+mod message;
+
 use std::collections::BTreeMap;
 
 use backstory_engine::model::text::truncate_echo;
 use schemars::{JsonSchema, generate::SchemaSettings};
-use serde::de::DeserializeOwned;
+use serde::{Deserializer, de::DeserializeOwned};
 use serde_json::Value;
+use serde_path_to_error::Segment;
+
+use message::{describe_syntax_error, describe_value_error, join_place};
 
 /// Where objects must stand in a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,52 +69,114 @@ impl BodyShape {
     /// # Errors
     /// What is wrong with it, and where.
     pub(super) fn read_body<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, String> {
-        let value: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
-        if let Some(place) = self.misplaced_list(&value) {
-            return Err(format!("expected an object, not a list, at ${place}"));
+        let value: Value = serde_json::from_slice(body).map_err(|error| describe_syntax_error(&error))?;
+        if let Some(place) = self.misplaced_list(&value, "") {
+            let wrong = "expected an object, not a list";
+            return Err(if place.is_empty() { wrong.to_owned() } else { format!("{place}: {wrong}") });
         }
-        if let Some(field) = self.unknown_field(&value) {
-            return Err(format!("there is no field '{field}'; /api/docs lists those that there are"));
+        if let Some(unknown) = self.unknown_field(&value, "") {
+            let hint = self.place_of_field(unknown.name).map_or_else(
+                || "/api/docs lists those that there are".to_owned(),
+                |place| format!("did you mean '{place}'?"),
+            );
+            return Err(format!("there is no field '{}'; {hint}", unknown.place));
         }
         // From the text, as a value has of two fields of a name only one.
-        serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(body)).map_err(|error| {
-            match error.path().to_string().as_str() {
-                "." => error.inner().to_string(),
-                place => format!("{}, at '{place}'", error.inner()),
-            }
-        })
+        read_with_places(&mut serde_json::Deserializer::from_slice(body))
     }
 
-    /// The first field of a value that a request does not have.
-    fn unknown_field(&self, value: &Value) -> Option<String> {
+    /// The first field of a value at a place that a request does not have.
+    fn unknown_field<'v>(&self, value: &'v Value, place: &str) -> Option<UnknownField<'v>> {
         match (self, value) {
             (Self::Object(fields), Value::Object(values)) => values.iter().find_map(|(name, value)| {
-                let Some(field) = fields.get(name) else { return Some(truncate_echo(name).into_owned()) };
-                Some(format!("{name}.{}", field.unknown_field(value)?))
+                let place = join_place(place, &truncate_echo(name));
+                match fields.get(name) {
+                    Some(field) => field.unknown_field(value, &place),
+                    None => Some(UnknownField { name, place }),
+                }
             }),
             (Self::List(items), Value::Array(values)) => values
                 .iter()
                 .enumerate()
-                .find_map(|(place, value)| Some(format!("{place}.{}", items.unknown_field(value)?))),
+                .find_map(|(number, value)| items.unknown_field(value, &format!("{place}[{number}]"))),
             _ => None,
         }
     }
 
-    /// The first place of a value that holds a list instead of an object.
-    fn misplaced_list(&self, value: &Value) -> Option<String> {
+    /// Where a request has a field of a name, or of one that is almost the same: the place with the fewest parts, and of those
+    /// the first.
+    fn place_of_field(&self, name: &str) -> Option<String> {
+        let mut level = vec![(String::new(), self)];
+        while !level.is_empty() {
+            let mut below = Vec::new();
+            for (place, shape) in level {
+                match shape {
+                    Self::Object(fields) => {
+                        if let Some(field) = field_meant(fields, name) {
+                            return Some(join_place(&place, field));
+                        }
+                        below.extend(fields.iter().map(|(field, shape)| (join_place(&place, field), shape)));
+                    }
+                    Self::List(items) => below.push((format!("{place}[0]"), items.as_ref())),
+                    Self::Any => {}
+                }
+            }
+            level = below;
+        }
+        None
+    }
+
+    /// The first place below a place of a value that holds a list instead of an object.
+    fn misplaced_list(&self, value: &Value, place: &str) -> Option<String> {
         match (self, value) {
-            (Self::Object(_), Value::Array(_)) => Some(String::new()),
-            (Self::Object(fields), Value::Object(values)) => fields.iter().find_map(|(name, field)| {
-                let below = field.misplaced_list(values.get(name)?)?;
-                Some(format!(".{name}{below}"))
-            }),
-            (Self::List(items), Value::Array(values)) => values.iter().enumerate().find_map(|(place, value)| {
-                let below = items.misplaced_list(value)?;
-                Some(format!("[{place}]{below}"))
-            }),
+            (Self::Object(_), Value::Array(_)) => Some(place.to_owned()),
+            (Self::Object(fields), Value::Object(values)) => fields
+                .iter()
+                .find_map(|(name, field)| field.misplaced_list(values.get(name)?, &join_place(place, name))),
+            (Self::List(items), Value::Array(values)) => values
+                .iter()
+                .enumerate()
+                .find_map(|(number, value)| items.misplaced_list(value, &format!("{place}[{number}]"))),
             _ => None,
         }
     }
+}
+
+/// A field that a request does not have.
+struct UnknownField<'v> {
+    name: &'v str,
+    place: String,
+}
+
+/// The field of a name, or else in another case, in the plural or in the singular.
+fn field_meant<'a>(fields: &'a BTreeMap<String, BodyShape>, name: &str) -> Option<&'a str> {
+    let is_plural = |one: &str, other: &str| one.strip_suffix('s').is_some_and(|one| one.eq_ignore_ascii_case(other));
+    let is_alike =
+        |field: &&String| field.eq_ignore_ascii_case(name) || is_plural(field, name) || is_plural(name, field);
+    let exact = fields.get_key_value(name).map(|(field, _)| field);
+    exact.or_else(|| fields.keys().find(is_alike)).map(String::as_str)
+}
+
+/// Reads a value.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub(super) fn read_with_places<'de, T: DeserializeOwned>(
+    deserializer: impl Deserializer<'de, Error = serde_json::Error>,
+) -> Result<T, String> {
+    serde_path_to_error::deserialize(deserializer).map_err(|error| {
+        let mut place = String::new();
+        for segment in error.path() {
+            match segment {
+                Segment::Seq { index } => place.push_str(&format!("[{index}]")),
+                Segment::Map { key: name } | Segment::Enum { variant: name } => {
+                    place = join_place(&place, &truncate_echo(name));
+                }
+                Segment::Unknown => {}
+            }
+        }
+        describe_value_error(error.inner(), &place)
+    })
 }
 
 #[cfg(test)]
@@ -140,11 +207,19 @@ mod tests {
         assert_eq!(read(json!({ "filters": [{ "author": null }], "lines": [1, 2] })), Ok(()));
         assert_eq!(
             read(json!({ "filters": [{}, { "autor": "ann" }], "lines": [1, 2] })).unwrap_err(),
-            "there is no field 'filters.1.autor'; /api/docs lists those that there are"
+            "there is no field 'filters[1].autor'; /api/docs lists those that there are"
         );
         assert_eq!(
             read(json!({ "filter": { "autor": "ann" }, "filters": [], "lines": [1, 2] })).unwrap_err(),
             "there is no field 'filter.autor'; /api/docs lists those that there are"
+        );
+        assert_eq!(
+            read(json!({ "author": "ann", "filters": [], "lines": [1, 2] })).unwrap_err(),
+            "there is no field 'author'; did you mean 'filter.author'?"
+        );
+        assert_eq!(
+            read(json!({ "filter": { "lines": [1, 2] } })).unwrap_err(),
+            "there is no field 'filter.lines'; did you mean 'lines'?"
         );
     }
 
@@ -173,25 +248,29 @@ mod tests {
         assert_eq!(read(json!({ "target": "x", "rev": 3 })), Ok(()));
         assert_eq!(
             read(json!({ "query": "x", "limits": 3 })).unwrap_err(),
-            "there is no field 'limits'; /api/docs lists those that there are"
+            "there is no field 'limits'; did you mean 'limit'?"
         );
         let shape = BodyShape::of::<Request>();
         let read = |body: Value| shape.read_body::<Request>(body.to_string().as_bytes()).map(drop);
         let wrong = read(json!({ "filters": [{ "author": 7 }], "lines": [1, 2] })).unwrap_err();
-        assert!(wrong.starts_with("invalid type: integer `7`, expected a string at line 1"), "{wrong}");
-        assert!(wrong.ends_with(", at 'filters[0].author'"), "{wrong}");
+        assert_eq!(wrong, "filters[0].author: expected a string, not 7");
+        let missing = read(json!({ "filters": [] })).unwrap_err();
+        assert_eq!(missing, "missing field 'lines'");
         let twice = br#"{ "filters": [], "lines": [1, 2], "filters": [] }"#;
-        assert!(shape.read_body::<Request>(twice).map(drop).unwrap_err().starts_with("duplicate field `filters`"));
+        let wrong = shape.read_body::<Request>(twice).map(drop).unwrap_err();
+        assert_eq!(wrong, "the field 'filters' is there twice");
+        let wrong = shape.read_body::<Request>(b"{").map(drop).unwrap_err();
+        assert_eq!(wrong, "the JSON ends too early, at line 1 column 1");
     }
 
     #[test]
     fn a_list_is_no_object() {
         let shape = BodyShape::of::<Request>();
-        let place = |value: Value| shape.misplaced_list(&value);
+        let place = |value: Value| shape.misplaced_list(&value, "");
         assert_eq!(place(json!({ "filter": { "author": null }, "filters": [{}], "lines": [1, 2] })), None);
         assert_eq!(place(json!([null, []])), Some(String::new()));
-        assert_eq!(place(json!({ "filter": [null] })), Some(".filter".to_owned()));
-        assert_eq!(place(json!({ "filters": [{}, []] })), Some(".filters[1]".to_owned()));
+        assert_eq!(place(json!({ "filter": [null] })), Some("filter".to_owned()));
+        assert_eq!(place(json!({ "filters": [{}, []] })), Some("filters[1]".to_owned()));
         assert_eq!(place(json!({ "filters": {}, "filter": null })), None, "the type refuses that");
     }
 }

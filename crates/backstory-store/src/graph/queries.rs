@@ -19,8 +19,6 @@ macro_rules! query {
 
 /// Commits that changed a file or code entity, newest first.
 pub const CHANGES: Query = query!("changes.rq");
-/// Code entities at the indexed head by their name.
-pub const ENTITIES_BY_NAME: Query = query!("entities_by_name.rq");
 /// Code entities that commits removed, by their name.
 pub const REMOVED_ENTITIES: Query = query!("removed_entities.rq");
 /// How many nodes of each class there are.

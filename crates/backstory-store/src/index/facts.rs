@@ -7,18 +7,16 @@ use std::{
 };
 
 use backstory_model::{
-    code::{last_part_of_name, plain_spelling},
     digest::{SetDigest, sha256},
     entity::State,
     filter::DocumentKind,
-    id::NodeId,
     visibility::Visibility,
 };
 use jiff::Timestamp;
 
 use super::{
     error::IndexError,
-    maps::{Map, Set},
+    maps::Map,
     names::Names,
     rows::{Filterable, instant},
     types::{DocumentFacts, ProjectScope},
@@ -63,8 +61,6 @@ pub(super) struct Facts {
     authors: HashMap<String, HashSet<Arc<str>>>,
     /// The same of labels.
     labels: HashMap<String, HashSet<Arc<str>>>,
-    /// Definitions of code by the plain spelling of the last part of their names.
-    definitions: HashMap<Arc<str>, HashSet<Arc<str>>>,
     /// The facts of the documents of versions, by the ids of their rows; their threads are named without the version.
     versions: HashMap<Arc<str>, DocumentFacts>,
     /// The rows of each version of a thread.
@@ -83,17 +79,6 @@ struct Group {
     created: BTreeMap<Timestamp, u32>,
 }
 
-/// The plain spelling of the last part of the name of what is defined in a file, if a document is of such.
-pub(super) fn plain_name(id: &str, kind: DocumentKind) -> Option<String> {
-    if kind != DocumentKind::Code {
-        return None;
-    }
-    match id.parse() {
-        Ok(NodeId::Entity { name, .. }) => Some(plain_spelling(last_part_of_name(&name))),
-        _ => None,
-    }
-}
-
 impl Facts {
     pub(super) fn new(names: Names) -> Self {
         Self {
@@ -103,7 +88,6 @@ impl Facts {
             names,
             authors: HashMap::new(),
             labels: HashMap::new(),
-            definitions: HashMap::new(),
             versions: HashMap::new(),
             version_threads: HashMap::new(),
         }
@@ -120,10 +104,6 @@ impl Facts {
         let said = said(content_hash, of);
         self.remove(id);
         let id = self.names.intern(id);
-        if let Some(name) = plain_name(&id, of.kind) {
-            let name = self.names.intern(&name);
-            self.definitions.entry(name).or_default().insert(id.clone());
-        }
         let group = self.groups.entry((facts.project.clone(), facts.confidential)).or_default();
         group.digest.add(&line(&id, &said));
         *group.created.entry(facts.created_at).or_default() += 1;
@@ -229,12 +209,28 @@ impl Facts {
         documents.filter(|(_, facts)| threads.contains(&*facts.thread))
     }
 
+    /// A name as it is in memory once.
+    pub(super) fn intern(&self, name: &str) -> Arc<str> {
+        self.names.intern(name)
+    }
+
     /// The documents that are visible.
     fn visible<'a>(&'a self, selection: Selection<'a>) -> impl Iterator<Item = (&'a Arc<str>, &'a DocumentFacts)> {
+        self.visible_among(selection, |_, _| true)
+    }
+
+    /// Those of some documents that are visible.
+    fn visible_among<'a>(
+        &'a self,
+        selection: Selection<'a>,
+        are_asked_for: impl Fn(&Arc<str>, &DocumentFacts) -> bool + Copy + 'a,
+    ) -> impl Iterator<Item = (&'a Arc<str>, &'a DocumentFacts)> {
         let is_shown = move |of: &DocumentFacts| selection.view.is_none_or(|view| !view.hides(&of.thread));
-        let current = self.documents.iter().map(|(id, of)| (id, &of.0)).filter(move |(_, of)| is_shown(of));
+        let current = self.documents.iter().map(|(id, of)| (id, &of.0));
+        let current = current.filter(move |(id, of)| are_asked_for(id, of) && is_shown(of));
         let versions = selection.view.into_iter().flat_map(|view| &view.rows);
         let versions = versions.filter_map(|(id, row)| Some((id, self.versions.get(row)?)));
+        let versions = versions.filter(move |(id, of)| are_asked_for(id, of));
         current.chain(versions).filter(move |(_, of)| selection.visibility.allows(&of.project, of.confidential))
     }
 
@@ -255,14 +251,6 @@ impl Facts {
                 }
                 if group.created.is_empty() {
                     self.groups.remove(&key);
-                }
-            }
-            if let Some(name) = plain_name(id, facts.kind)
-                && let Some(same) = self.definitions.get_mut(&*name)
-            {
-                same.remove(id);
-                if same.is_empty() {
-                    self.definitions.remove(&*name);
                 }
             }
         }
@@ -315,52 +303,25 @@ impl Facts {
         groups.filter(|((project, confidential), _)| visibility.allows(project, *confidential)).map(|(_, group)| group)
     }
 
-    /// The documents of definitions whose names end as this one does, in any spelling, and that are wanted: at most so many,
-    /// those that are spelled like it first, then those that weigh most.
-    pub(super) fn definitions(
-        &self,
-        name: &str,
-        (projects, selection): (ProjectScope<'_>, Selection<'_>),
-        most: usize,
-        is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
-    ) -> Vec<Arc<str>> {
-        let own = last_part_of_name(name);
-        let name = plain_spelling(own);
-        let current = self.definitions.get(&*name);
-        let is_new = |id: &&Arc<str>| current.is_none_or(|known| !known.contains(*id));
-        let versions = selection.view.into_iter().flat_map(|view| view.definitions(&name)).filter(is_new);
-        let mut found: Vec<(&DocumentFacts, &Arc<str>)> = current
-            .into_iter()
-            .flatten()
-            .chain(versions)
-            .filter_map(|id| Some((self.get_visible(id, selection)?, id)))
-            .filter(|(facts, id)| projects.contain(&facts.project) && is_wanted(id, facts))
-            .collect();
-        let is_respelled = |id: &str| id.rsplit_once('#').is_none_or(|(_, name)| last_part_of_name(name) != own);
-        found.sort_unstable_by(|(a, one), (b, other)| {
-            let spelling = is_respelled(one).cmp(&is_respelled(other));
-            spelling.then(b.importance.total_cmp(&a.importance)).then_with(|| one.cmp(other))
-        });
-        found.into_iter().take(most).map(|(_, id)| id.clone()).collect()
-    }
-
-    /// The visible documents that are one of these, or a part of one, and are wanted, with what they are part of: at most so
-    /// many, the first by id, in no order. Looks at all documents, which is why threads are told apart by where their names
-    /// are: each is there once.
+    /// The visible documents that are one of these, or a part of one, and are wanted, with the place of that: at most so
+    /// many, the first by id, in no order. Looks at all documents, which is why names are told apart by where they are in
+    /// memory: each is there once.
     pub(super) fn of_nodes(
         &self,
-        nodes: &HashSet<String>,
+        nodes: &[&str],
         selection: Selection<'_>,
         most: usize,
         is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
-    ) -> Vec<(Arc<str>, Arc<str>)> {
-        let threads: Set<*const u8> =
-            nodes.iter().filter_map(|node| self.names.get(node)).map(|name| name.as_ptr()).collect();
-        let ids: Set<&str> = nodes.iter().map(String::as_str).collect();
-        let is_of_nodes =
-            |id: &str, facts: &DocumentFacts| threads.contains(&facts.thread.as_ptr()) || ids.contains(id);
-        let found = self.visible(selection).filter(|(id, facts)| is_of_nodes(id, facts) && is_wanted(id, facts));
-        let mut found: Vec<_> = found.map(|(id, facts)| (id.clone(), facts.thread.clone())).collect();
+    ) -> Vec<(Arc<str>, usize)> {
+        let named = nodes.iter().enumerate();
+        let places: Map<*const u8, usize> =
+            named.filter_map(|(place, node)| Some((self.names.get(node)?.as_ptr(), place))).collect();
+        let place_of = |id: &Arc<str>, facts: &DocumentFacts| {
+            places.get(&id.as_ptr()).or_else(|| places.get(&facts.thread.as_ptr())).copied()
+        };
+        let found = self.visible_among(selection, |id, facts| place_of(id, facts).is_some());
+        let found = found.filter(|(id, facts)| is_wanted(id, facts));
+        let mut found: Vec<_> = found.filter_map(|(id, facts)| Some((id.clone(), place_of(id, facts)?))).collect();
         if found.len() > most {
             found.select_nth_unstable(most);
             found.truncate(most);
@@ -386,6 +347,11 @@ impl Facts {
         let mut all: Vec<_> = visible.map(|(id, of)| (id.to_string(), short(&of.1))).collect();
         all.sort_unstable();
         all
+    }
+
+    /// Whether a visible document is wanted.
+    pub(super) fn any(&self, selection: Selection<'_>, is_wanted: impl Fn(&str, &DocumentFacts) -> bool) -> bool {
+        self.visible(selection).any(|(id, facts)| is_wanted(id, facts))
     }
 
     /// A page of the visible documents that are wanted. Looks at all documents.

@@ -50,9 +50,9 @@ impl View {
         (self.rows.len(), self.hidden_documents.len())
     }
 
-    /// The definitions among its versions whose names end in this plain spelling.
-    pub(super) fn definitions(&self, name: &str) -> impl Iterator<Item = &Arc<str>> {
-        self.definitions.get(name).into_iter().flatten()
+    /// The definitions among its versions that have a plain name.
+    pub(super) fn definitions(&self, plain_name: &str) -> &[Arc<str>] {
+        self.definitions.get(plain_name).map_or(&[], Vec::as_slice)
     }
 
     /// The id of the row of a document of a version.

@@ -13,7 +13,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use backstory_model::filter::DocumentKind;
+use backstory_model::{code::plain_name, filter::DocumentKind, id::NodeId};
 use parking_lot::Mutex;
 
 use super::{
@@ -21,7 +21,6 @@ use super::{
     columns::Columns,
     counts::GroupKey,
     error::IndexError,
-    facts::plain_name,
     schema::{ID, TERMS, WORD_TOTAL, WORDS},
     version_ids::{is_version, public_id},
     view::{Selection, View, ViewThreads},
@@ -32,6 +31,17 @@ use super::{
 const READ_AT_ONCE: usize = 4_096;
 /// Views that are remembered.
 const MAX_VIEWS: usize = 16;
+
+/// The plain name of what is defined in a file, if a document is of such.
+fn defined_name(id: &str, kind: DocumentKind) -> Option<String> {
+    if kind != DocumentKind::Code {
+        return None;
+    }
+    match id.parse() {
+        Ok(NodeId::Entity { name, .. }) => Some(plain_name(&name)),
+        _ => None,
+    }
+}
 
 /// Views that were made, each with the number of changes of the index at which it was.
 #[derive(Debug, Default)]
@@ -102,8 +112,8 @@ impl Index {
                 for row in facts.rows_of_version(&version) {
                     let Some(of) = facts.get_version(row) else { continue };
                     groups.insert(row.clone(), ((of.project.to_string(), of.confidential), of.kind));
-                    let id: Arc<str> = public_id(row).into();
-                    if let Some(name) = plain_name(&id, of.kind) {
+                    let id = facts.intern(public_id(row));
+                    if let Some(name) = defined_name(&id, of.kind) {
                         view.definitions.entry(name).or_default().push(id.clone());
                     }
                     view.rows.insert(id, row.clone());

@@ -106,7 +106,7 @@ pub struct NewJob {
     pub kind: JobKind,
     /// Full path of the project.
     pub project: String,
-    /// The issue or merge request that a [`Refetch`](JobKind::Refetch) reads again: `#12`.
+    /// The issue or merge request that a job of the kind `refetch` reads again: `#12`.
     pub subject: Option<String>,
 }
 

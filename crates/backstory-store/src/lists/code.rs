@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use backstory_model::{
-    code::{Entity, EntityKind, FileAnalysis, Lines, TestRole},
+    code::{Entity, EntityKind, FileAnalysis, Lines, TestRole, plain_name},
     document_type::DocumentType,
     filter::DocumentKind,
     id::{NodeId, escape_path},
@@ -84,6 +84,8 @@ pub struct EntityQuery {
     pub projects: Vec<String>,
     /// Names, qualified or not, in any case; empty for all.
     pub names: Vec<String>,
+    /// Names in plain spelling, without what they stand in, as [`plain_name`] writes them; empty for all.
+    pub spellings: Vec<String>,
     /// Kinds; empty for all.
     pub kinds: Vec<EntityKind>,
     /// Paths of files or directories that define them; empty for all.
@@ -222,6 +224,7 @@ impl EntityRow {
     pub(super) fn entry(&self) -> Entry {
         let mut values = BTreeSet::from([(Field::Kind, self.kind.clone())]);
         values.extend([&self.name, &self.short_name].map(|name| (Field::Name, name.clone())));
+        values.insert((Field::Spelling, plain_name(&self.name)));
         values.extend(path_and_directories(&self.path).map(|path| (Field::Path, path.to_owned())));
         if self.is_test {
             values.insert((Field::Is, TEST.to_owned()));
@@ -312,8 +315,8 @@ fn write_entity(connection: &Connection, project: &str, path: &str, entity: &Ent
     connection
         .prepare_cached(
             "INSERT OR REPLACE INTO list_entities
-                (project, code, path, name, short_name, kind, is_test, first_line, last_line, importance)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
+                (project, code, path, name, short_name, spelling, kind, is_test, first_line, last_line, importance)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
                 COALESCE((SELECT importance FROM list_ranks WHERE project = ?1 AND code = ?2), 0))",
         )?
         .execute(params![
@@ -322,6 +325,7 @@ fn write_entity(connection: &Connection, project: &str, path: &str, entity: &Ent
             path,
             entity.qualified_name,
             entity.name,
+            plain_name(&entity.qualified_name),
             entity.kind.as_str(),
             entity.test == TestRole::Test,
             entity.lines.first,
@@ -388,6 +392,8 @@ impl EntityQuery {
                 "EXISTS (SELECT 1 FROM json_each(?) AS wanted
                     WHERE wanted.value = t.name COLLATE NOCASE OR wanted.value = t.short_name COLLATE NOCASE)",
             ),
+            Facet::any(Field::Spelling, &self.spellings, "t.spelling IN (SELECT value FROM json_each(?))")
+                .map(Facet::exact),
             Facet::any(Field::Kind, &kinds, "t.kind IN (SELECT value FROM json_each(?))"),
             Facet::any_of_several(Field::Path, &self.paths, is_within!("t.path")).map(Facet::exact),
         ];

@@ -73,6 +73,8 @@ pub(super) enum Field {
     DocumentType,
     Kind,
     Name,
+    /// The last part of a name, whatever the convention that it is written in.
+    Spelling,
     // Every row that has the order, in it.
     ByNumber,
     ByNotes,
@@ -107,6 +109,7 @@ impl Field {
             Self::DocumentType => "document_type",
             Self::Kind => "kind",
             Self::Name => "name",
+            Self::Spelling => "spelling",
             Self::ByNumber => "by number",
             Self::ByNotes => "by notes",
             Self::ByMerged => "by merged",

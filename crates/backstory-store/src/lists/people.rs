@@ -213,40 +213,6 @@ pub(super) fn find_among(
     Ok(Some(query.row(connection, reader, written)?))
 }
 
-/// The people in whose user names, addresses or names a text occurs, in some projects or in all visible ones, the last by
-/// name first: at most `most` whose name it is, and at most `most` others. It takes one pass over all people.
-pub(super) fn find_namesakes(
-    connection: &Connection,
-    reader: Reader<'_>,
-    text: &str,
-    projects: &[String],
-    most: usize,
-) -> Result<Namesakes, LedgerError> {
-    let query = PersonQuery { text: Some(text.to_owned()), projects: projects.to_vec(), ..PersonQuery::default() };
-    let (mut named, mut alike) = (BTreeSet::new(), BTreeSet::new());
-    for (key, own) in query.names(connection, reader)? {
-        if own.fits {
-            let of = if own.is_named { &mut named } else { &mut alike };
-            of.insert(own.same_as.unwrap_or(key));
-        }
-    }
-    let row = |person: &String| query.row(connection, reader, person.clone());
-    let others = alike.iter().rev().filter(|person| !named.contains(*person));
-    Ok(Namesakes {
-        alike: others.take(most).map(row).collect::<Result<_, _>>()?,
-        named: named.iter().rev().take(most).map(row).collect::<Result<_, _>>()?,
-    })
-}
-
-/// People whom a text may mean.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Namesakes {
-    /// Those whose name it is, in any case.
-    pub named: Vec<PersonRow>,
-    /// Others, whose user names, addresses or names have it as a part.
-    pub alike: Vec<PersonRow>,
-}
-
 /// What is known of a key of a person.
 #[derive(Default)]
 struct Named {
@@ -255,8 +221,6 @@ struct Named {
     same_as: Option<String>,
     /// Whether the text that is asked for is a part of it or of a name.
     fits: bool,
-    /// Whether that text is one of the names.
-    is_named: bool,
 }
 
 impl PersonQuery {
@@ -317,11 +281,7 @@ impl PersonQuery {
             let own = named.entry(key.to_ascii_lowercase()).or_default();
             let text: String = row.get(2)?;
             let has = |part: &String| key.to_lowercase().contains(part) || text.to_lowercase().contains(part);
-            let fits = wanted.as_ref().is_none_or(has);
-            own.fits |= fits;
-            if let Some(wanted) = wanted.as_ref().filter(|_| fits) {
-                own.is_named |= names(row, 2)?.iter().any(|name| name.to_lowercase() == *wanted);
-            }
+            own.fits |= wanted.as_ref().is_none_or(has);
             if own.same_as.is_none() {
                 own.same_as = row.get::<_, Option<String>>(1)?.map(|person| person.to_ascii_lowercase());
             }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use crate::ledger_error::LedgerError;
 
 /// Version of the tables and of how items become rows.
-const VERSION: i64 = 5;
+const VERSION: i64 = 6;
 
 /// Every table and the column that says which of its rows are confidential, if it has one.
 pub(super) const TABLES: [(&str, Option<&str>); 15] = [
@@ -121,6 +121,7 @@ pub(super) const CREATE_TABLES: &str = "
         path       TEXT    NOT NULL,
         name       TEXT    NOT NULL,               -- qualified
         short_name TEXT    NOT NULL,
+        spelling   TEXT    NOT NULL,               -- the last part of the name, as model::code::plain_name writes it
         kind       TEXT    NOT NULL,
         is_test    INTEGER NOT NULL,
         first_line INTEGER NOT NULL,

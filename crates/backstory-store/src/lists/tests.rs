@@ -485,24 +485,6 @@ fn people_are_ordered_by_what_they_did_and_paged_from_both_ends() {
     assert_eq!(lists.person("nobody-at-all", &[], &everything).unwrap(), None);
 }
 
-#[test]
-fn namesakes_are_those_whom_reading_every_page_finds() {
-    let lists = loaded(&items_after(&changes(&mut Random(6), 600))).lists;
-    let everything = Visibility::everything();
-    for text in ["A B", "alice", "DAVE", "example", "b", "nobody-at-all"] {
-        let query = PersonQuery { text: Some(text.to_owned()), ..PersonQuery::default() };
-        let page = PageRequest { first: 100, ..PageRequest::default() };
-        let (named, alike): (Vec<PersonRow>, Vec<PersonRow>) = lists
-            .people(&query, &page, &everything)
-            .unwrap()
-            .rows
-            .into_iter()
-            .partition(|person| is_named(&person.names, &[text.to_owned()]));
-        assert_eq!(lists.namesakes(text, &[], 100, &everything).unwrap(), Namesakes { named, alike }, "{text}");
-    }
-    assert_eq!(lists.namesakes("b", &[], 2, &everything).unwrap().alike.len(), 2);
-}
-
 /// The rows of a short list, read at once and in pages from both ends, which must be the same.
 fn short_rows<Q: RowQuery<Row: Clone + PartialEq + std::fmt::Debug>>(lists: &Lists, query: &Q) -> Vec<Q::Row> {
     let everything = Visibility::everything();

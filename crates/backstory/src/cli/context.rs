@@ -95,7 +95,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let (about, project) = about(&session.terminal, &client, args).await?;
     let mut request = request(args, about, project)?;
     for text in &args.near {
-        request.near.push(place::find_node(session, &client, text, args.project.as_deref()).await?.id);
+        request.near.push(place::find_near(session, &client, text, args.project.as_deref()).await?);
     }
     let pack = client.answer(request).await?;
     if pack.finds_nothing() {

@@ -5,7 +5,11 @@ use std::path::Path;
 use backstory_engine::{
     code::{CommitSummary, EntityDetails, EntityRequest, MAX_ENTITIES},
     graph::Direction,
-    model::{code::EntityKind, edge::Edge, id::NodeId},
+    model::{
+        code::{EntityKind, name_without_count},
+        edge::Edge,
+        id::NodeId,
+    },
 };
 
 use super::{
@@ -79,7 +83,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 
 /// Whether a name ends in `~2` or another number, as all but one of the same name do in a file.
 fn is_numbered(name: &str) -> bool {
-    name.rsplit_once('~').is_some_and(|(_, number)| number.parse::<u32>().is_ok())
+    name_without_count(name) != name
 }
 
 /// The name of an entity and its project; the path of PATH#NAME is relative to where the user stands, as that of 'why'.

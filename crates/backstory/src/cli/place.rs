@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use backstory_engine::{
     error::{Error, ErrorKind},
+    files::FileRequest,
     locate::{LocateRequest, Location, check_spelling},
     model::{
         commit::Sha,
@@ -18,6 +19,7 @@ use backstory_engine::{
     status::SyncStatusRequest,
     trace::Target,
 };
+use backstory_server::error_table;
 use jiff::Timestamp;
 
 use super::{
@@ -209,16 +211,47 @@ pub(super) async fn find_node(
         Place::Code(code) => {
             // A word that names no code may name somebody.
             let is_there = code.symbol.is_some() || code.file.as_ref().is_some_and(|file| file.exists());
-            if !is_there
-                && !text.contains(['/', '.', ':', '#'])
-                && let Ok(id) = find_person(client, text).await
-            {
-                return Ok(id.into());
+            let mut hint = None;
+            if !is_there && !text.contains(['/', '.', ':', '#']) {
+                match find_person(client, text).await {
+                    Ok(id) => return Ok(id.into()),
+                    Err(failure) => hint = failure.hint.filter(|hint| hint.starts_with("did you mean")),
+                }
             }
-            let unclear = || ambiguous(&format!(":{text}"));
-            Ok(NodePlace { id: code.id().ok_or_else(unclear)?, lines: code.lines })
+            match code.id() {
+                Some(id) => Ok(NodePlace { id, lines: code.lines }),
+                None => Err(Failure {
+                    hint: hint.map(|hint| format!("if a person is meant, {hint}")),
+                    ..ambiguous_path(text)
+                }),
+            }
         }
     }
+}
+
+/// Finds out which node a search is near to, as [`find_node`] does.
+///
+/// # Errors
+/// It means nothing, or several things, or the file has no such lines.
+pub(super) async fn find_near(session: &Session, client: &Client, text: &str, project: Option<&str>) -> Result<NodeId> {
+    let NodePlace { id, lines } = find_node(session, client, text, project).await?;
+    let (NodeId::File { project, path }, Some((first, _))) = (&id, lines) else { return Ok(id) };
+    // The file here may be longer than the one that is indexed.
+    if has_lines(Path::new(split(text).0), first) {
+        return Ok(id);
+    }
+    let request = FileRequest { project: Some(project.clone()), path: path.clone(), lines, ..FileRequest::default() };
+    match client.answer(request).await {
+        Err(failure) if failure.code == error_table::exit_code(ErrorKind::Invalid) => Err(failure),
+        // Of a file that cannot be read the search tells whether it is known.
+        Ok(_) | Err(_) => Ok(id),
+    }
+}
+
+/// Whether a file is there and has so many lines.
+fn has_lines(file: &Path, count: u32) -> bool {
+    std::fs::read(file)
+        .is_ok_and(|bytes| count > 0 && bytes.iter().filter(|byte| **byte == b'\n').count() >= count as usize)
 }
 
 /// Whether a project is indexed, with or without a repository.
@@ -393,8 +426,16 @@ fn not_indexed(root: &Path) -> Failure {
     Error::new(ErrorKind::NotFound, format!("this clone is not indexed: {}", root.display())).with_hint(hint).into()
 }
 
+/// The failure of a reference without its project, such as `#12`.
 fn ambiguous(text: &str) -> Failure {
     Failure::usage(format!("say with --project which project {text} belongs to, or write it as group/project{text}"))
+}
+
+/// The failure of a path without its project.
+fn ambiguous_path(path: &str) -> Failure {
+    Failure::usage(format!(
+        "say with --project which project '{path}' belongs to, or write it as 'group/project:{path}'"
+    ))
 }
 
 /// `src/a.rs#12` could be an issue of a project `src/a.rs`; where there is such a file it is that.

@@ -112,7 +112,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     repos::require_projects(session, &client, args.project.as_slice()).await?;
     let mut request = request(args)?;
     for text in &args.near {
-        request.near.push(place::find_node(session, &client, text, args.project.as_deref()).await?.id);
+        request.near.push(place::find_near(session, &client, text, args.project.as_deref()).await?);
     }
     let found = client.answer(request).await?;
     if args.json {

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use backstory_model::{
     change_question::{ChangeDirection, ChangeQuestion, StatedFit},
+    code::name_without_count,
     entity::State,
     filter::{DocumentKind, Filter},
     id::NodeId,
     repository::EntityChangeKind,
     sentence::split_sentences,
 };
-use backstory_store::index::{DocumentFacts, ProjectScope, StoredDocument};
+use backstory_store::index::{ProjectScope, StoredDocument};
 use jiff::Timestamp;
 
 use super::{MAX_TOLD, MadeChange, order_by_time};
@@ -18,8 +19,9 @@ use crate::{
     code::changes_across_renames,
     error::Result,
     records::commit_record,
-    removed::{Removals, find_symbols, removals_of_nodes},
+    removed::{Removals, find_removal, find_symbols, removals_of_nodes},
     resources::Resources,
+    search::definitions::{NameMatch, read_definitions},
 };
 
 /// Most projects whose code is looked at.
@@ -56,7 +58,7 @@ pub(super) async fn changes_of_code(
 }
 
 /// Whether a filter narrows nothing but the projects.
-fn is_of_projects_alone(filter: &Filter) -> bool {
+pub(super) fn is_of_projects_alone(filter: &Filter) -> bool {
     let (project, projects) = (filter.project.clone(), filter.projects.clone());
     *filter == Filter { project, projects, ..Filter::default() }
 }
@@ -113,7 +115,8 @@ impl NamedCode<'_> {
     }
 }
 
-/// The commits that introduced what has a name, or had it. Of very many none is picked, and how many there are is said.
+/// The commits that introduced what has a name, or what had it if nothing has. Of very many none is picked, and how many
+/// there are is said.
 async fn introductions(
     resources: &Resources,
     named: NamedCode<'_>,
@@ -121,20 +124,19 @@ async fn introductions(
     missing: &mut Vec<String>,
 ) -> Result<Vec<MadeChange>> {
     let name = named.name;
-    let (mut nodes, mut left_out) = (BTreeSet::new(), Vec::new());
+    let (mut present, mut past, mut left_out) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for project in projects {
-        nodes.extend(named_nodes(resources, project, name).await?);
-        nodes.extend(find_symbols(resources, project, name, None, &mut left_out).await?);
+        present.extend(named_nodes(resources, project, name).await?);
+        past.extend(find_symbols(resources, project, name, None, &mut left_out).await?);
     }
-    // A whole name wins over the last part of others.
-    let is_whole = |node: &NodeId| match node {
-        NodeId::Entity { name: own, .. } => own == name,
-        _ => true,
-    };
-    if nodes.iter().any(|node| is_whole(node) && matches!(node, NodeId::Entity { .. })) {
-        nodes.retain(is_whole);
+    past.extend(present.iter().cloned());
+    let mut nodes = named.within_paths(past);
+    if nodes.iter().any(|node| present.contains(node)) {
+        nodes.retain(|node| present.contains(node));
+        // Those are symbols that are gone.
+        left_out.clear();
     }
-    let nodes = named.within_paths(nodes);
+    retain_whole_names(&mut nodes, name);
     left_out.extend(named.describe_excess(&nodes));
     if !left_out.is_empty() {
         missing.append(&mut left_out);
@@ -145,38 +147,62 @@ async fn introductions(
         let changes = changes_across_renames(resources, &node).await?;
         let first = changes.iter().rev().find(|change| change.kind == EntityChangeKind::Introduced);
         let (Some(first), Some(project)) = (first, node.project()) else { continue };
-        let commit = NodeId::commit(project, &first.sha);
-        if !found.iter().any(|(_, known)| known.node == commit) {
-            let place = Some(place_of(&first.name));
-            found.push((first.at, MadeChange { node: commit, place, sentence: None }));
+        let removal = match present.contains(&node) {
+            true => None,
+            false => find_removal(resources, node.clone()).await?,
+        };
+        let made = MadeChange {
+            node: NodeId::commit(project, &first.sha),
+            place: Some(place_of(&first.name)),
+            sentence: None,
+            removal: removal.map(|removal| NodeId::commit(project, &removal.sha)),
+        };
+        match found.iter_mut().find(|(_, known)| known.node == made.node) {
+            None => found.push((first.at, made)),
+            Some((_, known)) if known.removal.is_some() && made.removal.is_none() => *known = made,
+            Some(_) => {}
         }
+    }
+    // What has another name since is still there.
+    if found.iter().any(|(_, made)| made.removal.is_none()) {
+        found.retain(|(_, made)| made.removal.is_none());
     }
     order_by_time(&mut found, ChangeDirection::Added, |(at, _)| *at);
     Ok(found.into_iter().map(|(_, made)| made).collect())
 }
 
+/// Keeps the definitions that have just this name, and no other ones of which it is the last part, if there are any.
+fn retain_whole_names(nodes: &mut Vec<NodeId>, name: &str) {
+    let is_whole = |node: &NodeId| match node {
+        NodeId::Entity { name: own, .. } => name_without_count(own) == name,
+        _ => true,
+    };
+    if nodes.iter().any(|node| is_whole(node) && matches!(node, NodeId::Entity { .. })) {
+        nodes.retain(is_whole);
+    }
+}
+
 /// The files and definitions at the indexed head that have a name.
 async fn named_nodes(resources: &Resources, project: &str, name: &str) -> Result<Vec<NodeId>> {
     let (own, name) = ([project.to_owned()], name.to_owned());
-    resources.blocking(move |resources| Ok(find_named_nodes(resources, &own, &name))).await
+    resources.blocking(move |resources| find_named_nodes(resources, &own, &name)).await
 }
 
-fn find_named_nodes(resources: &Resources, project: &[String; 1], name: &str) -> Vec<NodeId> {
-    let (index, scope) = (resources.index(), ProjectScope::Only(project));
-    let is_called = |id: &str, _: &DocumentFacts| match id.parse() {
-        Ok(NodeId::Entity { name: entity, .. }) => {
-            entity.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with(['.', ':']))
-        }
-        _ => false,
-    };
-    let definitions = index.definitions(name, scope, MAX_COUNTED, is_called).into_iter();
-    let mut nodes: Vec<NodeId> = definitions.filter_map(|id| id.parse().ok()).collect();
+fn find_named_nodes(resources: &Resources, project: &[String; 1], name: &str) -> Result<Vec<NodeId>> {
+    let filter = Filter { project: Some(project[0].clone()), ..Filter::default() };
+    let (definitions, name_match) = read_definitions(resources, name, &filter)?;
+    let definitions = if name_match == NameMatch::Exact { definitions } else { Vec::new() };
+    let mut nodes: Vec<NodeId> = definitions.into_iter().map(|definition| definition.id).take(MAX_COUNTED).collect();
     if name.contains(['.', '/']) {
         let end = format!("/{name}");
-        let paths = index.known_paths(scope, MAX_PATHS).into_iter().filter(|path| format!("/{path}").ends_with(&end));
+        let paths = resources
+            .index()
+            .known_paths(ProjectScope::Only(project), MAX_PATHS)
+            .into_iter()
+            .filter(|path| format!("/{path}").ends_with(&end));
         nodes.extend(paths.take(MAX_COUNTED).map(|path| NodeId::file(&project[0], &path)));
     }
-    nodes
+    Ok(nodes)
 }
 
 /// The commits that removed what had a name. Says where it still is, if none did.
@@ -198,7 +224,7 @@ async fn removals(
         present.extend(defined.iter().map(place_of));
         for removal in found.removals {
             let place = Some(removal.node.as_ref().map_or(removal.path, place_of));
-            let change = MadeChange { node: removal.commit.id, place, sentence: None };
+            let change = MadeChange { node: removal.commit.id, place, sentence: None, removal: None };
             made.push((removal.commit.date, change));
         }
     }
@@ -280,7 +306,7 @@ impl Told {
         let text = &document.text[..document.text.floor_char_boundary(MAX_READ)];
         let sentences = split_sentences(text).into_iter().map(|sentence| &text[sentence.range]);
         let sentence = if is_title { None } else { Some(sentences.into_iter().find(|text| says_so(text))?.to_owned()) };
-        let made = MadeChange { node, place: None, sentence };
+        let made = MadeChange { node, place: None, sentence, removal: None };
         Some(Self { made, at: document.facts.created_at, is_title })
     }
 }
@@ -325,6 +351,13 @@ mod tests {
         let paths = ["7.py".to_owned()];
         let named = NamedCode { name: "run", paths: &paths };
         assert_eq!(named.within_paths(nodes.clone()), [NodeId::entity("acme/shop", "src/7.py", "run")]);
+        let mut several = vec![
+            NodeId::entity("acme/shop", "src/a.py", "Job.run"),
+            NodeId::entity("acme/shop", "src/b.py", "run~2"),
+            NodeId::entity("acme/shop", "src/c.py", "Task.run"),
+        ];
+        retain_whole_names(&mut several, "run");
+        assert_eq!(several, [NodeId::entity("acme/shop", "src/b.py", "run~2")]);
         let paths = ["9".to_owned()];
         assert_eq!(NamedCode { name: "run", paths: &paths }.within_paths(nodes.clone()), nodes);
     }

@@ -112,6 +112,7 @@ pub(super) fn entity_query(filter: Option<CodeEntityFilter>, order: Option<CodeE
     EntityQuery {
         projects: filter.projects.unwrap_or_default(),
         names: filter.names.unwrap_or_default(),
+        spellings: Vec::new(),
         kinds: filter.kinds.into_iter().flatten().map(Into::into).collect(),
         paths: filter.paths.unwrap_or_default(),
         test: filter.test,

@@ -1,7 +1,7 @@
 //! Pages of lists. A cursor says where a page ends; clients hand it back and need not understand it.
 
 use axum::http::StatusCode;
-use backstory_engine::{error::ErrorKind, model::text::truncate_echo};
+use backstory_engine::{error::ErrorKind, limits::DEFAULT_LIMIT, model::text::truncate_echo};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -9,8 +9,6 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::super::Refusal;
 use crate::error_table;
 
-/// Items of a page, unless a request asks for more or fewer.
-const DEFAULT_LIMIT: usize = 20;
 /// Most items of a page.
 pub(super) const MAX_LIMIT: usize = 100;
 /// Longest cursor, in characters.

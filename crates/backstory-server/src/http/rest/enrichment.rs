@@ -6,7 +6,7 @@ use backstory_engine::{
     model::{access::Scope, document_kind::DocumentKind, filter::Filter},
     repository::{AddRef, ListRepositories, RepositoryStatus},
     revisions::{IndexedRevision, short_name},
-    search::{HitSummary, SearchRequest},
+    search::{DEFAULT_HITS, HitSummary, SearchRequest},
     worker::QueueJob,
 };
 use jiff::Timestamp;
@@ -20,9 +20,6 @@ use super::{
     route::{Asked, Doc, Reply, Route, change, get},
 };
 use crate::http::Refusal;
-
-/// Hits of a search, unless a request asks for more or fewer.
-const DEFAULT_HITS: usize = 10;
 
 const fn doc(summary: &'static str, scope: Scope) -> Doc {
     Doc { tag: "file search", summary, scope }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
-use super::super::Refusal;
+use super::super::{Refusal, shape::read_with_places};
 use crate::error_table;
 
 /// Most parameters of a query.
@@ -93,7 +93,11 @@ impl Parameters {
         if let Some(missing) = missing {
             return Err(invalid(format!("the parameter '{}' is missing", missing.name)));
         }
-        serde_json::from_value(Value::Object(object)).map_err(|error| invalid(format!("wrong parameter: {error}")))
+        let is_empty = |name: &str| object.get(name).and_then(Value::as_str).is_some_and(|text| text.trim().is_empty());
+        if let Some(empty) = self.described.iter().find(|known| known.required && is_empty(&known.name)) {
+            return Err(invalid(format!("the parameter '{}' is empty", empty.name)));
+        }
+        read_with_places(Value::Object(object)).map_err(|what| invalid(format!("wrong parameter: {what}")))
     }
 }
 

@@ -11,9 +11,12 @@ use backstory_engine::{
     context::{About, ContextRequest},
     enrich::{Enrichments, GetEnrichments},
     error::{Error, ErrorKind},
-    explore::{Neighborhood, NeighborhoodRequest, PathAnswer, PathRequest},
+    explore::{
+        DEFAULT_DEPTH, DEFAULT_LENGTH, DEFAULT_NEIGHBORS, Neighborhood, NeighborhoodRequest, PathAnswer, PathRequest,
+    },
     files::{FileRequest, FileText},
-    locate::LocateRequest,
+    limits::DEFAULT_LIMIT,
+    locate::{LocateRequest, Location},
     model::{
         access::Scope,
         document_kind::DocumentKind,
@@ -22,15 +25,15 @@ use backstory_engine::{
         entity::State,
         filter::Filter,
         id::{NodeId, ThreadKind},
-        pack::{Format, Mode as PackMode},
+        pack::{DEFAULT_TOKENS, Format, Mode as PackMode},
         text::truncate_echo,
         time::parse_instant,
     },
     person::{DEFAULT_LISTED, DEFAULT_STALE_DAYS, PersonDetails, PersonRequest},
-    search::{HitSummary, Mode, SearchRequest, SearchResponse},
+    search::{DEFAULT_HITS, HitSummary, Mode, SearchRequest, SearchResponse},
     show::{NodeDetails, ShowRequest},
     threads::{ListThreads, PageCursor, ThreadFilter, ThreadSummary},
-    trace::{DEFAULT_EARLIER, Trace, TraceRequest},
+    trace::{DEFAULT_EARLIER, Target, Trace, TraceRequest},
 };
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -41,13 +44,6 @@ use super::{
     route::{Asked, Doc, Reply, Route, get, get_as},
 };
 use crate::http::Refusal;
-
-/// Tokens of a context pack, unless a request asks for more or fewer.
-const DEFAULT_TOKENS: usize = 4_000;
-/// Most edges of a path, unless a request asks for more or fewer.
-const DEFAULT_LENGTH: usize = 6;
-/// Nodes of a neighborhood, unless a request asks for more or fewer.
-const DEFAULT_NEIGHBORS: usize = 100;
 
 const fn doc(tag: &'static str, summary: &'static str) -> Doc {
     Doc { tag, summary, scope: Scope::Read }
@@ -203,7 +199,7 @@ async fn search(asked: Asked, parameters: SearchParameters) -> Result<SearchResp
         filter,
         near: parameters.near,
         mode: parameters.mode.unwrap_or_default(),
-        limit: parameters.limit.unwrap_or(10),
+        limit: parameters.limit.unwrap_or(DEFAULT_HITS),
         after: parameters.cursor,
         rerank: true,
         facets: parameters.facets.unwrap_or_default(),
@@ -291,7 +287,8 @@ async fn context(asked: Asked, parameters: ContextParameters) -> Result<Reply, R
 
 #[derive(Deserialize, JsonSchema)]
 struct HistoryParameters {
-    /// A file or symbol: `src/a.rs`, `src/a.rs#login`, or with its project.
+    /// A file or symbol: `src/a.rs`, `src/a.rs#login`, or with its project, `acme/shop:src/a.rs`. Of lines, the history is
+    /// that of their file.
     target: String,
     /// Full path of the project; the only one if absent.
     project: Option<String>,
@@ -303,14 +300,29 @@ struct HistoryParameters {
 }
 
 async fn history(asked: Asked, parameters: HistoryParameters) -> Result<Page<Change>, Refusal> {
-    let location = asked.answer(LocateRequest { text: parameters.target, project: parameters.project }).await?;
-    let missing = || Error::new(ErrorKind::Invalid, "only files and symbols have a history").with_hint("name one");
-    let id = location.code_id().ok_or_else(missing)?;
-    let skip: usize = cursor::decode(parameters.cursor.as_deref())?.unwrap_or_default();
-    let limit = cursor::limit(parameters.limit)?;
+    let HistoryParameters { target, project, limit, cursor } = parameters;
+    let skip: usize = cursor::decode(cursor.as_deref())?.unwrap_or_default();
+    let limit = cursor::limit(limit)?;
+    let location = asked.answer(LocateRequest { text: target.clone(), project }).await?;
+    let id = location.code_id().ok_or_else(|| no_history(&target, &location))?;
     let history = asked.answer(HistoryRequest { id, skip, limit }).await?;
     let next = history.has_more.then(|| cursor::encode(&(skip + history.changes.len())));
     Ok(Page { items: history.changes, next })
+}
+
+/// Says why what was found has no history.
+fn no_history(target: &str, location: &Location) -> Error {
+    let target = truncate_echo(target);
+    match &location.target {
+        Target::Node(_) => {
+            let message = format!("'{target}' is no file or symbol, and only these have a history");
+            Error::new(ErrorKind::Invalid, message).with_hint("write src/a.rs or src/a.rs#login")
+        }
+        Target::Lines { .. } | Target::Symbol { .. } => {
+            let message = format!("it is not clear which project '{target}' belongs to");
+            Error::new(ErrorKind::Invalid, message).with_hint("name the project in 'project'")
+        }
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -319,20 +331,20 @@ struct EntityParameters {
     name: String,
     /// Full path of the project; all if absent.
     project: Option<String>,
-    /// Most entities, 1 to 100; 20 if absent.
-    #[schemars(range(min = 1, max = 100))]
+    /// Most entities, 1 to 50; 20 if absent.
+    #[schemars(range(min = 1, max = 50))]
     limit: Option<usize>,
 }
 
 async fn entities(asked: Asked, parameters: EntityParameters) -> Result<Page<EntityDetails>, Refusal> {
     let EntityParameters { name, project, limit } = parameters;
-    let limit = cursor::limit(limit)?;
+    let limit = limit.unwrap_or(DEFAULT_LIMIT);
     Ok(Page::whole(asked.answer(EntityRequest { name, project, limit }).await?))
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct NameParameter {
-    /// User name, or the address that commits name.
+    /// User name, the address that commits name, or a name or a part of one that nobody else has.
     name: String,
 }
 
@@ -439,7 +451,7 @@ struct NeighborParameters {
 async fn neighbors(asked: Asked, parameters: NeighborParameters) -> Result<Neighborhood, Refusal> {
     let request = NeighborhoodRequest {
         id: node_id(&parameters.id)?,
-        depth: parameters.depth.unwrap_or(1),
+        depth: parameters.depth.unwrap_or(DEFAULT_DEPTH),
         edges: parameters.edges,
         limit: parameters.limit.unwrap_or(DEFAULT_NEIGHBORS),
         totals: true,

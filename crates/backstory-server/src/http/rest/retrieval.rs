@@ -2,7 +2,7 @@
 
 use axum::http::{Method, StatusCode};
 use backstory_engine::{
-    context::{Approval, RetrieveRequest, Retrieved, RetrievedChunk},
+    context::{Approval, DEFAULT_PASSAGES, DEFAULT_RETRIEVED_TOKENS, RetrieveRequest, Retrieved, RetrievedChunk},
     error::{Error, ErrorKind},
     model::{access::Scope, document_type::DocumentType, pack::Mode},
     repository::ListRepositories,
@@ -15,11 +15,6 @@ use super::{
     route::{Asked, Doc, Reply, Route, change},
 };
 use crate::http::Refusal;
-
-/// Passages, unless a request asks for more or fewer.
-const DEFAULT_TOP_K: usize = 12;
-/// Tokens of all passages, unless a request asks for more or fewer.
-const DEFAULT_TOKENS: usize = 3_000;
 
 /// Most repositories that a request names.
 const MAX_REPOSITORIES: usize = 100;
@@ -203,8 +198,8 @@ async fn query(asked: Asked, _: NoParameters, query: Query) -> Result<Reply, Ref
         mode: query.mode.unwrap_or_default(),
         snapshot: query.filters.snapshot_id,
         revision: query.filters.revision,
-        limit: query.top_k.unwrap_or(DEFAULT_TOP_K),
-        tokens: query.max_total_tokens_in_results.unwrap_or(DEFAULT_TOKENS),
+        limit: query.top_k.unwrap_or(DEFAULT_PASSAGES),
+        tokens: query.max_total_tokens_in_results.unwrap_or(DEFAULT_RETRIEVED_TOKENS),
         approval_threshold: query.approval_threshold,
         approved_tokens: query.approve_tokens.unwrap_or_default(),
     };

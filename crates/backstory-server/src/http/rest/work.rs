@@ -21,7 +21,7 @@ use backstory_engine::{
     repository::{ListRepositories, RepositoryStatus},
     snapshot::{GetSnapshot, ListSnapshots, SnapshotReport, Snapshots},
     stats::{Stats, StatsRequest},
-    status::{SyncStatus, SyncStatusRequest},
+    status::{DEFAULT_RUNS, SyncStatus, SyncStatusRequest},
     task::Task,
     use_case::UseCase as _,
     worker::{CancelJob, GetJob, GetTask, JobReport, ListDeliveries, ListJobs, RetryJob},
@@ -39,8 +39,6 @@ use super::{
 };
 use crate::http::Refusal;
 
-/// Sync runs in the status, unless a request asks for more or fewer.
-const DEFAULT_RUNS: usize = 10;
 /// Statements of an answer that wait to be told.
 const STATEMENTS: usize = 16;
 /// Media type of server-sent events.

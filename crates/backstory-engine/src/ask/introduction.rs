@@ -1,0 +1,191 @@
+//! Questions that ask why something was added: the commit that added it, its merge request and the issues behind them say
+//! that, and what is written later about the same thing does not. Where they say nothing, the answer says so.
+
+use backstory_model::{
+    change_question::{ChangeDirection, ChangeQuestion},
+    commit::Sha,
+    edge::Edge,
+    filter::Filter,
+    id::{NodeId, ThreadId, ThreadKind},
+    question::{Question, QuestionKind},
+    reason::{ReasonFit, ReasonQuestion},
+    sentence::PieceKind,
+};
+use backstory_store::graph::Direction;
+
+use super::{
+    facts::find_nodes_of_change,
+    reading::Reading,
+    select::{Scored, is_quotable, restrict_leads},
+    stories::{Role, Story, load_stories_of},
+};
+use crate::{error::Result, introduction::merge_requests_introducing, resources::Resources};
+
+/// Merge requests of a commit that are read.
+const MAX_REQUESTS: usize = 2;
+/// Issues behind commits and merge requests that are read.
+const MAX_ISSUES: usize = 5;
+/// Shortest sentence without words of a reason that may be one, in characters.
+const MIN_SENTENCE: usize = 25;
+
+/// What added the thing whose reason a question asks for.
+#[derive(Debug)]
+pub(super) struct Introduction {
+    /// The commits or merge requests that added it.
+    changes: Vec<NodeId>,
+    /// Merge requests that brought them, and issues that these or the commits close.
+    linked: Vec<NodeId>,
+}
+
+/// How much a sentence of an introduction says of the reason, the most first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReasonRank {
+    /// It has the words of a reason.
+    Reason,
+    /// It is of the message of a commit.
+    Message,
+    /// It is of the description of a merge request.
+    Description,
+}
+
+/// Finds what added the thing that a question asks the reason of, and adds to what was read for it what is not there yet.
+///
+/// # Errors
+/// A store failed.
+pub(super) async fn read_introduction(
+    resources: &Resources,
+    reading: &mut Reading,
+    filter: &Filter,
+) -> Result<Option<Introduction>> {
+    let asks_reason = |change: &&ChangeQuestion| change.fact.is_none() && change.direction == ChangeDirection::Added;
+    let change = reading.change.as_ref().filter(asks_reason).filter(|_| reading.read.kind == QuestionKind::Why);
+    let Some(change) = change else { return Ok(None) };
+    let changes = find_nodes_of_change(resources, change, filter).await?;
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let introducing = changes.clone();
+    let linked = resources.blocking(move |resources| find_linked_threads(resources, &introducing)).await?;
+    let introduction = Introduction { changes, linked };
+    let is_read = |id: &NodeId| reading.stories.iter().any(|story| story.id == *id);
+    let unread: Vec<NodeId> = introduction.nodes().filter(|id| !is_read(id)).cloned().collect();
+    let mut stories = load_stories_of(resources, &unread).await?;
+    reading.stories.append(&mut stories);
+    Ok(Some(introduction))
+}
+
+/// The merge requests that brought commits, and the issues that these or the commits close, of the same project.
+fn find_linked_threads(resources: &Resources, changes: &[NodeId]) -> Result<Vec<NodeId>> {
+    let mut requests: Vec<NodeId> = Vec::new();
+    for node in changes {
+        if let NodeId::Commit { project, sha } = node
+            && let Some(sha) = Sha::from_hex(sha.as_bytes())
+        {
+            let found = merge_requests_introducing(resources, project, sha)?.into_iter().take(MAX_REQUESTS);
+            requests.extend(found.map(|request| NodeId::from(request.id)));
+        }
+    }
+    let mut issues: Vec<NodeId> = Vec::new();
+    for node in changes.iter().chain(&requests) {
+        for edge in [Edge::Fixes, Edge::Closes] {
+            for end in resources.graph().edges(node, Direction::Out, Some(edge))? {
+                let is_issue = matches!(&end.other, NodeId::Thread(ThreadId { kind: ThreadKind::Issue, .. }));
+                if is_issue && issues.len() < MAX_ISSUES && !issues.contains(&end.other) {
+                    issues.push(end.other);
+                }
+            }
+        }
+    }
+    let project = changes.first().and_then(NodeId::project);
+    let linked = requests.iter().chain(&issues).filter(|id| id.project() == project && !changes.contains(id));
+    Ok(linked.cloned().collect())
+}
+
+impl Introduction {
+    fn nodes(&self) -> impl Iterator<Item = &NodeId> {
+        self.changes.iter().chain(&self.linked)
+    }
+
+    /// Whether a story is one of those that may say why.
+    pub(super) fn has(&self, story: &Story) -> bool {
+        self.nodes().any(|id| *id == story.id)
+    }
+
+    /// Puts what gives the reason before the rest. Returns whether anything does; what only says again what is asked does not.
+    pub(super) fn put_reasons_first(&self, reading: &Reading, scored: &mut [Scored]) -> bool {
+        let Reading { query, read, stories, change, .. } = reading;
+        let Some(change) = change else { return false };
+        let reason = ReasonQuestion::parse(query);
+        let rank = |one: &Scored| {
+            let story = Some(&stories[one.story]).filter(|story| self.has(story) && is_quotable(one, stories))?;
+            rank_piece(&reason, read, change, story, one.passage)
+        };
+        let ranks: Vec<Option<ReasonRank>> = scored.iter().map(rank).collect();
+        for wanted in [ReasonRank::Reason, ReasonRank::Message, ReasonRank::Description] {
+            let leads: Vec<bool> = ranks.iter().map(|rank| *rank == Some(wanted)).collect();
+            if leads.contains(&true) {
+                restrict_leads(scored, &leads);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// What the reader must know where nothing gives the reason: that, and whether what is quoted instead was written later.
+    pub(super) fn describe_silence(
+        &self,
+        change: &ChangeQuestion,
+        stories: &[Story],
+        scored: &[Scored],
+    ) -> Option<String> {
+        let own = self.changes.iter().find_map(|id| stories.iter().find(|story| story.id == *id))?;
+        let own = own.documents.first()?;
+        let quoted = scored.iter().find(|one| is_quotable(one, stories));
+        if quoted.is_some_and(|one| self.changes.contains(&stories[one.story].id)) {
+            return None;
+        }
+        let is_later = quoted.is_some_and(|one| {
+            let story = &stories[one.story];
+            let document = &story.documents[story.passages[one.passage].document];
+            document.file.is_none() && document.at > own.at
+        });
+        let later = if is_later { "; what is quoted was written later" } else { "" };
+        let (place, subject) = (own.cite(0, 0..0).location(), &change.subject);
+        Some(format!("no reason is written in {place}, which added {subject}{later}"))
+    }
+}
+
+/// How much a piece of an introduction says of the reason; `None` if nothing.
+fn rank_piece(
+    reason: &ReasonQuestion,
+    question: &Question,
+    change: &ChangeQuestion,
+    story: &Story,
+    passage: usize,
+) -> Option<ReasonRank> {
+    let own = &story.passages[passage];
+    let text = story.text(own);
+    if own.kind != PieceKind::Prose || text.trim_end().ends_with('?') {
+        return None;
+    }
+    let is_of_name = |word: &str| change.names.iter().any(|name| name.contains(word));
+    let is_named = |found: &[bool]| {
+        let mut terms = question.terms.iter().zip(found);
+        terms.all(|(term, found)| *found || !is_of_name(&term.word))
+    };
+    // A comment may be about anything else.
+    let is_description = own.document == 0;
+    match reason.fit_of(text) {
+        ReasonFit::Reason if is_description || is_named(&question.found_in(&own.stems)) => Some(ReasonRank::Reason),
+        ReasonFit::Other if is_description && own.role != Role::Subject && text.chars().count() >= MIN_SENTENCE => {
+            // Much may have come together with it.
+            match &story.id {
+                _ if !is_named(&story.found(question)) => None,
+                NodeId::Commit { .. } => Some(ReasonRank::Message),
+                NodeId::Thread(ThreadId { kind: ThreadKind::MergeRequest, .. }) => Some(ReasonRank::Description),
+                _ => None,
+            }
+        }
+        ReasonFit::Reason | ReasonFit::Other | ReasonFit::Restatement => None,
+    }
+}
