@@ -154,7 +154,8 @@ questions:
         warning: 25 of 25 documents have no vectors yet; text search covers them
         warning: question wrong: #99 is not in the index
         warning: question wrong: docs/ is not in the index
-        error: fused mrr is 0.5000; at least 0.9 is required
+        error: fused mrr is 0.2500; at least 0.9 is required
+        error: fused recall@1 is 0.0000; at least 0.5 is required
         error: refusal recall was not measured; at least 0.8 is required
     "#]]
     .assert_eq(&output.stderr);
