@@ -1,5 +1,6 @@
 //! The index: what is applied is found, by its words and by its meaning, and nothing else is.
 
+mod image;
 mod opening;
 mod oracle;
 mod search;

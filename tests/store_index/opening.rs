@@ -74,7 +74,7 @@ async fn what_was_applied_is_there_after_reopening() {
 }
 
 /// Every file below a directory whose path contains the text.
-fn files_below(dir: &Path, containing: &str) -> Vec<std::path::PathBuf> {
+pub(super) fn files_below(dir: &Path, containing: &str) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -118,7 +118,7 @@ async fn damage_is_noticed_when_opening() {
 }
 
 /// Copies a directory.
-fn copy(from: &Path, to: &Path) {
+pub(super) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();

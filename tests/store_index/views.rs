@@ -13,7 +13,7 @@ use super::{at, embed, everything, index_of, issue, thread, threads, vector};
 const QUERIES: [&str; 5] = ["common", "rare", "word1 word2 common", "word7", "later"];
 
 /// An issue with words of its own; a later state of it has others.
-fn document(number: usize, state: &str) -> Document {
+pub(super) fn document(number: usize, state: &str) -> Document {
     let often = "common ".repeat(1 + number % 4);
     let rare = if number.is_multiple_of(7) { "rare" } else { "" };
     let body = format!("{often} word{} {rare} {state}", number % 11);
@@ -32,7 +32,7 @@ fn versioned(document: &Document, version: &str) -> Document {
     Document { id: version_id(&document.id, version), ..document.clone() }
 }
 
-async fn assert_same(view: &Index, alone: &Index) {
+pub(super) async fn assert_same(view: &Index, alone: &Index) {
     let filters = [
         everything(),
         Filter { kinds: vec![DocumentKind::Commit], ..everything() },

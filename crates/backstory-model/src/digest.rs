@@ -11,6 +11,23 @@ pub struct SetDigest {
 }
 
 impl SetDigest {
+    /// How many bytes [`Self::to_bytes`] returns.
+    pub const BYTES: usize = 40;
+
+    /// Everything that it is, to be kept.
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        let numbers = self.sum.iter().chain([&self.count]);
+        bytes.chunks_exact_mut(8).zip(numbers).for_each(|(to, number)| to.copy_from_slice(&number.to_le_bytes()));
+        bytes
+    }
+
+    /// What [`Self::to_bytes`] was made of.
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let number = |at: usize| bytes[8 * at..].iter().take(8).rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
+        Self { sum: std::array::from_fn(number), count: number(4) }
+    }
+
     /// Adds a line.
     pub fn add(&mut self, line: &[u8]) {
         self.add_limbs(limbs(line));

@@ -19,7 +19,10 @@ use std::{
 use backstory_model::digest::sha256;
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::{Ledger, LedgerError};
+use crate::{
+    index::IMAGE,
+    ledger::{Ledger, LedgerError},
+};
 
 pub use stage::Stage;
 
@@ -224,7 +227,7 @@ fn is_allowed(path: &str) -> bool {
         [CLONES, clone, first, rest @ ..] => {
             clone.ends_with(".git") && OF_CLONE.contains(first) && !(*first == "objects" && is_link_of_objects(rest))
         }
-        ["graph" | "index", .., last] => *last != "LOCK",
+        ["graph" | "index", .., last] => *last != "LOCK" && !last.starts_with(IMAGE),
         _ => false,
     }
 }

@@ -21,6 +21,7 @@ mod counts;
 mod error;
 mod facts;
 mod filter;
+mod image;
 mod maintain;
 mod maps;
 mod names;
@@ -45,6 +46,7 @@ use std::{
     collections::{BTreeSet, HashMap, HashSet},
     fmt,
     future::Future,
+    io,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -61,6 +63,7 @@ use lance_core::cache::QuickCacheBackend;
 use lancedb::{Connection, Table};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
+pub(crate) use self::image::IMAGE;
 pub use self::{
     error::{IndexError, IndexFormatVersion},
     facts::{Fingerprint, IdPage, Named},
@@ -75,6 +78,7 @@ pub use self::{
     view::{View, ViewThreads},
 };
 use self::{
+    image::{Image, ImageWriter, Of, has_all_files, image_key},
     names::Names,
     passages::Passages,
     places::Places,
@@ -87,6 +91,9 @@ use self::{
 };
 use crate::guard::{Damage, catch_panic_async};
 
+/// Fewest documents of which an image is written.
+const DOCUMENTS_FOR_IMAGE: usize = 500;
+const SAVING: &str = "write the image of the index";
 /// Key of the last applied sequence number in the configuration of `documents`.
 const APPLIED_SEQ: &str = "backstory.applied_seq";
 /// Key of the version that `passages` had when the sequence number was recorded.
@@ -118,6 +125,8 @@ struct Shared {
     /// Held while writing.
     writer: tokio::sync::Mutex<()>,
     stats: Mutex<Counted>,
+    /// The key of the image that is on the disk, if there is one.
+    image: Mutex<Option<String>>,
     remembered: Mutex<DeletedVectorCache>,
     /// How often documents changed since it was opened.
     changes: AtomicU64,
@@ -158,9 +167,13 @@ impl Index {
         let names = Names::default();
         let passages = passages::open_passages(&connection, dir, &model, &names).await?;
         check_passages_version(dir, &documents, &passages.table).await?;
-        // This reads a column of every file there is, so it also finds files that a power cut has taken.
         let places = Places::new(ID, names.clone());
-        let Found { stats, stale } = load_stats((dir, &names), &documents, &places, &passages).await?;
+        let image = restore_image(dir, &model, (&documents, &places), &passages, &names).await?;
+        let (Found { stats, stale }, image) = match image {
+            Some((stats, key)) => (Found { stats, stale: Vec::new() }, Some(key)),
+            // This reads a column of every file there is, so it also finds files that a power cut has taken.
+            None => (load_stats((dir, &names), &documents, &places, &passages).await?, None),
+        };
         let shared = Shared {
             path: dir.to_owned(),
             model,
@@ -172,6 +185,7 @@ impl Index {
             passages: RwLock::new(passages),
             writer: tokio::sync::Mutex::default(),
             stats: Mutex::new(Counted { stats, writing: false }),
+            image: Mutex::new(image),
             remembered: Mutex::default(),
             changes: AtomicU64::default(),
             views: ViewCache::default(),
@@ -183,6 +197,7 @@ impl Index {
             Err(IndexError::Lacking { .. }) => index.counted().writing = true,
             done => done?,
         }
+        index.save_image().await;
         Ok(index)
     }
 
@@ -399,8 +414,49 @@ impl Index {
         self.shared.remembered.lock()
     }
 
+    /// Writes an image of what is known, unless there is one, or there are so few documents that none is needed. Who opens
+    /// the index next reads the tables where that fails. Nobody may write meanwhile.
+    async fn save_image(&self) {
+        let saved = async {
+            let passages = self.passages();
+            if passages.foreign.is_some() || self.counted().stats.document_count() < DOCUMENTS_FOR_IMAGE {
+                return Ok(());
+            }
+            let key = image_key(&self.shared.documents, &passages, &self.shared.model).await?;
+            if self.shared.image.lock().as_ref() == Some(&key) {
+                return Ok(());
+            }
+            let (index, written) = (self.clone(), key.clone());
+            let writing = tokio::task::spawn_blocking(move || index.write_image(&passages, &written));
+            writing.await.map_err(IndexError::store(SAVING))?.map_err(IndexError::store(SAVING))?;
+            *self.shared.image.lock() = Some(key);
+            Ok::<_, IndexError>(())
+        };
+        if let Err(error) = saved.await {
+            tracing::warn!(%error, "the next start has to read the whole index");
+        }
+    }
+
+    fn write_image(&self, passages: &Passages, key: &str) -> io::Result<()> {
+        let mut image = ImageWriter::default();
+        let (file, length) = {
+            let counted = self.counted();
+            if counted.writing {
+                return Err(io::Error::other("a write has failed"));
+            }
+            counted.stats.save(&mut image)
+        };
+        self.shared.places.save(&mut image, Of::Documents);
+        passages.places.save(&mut image, Of::Passages);
+        image.write(&self.shared.path, key, (&file, length))
+    }
+
     /// Says that a write begins. If the one before did not end, what is known is read again.
     async fn begin_write(&self) -> Result<(), IndexError> {
+        // Before anything else: what must be forgotten may be in it.
+        if self.shared.image.lock().take().is_some() {
+            image::remove(&self.shared.path).map_err(IndexError::store("delete the image of the index"))?;
+        }
         if std::mem::replace(&mut self.counted().writing, true) {
             let Found { stats, stale } = load_stats(
                 (&self.shared.path, &self.shared.names),
@@ -419,6 +475,38 @@ impl Index {
     fn end_write(&self) {
         self.counted().writing = false;
     }
+}
+
+/// Takes over the image of a directory, if it has one of what its tables have now.
+async fn restore_image(
+    dir: &Path,
+    model: &ModelTag,
+    (documents, places): (&Table, &Places),
+    passages: &Passages,
+    names: &Names,
+) -> Result<Option<(IndexStats, String)>, IndexError> {
+    let key = image_key(documents, passages, model).await?;
+    let are_whole = has_all_files(dir, documents).await? && has_all_files(dir, &passages.table).await?;
+    let (path, names, places, own) = (dir.to_owned(), names.clone(), places.clone(), passages.places.clone());
+    let read = tokio::task::spawn_blocking(move || {
+        let image = if are_whole { Image::read(&path, &key, &names) } else { Ok(None) };
+        let restored = image.and_then(|image| {
+            let Some(image) = image else { return Ok(None) };
+            places.restore(&image, Of::Documents)?;
+            own.restore(&image, Of::Passages)?;
+            Ok(Some((IndexStats::restore(&image, &names)?, key)))
+        });
+        match restored {
+            Ok(Some(restored)) => return Some(restored),
+            Ok(None) => {}
+            Err(error) => tracing::info!(%error, "the image of the index is not used"),
+        }
+        if let Err(error) = image::remove(&path) {
+            tracing::info!(%error, "an image of the index that is of no use cannot be deleted");
+        }
+        None
+    });
+    read.await.map_err(IndexError::store("read the image of the index"))
 }
 
 async fn load_stats(

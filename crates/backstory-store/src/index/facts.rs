@@ -16,6 +16,7 @@ use jiff::Timestamp;
 
 use super::{
     error::IndexError,
+    image::ImageWriter,
     maps::Map,
     names::Names,
     rows::{Filterable, instant},
@@ -126,13 +127,18 @@ impl Facts {
             paths: self.names.intern(&of.paths),
             document_type: of.document_type,
         };
+        self.add_names(&facts);
+        Ok(facts)
+    }
+
+    /// Takes in the names of the author and the labels of a document.
+    fn add_names(&mut self, facts: &DocumentFacts) {
         if let Some(author) = &facts.author {
             self.authors.entry(author.to_lowercase()).or_default().insert(author.clone());
         }
         for label in &facts.labels {
             self.labels.entry(label.to_lowercase()).or_default().insert(label.clone());
         }
-        Ok(facts)
     }
 
     /// Takes in a document of a version.
@@ -144,6 +150,48 @@ impl Facts {
         self.add_kind(of.kind);
         self.versions.insert(row, facts);
         Ok(())
+    }
+
+    /// Takes in a document of an image; `said` counts for one that is of no version.
+    pub(super) fn restore(&mut self, id: Arc<str>, facts: DocumentFacts, said: [u8; 32]) {
+        self.add_names(&facts);
+        self.add_kind(facts.kind);
+        if let (_, Some(version)) = split_version(&id) {
+            let thread = self.names.intern(&version_id(&facts.thread, version));
+            self.version_threads.entry(thread).or_default().push(id.clone());
+            self.versions.insert(id, facts);
+            return;
+        }
+        let group = self.groups.entry((facts.project.clone(), facts.confidential)).or_default();
+        *group.created.entry(facts.created_at).or_default() += 1;
+        self.documents.insert(id, Box::new((facts, said)));
+    }
+
+    /// Takes over what a group of an image says of all its documents.
+    pub(super) fn restore_digest(&mut self, project: &Arc<str>, confidential: bool, digest: SetDigest) {
+        self.groups.entry((project.clone(), confidential)).or_default().digest = digest;
+    }
+
+    /// How many documents there are, those of versions included.
+    pub(super) fn count(&self) -> usize {
+        self.documents.len() + self.versions.len()
+    }
+
+    /// Makes room for so many documents.
+    pub(super) fn reserve(&mut self, documents: usize) {
+        self.documents.reserve(documents);
+    }
+
+    /// Adds the documents to an image.
+    pub(super) fn save(&self, image: &mut ImageWriter) {
+        self.documents.iter().for_each(|(id, of)| image.add_document(id, &of.0, Some(&of.1)));
+        self.versions.iter().for_each(|(row, facts)| image.add_document(row, facts, None));
+    }
+
+    /// A digest over every document of a group and what it says.
+    pub(super) fn digest_of(&self, project: &str, confidential: bool) -> SetDigest {
+        let group = self.groups.iter().find(|((of, hidden), _)| **of == *project && *hidden == confidential);
+        group.map(|(_, group)| group.digest.clone()).unwrap_or_default()
     }
 
     fn add_kind(&mut self, kind: DocumentKind) {

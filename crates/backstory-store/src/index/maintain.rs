@@ -66,6 +66,7 @@ impl Index {
             passages.places.tidy(&passages.table).await?;
             self.compact_quantized().await?;
             self.shared.names.forget_unused();
+            self.save_image().await;
             Ok(())
         })
         .await

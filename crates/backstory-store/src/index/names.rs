@@ -30,6 +30,21 @@ impl Names {
         new
     }
 
+    /// Names, which are there from now on.
+    pub(super) fn intern_all<'a>(&self, all: impl ExactSizeIterator<Item = &'a str>) -> Vec<Arc<str>> {
+        let mut names = self.0.write();
+        names.reserve(all.len());
+        all.map(|name| match names.get(name) {
+            Some(known) => known.clone(),
+            None => {
+                let new: Arc<str> = name.into();
+                names.insert(new.clone());
+                new
+            }
+        })
+        .collect()
+    }
+
     /// Forgets the names that nobody else has.
     pub(super) fn forget_unused(&self) {
         let mut names = self.0.write();

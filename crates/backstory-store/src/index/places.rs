@@ -24,6 +24,7 @@ use super::{
     columns::Columns,
     error::IndexError,
     filter::{VALUES_PER_QUERY, any_of},
+    image::{Image, ImageError, ImageWriter, Of},
     maps::{Map, Set},
     names::Names,
     not_local,
@@ -80,6 +81,30 @@ impl Known {
 impl Places {
     pub(super) fn new(column: &'static str, names: Names) -> Self {
         Self { column, known: Arc::default(), names, recent: Arc::default() }
+    }
+
+    /// Takes over the rows of an image.
+    pub(super) fn restore(&self, image: &Image, of: Of) -> Result<(), ImageError> {
+        let mut known = self.known.write();
+        for place in image.places(of)? {
+            let (address, document) = place?;
+            known.insert(address, document);
+        }
+        known.rows.extend(image.rows(of)?);
+        Ok(())
+    }
+
+    /// Adds the rows to an image.
+    pub(super) fn save(&self, image: &mut ImageWriter, of: Of) {
+        let known = self.known.read();
+        for (file, rows) in &known.documents {
+            for (row, document) in (0u64..).zip(rows) {
+                if let Some(document) = document {
+                    image.add_place(of, file << 32 | row, document);
+                }
+            }
+        }
+        known.rows.iter().for_each(|(hash, address)| image.add_row(of, *hash, *address));
     }
 
     /// Remembers the rows of a batch that has the ids of rows and documents and [`ROW`].

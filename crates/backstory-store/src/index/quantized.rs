@@ -15,6 +15,7 @@ use backstory_model::terms::{QueryTerms, TermId};
 use super::{
     columns::{Columns, numbers, vector},
     error::IndexError,
+    image::{Image, ImageError, ImageRun, ImageWriter},
     maps::Map,
     names::Names,
     schema::{CONTENT_HASH, DOCUMENT, ID, TERMS, VECTOR},
@@ -90,6 +91,29 @@ impl QuantizedPassages {
     pub(super) fn new(directory: &Path, names: Names) -> Result<Self, IndexError> {
         let scratch = Scratch::new(directory).map_err(IndexError::store(KEEPING))?;
         Ok(Self { documents: Map::default(), names, scratch, unused: 0 })
+    }
+
+    /// Those of an image.
+    pub(super) fn restore(image: &Image, names: Names) -> Result<Self, ImageError> {
+        let (path, end) = image.passages();
+        let scratch = Scratch::of_file(path, end)?;
+        let mut documents = Map::default();
+        for run in image.runs()? {
+            let ImageRun { document, offset, bytes, passages, text_hash } = run?;
+            documents.insert(document, Run { offset, bytes, passages, text_hash });
+        }
+        Ok(Self { documents, names, scratch, unused: image.unused()? })
+    }
+
+    /// Adds to an image where they are. Returns the file with their bytes, and how many of these there are.
+    pub(super) fn save(&self, image: &mut ImageWriter) -> (Arc<File>, u64) {
+        for (document, Run { offset, bytes, passages, text_hash }) in &self.documents {
+            let (document, offset) = (document.clone(), *offset);
+            let (bytes, passages, text_hash) = (*bytes, *passages, *text_hash);
+            image.add_run(&ImageRun { document, offset, bytes, passages, text_hash });
+        }
+        image.set_unused(self.unused);
+        (self.scratch.file().clone(), self.scratch.end())
     }
 
     /// Adds the passages of a batch, which has [`QUANTIZED_COLUMNS`]. Returns the documents that then have passages of

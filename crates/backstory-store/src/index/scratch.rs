@@ -1,5 +1,5 @@
 //! Bytes that only this process reads, and only while it runs: in a file without a name, so that nothing of them is left
-//! when it ends.
+//! when it ends, or in one of an [image](super::image), which is deleted before anything is written to it.
 
 use std::{
     fs::File,
@@ -29,6 +29,13 @@ impl Scratch {
             Err(_) => (in_memory()?, true),
         };
         Ok(Self { directory: directory.to_owned(), file: Arc::new(file), end: 0, is_in_memory })
+    }
+
+    /// One that goes on behind the first bytes of a file, which has a name until somebody deletes it.
+    pub(super) fn of_file(path: &Path, end: u64) -> io::Result<Self> {
+        let file = File::options().read(true).write(true).open(path)?;
+        let directory = path.parent().unwrap_or(path).to_owned();
+        Ok(Self { directory, file: Arc::new(file), end, is_in_memory: false })
     }
 
     /// Another, empty one in the same place.

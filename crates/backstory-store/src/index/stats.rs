@@ -6,6 +6,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
+    fs::File,
     panic::resume_unwind,
     path::Path,
     sync::Arc,
@@ -21,6 +22,7 @@ use super::{
     counts::{GroupKey, GroupStats, KindCounts},
     error::IndexError,
     facts::Facts,
+    image::{Image, ImageError, ImageGroup, ImageWriter},
     names::Names,
     places::Places,
     quantized::{QUANTIZED_COLUMNS, QuantizedPassages},
@@ -146,6 +148,61 @@ impl IndexStats {
         let mut stale: Vec<_> = stale.into_iter().collect();
         stale.sort_unstable();
         Ok(Found { stats, stale })
+    }
+
+    /// Those of an image.
+    pub(super) fn restore(image: &Image, names: &Names) -> Result<Self, ImageError> {
+        let mut facts = Facts::new(names.clone());
+        facts.reserve(image.document_count());
+        let mut groups: BTreeMap<GroupKey, GroupStats> = BTreeMap::new();
+        let mut keys: Vec<GroupKey> = Vec::new();
+        for ImageGroup { project, confidential, words, digest } in image.groups()? {
+            let key = (project.to_string(), confidential);
+            facts.restore_digest(&project, confidential, digest);
+            groups.insert(key.clone(), GroupStats { words, ..GroupStats::default() });
+            keys.push(key);
+        }
+        restore_counts(image, &keys, &mut groups)?;
+        for document in image.documents()? {
+            let (id, of, said) = document?;
+            if !is_version(&id) {
+                let group = groups.entry((of.project.to_string(), of.confidential)).or_default();
+                group.tallies.entry(of.kind).or_default().documents += 1;
+            }
+            facts.restore(id, of, said);
+        }
+        let quantized = QuantizedPassages::restore(image, names.clone())?;
+        let mut stats = Self { groups, pending: BTreeMap::new(), facts, quantized };
+        for run in image.runs()? {
+            let run = run?;
+            if let Some(group) = stats.group_of(&run.document) {
+                group.passages += u64::from(run.passages);
+            }
+        }
+        for pending in image.pending()? {
+            let (id, content_hash) = pending?;
+            stats.add_pending_of(id, content_hash);
+        }
+        Ok(stats)
+    }
+
+    /// Adds them to an image. Returns the file with the bytes of passages, and how many of these there are.
+    pub(super) fn save(&self, image: &mut ImageWriter) -> (Arc<File>, u64) {
+        self.facts.save(image);
+        for ((project, confidential), group) in &self.groups {
+            let digest = self.facts.digest_of(project, *confidential);
+            let number = image.add_group(project, *confidential, group.words, &digest);
+            for (of_full_text, counts) in [(false, &group.frequencies), (true, &group.word_frequencies)] {
+                counts.iter().for_each(|(term, count)| image.add_count(number, of_full_text, *term, *count));
+            }
+        }
+        self.pending.values().for_each(|pending| image.add_pending(&pending.id, &pending.content_hash));
+        self.quantized.save(image)
+    }
+
+    /// How many documents there are, those of versions included.
+    pub(super) fn document_count(&self) -> usize {
+        self.facts.count()
     }
 
     /// A document that is there needs vectors.
@@ -351,6 +408,25 @@ impl IndexStats {
         }
         covered(&tallies, passages)
     }
+}
+
+/// Takes over how often terms occur in the documents of groups.
+fn restore_counts(
+    image: &Image,
+    keys: &[GroupKey],
+    groups: &mut BTreeMap<GroupKey, GroupStats>,
+) -> Result<(), ImageError> {
+    // Those of a group stand together.
+    let mut counts = image.counts()?.peekable();
+    while let Some((number, ..)) = counts.peek().copied() {
+        let group = keys.get(number).and_then(|key| groups.get_mut(key));
+        let group = group.ok_or(ImageError::Damaged("the number of a group"))?;
+        while let Some((_, of_full_text, term, count)) = counts.next_if(|(own, ..)| *own == number) {
+            let counts = if of_full_text { &mut group.word_frequencies } else { &mut group.frequencies };
+            counts.insert(term, count);
+        }
+    }
+    Ok(())
 }
 
 /// The groups of projects that are visible.

@@ -1,0 +1,120 @@
+//! The image of what is kept in memory of both tables: reading these at each start takes seconds for 100,000 documents.
+//!
+//! It is written when the tables were read or tidied up, and deleted before anything else is written, so that nothing that
+//! was forgotten is left in it. What it says counts only for the versions of the tables that it was made of. Two files: one
+//! is read whole, the other has the quantized passages and is read where a search needs it.
+
+mod read;
+mod write;
+
+use std::{fs, io, path::Path, sync::Arc};
+
+use arrow::error::ArrowError;
+use backstory_model::digest::SetDigest;
+use lancedb::Table;
+
+use super::{error::IndexError, not_local, passages::Passages, schema::FORMAT, types::ModelTag};
+
+pub(super) use self::{read::Image, write::ImageWriter};
+
+/// The form of an image. What is written otherwise gets another number.
+const FORM: u32 = 1;
+/// What the file begins with.
+const MAGIC: &[u8] = b"backstory image\n";
+/// What the names of its files begin with.
+pub(crate) const IMAGE: &str = "image.";
+/// The file that is read whole.
+const FILE: &str = "image.arrow";
+/// Beginning of the name of the file with the passages, which ends with what tells it from that of another image.
+const PASSAGES_FILE: &str = "image.passages.";
+/// Stands for what is absent among the numbers of names.
+const ABSENT: u32 = u32::MAX;
+/// Bytes of a hash.
+const HASH: usize = 32;
+
+/// What an image is of: the versions of both tables, and who reads it how.
+///
+/// # Errors
+/// The tables cannot be read.
+pub(super) async fn image_key(documents: &Table, passages: &Passages, model: &ModelTag) -> Result<String, IndexError> {
+    let (of_documents, of_passages) = (version(documents).await?, version(&passages.table).await?);
+    let ModelTag { name, dimension } = model;
+    Ok(format!("{FORM} {FORMAT} {name} {dimension} {of_documents} {of_passages}"))
+}
+
+/// The version of a table, with its time: after a power cut its number may come again.
+async fn version(table: &Table) -> Result<String, IndexError> {
+    let native = table.as_native().ok_or_else(not_local)?;
+    let manifest = native.manifest().await.map_err(IndexError::store("read the manifest"))?;
+    Ok(format!("{}@{}", manifest.version, manifest.timestamp_nanos))
+}
+
+/// Whether the files of a table are there, each as long as it was written: a power cut may have taken some.
+///
+/// # Errors
+/// The table cannot be read.
+pub(super) async fn has_all_files(dir: &Path, table: &Table) -> Result<bool, IndexError> {
+    let native = table.as_native().ok_or_else(not_local)?;
+    let manifest = native.manifest().await.map_err(IndexError::store("read the manifest"))?;
+    let data = dir.join(format!("{}.lance", table.name())).join("data");
+    let files = manifest.fragments.iter().flat_map(|fragment| &fragment.files);
+    Ok(files.into_iter().all(|file| {
+        let length = fs::metadata(data.join(&file.path)).map(|found| found.len()).ok();
+        let expected = file.file_size_bytes.get().map(u64::from);
+        length.is_some_and(|length| length > 0 && expected.is_none_or(|expected| expected == length))
+    }))
+}
+
+/// Which table places are of.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Of {
+    Documents,
+    Passages,
+}
+
+/// What is counted of the documents that are visible to the same callers.
+pub(super) struct ImageGroup {
+    pub(super) project: Arc<str>,
+    pub(super) confidential: bool,
+    /// How many words they have together.
+    pub(super) words: u64,
+    /// Over every document and what it says.
+    pub(super) digest: SetDigest,
+}
+
+/// Where the passages of a document are.
+pub(super) struct ImageRun {
+    pub(super) document: Arc<str>,
+    pub(super) offset: u64,
+    pub(super) bytes: u32,
+    pub(super) passages: u32,
+    pub(super) text_hash: u64,
+}
+
+/// Deletes the image of a directory, if there is one, and what is left of others.
+pub(super) fn remove(dir: &Path) -> io::Result<()> {
+    match fs::remove_file(dir.join(FILE)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(PASSAGES_FILE) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Why an image is of no use.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ImageError {
+    #[error("it is damaged: {0}")]
+    Damaged(&'static str),
+    #[error("it is of another state of the tables")]
+    Outdated,
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Arrow(#[from] ArrowError),
+}

@@ -1,0 +1,314 @@
+//! Makes an image and writes it.
+
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    path::Path,
+    sync::Arc,
+};
+
+use arrow::{
+    array::{
+        ArrayRef, BooleanArray, FixedSizeBinaryArray, Float32Array, Int64Array, LargeStringArray, LargeStringBuilder,
+        ListArray, RecordBatch, UInt32Array, UInt64Array,
+    },
+    buffer::OffsetBuffer,
+    datatypes::{DataType, Field},
+    error::ArrowError,
+    ipc::writer::StreamWriter,
+};
+use backstory_model::{digest::SetDigest, terms::TermId};
+
+use super::{
+    super::{maps::Map, scratch, types::DocumentFacts},
+    ABSENT, FILE, HASH, ImageRun, MAGIC, Of, PASSAGES_FILE, remove,
+};
+
+/// Bytes that are copied at once.
+const PIECE: usize = 1 << 20;
+
+/// What an image is made of.
+#[derive(Default)]
+pub(in crate::index) struct ImageWriter {
+    /// The numbers of names, by where they are in memory.
+    numbers: Map<(usize, usize), u32>,
+    names: LargeStringBuilder,
+    documents: Documents,
+    groups: Vec<(u32, bool, u64)>,
+    digests: Vec<u8>,
+    counts: Counts,
+    runs: Runs,
+    pending: Pending,
+    /// Those of documents, and those of passages.
+    places: [PlaceColumns; 2],
+}
+
+#[derive(Default)]
+struct Documents {
+    ids: Vec<u32>,
+    threads: Vec<u32>,
+    kinds: Vec<u32>,
+    projects: Vec<u32>,
+    authors: Vec<u32>,
+    labels: Vec<u32>,
+    label_counts: Vec<usize>,
+    states: Vec<u32>,
+    created: Vec<i64>,
+    importance: Vec<f32>,
+    confidential: Vec<bool>,
+    paths: Vec<u32>,
+    types: Vec<u32>,
+    said: Vec<u8>,
+}
+
+/// How often terms occur in the documents of groups.
+#[derive(Default)]
+struct Counts {
+    groups: Vec<u32>,
+    of_full_text: Vec<bool>,
+    terms: Vec<TermId>,
+    counts: Vec<u32>,
+}
+
+#[derive(Default)]
+struct Runs {
+    documents: Vec<u32>,
+    offsets: Vec<u64>,
+    bytes: Vec<u32>,
+    passages: Vec<u32>,
+    text_hashes: Vec<u64>,
+    unused: u64,
+}
+
+#[derive(Default)]
+struct Pending {
+    documents: Vec<u32>,
+    content_hashes: LargeStringBuilder,
+}
+
+#[derive(Default)]
+struct PlaceColumns {
+    addresses: Vec<u64>,
+    documents: Vec<u32>,
+    row_hashes: Vec<u64>,
+    row_addresses: Vec<u64>,
+}
+
+impl ImageWriter {
+    fn number(&mut self, name: &str) -> u32 {
+        let next = u32::try_from(self.numbers.len()).unwrap_or(ABSENT);
+        let number = *self.numbers.entry((name.as_ptr() as usize, name.len())).or_insert(next);
+        if number == next {
+            self.names.append_value(name);
+        }
+        number
+    }
+
+    /// Adds a document; `said` is absent from one of a version.
+    pub(in crate::index) fn add_document(&mut self, id: &Arc<str>, facts: &DocumentFacts, said: Option<&[u8; HASH]>) {
+        let [id, thread, project, paths] =
+            [id, &facts.thread, &facts.project, &facts.paths].map(|name| self.number(name));
+        let kind = self.number(facts.kind.as_str());
+        let document_type = self.number(facts.document_type.as_str());
+        let state = facts.state.map_or(ABSENT, |state| self.number(state.as_str()));
+        let author = facts.author.as_deref().map_or(ABSENT, |author| self.number(author));
+        let labels: Vec<u32> = facts.labels.iter().map(|label| self.number(label)).collect();
+        let columns = &mut self.documents;
+        columns.ids.push(id);
+        columns.threads.push(thread);
+        columns.kinds.push(kind);
+        columns.projects.push(project);
+        columns.authors.push(author);
+        columns.label_counts.push(labels.len());
+        columns.labels.extend(labels);
+        columns.states.push(state);
+        columns.created.push(facts.created_at.as_millisecond());
+        columns.importance.push(facts.importance);
+        columns.confidential.push(facts.confidential);
+        columns.paths.push(paths);
+        columns.types.push(document_type);
+        columns.said.extend(said.unwrap_or(&[0; HASH]));
+    }
+
+    /// Adds a group; returns its number.
+    pub(in crate::index) fn add_group(
+        &mut self,
+        project: &str,
+        confidential: bool,
+        words: u64,
+        digest: &SetDigest,
+    ) -> u32 {
+        let project = self.number(project);
+        self.groups.push((project, confidential, words));
+        self.digests.extend(digest.to_bytes());
+        u32::try_from(self.groups.len() - 1).unwrap_or(ABSENT)
+    }
+
+    /// Adds in how many documents of a group a term or, of full-text search, a word occurs.
+    pub(in crate::index) fn add_count(&mut self, group: u32, of_full_text: bool, term: TermId, count: u32) {
+        self.counts.groups.push(group);
+        self.counts.of_full_text.push(of_full_text);
+        self.counts.terms.push(term);
+        self.counts.counts.push(count);
+    }
+
+    pub(in crate::index) fn add_run(&mut self, run: &ImageRun) {
+        let document = self.number(&run.document);
+        self.runs.documents.push(document);
+        self.runs.offsets.push(run.offset);
+        self.runs.bytes.push(run.bytes);
+        self.runs.passages.push(run.passages);
+        self.runs.text_hashes.push(run.text_hash);
+    }
+
+    /// Says how many bytes of the passages are of no use.
+    pub(in crate::index) fn set_unused(&mut self, bytes: u64) {
+        self.runs.unused = bytes;
+    }
+
+    /// Adds a document without vectors.
+    pub(in crate::index) fn add_pending(&mut self, document: &str, content_hash: &str) {
+        let document = self.number(document);
+        self.pending.documents.push(document);
+        self.pending.content_hashes.append_value(content_hash);
+    }
+
+    /// Adds the document of a row.
+    pub(in crate::index) fn add_place(&mut self, of: Of, address: u64, document: &Arc<str>) {
+        let document = self.number(document);
+        let columns = &mut self.places[of as usize];
+        columns.addresses.push(address);
+        columns.documents.push(document);
+    }
+
+    /// Adds the address of a row by a hash of its id.
+    pub(in crate::index) fn add_row(&mut self, of: Of, hash: u64, address: u64) {
+        let columns = &mut self.places[of as usize];
+        columns.row_hashes.push(hash);
+        columns.row_addresses.push(address);
+    }
+
+    /// Writes the image of so many bytes of passages, in place of any other. Blocks.
+    pub(in crate::index) fn write(self, dir: &Path, key: &str, (passages, length): (&File, u64)) -> io::Result<()> {
+        remove(dir)?;
+        let name = format!("{PASSAGES_FILE}{:016x}", fastrand::u64(..));
+        let bytes = self.encode(&[key, &name, &length.to_string()]).map_err(io::Error::other)?;
+        copy(passages, length, &dir.join(&name))?;
+        // A reader of this file finds the other one complete.
+        let mut file = tempfile::NamedTempFile::new_in(dir)?;
+        file.write_all(&bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(dir.join(FILE)).map_err(|error| error.error)?;
+        File::open(dir)?.sync_all()
+    }
+
+    fn encode(mut self, header: &[&str]) -> Result<Vec<u8>, ArrowError> {
+        let of_groups: Vec<(u32, bool, u64)> = std::mem::take(&mut self.groups);
+        let groups = batch(vec![
+            ("project", numbers(of_groups.iter().map(|group| group.0).collect())),
+            ("confidential", flags(of_groups.iter().map(|group| group.1).collect())),
+            ("words", longs(of_groups.iter().map(|group| group.2).collect())),
+            ("digest", hashes(self.digests, SetDigest::BYTES)?),
+        ])?;
+        let Counts { groups: of, of_full_text, terms, counts } = self.counts;
+        let counts = batch(vec![
+            ("group", numbers(of)),
+            ("of_full_text", flags(of_full_text)),
+            ("term", numbers(terms)),
+            ("count", numbers(counts)),
+        ])?;
+        let Runs { documents, offsets, bytes, passages, text_hashes, unused } = self.runs;
+        let unused = longs(vec![unused; documents.len()]);
+        let runs = batch(vec![
+            ("document", numbers(documents)),
+            ("offset", longs(offsets)),
+            ("bytes", numbers(bytes)),
+            ("passages", numbers(passages)),
+            ("text_hash", longs(text_hashes)),
+            ("unused", unused),
+        ])?;
+        let Pending { documents, mut content_hashes } = self.pending;
+        let content_hashes: ArrayRef = Arc::new(content_hashes.finish());
+        let pending = batch(vec![("document", numbers(documents)), ("content_hash", content_hashes)])?;
+        let names: ArrayRef = Arc::new(self.names.finish());
+        let header: ArrayRef = Arc::new(LargeStringArray::from(header.to_vec()));
+        let mut batches =
+            vec![batch(vec![("header", header)])?, batch(vec![("name", names)])?, self.documents.batch()?, groups];
+        batches.extend([counts, runs, pending]);
+        for PlaceColumns { addresses, documents, row_hashes, row_addresses } in self.places {
+            batches.push(batch(vec![("address", longs(addresses)), ("document", numbers(documents))])?);
+            batches.push(batch(vec![("hash", longs(row_hashes)), ("address", longs(row_addresses))])?);
+        }
+        let mut bytes = MAGIC.to_vec();
+        for batch in batches {
+            let mut section = StreamWriter::try_new(Vec::new(), &batch.schema())?;
+            section.write(&batch)?;
+            let section = section.into_inner()?;
+            bytes.extend((section.len() as u64).to_le_bytes());
+            bytes.extend(section);
+        }
+        let sum = crc32fast::hash(&bytes);
+        bytes.extend(sum.to_le_bytes());
+        Ok(bytes)
+    }
+}
+
+impl Documents {
+    fn batch(self) -> Result<RecordBatch, ArrowError> {
+        let item = Arc::new(Field::new("item", DataType::UInt32, false));
+        let offsets = OffsetBuffer::from_lengths(self.label_counts);
+        let labels: ArrayRef = Arc::new(ListArray::try_new(item, offsets, numbers(self.labels), None)?);
+        let created: ArrayRef = Arc::new(Int64Array::from(self.created));
+        let importance: ArrayRef = Arc::new(Float32Array::from(self.importance));
+        batch(vec![
+            ("id", numbers(self.ids)),
+            ("thread", numbers(self.threads)),
+            ("kind", numbers(self.kinds)),
+            ("project", numbers(self.projects)),
+            ("author", numbers(self.authors)),
+            ("labels", labels),
+            ("state", numbers(self.states)),
+            ("created", created),
+            ("importance", importance),
+            ("confidential", flags(self.confidential)),
+            ("paths", numbers(self.paths)),
+            ("type", numbers(self.types)),
+            ("said", hashes(self.said, HASH)?),
+        ])
+    }
+}
+
+fn batch(columns: Vec<(&'static str, ArrayRef)>) -> Result<RecordBatch, ArrowError> {
+    RecordBatch::try_from_iter(columns)
+}
+
+fn numbers(values: Vec<u32>) -> ArrayRef {
+    Arc::new(UInt32Array::from(values))
+}
+
+fn longs(values: Vec<u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from(values))
+}
+
+fn flags(values: Vec<bool>) -> ArrayRef {
+    Arc::new(BooleanArray::from(values))
+}
+
+fn hashes(bytes: Vec<u8>, length: usize) -> Result<ArrayRef, ArrowError> {
+    let length = i32::try_from(length).unwrap_or(i32::MAX);
+    Ok(Arc::new(FixedSizeBinaryArray::try_new(length, bytes.into(), None)?))
+}
+
+/// Copies the first bytes of a file to another one, and sees to it that they are on the disk.
+fn copy(from: &File, length: u64, to: &Path) -> io::Result<()> {
+    let mut to = File::create_new(to)?;
+    let mut piece = vec![0; PIECE];
+    let mut at = 0;
+    while at < length {
+        let part = usize::try_from(length - at).map_or(PIECE, |left| left.min(PIECE));
+        scratch::read_at(from, at, &mut piece[..part])?;
+        to.write_all(&piece[..part])?;
+        at += part as u64;
+    }
+    to.sync_all()
+}
