@@ -256,8 +256,14 @@ impl Ledger {
     /// A payload is damaged, or SQLite refused.
     pub fn items_of_kind(&self, kind: ItemKind) -> Result<Vec<StoredItem>, LedgerError> {
         let connection = self.read()?;
+        // Project by project, of which there are few, by the index that begins with them; one of kinds would be another.
         let mut statement = connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM items WHERE kind = ?1 AND payload IS NOT NULL {} ORDER BY project, key",
+            "WITH RECURSIVE projects (name) AS (
+                 SELECT MIN(project) FROM items
+                 UNION ALL SELECT (SELECT MIN(project) FROM items WHERE project > name) FROM projects WHERE name IS NOT NULL
+             )
+             SELECT {COLUMNS} FROM projects CROSS JOIN items ON project = name
+             WHERE kind = ?1 AND payload IS NOT NULL {} ORDER BY project, key",
             self.visibility_clause(2)
         ))?;
         let rows = statement.query_map(params![kind.as_str(), self.visible_projects()], raw)?;

@@ -31,6 +31,7 @@ impl Ledger {
     /// The database cannot be read.
     pub fn threads_changed_after(&self, seq: u64) -> Result<Vec<ChangedThread>, LedgerError> {
         let connection = self.read()?;
+        // With `+` by what is new, which is little, and not by the index of threads, which would read everything.
         let mut statement = connection.prepare_cached(&format!(
             "SELECT changed.project, changed.thread, (SELECT MAX(seq) FROM (
                 SELECT seq FROM items INDEXED BY items_thread
@@ -38,7 +39,7 @@ impl Ledger {
                 UNION ALL
                 SELECT seq FROM item_versions
                 WHERE project = changed.project AND thread = changed.thread AND seq <= ?1 AND until > ?1))
-             FROM (SELECT DISTINCT project, thread FROM items WHERE seq > ?1 AND thread IS NOT NULL {}) AS changed",
+             FROM (SELECT DISTINCT project, thread FROM items WHERE seq > ?1 AND +thread IS NOT NULL {}) AS changed",
             self.visibility_clause(2)
         ))?;
         let rows = statement.query_map(params![to_i64(seq), self.visible_projects()], |row| {
