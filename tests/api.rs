@@ -123,7 +123,7 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
             json_type,
             "{\"limit\":1,\"stauts\":\"running\"}",
             expect![
-                "400 INVALID: the body is no request 'jobs': there is no field 'stauts'; /api/docs lists those that there are"
+                "400 INVALID: the body is no request 'jobs': there is no field 'stauts'; there are 'before', 'limit', 'projects' and 'status'"
             ],
         ),
         (

@@ -50,6 +50,7 @@ pub struct ChangesRequest {
     /// A symbol of the file.
     pub symbol: Option<String>,
     /// Only what was committed then or later.
+    #[serde(default, deserialize_with = "backstory_model::time::read_instant")]
     pub after: Option<Timestamp>,
     /// Most changes, 1 to 100; 20 if absent.
     #[serde(default = "crate::limits::default_limit")]

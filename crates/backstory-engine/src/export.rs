@@ -98,8 +98,10 @@ pub struct ExportFilter {
     /// Names of edges; empty for all.
     pub edges: Vec<Edge>,
     /// Only what was opened, started or committed then or later.
+    #[serde(deserialize_with = "backstory_model::time::read_instant")]
     pub after: Option<Timestamp>,
     /// Only what was opened, started or committed before.
+    #[serde(deserialize_with = "backstory_model::time::read_instant")]
     pub before: Option<Timestamp>,
 }
 

@@ -42,10 +42,10 @@ pub struct PersonRequest {
     #[serde(default)]
     pub projects: Vec<String>,
     /// From when on work is counted; a year ago if absent.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "backstory_model::time::read_instant")]
     pub after: Option<Timestamp>,
     /// Until when work is counted.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "backstory_model::time::read_instant")]
     pub before: Option<Timestamp>,
     /// After how many days without a change something is stale, at most 3,650.
     #[serde(default = "default_stale_days")]

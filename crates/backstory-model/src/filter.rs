@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use crate::document_kind::DocumentKind;
-use crate::{document_type::DocumentType, entity::State, language::Language};
+use crate::{document_type::DocumentType, entity::State, language::Language, time::read_instant};
 
 /// Conditions that a document meets all of; an empty one is met by every document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,9 +25,11 @@ pub struct Filter {
     pub languages: Vec<String>,
     /// For any of these purposes; empty for all.
     pub document_types: Vec<DocumentType>,
-    /// Created at or after.
+    /// Created at or after this instant, or the beginning of this day, month or year in UTC.
+    #[serde(deserialize_with = "read_instant")]
     pub after: Option<Timestamp>,
-    /// Created before.
+    /// Created before this instant, or the beginning of this day, month or year in UTC.
+    #[serde(deserialize_with = "read_instant")]
     pub before: Option<Timestamp>,
     /// Full path of the project. What is short in a query, like `#12`, is of it.
     pub project: Option<String>,

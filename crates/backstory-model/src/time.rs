@@ -1,6 +1,7 @@
 //! Time as the forges give it: instants with millisecond precision.
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use serde::{Deserialize as _, Deserializer, de::Error as _};
 
 use crate::text::truncate_echo;
 
@@ -39,6 +40,15 @@ pub fn parse_instant(text: &str) -> Result<Timestamp, String> {
             let text = truncate_echo(text);
             format!("'{text}' is not a date; write 2024-03-15, 2024-03, 2024 or 2024-03-15T10:00:00Z")
         })
+}
+
+/// Reads an instant that need not be there, as [`parse_instant`] does.
+///
+/// # Errors
+/// Those of [`parse_instant`].
+pub fn read_instant<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Timestamp>, D::Error> {
+    let text = Option::<String>::deserialize(value)?;
+    text.map(|text| parse_instant(&text).map_err(D::Error::custom)).transpose()
 }
 
 #[cfg(test)]

@@ -190,7 +190,11 @@ fn router(app: App, takes_webhooks: bool) -> Router {
             )
         })
         .method_not_allowed_fallback(|| async {
-            Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "INVALID", "this address does not take that method")
+            Refusal::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "INVALID",
+                "this address does not take that method; the header Allow names those that it takes",
+            )
         })
         .layer(middleware::from_fn_with_state(app.clone(), access::check))
         .layer(middleware::from_fn_with_state(app.clone(), cors::allow_origins));

@@ -13,6 +13,9 @@ use serde_path_to_error::Segment;
 
 use message::{describe_syntax_error, describe_value_error, join_place};
 
+/// Most fields that are named where another was given.
+const MAX_LISTED: usize = 12;
+
 /// Where objects must stand in a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BodyShape {
@@ -70,15 +73,15 @@ impl BodyShape {
     /// What is wrong with it, and where.
     pub(super) fn read_body<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, String> {
         let value: Value = serde_json::from_slice(body).map_err(|error| describe_syntax_error(&error))?;
-        if let Some(place) = self.misplaced_list(&value, "") {
-            let wrong = "expected an object, not a list";
-            return Err(if place.is_empty() { wrong.to_owned() } else { format!("{place}: {wrong}") });
+        if let Some(wrong) = self.misplaced_value(&value, "") {
+            return Err(wrong);
         }
         if let Some(unknown) = self.unknown_field(&value, "") {
-            let hint = self.place_of_field(unknown.name).map_or_else(
-                || "/api/docs lists those that there are".to_owned(),
-                |place| format!("did you mean '{place}'?"),
-            );
+            let meant = self.place_of_field(unknown.name).map(|place| format!("did you mean '{place}'?"));
+            let hint = meant.unwrap_or_else(|| match list_fields(unknown.known) {
+                Some(list) => format!("there {} {list}", if unknown.known.len() == 1 { "is" } else { "are" }),
+                None => "/api/docs lists those that there are".to_owned(),
+            });
             return Err(format!("there is no field '{}'; {hint}", unknown.place));
         }
         // From the text, as a value has of two fields of a name only one.
@@ -86,13 +89,13 @@ impl BodyShape {
     }
 
     /// The first field of a value at a place that a request does not have.
-    fn unknown_field<'v>(&self, value: &'v Value, place: &str) -> Option<UnknownField<'v>> {
+    fn unknown_field<'v>(&'v self, value: &'v Value, place: &str) -> Option<UnknownField<'v>> {
         match (self, value) {
             (Self::Object(fields), Value::Object(values)) => values.iter().find_map(|(name, value)| {
                 let place = join_place(place, &truncate_echo(name));
                 match fields.get(name) {
                     Some(field) => field.unknown_field(value, &place),
-                    None => Some(UnknownField { name, place }),
+                    None => Some(UnknownField { name, place, known: fields }),
                 }
             }),
             (Self::List(items), Value::Array(values)) => values
@@ -126,19 +129,28 @@ impl BodyShape {
         None
     }
 
-    /// The first place below a place of a value that holds a list instead of an object.
-    fn misplaced_list(&self, value: &Value, place: &str) -> Option<String> {
-        match (self, value) {
-            (Self::Object(_), Value::Array(_)) => Some(place.to_owned()),
-            (Self::Object(fields), Value::Object(values)) => fields
-                .iter()
-                .find_map(|(name, field)| field.misplaced_list(values.get(name)?, &join_place(place, name))),
-            (Self::List(items), Value::Array(values)) => values
-                .iter()
-                .enumerate()
-                .find_map(|(number, value)| items.misplaced_list(value, &format!("{place}[{number}]"))),
-            _ => None,
-        }
+    /// Says what stands instead of an object at the first place below a place of a value where one must.
+    fn misplaced_value(&self, value: &Value, place: &str) -> Option<String> {
+        let (fields, what) = match (self, value) {
+            (Self::Object(fields), Value::Object(values)) => {
+                return fields
+                    .iter()
+                    .find_map(|(name, field)| field.misplaced_value(values.get(name)?, &join_place(place, name)));
+            }
+            (Self::List(items), Value::Array(values)) => {
+                let values = values.iter().enumerate();
+                let mut wrong =
+                    values.map(|(number, value)| items.misplaced_value(value, &format!("{place}[{number}]")));
+                return wrong.find_map(|wrong| wrong);
+            }
+            (Self::Object(fields), Value::Array(_)) => (fields, "a list".to_owned()),
+            (Self::Object(fields), Value::String(text)) => (fields, format!("'{}'", truncate_echo(text))),
+            (Self::Object(fields), Value::Number(_) | Value::Bool(_)) => (fields, value.to_string()),
+            _ => return None,
+        };
+        let of = list_fields(fields).map(|list| format!(" of {list}")).unwrap_or_default();
+        let wrong = format!("expected an object{of}, not {what}");
+        Some(if place.is_empty() { wrong } else { format!("{place}: {wrong}") })
     }
 }
 
@@ -146,6 +158,15 @@ impl BodyShape {
 struct UnknownField<'v> {
     name: &'v str,
     place: String,
+    /// Those that there are in its place.
+    known: &'v BTreeMap<String, BodyShape>,
+}
+
+/// Names fields, if there are few of them.
+fn list_fields(fields: &BTreeMap<String, BodyShape>) -> Option<String> {
+    let mut names: Vec<String> = fields.keys().map(|name| format!("'{name}'")).collect();
+    let last = names.pop().filter(|_| fields.len() <= MAX_LISTED)?;
+    Some(if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) })
 }
 
 /// The field of a name, or else in another case, in the plural or in the singular.
@@ -207,11 +228,15 @@ mod tests {
         assert_eq!(read(json!({ "filters": [{ "author": null }], "lines": [1, 2] })), Ok(()));
         assert_eq!(
             read(json!({ "filters": [{}, { "autor": "ann" }], "lines": [1, 2] })).unwrap_err(),
-            "there is no field 'filters[1].autor'; /api/docs lists those that there are"
+            "there is no field 'filters[1].autor'; there is 'author'"
         );
         assert_eq!(
             read(json!({ "filter": { "autor": "ann" }, "filters": [], "lines": [1, 2] })).unwrap_err(),
-            "there is no field 'filter.autor'; /api/docs lists those that there are"
+            "there is no field 'filter.autor'; there is 'author'"
+        );
+        assert_eq!(
+            read(json!({ "target": "x", "filters": [], "lines": [1, 2] })).unwrap_err(),
+            "there is no field 'target'; there are 'filter', 'filters' and 'lines'"
         );
         assert_eq!(
             read(json!({ "author": "ann", "filters": [], "lines": [1, 2] })).unwrap_err(),
@@ -264,13 +289,17 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_no_object() {
+    fn what_is_no_object_is_told() {
         let shape = BodyShape::of::<Request>();
-        let place = |value: Value| shape.misplaced_list(&value, "");
-        assert_eq!(place(json!({ "filter": { "author": null }, "filters": [{}], "lines": [1, 2] })), None);
-        assert_eq!(place(json!([null, []])), Some(String::new()));
-        assert_eq!(place(json!({ "filter": [null] })), Some("filter".to_owned()));
-        assert_eq!(place(json!({ "filters": [{}, []] })), Some("filters[1]".to_owned()));
-        assert_eq!(place(json!({ "filters": {}, "filter": null })), None, "the type refuses that");
+        let wrong = |value: Value| shape.misplaced_value(&value, "");
+        assert_eq!(wrong(json!({ "filter": { "author": null }, "filters": [{}], "lines": [1, 2] })), None);
+        let expected = "expected an object of 'filter', 'filters' and 'lines', not a list";
+        assert_eq!(wrong(json!([null, []])).as_deref(), Some(expected));
+        let filter = |place: &str, what: &str| Some(format!("{place}: expected an object of 'author', not {what}"));
+        assert_eq!(wrong(json!({ "filter": [null] })), filter("filter", "a list"));
+        assert_eq!(wrong(json!({ "filters": [{}, []] })), filter("filters[1]", "a list"));
+        assert_eq!(wrong(json!({ "filters": [{}, "ann"] })), filter("filters[1]", "'ann'"));
+        assert_eq!(wrong(json!({ "filter": 7 })), filter("filter", "7"));
+        assert_eq!(wrong(json!({ "filters": {}, "filter": null })), None, "the type refuses that");
     }
 }
