@@ -109,3 +109,41 @@ fn where_the_commit_that_added_something_gives_no_reason_a_later_one_is_said_to_
     );
     assert!(said["warnings"].as_array().unwrap().iter().any(|one| one.as_str() == Some(warning.as_str())), "{said:#}");
 }
+
+#[test]
+fn why_something_was_removed_is_answered_by_the_commit_that_removed_it() {
+    let (mut project, added, _) = loader("Load rows from files\n\nSuppliers send files, because the mail took days.");
+    let reason = "Suppliers use the API by now, so that nobody called it.";
+    project.write("src/load.py", "def send_rows(rows):\n    return len(rows)\n");
+    let removed = project.commit_all(format!("Remove load_rows\n\n{reason}")).to_string();
+    let sandbox = Sandbox::indexed(&project);
+    for question in ["Why was load_rows removed?", "why did they drop load_rows"] {
+        let said = answer(&sandbox, question);
+        assert_eq!(said["citations"][0]["text"], reason, "{question}: {said:#}");
+        assert_eq!(said["citations"][0]["id"], format!("acme/shop@{removed}"), "{question}");
+        assert!(!said["citations"].to_string().contains(&added), "{question}: {said:#}");
+    }
+    let said = answer(&sandbox, "Where is load_rows defined?");
+    assert!(said["statements"][0]["text"].as_str().unwrap().contains("removed load_rows"), "{said:#}");
+    assert!(said["warnings"].to_string().contains("nothing is named load_rows now"), "{said:#}");
+}
+
+#[test]
+fn the_message_of_the_merge_that_brought_a_commit_may_give_the_reason() {
+    let reason = "Suppliers send files every morning, because the mail took days.";
+    let mut project = Fixture::new();
+    project.write("README.md", "# Shop\n");
+    let base = project.commit_all("Begin");
+    project.switch("rows");
+    project.write("src/load.py", "def load_rows(path):\n    return open(path)\n");
+    let added = project.commit_all("Load rows from files");
+    project.switch("main");
+    assert_eq!(project.sha("main"), base);
+    project.write("src/load.py", "def load_rows(path):\n    return open(path)\n");
+    project.git(["add", "."]);
+    let merge = project.commit_index(format!("Merge branch 'rows'\n\n{reason}"), &[added]).to_string();
+    let sandbox = Sandbox::indexed(&project);
+    let said = answer(&sandbox, "Why was load_rows added?");
+    assert_eq!(said["citations"][0]["text"], reason, "{said:#}");
+    assert_eq!(said["citations"][0]["id"], format!("acme/shop@{merge}"), "{said:#}");
+}

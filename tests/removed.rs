@@ -221,3 +221,22 @@ fn the_command_prints_removal_move_and_head() {
     let json = sandbox.run(&["removed", "timeout = 30", "src/net.py", "--json"]).ok().json();
     assert_eq!(json["removals"][0]["path"], "src/limits.py");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_function_that_is_changed_while_it_moves_is_followed() {
+    let login = |call: &str| {
+        format!(
+            "def legacy_login(user):\n    password = ask_password(user)\n    session = {call}\n    return session\n"
+        )
+    };
+    let mut origin = Origin::new();
+    let both = format!("{CLIENT}\n\n{}", login("open_session(user, password)"));
+    origin.write("src/client.py", both.replacen("def legacy_login", "def other_login", 1)).commit_all("Begin");
+    origin.write("src/client.py", CLIENT.replacen("def legacy_login", "def other_login", 1));
+    origin.write("src/login.py", login("open_session(user, password, ttl=60)")).commit_all("Split the client");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let found = removed_nothing(&indexed, "src/client.py#legacy_login").await;
+    assert_eq!(present(&found), [("src/login.py#legacy_login", None)]);
+    let moved = ("Split the client", "src/client.py#legacy_login", "src/login.py#legacy_login");
+    assert_eq!(moves(&found), [moved]);
+}

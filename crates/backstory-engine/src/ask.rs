@@ -5,17 +5,17 @@
 //! where something is defined by `definition`. Any other question is searched for ([`search`](crate::search)). The six best
 //! result groups are read whole from ledger and clones and cut into sentences, comments and blocks of code (`stories`), with
 //! the definitions of what the question is about (`definition`). `evidence` judges whether that can answer at all, and
-//! `select` picks the quotes; where it is asked why, `reasons` puts reasons before the rest, and `introduction` those of the
-//! commit that added what is asked about. With a language model, `generate` gives it numbered passages and keeps the
+//! `select` picks the quotes; where it is asked why, `reasons` puts reasons before the rest, and `change_reasons` those of
+//! the commit that added or removed what is asked about. With a language model, `generate` gives it numbered passages and keeps the
 //! sentences that [`support`](crate::support) finds in what they cite. `verify` proves citations again. The decisions behind
 //! it are 0016 and 0020 in `docs/decisions`.
 
+mod change_reasons;
 mod changes;
 mod definition;
 pub mod evidence;
 mod facts;
 pub(crate) mod generate;
-mod introduction;
 mod nowhere;
 mod reading;
 mod reasons;
@@ -46,11 +46,11 @@ use crate::{
     state::answers::AnswerKey,
     use_case::{UseCase, Weight},
 };
+use change_reasons::read_change_reasons;
 use changes::answer_change;
 use definition::answer_place;
 use evidence::{SURE, Verdict, may_fit, share};
 use generate::generate_answer;
-use introduction::read_introduction;
 use nowhere::{UnknownWord, find_nearest_names};
 use reading::{Reading, question_weights, read_stories};
 use reasons::prefer_reasons;
@@ -280,7 +280,7 @@ fn check_question(request: &AskRequest) -> Result<()> {
 async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<AskEvidence> {
     let mut reading = Box::pin(read_stories(resources, request)).await?;
     reading.asked.is_strict = true;
-    let introduction = Box::pin(read_introduction(resources, &mut reading, &request.filter)).await?;
+    let sources = Box::pin(read_change_reasons(resources, &mut reading, &request.filter)).await?;
     let mut scored = reading.score_by_words();
     reading.add_meaning(resources, &mut scored).await;
     let mut verdict = reading.judge(&scored);
@@ -299,8 +299,8 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
     }
     let is_barred = !reading.asked.absent.is_empty() || !reading.asked.unsaid.is_empty();
     // A word that occurs nowhere asks for something else, whatever is known of the rest.
-    let introduction = introduction.filter(|_| !is_barred && verdict.nowhere.iter().all(|word| says_change(word)));
-    let reason = introduction.as_ref().filter(|introduction| introduction.put_reasons_first(&reading, &mut scored));
+    let sources = sources.filter(|_| !is_barred && verdict.nowhere.iter().all(|word| says_change(word)));
+    let reason = sources.as_ref().filter(|sources| sources.put_reasons_first(&reading, &mut scored));
     if reason.is_some() {
         // It is surely about the question, wherever the words of that stand.
         verdict.answerable = true;
@@ -316,7 +316,7 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
     let is_about = |story: &Story| verdict.about.iter().any(|id| *id == story.id.to_string());
     scored.retain(|one| {
         let story = &stories[one.story];
-        is_about(story) || reason.is_some_and(|introduction| introduction.has(story))
+        is_about(story) || reason.is_some_and(|sources| sources.has(story))
     });
     if verdict.answerable {
         warnings.append(&mut verdict.missing);
@@ -324,9 +324,9 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
             warnings.extend(prefer_reasons(&query, &weights, &stories, &mut scored));
         }
     }
-    if let (Some(introduction), Some(change), None) = (&introduction, &change, reason) {
+    if let (Some(sources), Some(change), None) = (&sources, &change, reason) {
         let told = if verdict.answerable { &mut warnings } else { &mut verdict.missing };
-        told.extend(introduction.describe_silence(change, &stories, &scored));
+        told.extend(sources.describe_silence(change, &stories, &scored));
     }
     Ok(AskEvidence { question, stories, scored, verdict, warnings, search_warnings, weights, change, is_barred })
 }

@@ -32,7 +32,7 @@ use crate::{
     resources::{Resources, blocking},
     search::{
         definitions::{NameMatch, read_definitions},
-        symbols::{only_name, only_symbol, symbols},
+        symbols::{CodeName, name_asked_alone, symbols},
     },
     trace::target::{lineage_at, resolve_place, taken_over},
     use_case::{UseCase, Weight},
@@ -63,7 +63,7 @@ pub struct HistoryRequest {
     /// Changes to leave out at the beginning.
     #[serde(default)]
     pub skip: usize,
-    /// Most changes, at most 500; 20 if absent.
+    /// Most changes, 1 to 500; 20 if absent.
     #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
 }
@@ -229,11 +229,7 @@ pub struct Neighbors {
 /// Nothing is known of it, or a store failed.
 pub(crate) async fn code_history(resources: &Resources, request: HistoryRequest) -> Result<History> {
     let HistoryRequest { id, skip, limit } = request;
-    if limit > MAX_CHANGES {
-        return Err(Error::invalid(format!(
-            "{limit} changes were asked for; at most {MAX_CHANGES} can be listed at once"
-        )));
-    }
+    check_limit(limit, MAX_CHANGES)?;
     let what = match &id {
         NodeId::File { .. } => "file",
         NodeId::Entity { .. } => "code entity",
@@ -399,11 +395,13 @@ async fn entities_named(resources: &Resources, name: &str, project: Option<&str>
     if name.is_empty() {
         return Err(Error::invalid("the name is empty").with_hint("say which function or type is meant"));
     }
-    let name = only_symbol(name).or_else(|| only_name(name)).unwrap_or(name).to_owned();
+    let CodeName { name, kind, is_strict } = name_asked_alone(name).unwrap_or(name.into());
+    let name = name.to_owned();
     let filter = Filter { project: project.map(str::to_owned), ..Filter::default() };
     resources
         .blocking(move |resources| {
-            let (found, name_match) = read_definitions(resources, &name, &filter)?;
+            let asked = CodeName { name: &name, kind, is_strict };
+            let (found, name_match) = read_definitions(resources, asked, &filter)?;
             // What is only named like it may be meant if it can be seen that a name of code is asked for.
             let is_meant = match name_match {
                 NameMatch::Exact => true,

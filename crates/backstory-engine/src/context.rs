@@ -40,7 +40,7 @@ use crate::{
     search::{
         BY_MEANING_ALONE, MAX_LIMIT, MAX_QUERY, check_filter, check_names, check_ranking,
         definitions::{Definitions, NameMatch, find_definitions},
-        symbols::{only_name, only_symbol, symbols},
+        symbols::{name_asked_alone, symbols},
     },
     settings::Ranking,
     snapshot::{IndexState, MIN_DIGITS, load_state},
@@ -224,11 +224,12 @@ async fn resolve_symbol(resources: &Resources, request: &ContextRequest) -> Resu
     let mut resolved = request.clone();
     let name = match &request.about {
         // What governs says so in words, and not in code.
-        About::Query(query) if request.mode == Mode::All => only_name(query).or_else(|| only_symbol(query)),
+        About::Query(query) if request.mode == Mode::All => name_asked_alone(query),
         About::Query(_) | About::Target { .. } => None,
     };
-    let Some(name) = name else { return Ok((resolved, Vec::new())) };
-    let Definitions { first, others, name_match } = find_definitions(resources, name, &request.filter).await?;
+    let Some(asked) = name else { return Ok((resolved, Vec::new())) };
+    let Definitions { first, others, name_match } = find_definitions(resources, asked, &request.filter).await?;
+    let name = asked.name;
     let mut ids = first.into_iter().map(|definition| definition.id);
     // What is only spelled like a single word may be meant by nobody.
     let Some(id) = ids.next().filter(|_| name_match == NameMatch::Exact || !symbols(name).is_empty()) else {

@@ -102,6 +102,27 @@ pub enum EntityKind {
 }
 
 impl EntityKind {
+    /// Every kind.
+    pub const ALL: [Self; 17] = [
+        Self::Function,
+        Self::Method,
+        Self::Declaration,
+        Self::Class,
+        Self::Struct,
+        Self::Union,
+        Self::Enum,
+        Self::Trait,
+        Self::Interface,
+        Self::TypeAlias,
+        Self::Module,
+        Self::Namespace,
+        Self::Macro,
+        Self::Constant,
+        Self::Variable,
+        Self::TestSuite,
+        Self::TestCase,
+    ];
+
     /// Its name: `function`, `type_alias`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -123,6 +144,11 @@ impl EntityKind {
             Self::TestSuite => "test_suite",
             Self::TestCase => "test_case",
         }
+    }
+
+    /// The kind with a name that [`Self::as_str`] gives.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
     /// Whether it can be called.

@@ -157,6 +157,7 @@ mod tests {
             ("src/testing_ground/plan.go", Source),
             ("tests/auth.rs", Test),
             ("t/unit/test_auth.py", Test),
+            ("t/mocks.py", Test),
             ("auth_test.go", Test),
             ("examples/hello.c", Example),
             ("crates/a/benches/speed.rs", Example),

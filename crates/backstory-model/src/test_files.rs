@@ -72,7 +72,8 @@ pub enum TestRule {
 }
 
 /// Directories that hold tests.
-const TEST_DIRS: [&str; 13] = [
+const TEST_DIRS: [&str; 14] = [
+    "t",
     "test",
     "tests",
     "__tests__",
@@ -88,8 +89,8 @@ const TEST_DIRS: [&str; 13] = [
     "androidtest",
 ];
 /// Directories in which everything is there for tests.
-const TEST_ROOTS: [&str; 8] =
-    ["test", "tests", "__tests__", "e2e", "cypress", "androidtest", "integration-tests", "playwright"];
+const TEST_ROOTS: [&str; 9] =
+    ["t", "test", "tests", "__tests__", "e2e", "cypress", "androidtest", "integration-tests", "playwright"];
 /// Directories that divide sources from the rest and say nothing of what is in them.
 const SOURCE_DIRS: [&str; 8] = ["src", "lib", "main", "java", "kotlin", "scala", "groovy", "python"];
 /// Directories of what tests need but no tests.

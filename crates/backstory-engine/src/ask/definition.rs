@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use backstory_model::{
     answer::{Answer, Method, Statement},
+    change_question::ChangeQuestion,
     code::{Lines, name_without_count},
     filter::{DocumentKind, Filter},
     id::NodeId,
@@ -12,6 +13,7 @@ use backstory_model::{
 };
 use regex::Regex;
 
+use super::facts::find_change_facts;
 use crate::{
     citations::{date_by_lines, document_of_file},
     code::read_definition,
@@ -86,8 +88,8 @@ pub(super) async fn definitions_asked(
     Ok(found)
 }
 
-/// Answers where something is defined, by the definitions that lead a search; `None` if that is not asked, or nothing has
-/// the name as it is written.
+/// Answers where something is defined, by the definitions that lead a search, or by what removed it; `None` if that is not
+/// asked, or nothing has or had the name as it is written.
 ///
 /// # Errors
 /// A store failed.
@@ -95,7 +97,7 @@ pub(super) async fn answer_place(resources: &Resources, question: &str, filter: 
     let Some(name) = name_defined(question).filter(|_| lets_code_through(filter)) else { return Ok(None) };
     let Definitions { first, others, name_match } = find_definitions(resources, name, filter).await?;
     if first.is_empty() || name_match != NameMatch::Exact {
-        return Ok(None);
+        return answer_removed_place(resources, question, name, filter).await;
     }
     let (question, name) = (question.to_owned(), name.to_owned());
     resources
@@ -112,6 +114,24 @@ pub(super) async fn answer_place(resources: &Resources, question: &str, filter: 
             Ok(Some(answer).filter(|answer| answer.answered))
         })
         .await
+}
+
+/// Answers where something was defined, if a commit removed it.
+async fn answer_removed_place(
+    resources: &Resources,
+    question: &str,
+    name: &str,
+    filter: &Filter,
+) -> Result<Option<Answer>> {
+    let Some(change) = ChangeQuestion::parse(&format!("When was `{name}` removed?")) else { return Ok(None) };
+    if !change.is_code {
+        return Ok(None);
+    }
+    let answer = find_change_facts(resources, question, &change, filter).await?.answer;
+    Ok(answer.map(|mut answer| {
+        answer.warnings.push(format!("nothing is named {name} now"));
+        answer
+    }))
 }
 
 /// Adds to an answer where a definition is, with the line that names it. One that is gone since it was indexed is left out.

@@ -19,8 +19,8 @@ use super::{
 /// Shortest sentence without words of a reason that may be one beside what it is the reason of, in characters.
 const MIN_BESIDE: usize = 25;
 
-/// Puts what gives a reason before the rest, where the best piece only says again what the question presumes. Returns what
-/// the reader must know if there is no reason.
+/// Puts what gives a reason before the rest, where the best piece is code or only says again what the question presumes.
+/// Returns what the reader must know if there is no reason.
 ///
 /// A sentence counts that is as surely about the question as the best piece and has the words of a reason, or that stands
 /// beside a restating one in the message of a commit or in a discussion.
@@ -37,7 +37,8 @@ pub(super) fn prefer_reasons(
         passage.kind != PieceKind::Code && passage.role != Role::Definition
     };
     let fit_of = |one: &Scored| question.fit_of(stories[one.story].text(passage_of(one, stories)));
-    if !is_stated(best) || fit_of(best) != ReasonFit::Restatement {
+    let is_code = passage_of(best, stories).kind == PieceKind::Code;
+    if !is_code && (!is_stated(best) || fit_of(best) != ReasonFit::Restatement) {
         return None;
     }
     let least = share(weights, &best.around).min(SURE);
@@ -62,6 +63,9 @@ pub(super) fn prefer_reasons(
     if leads.contains(&true) {
         restrict_leads(scored, &leads);
         return None;
+    }
+    if is_code {
+        return Some("what is quoted is code; no text that was found gives a reason".to_owned());
     }
     // Of several places the commit or merge request says most of what was done.
     let is_restating = |one: &&Scored| restating.contains(&(one.story, one.passage));

@@ -9,6 +9,7 @@ use backstory_model::{
     filter::{DocumentKind, Filter},
     id::{NodeId, NodeKind, ThreadKind},
     pack::{Mode as PackMode, QuestionTerms},
+    question::Question,
 };
 use backstory_store::{graph::Direction, index::StoredDocument};
 
@@ -50,6 +51,9 @@ const BESIDE_TRACE: f32 = 0.6;
 
 /// What each step of a trace is worth less than the one before it, and the least.
 const STEP: (f32, f32) = (0.03, 0.7);
+
+/// Fewest content words of a title that is searched for beside the code that it changed.
+const MIN_TITLE: usize = 2;
 
 /// What a part of a hit is worth of the whole.
 const PART: f32 = 0.95;
@@ -407,8 +411,11 @@ fn question_of(target: &Target, trace: &Trace) -> String {
     let titled = trace
         .chain
         .iter()
-        .filter(|step| matches!(step.node.kind, NodeKind::Commit | NodeKind::MergeRequest | NodeKind::Issue));
-    words.extend(titled.map(|step| step.node.title.as_str()).take(if is_code { 2 } else { 1 }));
+        .filter(|step| matches!(step.node.kind, NodeKind::Commit | NodeKind::MergeRequest | NodeKind::Issue))
+        .map(|step| step.node.title.as_str());
+    // What is called `saved` says nothing of the code.
+    let says_something = |title: &&str| !is_code || Question::parse(title).terms.len() >= MIN_TITLE;
+    words.extend(titled.filter(says_something).take(if is_code { 2 } else { 1 }));
     words.join(" ").chars().take(MAX_QUERY).collect()
 }
 

@@ -6,7 +6,7 @@ use backstory_model::{
     classify,
     entity::Item,
     filter::DocumentKind,
-    id::NodeId,
+    id::{NodeId, NodeKind},
     pack::{KeyItem, PackSources, TimelineEntry},
     repository::CommitRecord,
     time::utc_date,
@@ -103,13 +103,17 @@ pub(super) fn key_items(evidence: &Evidence, records: &Records) -> Vec<KeyItem> 
 
 /// What was found besides files, without merges whose merge request tells the same.
 fn reportable_items<'a>(evidence: &'a Evidence, records: &'a Records) -> impl Iterator<Item = &'a Found> {
-    evidence.found.iter().filter(|found| !found.is_of_file() && !is_covered_by_merge_request(found, records))
+    evidence.found.iter().filter(|found| !found.is_of_file() && !is_covered_by_merge_request(evidence, found, records))
 }
 
-/// Whether it is the merge of a merge request.
-pub(super) fn is_covered_by_merge_request(found: &Found, records: &Records) -> bool {
-    let record = records.commits.get(&found.document.id);
-    record.is_some_and(|record| record.commit.is_merge()) && !found.links.is_empty()
+/// Whether it is the merge of a merge request that is told of. Without one its own message may say why.
+pub(super) fn is_covered_by_merge_request(evidence: &Evidence, found: &Found, records: &Records) -> bool {
+    let id = &found.document.id;
+    let is_merge = records.commits.get(id).is_some_and(|record| record.commit.is_merge());
+    let steps = evidence.trace.iter().flat_map(|trace| &trace.chain);
+    let mut requests = steps.filter(|step| step.node.kind == NodeKind::MergeRequest);
+    let is_of_request = |from: &Option<NodeId>| from.as_ref().is_some_and(|from| from.to_string() == *id);
+    is_merge && (evidence.merged_as.values().any(|merge| merge == id) || requests.any(|step| is_of_request(&step.from)))
 }
 
 /// What happened when: what happened to the lines that were asked about, and of the items that matter.

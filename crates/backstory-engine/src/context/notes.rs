@@ -27,7 +27,7 @@ const TRUSTED: usize = 2;
 /// The reasons, first those that share most words with the question.
 pub(super) fn design_notes(evidence: &Evidence, records: &Records) -> Vec<DesignNote> {
     let mut notes: Vec<(usize, f32, DesignNote)> = Vec::new();
-    let told = |found: &&Found| !found.is_of_file() && !is_covered_by_merge_request(found, records);
+    let told = |found: &&Found| !found.is_of_file() && !is_covered_by_merge_request(evidence, found, records);
     let documents = evidence.found.iter().filter(told).take(MAX_DOCUMENTS);
     for (at, found) in documents.enumerate() {
         for (author, reason) in reasons_of(found, records) {

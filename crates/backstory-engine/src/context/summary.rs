@@ -5,7 +5,7 @@ use backstory_model::{
     answer::REFUSAL_SENTENCE,
     edge::Edge,
     id::NodeKind,
-    pack::{ContextPack, DesignNote, Mode},
+    pack::{ContextPack, Mode},
     text::capital,
     time::utc_date,
 };
@@ -174,16 +174,24 @@ fn closest(mode: Mode, evidence: &Evidence, pack: &ContextPack) -> String {
 fn reason(evidence: &Evidence, pack: &ContextPack) -> Option<String> {
     let first = pack.key_items.first();
     // Of a trace every step leads to the reason; of a search only what was found first surely does.
-    let is_near = |note: &&DesignNote| {
-        evidence.trace.is_some() || first.is_some_and(|item| note.source.starts_with(&item.reference))
+    let leads_there = |reference: &str| match &evidence.trace {
+        Some(trace) => trace.chain.iter().any(|step| is_part(reference, &short_node(&step.node.id))),
+        None => first.is_some_and(|item| is_part(reference, &item.reference)),
     };
     let given = pack.design_notes.iter().filter(|note| note.written_by.is_none());
-    if let Some(note) = { given }.find(is_near) {
+    if let Some(note) = { given }.find(|note| leads_there(&note.source)) {
         let author = note.author.as_ref().map_or("Somebody", String::as_str);
         return Some(format!("{author} gave as a reason: “{}” ({}).", quoted(&note.note, REASON), note.source));
     }
-    let item = first.filter(|item| !item.excerpt.is_empty())?;
-    Some(format!("It says: “{}”", quoted(&item.excerpt, REASON)))
+    let mut told = pack.key_items.iter().filter(|item| leads_there(&item.reference));
+    let item = told.find(|item| !item.excerpt.is_empty())?;
+    let what = if first.is_some_and(|first| first.reference == item.reference) { "It" } else { &item.reference };
+    Some(format!("{what} says: “{}”", quoted(&item.excerpt, REASON)))
+}
+
+/// Whether a reference is that of an item or of a part of it: `acme/shop!7#note_1` of `acme/shop!7`, `acme/shop!70` not.
+fn is_part(reference: &str, item: &str) -> bool {
+    reference.strip_prefix(item).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
 }
 
 fn first_sentence(text: &str) -> &str {

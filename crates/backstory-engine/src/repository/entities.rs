@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    hash::Hash,
     sync::Arc,
 };
 
@@ -26,6 +27,8 @@ const MAX_REMEMBERED: usize = 1_000_000;
 const MAX_FILES: usize = 2_000;
 /// Least bytes of a body for which an equal one is the same entity elsewhere.
 const MIN_BODY: u32 = 60;
+/// Most times as large one body may be as another of the same name for both to be one entity.
+const MAX_GROWTH: u64 = 2;
 /// Most entities of a commit that are told.
 const MAX_CHANGES: usize = 5_000;
 
@@ -128,7 +131,7 @@ impl Outlines {
             compare((old_path, of(old_path, before)), (&change.path, of(&change.path, change.new)), &mut changes);
         }
         join_moved(&mut changes);
-        let mut told: Vec<EntityChange> = changes.into_iter().map(|(change, _)| change).collect();
+        let mut told: Vec<EntityChange> = changes.into_iter().map(|found| found.change).collect();
         told.sort_by(|a, b| (&a.entity, a.change).cmp(&(&b.entity, b.change)));
         told.truncate(MAX_CHANGES);
         told
@@ -168,13 +171,16 @@ fn outline(objects: &Objects, history: &mut IncrementalAnalyzer, path: &RepoPath
 }
 
 /// A change, and the body by which the same entity is recognized elsewhere.
-type Found = (EntityChange, Option<u64>);
+struct Found {
+    change: EntityChange,
+    body_hash: u64,
+    body_size: u32,
+}
 
 fn compare((old_path, old): (&RepoPath, &Outline), (new_path, new): (&RepoPath, &Outline), changes: &mut Vec<Found>) {
     let before: HashMap<&str, &Outlined> = old.iter().map(|entity| (entity.name.as_str(), entity)).collect();
     let after: HashMap<&str, &Outlined> = new.iter().map(|entity| (entity.name.as_str(), entity)).collect();
     let named = |path: &RepoPath, name: &str| EntityRef { path: path.clone(), name: name.to_owned() };
-    let body = |entity: &Outlined| (entity.body_size >= MIN_BODY).then_some(entity.body_hash);
     for entity in new.iter() {
         let known = before.get(entity.name.as_str());
         let moved = known.is_some() && old_path != new_path;
@@ -185,7 +191,7 @@ fn compare((old_path, old): (&RepoPath, &Outline), (new_path, new): (&RepoPath, 
         };
         let from = moved.then(|| named(old_path, &entity.name));
         let change = EntityChange { entity: named(new_path, &entity.name), kind: entity.kind, change, from };
-        changes.push((change, body(entity)));
+        changes.push(Found { change, body_hash: entity.body_hash, body_size: entity.body_size });
     }
     for entity in old.iter().filter(|entity| !after.contains_key(entity.name.as_str())) {
         let change = EntityChange {
@@ -194,28 +200,57 @@ fn compare((old_path, old): (&RepoPath, &Outline), (new_path, new): (&RepoPath, 
             change: EntityChangeKind::Removed,
             from: None,
         };
-        changes.push((change, body(entity)));
+        changes.push(Found { change, body_hash: entity.body_hash, body_size: entity.body_size });
     }
 }
 
-/// An entity that goes away in one place and appears in another with the same body has moved or got another name.
+/// An entity that goes away in one place and appears in another with the same body has moved or got another name. So has
+/// one with the same name and a body of much the same size: what is moved is often changed a little with it.
 fn join_moved(changes: &mut Vec<Found>) {
-    let mut removed: HashMap<(u64, EntityKind), Vec<usize>> = HashMap::new();
-    let mut introduced: HashMap<(u64, EntityKind), Vec<usize>> = HashMap::new();
-    for (at, (change, body)) in changes.iter().enumerate() {
-        let Some(body) = body else { continue };
-        match change.change {
-            EntityChangeKind::Removed => removed.entry((*body, change.kind)).or_default().push(at),
-            EntityChangeKind::Introduced => introduced.entry((*body, change.kind)).or_default().push(at),
+    join_pairs(
+        changes,
+        |found| (found.body_size >= MIN_BODY).then_some((found.body_hash, found.change.kind)),
+        |_, _| true,
+    );
+    let has_like_size = |one: &Found, other: &Found| {
+        let (smaller, larger) = (one.body_size.min(other.body_size), one.body_size.max(other.body_size));
+        u64::from(smaller) * MAX_GROWTH >= u64::from(larger)
+    };
+    join_pairs(
+        changes,
+        |found| {
+            let name = (found.change.entity.name.clone(), found.change.kind);
+            (found.body_size >= MIN_BODY).then_some(name)
+        },
+        has_like_size,
+    );
+}
+
+/// Joins what goes away with what appears by the same key, where that is one each: of several it is not known which became
+/// which.
+fn join_pairs<K: Eq + Hash>(
+    changes: &mut Vec<Found>,
+    key_of: impl Fn(&Found) -> Option<K>,
+    is_same: impl Fn(&Found, &Found) -> bool,
+) {
+    let mut removed: HashMap<K, Vec<usize>> = HashMap::new();
+    let mut introduced: HashMap<K, Vec<usize>> = HashMap::new();
+    for (at, found) in changes.iter().enumerate() {
+        let Some(key) = key_of(found) else { continue };
+        match found.change.change {
+            EntityChangeKind::Removed => removed.entry(key).or_default().push(at),
+            EntityChangeKind::Introduced => introduced.entry(key).or_default().push(at),
             EntityChangeKind::Modified => {}
         }
     }
     let mut gone = Vec::new();
     for (key, from) in removed {
-        // Where there are several it is not known which became which.
         let ([from], Some([to])) = (from.as_slice(), introduced.get(&key).map(Vec::as_slice)) else { continue };
-        let old = changes[*from].0.entity.clone();
-        let new = &mut changes[*to].0;
+        if !is_same(&changes[*from], &changes[*to]) {
+            continue;
+        }
+        let old = changes[*from].change.entity.clone();
+        let new = &mut changes[*to].change;
         new.change = EntityChangeKind::Modified;
         new.from = Some(old);
         gone.push(*from);

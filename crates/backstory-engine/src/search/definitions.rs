@@ -6,7 +6,7 @@ use std::{
 };
 
 use backstory_model::{
-    code::{name_without_count, plain_name, plain_spelling},
+    code::{EntityKind, name_without_count, plain_name, plain_spelling},
     filter::Filter,
     id::NodeId,
 };
@@ -15,7 +15,11 @@ use backstory_store::{
     lists::{EntityQuery, EntityRow, MAX_PAGE, PageRequest},
 };
 
-use super::{candidates::meets, code::worth_of_role};
+use super::{
+    candidates::meets,
+    code::worth_of_role,
+    symbols::{CodeName, NamedKind},
+};
 use crate::{error::Result, resources::Resources};
 
 /// Definitions of one plain name that are looked at, the most central.
@@ -76,8 +80,8 @@ pub(crate) struct Definition {
 /// The definitions of a name, as far as they lead a search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Definitions {
-    /// The first ones, at most [`MAX_DEFINITIONS`]: those of what is no test, then those with the whole name, then those that
-    /// weigh most.
+    /// The first ones, at most [`MAX_DEFINITIONS`]: those of what is no test, then those of the kind that is asked for, then those with the whole name, then those in a
+    /// file that is named after it, then those that weigh most.
     pub(crate) first: Vec<Definition>,
     /// How many more there are; at least so many if they are very many.
     pub(crate) others: usize,
@@ -89,11 +93,17 @@ pub(crate) struct Definitions {
 ///
 /// # Errors
 /// The lists cannot be read.
-pub(crate) async fn find_definitions(resources: &Resources, name: &str, filter: &Filter) -> Result<Definitions> {
-    let (name, filter) = (name.to_owned(), filter.clone());
+pub(crate) async fn find_definitions<'a>(
+    resources: &Resources,
+    name: impl Into<CodeName<'a>>,
+    filter: &Filter,
+) -> Result<Definitions> {
+    let asked = name.into();
+    let (name, kind, is_strict, filter) = (asked.name.to_owned(), asked.kind, asked.is_strict, filter.clone());
     resources
         .blocking(move |resources| {
-            let (mut first, name_match) = read_definitions(resources, &name, &filter)?;
+            let asked = CodeName { name: &name, kind, is_strict };
+            let (mut first, name_match) = read_definitions(resources, asked, &filter)?;
             let others = first.len().saturating_sub(MAX_DEFINITIONS);
             first.truncate(MAX_DEFINITIONS);
             Ok(Definitions { first, others, name_match })
@@ -105,20 +115,22 @@ pub(crate) async fn find_definitions(resources: &Resources, name: &str, filter: 
 ///
 /// # Errors
 /// The lists cannot be read.
-pub(crate) fn read_definitions(
+pub(crate) fn read_definitions<'a>(
     resources: &Resources,
-    name: &str,
+    name: impl Into<CodeName<'a>>,
     filter: &Filter,
 ) -> Result<(Vec<Definition>, NameMatch)> {
+    let CodeName { name, kind: wanted, is_strict } = name.into();
     let filter = Filter { kinds: vec![], ..filter.clone() };
     let (path, written) = split_path(name);
     let own = joined(written);
-    let namesakes = read_namesakes(resources, &own, &filter)?;
+    let mut namesakes = read_namesakes(resources, &own, &filter)?;
+    namesakes.retain(|of| !is_strict || of.kind.is_some_and(|kind| wanted.has(kind)));
     let index = resources.index();
     let holders: Vec<Vec<String>> = namesakes.iter().map(|of| holders(&of.id, resources.has_view())).collect();
     let facts = index.facts(holders.iter().flatten().map(String::as_str));
     let mut found: Vec<(Rank, Definition)> = Vec::new();
-    for (Namesake { id, importance, line }, holders) in namesakes.into_iter().zip(&holders) {
+    for (Namesake { id, importance, line, kind }, holders) in namesakes.into_iter().zip(&holders) {
         let NodeId::Entity { path: at, name, .. } = &id else { continue };
         let Some((document, facts)) = holders.iter().find_map(|holder| facts.get_key_value(holder.as_str())) else {
             continue;
@@ -131,7 +143,9 @@ pub(crate) fn read_definitions(
         let worth = worth_of_role(&[], facts);
         // `login~2` is the second one of its name in a file.
         let name_match = if name == written { NameMatch::Exact } else { compare_names(&entity, &own) };
-        let rank = Rank { name_match, is_other: !is_whole, worth, is_part: entity != own, importance };
+        let (is_elsewhere, is_part) = (!is_file_of(at, &entity), entity != own);
+        let is_other_kind = wanted != NamedKind::Any && kind.is_none_or(|kind| !wanted.has(kind));
+        let rank = Rank { name_match, is_other: !is_whole, worth, is_other_kind, is_part, is_elsewhere, importance };
         let line = line.filter(|_| *document != holders[0]);
         let document = (*document).to_owned();
         let definition = Definition { document, file: facts.thread.to_string(), line, worth, id };
@@ -157,6 +171,8 @@ struct Namesake {
     importance: u64,
     /// Its first line, as far as that is known.
     line: Option<u32>,
+    /// Its kind, as far as that is known.
+    kind: Option<EntityKind>,
 }
 
 /// Everything whose plain name is that of a name.
@@ -165,6 +181,7 @@ fn read_namesakes(resources: &Resources, name: &str, filter: &Filter) -> Result<
     let projects = filter.project.iter().chain(&filter.projects).cloned().collect();
     let query = EntityQuery { spellings: vec![plain.clone()], projects, ..EntityQuery::default() };
     let namesake = |row: EntityRow| Namesake {
+        kind: EntityKind::of_name(&row.kind),
         id: NodeId::entity(row.project, row.path, row.name),
         importance: row.importance,
         line: Some(row.lines.first),
@@ -182,7 +199,7 @@ fn read_namesakes(resources: &Resources, name: &str, filter: &Filter) -> Result<
     let known: BTreeSet<NodeId> = found.iter().map(|of| of.id.clone()).collect();
     let versions = resources.index().definitions_of_versions(&plain).into_iter();
     let new = versions.filter_map(|id| id.parse().ok()).filter(|id| !known.contains(id));
-    found.extend(new.map(|id| Namesake { id, importance: 0, line: None }));
+    found.extend(new.map(|id| Namesake { id, importance: 0, line: None, kind: None }));
     Ok(found)
 }
 
@@ -208,7 +225,11 @@ struct Rank {
     /// Whether it is not what is written, with path and count.
     is_other: bool,
     worth: f32,
+    /// Whether it is not of the kind that is asked for.
+    is_other_kind: bool,
     is_part: bool,
+    /// Whether its file is named after something else.
+    is_elsewhere: bool,
     importance: u64,
 }
 
@@ -217,13 +238,23 @@ impl Rank {
     fn compare(&self, other: &Self) -> Ordering {
         let named = self.name_match.cmp(&other.name_match);
         let named = named.then_with(|| other.worth.total_cmp(&self.worth));
-        named.then(self.is_part.cmp(&other.is_part)).then(other.importance.cmp(&self.importance))
+        let named = named.then(self.is_other_kind.cmp(&other.is_other_kind));
+        let named = named.then(self.is_part.cmp(&other.is_part)).then(self.is_elsewhere.cmp(&other.is_elsewhere));
+        named.then(other.importance.cmp(&self.importance))
     }
 }
 
 /// Whether a path is another one or ends with it.
-fn is_path(path: &str, end: &str) -> bool {
+pub(crate) fn is_path(path: &str, end: &str) -> bool {
     path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+/// Whether a file is named after what a qualified name begins with: `connection.py` after `Connection.channel`.
+fn is_file_of(path: &str, name: &str) -> bool {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let stem = file.split('.').next().unwrap_or(file);
+    let outer = name.split('.').find(|part| !part.is_empty()).unwrap_or(name);
+    plain_spelling(stem) == plain_spelling(outer)
 }
 
 /// Whether what could be a name is that of a file: `package.json`.
@@ -284,6 +315,8 @@ mod tests {
             assert_eq!(compare(entity, name), expected, "{entity} {name}");
         }
         assert!(is_path("src/a.rs", "a.rs") && is_path("src/a.rs", "src/a.rs") && !is_path("src/data.rs", "a.rs"));
+        assert!(is_file_of("kombu/connection.py", "Connection") && is_file_of("src/thread_pool.rs", "ThreadPool.new"));
+        assert!(!is_file_of("kombu/transport/qpid.py", "Connection"));
         assert_eq!(split_path("src/auth.rs#login"), (Some("src/auth.rs"), "login"));
         assert_eq!(split_path("Server#start"), (None, "Server#start"));
     }

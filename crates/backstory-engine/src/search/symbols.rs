@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use backstory_model::terms::QueryTerms;
+use backstory_model::{code::EntityKind, terms::QueryTerms};
 use regex::Regex;
 
 /// Names of a text that are looked up.
@@ -24,9 +24,10 @@ pub(crate) fn symbols(text: &str) -> Vec<&str> {
     found.filter(|name| (2..=MAX_NAME).contains(&name.len())).take(MAX_NAMES).collect()
 }
 
-/// What a text is if it is nothing but a name, perhaps as it is used: `&cobra.Command{`, `cmd.Execute(args)`.
+/// What a text is if it is nothing but a name, perhaps as it is used: `&cobra.Command{`, `cmd.Execute(args)`,
+/// `Sender<T>`.
 static USE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(&format!(r"^[&*]*(?P<name>{NAME_PATTERN})(?:\([^()]*\)?)?\s*[{{\[;]?$"))
+    Regex::new(&format!(r"^[&*]*(?P<name>{NAME_PATTERN})(?:<[^()]*>)?(?:\([^()]*\)?)?\s*[{{\[;]?$"))
         .expect("the pattern is constant")
 });
 
@@ -35,20 +36,21 @@ static USE: LazyLock<Regex> = LazyLock::new(|| {
 static DECLARATION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?x) ^\s*
-        (?: (?: pub (?:\([a-z]+\))? | export | public | private | protected | static | abstract | final | async | default | unsafe ) \s+ )*
-        (?: (?P<code> struct | enum | trait | impl | typedef | def | fn | func )
-          | class | union | interface | type | module | function | method | macro )
+        (?: (?: pub (?:\([a-z]+\))? | export | public | private | protected | static | abstract | final | async | default | unsafe
+          | const ) \s+ )*
+        (?: (?P<code> struct | enum | trait | impl (?:<[^>]*>)? | typedef | def | fn | func | macro_rules! | \#define )
+          | (?P<word> class | union | interface | type | module | function | method | macro | const | static | let | var ) )
         \s+ (?: \([^()]*\) \s* )? `? (?P<name> [A-Za-z_$][A-Za-z0-9_$]* ) `?
         (?P<mark> \s* (?: [({\[:<=;] | (?: struct | interface | enum | extends | implements )\b ) .* )? \s*$",
     )
     .expect("the pattern is constant")
 });
 
-/// `Server class`.
+/// `Server class`, `unbounded function`.
 static KIND_BEHIND: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"^\s*`?(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)`?\s+(?:class|struct|enum|trait|interface|type|function|method|macro|module)\s*$",
-    )
+    Regex::new(&format!(
+        r"^\s*(?P<name>{NAME_PATTERN})\s+(?P<kind>class|struct|enum|trait|interface|type|function|method|macro|module|constant)\s*$"
+    ))
     .expect("the pattern is constant")
 });
 
@@ -104,9 +106,9 @@ pub(super) fn names_asked_for(text: &str) -> Vec<&str> {
 }
 
 /// The name if a text is nothing but one that looks like code, or the beginning of its definition.
-pub(crate) fn only_symbol(text: &str) -> Option<&str> {
+pub(crate) fn only_symbol(text: &str) -> Option<CodeName<'_>> {
     let name = || only_name(text).filter(|name| text.trim().len() > name.len() || !symbols(text).is_empty());
-    declared_name(text).or_else(name)
+    declared_name(text).or_else(|| name().map(CodeName::from))
 }
 
 /// The name if a text is nothing but one that a type could have, as `Server`.
@@ -114,22 +116,96 @@ pub(super) fn only_proper_name(text: &str) -> Option<&str> {
     only_name(text).filter(|name| has_mark_of_code(name))
 }
 
-/// The name of a text like `Server class`.
-pub(super) fn name_before_kind(text: &str) -> Option<&str> {
-    let name = KIND_BEHIND.captures(text)?.name("name")?.as_str();
-    Some(name).filter(|name| has_mark_of_code(name) && (2..=MAX_NAME).contains(&name.len()))
+/// The name of a text like `Server class`. A plain word, as in `base class`, is one of just that kind.
+pub(super) fn name_before_kind(text: &str) -> Option<CodeName<'_>> {
+    let found = KIND_BEHIND.captures(text)?;
+    let name = bare(found.name("name")?.as_str());
+    let asked = CodeName { name, kind: NamedKind::of_word(&found["kind"]), is_strict: !has_mark_of_code(name) };
+    Some(asked).filter(|_| (2..=MAX_NAME).contains(&name.len()))
 }
 
-fn has_mark_of_code(name: &str) -> bool {
+/// A name that code is looked for by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CodeName<'a> {
+    /// The name.
+    pub(crate) name: &'a str,
+    /// What is meant of all that has it.
+    pub(crate) kind: NamedKind,
+    /// Whether nothing else of that name is meant.
+    pub(crate) is_strict: bool,
+}
+
+impl<'a> From<&'a str> for CodeName<'a> {
+    fn from(name: &'a str) -> Self {
+        Self { name, kind: NamedKind::Any, is_strict: false }
+    }
+}
+
+/// What a word such as `function` behind a name says of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum NamedKind {
+    /// Nothing.
+    #[default]
+    Any,
+    /// It is a macro.
+    Macro,
+    /// It can be called.
+    Callable,
+    /// It is a type.
+    Type,
+    /// It is a module or a namespace.
+    Module,
+    /// It is a constant or a variable.
+    Value,
+}
+
+impl NamedKind {
+    /// What a word before or behind a name says of it, or how a definition begins.
+    fn of_word(word: &str) -> Self {
+        match word {
+            "macro" | "macro_rules!" | "#define" => Self::Macro,
+            "function" | "method" | "def" | "fn" | "func" => Self::Callable,
+            "class" | "struct" | "enum" | "trait" | "interface" | "type" | "typedef" | "union" => Self::Type,
+            "module" => Self::Module,
+            "const" | "static" | "let" | "var" | "constant" | "variable" => Self::Value,
+            _ => Self::Any,
+        }
+    }
+
+    /// Whether code of a kind may be meant.
+    pub(crate) fn has(self, kind: EntityKind) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Macro => kind == EntityKind::Macro,
+            Self::Callable => kind.is_callable(),
+            Self::Type => kind.is_type(),
+            Self::Module => matches!(kind, EntityKind::Module | EntityKind::Namespace),
+            Self::Value => matches!(kind, EntityKind::Constant | EntityKind::Variable),
+        }
+    }
+}
+
+/// The name if a text asks for nothing but what has it: it is only the name, the beginning of its definition or the name
+/// with its kind, or asks where it is defined.
+pub(crate) fn name_asked_alone(text: &str) -> Option<CodeName<'_>> {
+    let plain = || only_name(text).or_else(|| name_defined(text)).map(CodeName::from);
+    only_symbol(text).or_else(plain).or_else(|| name_before_kind(text))
+}
+
+/// Whether a name is spelled as that of code is: `load_session`, `Server`.
+pub(super) fn has_mark_of_code(name: &str) -> bool {
     name.contains(|letter: char| letter == '_' || letter.is_uppercase())
 }
 
 /// The name if a text is nothing but the beginning of its definition. `type inference` and `function call` are words.
-fn declared_name(text: &str) -> Option<&str> {
+fn declared_name(text: &str) -> Option<CodeName<'_>> {
     let found = DECLARATION.captures(text)?;
     let name = found.name("name")?.as_str();
-    let is_code = found.name("code").is_some() || found.name("mark").is_some() || has_mark_of_code(name);
-    Some(name).filter(|name| is_code && (2..=MAX_NAME).contains(&name.len()))
+    let code = found.name("code");
+    let word = code.or_else(|| found.name("word")).map_or("", |word| word.as_str());
+    let is_code = code.is_some() || found.name("mark").is_some() || has_mark_of_code(name);
+    let asked = CodeName { name, kind: NamedKind::of_word(word), is_strict: false };
+    Some(asked).filter(|_| is_code && (2..=MAX_NAME).contains(&name.len()))
 }
 
 /// The name if a text is nothing but one that code could have.
@@ -151,10 +227,14 @@ mod tests {
         assert_eq!(symbols("where is load_session implemented, and Server.start?"), ["load_session", "Server.start"]);
         assert_eq!(symbols("what does `total` do, parse() or getUser"), ["total", "parse", "getUser"]);
         assert!(symbols("Why did we choose Redis over memcached?").is_empty());
-        assert_eq!(only_symbol(" secp256k1_ecmult "), Some("secp256k1_ecmult"));
-        assert_eq!(only_symbol("std::mem::take()"), Some("std::mem::take"));
-        assert_eq!(only_symbol("&cobra.Command{"), Some("cobra.Command"));
-        assert_eq!(only_symbol("cmd.Execute(args, 1)"), Some("cmd.Execute"));
+        for (text, name) in [
+            (" secp256k1_ecmult ", "secp256k1_ecmult"),
+            ("std::mem::take()", "std::mem::take"),
+            ("&cobra.Command{", "cobra.Command"),
+            ("cmd.Execute(args, 1)", "cmd.Execute"),
+        ] {
+            assert_eq!(only_symbol(text), Some(name.into()));
+        }
         assert_eq!(names_asked_for("where is environment defined?"), ["environment"]);
         assert_eq!((only_symbol("redis"), only_symbol("load_session fails")), (None, None));
     }
@@ -191,14 +271,49 @@ mod tests {
             "func (s *Server) Raft() error {",
             "pub(crate) struct Raft;",
             "fn Raft",
+            "pub const fn Raft() {",
+            "const Raft: u32 = 1;",
+            "static Raft: AtomicBool",
+            "impl<T> Raft<T> {",
+            "struct Raft<T>",
+            "macro_rules! Raft {",
+            "#define Raft(x) x",
         ] {
-            assert_eq!(declared_name(text), Some("Raft"), "{text}");
+            assert_eq!(declared_name(text).map(|asked| asked.name), Some("Raft"), "{text}");
         }
         for text in
-            ["Raft", "class of its own", "type Raft is slow", "which class Raft", "type inference", "function call"]
+            ["Raft", "class of its own", "type Raft is slow", "which class Raft", "type inference", "const correctness"]
         {
             assert_eq!(declared_name(text), None, "{text}");
         }
-        assert_eq!((name_before_kind("Raft class"), name_before_kind("base class")), (Some("Raft"), None));
+    }
+
+    #[test]
+    fn a_kind_behind_a_name_says_what_it_is() {
+        for (text, expected) in [
+            ("Raft class", Some(("Raft", NamedKind::Type, false))),
+            ("Server.start method", Some(("Server.start", NamedKind::Callable, false))),
+            ("unbounded function", Some(("unbounded", NamedKind::Callable, true))),
+            ("base class", Some(("base", NamedKind::Type, true))),
+            ("the base class", None),
+            ("class", None),
+        ] {
+            let found = name_before_kind(text).map(|asked| (asked.name, asked.kind, asked.is_strict));
+            assert_eq!(found, expected, "{text}");
+        }
+        let kind = |text: &str| only_symbol(text).map(|asked| asked.kind);
+        assert_eq!(kind("macro_rules! select {"), Some(NamedKind::Macro));
+        assert_eq!(kind("impl Raft"), Some(NamedKind::Any));
+        assert_eq!(kind("type Raft struct {"), Some(NamedKind::Type));
+        for (text, expected) in [
+            ("where is Session defined?", Some("Session")),
+            ("unbounded function", Some("unbounded")),
+            ("Sender<T>", Some("Sender")),
+            ("macro_rules! select {", Some("select")),
+            ("redis", Some("redis")),
+            ("why is Session slow?", None),
+        ] {
+            assert_eq!(name_asked_alone(text).map(|asked| asked.name), expected, "{text}");
+        }
     }
 }

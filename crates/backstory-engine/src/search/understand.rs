@@ -7,7 +7,7 @@ use super::{
     SearchRequest,
     definitions::{Definitions, NameMatch, find_definitions},
     query::ParsedQuery,
-    symbols::{name_before_kind, names_asked_for, only_proper_name, only_symbol, symbols},
+    symbols::{CodeName, has_mark_of_code, name_before_kind, names_asked_for, only_proper_name, only_symbol, symbols},
 };
 use crate::{
     catalog::known_projects, error::Result, read::resolve_id, records::reference_syntax, resources::Resources,
@@ -68,7 +68,7 @@ pub(super) async fn parse_query(
     only_code: bool,
 ) -> Result<ParsedQuery> {
     let name = only_symbol(&request.query);
-    let words = name.unwrap_or(&request.query);
+    let words = name.map_or(request.query.as_str(), |asked| asked.name);
     let mut understood = read_query(resources, words, request.filter.project.as_deref()).await?;
     understood.only_code = only_code;
     understood.is_name = name.is_some();
@@ -88,13 +88,21 @@ pub(super) async fn parse_query(
 /// what is meant.
 async fn add_definitions(resources: &Resources, request: &SearchRequest, understood: &mut ParsedQuery) -> Result<()> {
     let query = &request.query;
-    let names = match only_symbol(query).or_else(|| name_before_kind(query)).or_else(|| only_proper_name(query)) {
+    let alone = only_symbol(query).or_else(|| name_before_kind(query));
+    let names = match alone.or_else(|| only_proper_name(query).map(CodeName::from)) {
         Some(name) => vec![name],
-        None if understood.only_code || understood.asks_for_code => names_asked_for(&request.query),
+        None if understood.only_code || understood.asks_for_code => {
+            names_asked_for(query).into_iter().map(CodeName::from).collect()
+        }
         None => return Ok(()),
     };
-    for name in names {
-        let Definitions { first, others, name_match } = find_definitions(resources, name, &request.filter).await?;
+    for asked in names {
+        let Definitions { first, others, name_match } = find_definitions(resources, asked, &request.filter).await?;
+        let name = asked.name;
+        // Words with a mark of code are a name, whether anything has it or not.
+        if first.is_empty() && alone == Some(asked) && has_mark_of_code(name) {
+            understood.notes.push(format!("no definition of {name} was found"));
+        }
         // Of words that only sound like a name, as in `type error handling`, another spelling is not meant.
         let is_all = understood.only_code && name.len() == query.trim().len();
         if name_match != NameMatch::Exact && symbols(name).is_empty() && !is_all {

@@ -21,7 +21,7 @@ use crate::{
     records::commit_record,
     removed::{Removals, find_removal, find_symbols, removals_of_nodes},
     resources::Resources,
-    search::definitions::{NameMatch, read_definitions},
+    search::definitions::{NameMatch, is_path, read_definitions},
 };
 
 /// Most projects whose code is looked at.
@@ -84,9 +84,7 @@ impl NamedCode<'_> {
     /// Those of nodes that lie in the paths that are named; all if none does.
     fn within_paths(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
         let is_within = |node: &NodeId| match node {
-            NodeId::File { path, .. } | NodeId::Entity { path, .. } => {
-                self.paths.iter().any(|end| format!("/{path}").ends_with(&format!("/{end}")))
-            }
+            NodeId::File { path, .. } | NodeId::Entity { path, .. } => self.paths.iter().any(|end| is_path(path, end)),
             _ => false,
         };
         let (within, others): (Vec<NodeId>, Vec<NodeId>) = nodes.into_iter().partition(is_within);
@@ -194,12 +192,8 @@ fn find_named_nodes(resources: &Resources, project: &[String; 1], name: &str) ->
     let definitions = if name_match == NameMatch::Exact { definitions } else { Vec::new() };
     let mut nodes: Vec<NodeId> = definitions.into_iter().map(|definition| definition.id).take(MAX_COUNTED).collect();
     if name.contains(['.', '/']) {
-        let end = format!("/{name}");
-        let paths = resources
-            .index()
-            .known_paths(ProjectScope::Only(project), MAX_PATHS)
-            .into_iter()
-            .filter(|path| format!("/{path}").ends_with(&end));
+        let known = resources.index().known_paths(ProjectScope::Only(project), MAX_PATHS);
+        let paths = known.into_iter().filter(|path| is_path(path, name));
         nodes.extend(paths.take(MAX_COUNTED).map(|path| NodeId::file(&project[0], &path)));
     }
     Ok(nodes)

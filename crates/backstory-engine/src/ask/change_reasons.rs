@@ -1,5 +1,6 @@
-//! Questions that ask why something was added: the commit that added it, its merge request and the issues behind them say
-//! that, and what is written later about the same thing does not. Where they say nothing, the answer says so.
+//! Questions that ask why something was added or removed: the commit that did it, what merged that, and the issues behind
+//! them say that, and what is written at other times about the same thing does not. Where they say nothing, the answer
+//! says so.
 
 use backstory_model::{
     change_question::{ChangeDirection, ChangeQuestion},
@@ -19,7 +20,11 @@ use super::{
     select::{Scored, is_quotable, restrict_leads},
     stories::{Role, Story, load_stories_of},
 };
-use crate::{error::Result, introduction::merge_requests_introducing, resources::Resources};
+use crate::{
+    error::Result,
+    introduction::{merge_introducing, merge_requests_introducing},
+    resources::Resources,
+};
 
 /// Merge requests of a commit that are read.
 const MAX_REQUESTS: usize = 2;
@@ -28,16 +33,16 @@ const MAX_ISSUES: usize = 5;
 /// Shortest sentence without words of a reason that may be one, in characters.
 const MIN_SENTENCE: usize = 25;
 
-/// What added the thing whose reason a question asks for.
+/// What may say why a change was made that a question asks the reason of.
 #[derive(Debug)]
-pub(super) struct Introduction {
-    /// The commits or merge requests that added it.
+pub(super) struct ChangeReasons {
+    /// The commits or merge requests that made it.
     changes: Vec<NodeId>,
-    /// Merge requests that brought them, and issues that these or the commits close.
+    /// Merges and merge requests that brought them, and issues that these or the commits close.
     linked: Vec<NodeId>,
 }
 
-/// How much a sentence of an introduction says of the reason, the most first.
+/// How much a sentence says of the reason, the most first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReasonRank {
     /// It has the words of a reason.
@@ -48,45 +53,47 @@ enum ReasonRank {
     Description,
 }
 
-/// Finds what added the thing that a question asks the reason of, and adds to what was read for it what is not there yet.
+/// Finds what made the change that a question asks the reason of, and adds to what was read for it what is not there yet.
 ///
 /// # Errors
 /// A store failed.
-pub(super) async fn read_introduction(
+pub(super) async fn read_change_reasons(
     resources: &Resources,
     reading: &mut Reading,
     filter: &Filter,
-) -> Result<Option<Introduction>> {
-    let asks_reason = |change: &&ChangeQuestion| change.fact.is_none() && change.direction == ChangeDirection::Added;
+) -> Result<Option<ChangeReasons>> {
+    let asks_reason = |change: &&ChangeQuestion| change.fact.is_none() && change.direction != ChangeDirection::Fixed;
     let change = reading.change.as_ref().filter(asks_reason).filter(|_| reading.read.kind == QuestionKind::Why);
     let Some(change) = change else { return Ok(None) };
     let changes = find_nodes_of_change(resources, change, filter).await?;
     if changes.is_empty() {
         return Ok(None);
     }
-    let introducing = changes.clone();
-    let linked = resources.blocking(move |resources| find_linked_threads(resources, &introducing)).await?;
-    let introduction = Introduction { changes, linked };
+    let made = changes.clone();
+    let linked = resources.blocking(move |resources| find_linked(resources, &made)).await?;
+    let reasons = ChangeReasons { changes, linked };
     let is_read = |id: &NodeId| reading.stories.iter().any(|story| story.id == *id);
-    let unread: Vec<NodeId> = introduction.nodes().filter(|id| !is_read(id)).cloned().collect();
+    let unread: Vec<NodeId> = reasons.nodes().filter(|id| !is_read(id)).cloned().collect();
     let mut stories = load_stories_of(resources, &unread).await?;
     reading.stories.append(&mut stories);
-    Ok(Some(introduction))
+    Ok(Some(reasons))
 }
 
-/// The merge requests that brought commits, and the issues that these or the commits close, of the same project.
-fn find_linked_threads(resources: &Resources, changes: &[NodeId]) -> Result<Vec<NodeId>> {
-    let mut requests: Vec<NodeId> = Vec::new();
+/// The merges and merge requests that brought commits, and the issues that these or the commits close, of the same project.
+fn find_linked(resources: &Resources, changes: &[NodeId]) -> Result<Vec<NodeId>> {
+    let mut carriers: Vec<NodeId> = Vec::new();
     for node in changes {
         if let NodeId::Commit { project, sha } = node
             && let Some(sha) = Sha::from_hex(sha.as_bytes())
         {
             let found = merge_requests_introducing(resources, project, sha)?.into_iter().take(MAX_REQUESTS);
-            requests.extend(found.map(|request| NodeId::from(request.id)));
+            carriers.extend(found.map(|request| NodeId::from(request.id)));
+            // Without a forge only its message says what the merge request said.
+            carriers.extend(merge_introducing(resources, node)?);
         }
     }
     let mut issues: Vec<NodeId> = Vec::new();
-    for node in changes.iter().chain(&requests) {
+    for node in changes.iter().chain(&carriers) {
         for edge in [Edge::Fixes, Edge::Closes] {
             for end in resources.graph().edges(node, Direction::Out, Some(edge))? {
                 let is_issue = matches!(&end.other, NodeId::Thread(ThreadId { kind: ThreadKind::Issue, .. }));
@@ -97,11 +104,11 @@ fn find_linked_threads(resources: &Resources, changes: &[NodeId]) -> Result<Vec<
         }
     }
     let project = changes.first().and_then(NodeId::project);
-    let linked = requests.iter().chain(&issues).filter(|id| id.project() == project && !changes.contains(id));
+    let linked = carriers.iter().chain(&issues).filter(|id| id.project() == project && !changes.contains(id));
     Ok(linked.cloned().collect())
 }
 
-impl Introduction {
+impl ChangeReasons {
     fn nodes(&self) -> impl Iterator<Item = &NodeId> {
         self.changes.iter().chain(&self.linked)
     }
@@ -118,7 +125,11 @@ impl Introduction {
         let reason = ReasonQuestion::parse(query);
         let rank = |one: &Scored| {
             let story = Some(&stories[one.story]).filter(|story| self.has(story) && is_quotable(one, stories))?;
-            rank_piece(&reason, read, change, story, one.passage)
+            // The message of a merge may have the title of what is merged before what that says.
+            let is_title = self.linked.contains(&story.id)
+                && matches!(story.id, NodeId::Commit { .. })
+                && !story.text(&story.passages[one.passage]).trim_end().ends_with('.');
+            rank_piece(&reason, read, change, story, one.passage).filter(|_| !is_title)
         };
         let ranks: Vec<Option<ReasonRank>> = scored.iter().map(rank).collect();
         for wanted in [ReasonRank::Reason, ReasonRank::Message, ReasonRank::Description] {
@@ -150,12 +161,12 @@ impl Introduction {
             document.file.is_none() && document.at > own.at
         });
         let later = if is_later { "; what is quoted was written later" } else { "" };
-        let (place, subject) = (own.cite(0, 0..0).location(), &change.subject);
-        Some(format!("no reason is written in {place}, which added {subject}{later}"))
+        let (place, verb, subject) = (own.cite(0, 0..0).location(), change.direction.verb(), &change.subject);
+        Some(format!("no reason is written in {place}, which {verb} {subject}{later}"))
     }
 }
 
-/// How much a piece of an introduction says of the reason; `None` if nothing.
+/// How much a piece of a story says of the reason; `None` if nothing.
 fn rank_piece(
     reason: &ReasonQuestion,
     question: &Question,
