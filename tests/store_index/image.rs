@@ -147,8 +147,13 @@ async fn nothing_of_what_was_deleted_is_left_in_an_image() {
         })
     };
     assert!(says(dir.path()));
+    // Its row is known from now on.
+    assert_eq!(index.documents(std::slice::from_ref(&secret.id)).await.unwrap().len(), 1);
     index.apply(vec![deleted(&secret.id)], 5).await.unwrap();
     assert!(files_below(dir.path(), "image.").is_empty());
     index.optimize().await.unwrap();
+    assert!(files_below(dir.path(), "image.").is_empty(), "another one so soon is not worth it");
+    drop(index);
+    open(&dir).await.optimize().await.unwrap();
     assert!(!says(dir.path()));
 }

@@ -52,6 +52,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use backstory_model::{
@@ -62,6 +63,7 @@ use jiff::Timestamp;
 use lance_core::cache::QuickCacheBackend;
 use lancedb::{Connection, Table};
 use parking_lot::{Mutex, MutexGuard, RwLock};
+use tokio::sync::OwnedMutexGuard;
 
 pub(crate) use self::image::IMAGE;
 pub use self::{
@@ -93,6 +95,8 @@ use crate::guard::{Damage, catch_panic_async};
 
 /// Fewest documents of which an image is written.
 const DOCUMENTS_FOR_IMAGE: usize = 500;
+/// Least time between two images of a process.
+const IMAGE_INTERVAL: Duration = Duration::from_secs(10 * 60);
 const SAVING: &str = "write the image of the index";
 /// Key of the last applied sequence number in the configuration of `documents`.
 const APPLIED_SEQ: &str = "backstory.applied_seq";
@@ -123,15 +127,30 @@ struct Shared {
     places: Places,
     passages: RwLock<Passages>,
     /// Held while writing.
-    writer: tokio::sync::Mutex<()>,
+    writer: Arc<tokio::sync::Mutex<()>>,
     stats: Mutex<Counted>,
-    /// The key of the image that is on the disk, if there is one.
-    image: Mutex<Option<String>>,
+    /// The image that is on the disk, if it is of what is known.
+    image: Mutex<Option<SavedImage>>,
     remembered: Mutex<DeletedVectorCache>,
     /// How often documents changed since it was opened.
     changes: AtomicU64,
     views: ViewCache,
     damage: Damage,
+}
+
+/// An image that was written.
+struct SavedImage {
+    /// Empty if it is gone.
+    key: String,
+    /// When the tables had been tidied up, if it was made of those.
+    tidied_at: Option<Instant>,
+}
+
+impl SavedImage {
+    /// Whether it is too early for another one: each is written whole, and a server tidies up after every comment.
+    fn is_recent(&self) -> bool {
+        self.tidied_at.is_some_and(|at| at.elapsed() < IMAGE_INTERVAL)
+    }
 }
 
 /// The statistics, and whether they can be relied on.
@@ -183,9 +202,9 @@ impl Index {
             documents,
             places,
             passages: RwLock::new(passages),
-            writer: tokio::sync::Mutex::default(),
+            writer: Arc::default(),
             stats: Mutex::new(Counted { stats, writing: false }),
-            image: Mutex::new(image),
+            image: Mutex::new(image.map(|key| SavedImage { key, tidied_at: None })),
             remembered: Mutex::default(),
             changes: AtomicU64::default(),
             views: ViewCache::default(),
@@ -197,7 +216,8 @@ impl Index {
             Err(IndexError::Lacking { .. }) => index.counted().writing = true,
             done => done?,
         }
-        index.save_image().await;
+        let writer = index.shared.writer.clone().lock_owned().await;
+        index.save_image(writer, &[]).await;
         Ok(index)
     }
 
@@ -414,23 +434,30 @@ impl Index {
         self.shared.remembered.lock()
     }
 
-    /// Writes an image of what is known, unless there is one, or there are so few documents that none is needed. Who opens
-    /// the index next reads the tables where that fails. Nobody may write meanwhile.
-    async fn save_image(&self) {
+    /// Writes an image of what is known, unless there is one, or one was written a short time ago, or there are so few
+    /// documents that none is needed. Who opens the index next reads the tables where that fails. Nobody writes until it is
+    /// done, even if the caller no longer waits. `moved` are the places of tables that were written to since they were read.
+    async fn save_image(&self, writer: OwnedMutexGuard<()>, moved: &[(&Table, &Places)]) {
         let saved = async {
             let passages = self.passages();
             if passages.foreign.is_some() || self.counted().stats.document_count() < DOCUMENTS_FOR_IMAGE {
                 return Ok(());
             }
-            let key = image_key(&self.shared.documents, &passages, &self.shared.model).await?;
-            if self.shared.image.lock().as_ref() == Some(&key) {
+            let key = image_key(&self.shared.documents, &passages.table, &self.shared.model).await?;
+            if self.shared.image.lock().as_ref().is_some_and(|saved| saved.key == key || saved.is_recent()) {
                 return Ok(());
             }
-            let (index, written) = (self.clone(), key.clone());
-            let writing = tokio::task::spawn_blocking(move || index.write_image(&passages, &written));
-            writing.await.map_err(IndexError::store(SAVING))?.map_err(IndexError::store(SAVING))?;
-            *self.shared.image.lock() = Some(key);
-            Ok::<_, IndexError>(())
+            for (table, places) in moved {
+                places.read_again(table).await?;
+            }
+            let (index, tidied_at) = (self.clone(), (!moved.is_empty()).then(Instant::now));
+            let writing = tokio::task::spawn_blocking(move || {
+                let written = index.write_image(&passages, &key);
+                *index.shared.image.lock() = written.is_ok().then_some(SavedImage { key, tidied_at });
+                drop(writer);
+                written
+            });
+            writing.await.map_err(IndexError::store(SAVING))?.map_err(IndexError::store(SAVING))
         };
         if let Err(error) = saved.await {
             tracing::warn!(%error, "the next start has to read the whole index");
@@ -453,9 +480,10 @@ impl Index {
 
     /// Says that a write begins. If the one before did not end, what is known is read again.
     async fn begin_write(&self) -> Result<(), IndexError> {
-        // Before anything else: what must be forgotten may be in it.
-        if self.shared.image.lock().take().is_some() {
-            image::remove(&self.shared.path).map_err(IndexError::store("delete the image of the index"))?;
+        // Before anything else, whether one is known or not: what must be forgotten may be in it.
+        image::remove(&self.shared.path).map_err(IndexError::store("delete the image of the index"))?;
+        if let Some(saved) = self.shared.image.lock().as_mut() {
+            saved.key.clear();
         }
         if std::mem::replace(&mut self.counted().writing, true) {
             let Found { stats, stale } = load_stats(
@@ -485,7 +513,7 @@ async fn restore_image(
     passages: &Passages,
     names: &Names,
 ) -> Result<Option<(IndexStats, String)>, IndexError> {
-    let key = image_key(documents, passages, model).await?;
+    let key = image_key(documents, &passages.table, model).await?;
     let are_whole = has_all_files(dir, documents).await? && has_all_files(dir, &passages.table).await?;
     let (path, names, places, own) = (dir.to_owned(), names.clone(), places.clone(), passages.places.clone());
     let read = tokio::task::spawn_blocking(move || {

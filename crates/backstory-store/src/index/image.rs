@@ -7,13 +7,18 @@
 mod read;
 mod write;
 
-use std::{fs, io, path::Path, sync::Arc};
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+    sync::Arc,
+};
 
 use arrow::error::ArrowError;
 use backstory_model::digest::SetDigest;
 use lancedb::Table;
 
-use super::{error::IndexError, not_local, passages::Passages, schema::FORMAT, types::ModelTag};
+use super::{error::IndexError, not_local, schema::FORMAT, types::ModelTag};
 
 pub(super) use self::{read::Image, write::ImageWriter};
 
@@ -36,8 +41,8 @@ const HASH: usize = 32;
 ///
 /// # Errors
 /// The tables cannot be read.
-pub(super) async fn image_key(documents: &Table, passages: &Passages, model: &ModelTag) -> Result<String, IndexError> {
-    let (of_documents, of_passages) = (version(documents).await?, version(&passages.table).await?);
+pub(super) async fn image_key(documents: &Table, passages: &Table, model: &ModelTag) -> Result<String, IndexError> {
+    let (of_documents, of_passages) = (version(documents).await?, version(passages).await?);
     let ModelTag { name, dimension } = model;
     Ok(format!("{FORM} {FORMAT} {name} {dimension} {of_documents} {of_passages}"))
 }
@@ -56,12 +61,18 @@ async fn version(table: &Table) -> Result<String, IndexError> {
 pub(super) async fn has_all_files(dir: &Path, table: &Table) -> Result<bool, IndexError> {
     let native = table.as_native().ok_or_else(not_local)?;
     let manifest = native.manifest().await.map_err(IndexError::store("read the manifest"))?;
-    let data = dir.join(format!("{}.lance", table.name())).join("data");
-    let files = manifest.fragments.iter().flat_map(|fragment| &fragment.files);
-    Ok(files.into_iter().all(|file| {
-        let length = fs::metadata(data.join(&file.path)).map(|found| found.len()).ok();
-        let expected = file.file_size_bytes.get().map(u64::from);
-        length.is_some_and(|length| length > 0 && expected.is_none_or(|expected| expected == length))
+    let table = dir.join(format!("{}.lance", table.name()));
+    let length = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());
+    Ok(manifest.fragments.iter().all(|fragment| {
+        let are_whole = fragment.files.iter().all(|file| {
+            let (length, expected) = (length(&table.join("data").join(&file.path)), file.file_size_bytes.get());
+            length > 0 && expected.is_none_or(|expected| u64::from(expected) == length)
+        });
+        let deleted = fragment
+            .deletion_file
+            .as_ref()
+            .map(|file| format!("{}-{}-{}.{}", fragment.id, file.read_version, file.id, file.file_type.suffix()));
+        are_whole && deleted.is_none_or(|name| length(&table.join("_deletions").join(name)) > 0)
     }))
 }
 
@@ -91,19 +102,17 @@ pub(super) struct ImageRun {
     pub(super) text_hash: u64,
 }
 
-/// Deletes the image of a directory, if there is one, and what is left of others.
+/// Deletes the image of a directory, if there is one, and what is left of others. It is gone after a power cut, too.
 pub(super) fn remove(dir: &Path) -> io::Result<()> {
-    match fs::remove_file(dir.join(FILE)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    let mut is_changed = false;
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(PASSAGES_FILE) {
+        if entry.file_name().to_string_lossy().starts_with(IMAGE) {
             fs::remove_file(entry.path())?;
+            is_changed = true;
         }
     }
-    Ok(())
+    if is_changed { File::open(dir)?.sync_all() } else { Ok(()) }
 }
 
 /// Why an image is of no use.

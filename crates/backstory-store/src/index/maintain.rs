@@ -48,7 +48,7 @@ impl Index {
     /// If the store fails; the index stays usable.
     pub async fn optimize(&self) -> Result<(), IndexError> {
         self.guarded(async {
-            let _writer = self.shared.writer.lock().await;
+            let writer = self.shared.writer.clone().lock_owned().await;
             let passages = self.passages();
             compact(&self.shared.documents).await?;
             let whole = OptimizeOptions::merge(usize::MAX).index_names(text_indexes());
@@ -66,7 +66,8 @@ impl Index {
             passages.places.tidy(&passages.table).await?;
             self.compact_quantized().await?;
             self.shared.names.forget_unused();
-            self.save_image().await;
+            let moved = [(&self.shared.documents, &self.shared.places), (&passages.table, &passages.places)];
+            self.save_image(writer, &moved).await;
             Ok(())
         })
         .await

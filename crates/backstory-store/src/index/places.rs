@@ -14,6 +14,7 @@ use arrow::{
     array::{RecordBatch, UInt64Array},
     compute::take_record_batch,
 };
+use futures::TryStreamExt as _;
 use lancedb::{
     Table,
     query::{QueryBase as _, Select},
@@ -29,7 +30,7 @@ use super::{
     names::Names,
     not_local,
     schema::ID,
-    tables::{count, fetch},
+    tables::{count, fetch, stream},
 };
 use crate::recent::Recent;
 
@@ -91,6 +92,16 @@ impl Places {
             known.insert(address, document);
         }
         known.rows.extend(image.rows(of)?);
+        Ok(())
+    }
+
+    /// Forgets all rows and reads those that there are.
+    pub(super) async fn read_again(&self, table: &Table) -> Result<(), IndexError> {
+        *self.known.write() = Known::default();
+        let mut batches = stream(table, &self.columns(&[])).await?;
+        while let Some(batch) = batches.try_next().await.map_err(IndexError::store("read rows"))? {
+            self.learn(&batch)?;
+        }
         Ok(())
     }
 

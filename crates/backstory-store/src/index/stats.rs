@@ -189,7 +189,7 @@ impl IndexStats {
     /// Adds them to an image. Returns the file with the bytes of passages, and how many of these there are.
     pub(super) fn save(&self, image: &mut ImageWriter) -> (Arc<File>, u64) {
         self.facts.save(image);
-        for ((project, confidential), group) in &self.groups {
+        for ((project, confidential), group) in self.groups.iter().filter(|(_, group)| group.documents() > 0) {
             let digest = self.facts.digest_of(project, *confidential);
             let number = image.add_group(project, *confidential, group.words, &digest);
             for (of_full_text, counts) in [(false, &group.frequencies), (true, &group.word_frequencies)] {

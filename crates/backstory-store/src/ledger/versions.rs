@@ -39,7 +39,8 @@ impl Ledger {
                 UNION ALL
                 SELECT seq FROM item_versions
                 WHERE project = changed.project AND thread = changed.thread AND seq <= ?1 AND until > ?1))
-             FROM (SELECT DISTINCT project, thread FROM items WHERE seq > ?1 AND +thread IS NOT NULL {}) AS changed",
+             FROM (SELECT DISTINCT +project AS project, +thread AS thread FROM items
+                WHERE seq > ?1 AND thread IS NOT NULL {}) AS changed",
             self.visibility_clause(2)
         ))?;
         let rows = statement.query_map(params![to_i64(seq), self.visible_projects()], |row| {

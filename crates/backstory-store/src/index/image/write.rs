@@ -21,9 +21,11 @@ use backstory_model::{digest::SetDigest, terms::TermId};
 
 use super::{
     super::{maps::Map, scratch, types::DocumentFacts},
-    ABSENT, FILE, HASH, ImageRun, MAGIC, Of, PASSAGES_FILE, remove,
+    ABSENT, FILE, HASH, IMAGE, ImageRun, MAGIC, Of, PASSAGES_FILE, remove,
 };
 
+/// How many times as much room as an image takes the disk must have: others need some.
+const ROOM: u64 = 4;
 /// Bytes that are copied at once.
 const PIECE: usize = 1 << 20;
 
@@ -188,14 +190,22 @@ impl ImageWriter {
         columns.row_addresses.push(address);
     }
 
-    /// Writes the image of so many bytes of passages, in place of any other. Blocks.
-    pub(in crate::index) fn write(self, dir: &Path, key: &str, (passages, length): (&File, u64)) -> io::Result<()> {
+    /// Writes the image of so many bytes of passages, in place of any other. Nothing is left if that fails. Blocks.
+    pub(in crate::index) fn write(self, dir: &Path, key: &str, passages: (&File, u64)) -> io::Result<()> {
         remove(dir)?;
+        self.write_files(dir, key, passages).inspect_err(|_| drop(remove(dir)))
+    }
+
+    fn write_files(self, dir: &Path, key: &str, (passages, length): (&File, u64)) -> io::Result<()> {
         let name = format!("{PASSAGES_FILE}{:016x}", fastrand::u64(..));
         let bytes = self.encode(&[key, &name, &length.to_string()]).map_err(io::Error::other)?;
+        let disk = rustix::fs::statvfs(dir)?;
+        if disk.f_bavail.saturating_mul(disk.f_frsize) / ROOM < length + bytes.len() as u64 {
+            return Err(io::Error::new(io::ErrorKind::StorageFull, "the disk has little room"));
+        }
         copy(passages, length, &dir.join(&name))?;
         // A reader of this file finds the other one complete.
-        let mut file = tempfile::NamedTempFile::new_in(dir)?;
+        let mut file = tempfile::Builder::new().prefix(IMAGE).tempfile_in(dir)?;
         file.write_all(&bytes)?;
         file.as_file().sync_all()?;
         file.persist(dir.join(FILE)).map_err(|error| error.error)?;
