@@ -283,3 +283,53 @@ fn what_a_forge_knows_nothing_of_is_no_fact() {
     let refused = missing(&sandbox, "Who removed the rate limiter?");
     assert_eq!(refused.last().unwrap(), "no commit, merge request or changelog says that 'rate limiter' was removed");
 }
+
+#[test]
+fn a_file_is_called_by_its_name_and_that_of_its_directory() {
+    let mut project = Fixture::new();
+    project.write("shop/transport/memory.py", "def send():\n    return 0\n");
+    project.write("shop/transport/SQS.py", "def send():\n    return 1\n");
+    project.author("Ann", "ann@example.com");
+    project.commit_all("Send orders through queues");
+    project.author("Bo", "bo@example.com");
+    project.write("shop/transport/SQS.py", "def send():\n    return 2\n");
+    project.commit_all("Add SQS transport to the documentation");
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "Who added the SQS transport?");
+    assert!(said.starts_with("Ann added SQS transport"), "{said}");
+    let refused = missing(&sandbox, "When was the SQS transport removed?").join("\n");
+    assert!(refused.contains("still there: shop/transport/SQS.py"), "{refused}");
+
+    project.remove("shop/transport/SQS.py");
+    project.commit_all("Tidy up");
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "Who removed the SQS transport?");
+    assert!(said.starts_with("Bo removed SQS transport"), "{said}");
+}
+
+#[test]
+fn what_was_removed_and_is_there_again_is_said_to_be() {
+    let mut project = Fixture::new();
+    project.write("src/a.py", "def load_rows(path):\n    return open(path)\n");
+    project.commit_all("Begin");
+    project.write("src/a.py", "LEFT = 1\n");
+    project.commit_all("Tidy up");
+    project.write("src/b.py", "def load_rows(path):\n    return open(path)\n");
+    project.commit_all("Bring it back");
+    let sandbox = Sandbox::indexed(&project);
+    let answer = ask(&sandbox, "When was load_rows removed?");
+    assert!(answer["warnings"].to_string().contains("there now, elsewhere or again: src/b.py#load_rows"), "{answer:#}");
+}
+
+#[test]
+fn a_dependency_is_removed_with_its_use() {
+    let mut project = Fixture::new();
+    project.write("Cargo.toml", "[dependencies]\nmemoffset = \"0.6\"\n");
+    project.commit_all("Begin");
+    project.write("Cargo.toml", "[dependencies]\n");
+    project.author("Bo", "bo@example.com");
+    project.commit_all("Remove dependency on memoffset");
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "Who removed memoffset?");
+    assert!(said.starts_with("Bo removed memoffset"), "{said}");
+}

@@ -147,3 +147,35 @@ fn the_message_of_the_merge_that_brought_a_commit_may_give_the_reason() {
     assert_eq!(said["citations"][0]["text"], reason, "{said:#}");
     assert_eq!(said["citations"][0]["id"], format!("acme/shop@{merge}"), "{said:#}");
 }
+
+#[test]
+fn of_a_message_about_several_things_the_piece_that_names_the_one_is_quoted() {
+    let mut project = Fixture::new();
+    project.write("src/cells.py", "class ArcCell:\n    pass\n\n\nclass MsQueue:\n    pass\n");
+    project.commit_all("Begin");
+    project.write("src/cells.py", "LEFT = 1\n");
+    let (of_queue, of_cell) =
+        ("MsQueue has no reason to exist beside SegQueue.", "ArcCell takes a lock for each access of a reader.");
+    project.commit_all(format!("Remove ArcCell and MsQueue\n\n{of_queue}\n\n{of_cell}"));
+    let sandbox = Sandbox::indexed(&project);
+    for (name, reason) in [("ArcCell", of_cell), ("MsQueue", of_queue)] {
+        let said = answer(&sandbox, &format!("Why was {name} removed?"));
+        // What stands beside it may be quoted with it.
+        assert!(said["citations"][0]["text"].as_str().unwrap().contains(reason), "{said:#}");
+    }
+}
+
+#[test]
+fn a_title_may_give_the_reason() {
+    let mut project = Fixture::new();
+    project.write("src/pika.py", "def send_by_pika(order):\n    return order\n");
+    project.commit_all("Begin");
+    project.remove("src/pika.py");
+    project.write("README.md", "# Shop\n");
+    let title = "Remove send_by_pika, wait until pika comes out of its experimental state";
+    project.commit_all(title);
+    let sandbox = Sandbox::indexed(&project);
+    let said = answer(&sandbox, "Why was send_by_pika removed?");
+    assert_eq!(said["citations"][0]["text"], title, "{said:#}");
+    assert!(!said["warnings"].to_string().contains("no reason"), "{said:#}");
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backstory_model::{id::NodeId, text::truncate_echo};
+use backstory_model::{filter::Filter, id::NodeId, text::truncate_echo};
 use backstory_sources::forge;
 
 use crate::{
@@ -12,6 +12,9 @@ use crate::{
     resources::Resources,
     settings::{Forge, group_of_pattern},
 };
+
+/// Most repositories in which a name is looked for.
+const MAX_REPOSITORIES: usize = 20;
 
 /// The forges with projects to read.
 pub(crate) struct Forges {
@@ -31,6 +34,16 @@ pub(crate) async fn known_projects(resources: &Resources) -> Result<BTreeSet<Str
     known.extend(repositories.into_iter().map(|entry| entry.project));
     known.retain(|project| resources.visibility().allows_project(project));
     Ok(known)
+}
+
+/// The repositories of the projects that a filter lets through, at most [`MAX_REPOSITORIES`].
+pub(crate) async fn repositories_of(resources: &Resources, filter: &Filter) -> Result<Vec<String>> {
+    let is_asked = |project: &String| match &filter.project {
+        Some(own) => own == project,
+        None => filter.projects.is_empty() || filter.projects.contains(project),
+    };
+    let entries = resources.with_ledger(|ledger| ledger.repositories()).await?;
+    Ok(entries.into_iter().map(|entry| entry.project).filter(is_asked).take(MAX_REPOSITORIES).collect())
 }
 
 /// The forges that are configured, and those of repositories that were added with theirs. One with an address that is

@@ -12,12 +12,12 @@ use backstory_model::{
     edge::Edge,
     entity::{Item, ItemKind},
     filter::Filter,
-    id::{NAMESPACE, NodeId, ThreadId},
+    id::{NodeId, ThreadId},
     lineage::Lineage,
     repository::{CommitRecord, EntityChangeKind, Record, RepositoryItem},
     text::truncate_echo,
 };
-use backstory_store::graph::{AdjacentEdge, Direction, Value, queries};
+use backstory_store::graph::{AdjacentEdge, Direction};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -25,11 +25,12 @@ use crate::{
     catalog::check_project,
     clones::open_objects,
     error::{Error, Result},
+    history::{GraphChangeRow, MAX_NAMES, changes_across_renames, changes_of, describe_newest_removal},
     introduction::merge_requests_introducing,
     limits::check_limit,
     read::not_found,
     records::{commit_record, parse_item},
-    resources::{Resources, blocking},
+    resources::Resources,
     search::{
         definitions::{NameMatch, read_definitions},
         symbols::{CodeName, name_asked_alone, symbols},
@@ -45,8 +46,6 @@ pub use requests::{FileMergeRequests, MAX_FILE_REQUESTS};
 
 /// Most changes of one page.
 pub const MAX_CHANGES: usize = 500;
-/// Most names that a file had.
-const MAX_NAMES: usize = 20;
 /// Most entities of one name that are told.
 pub const MAX_ENTITIES: usize = 50;
 /// Most branches that are searched for a commit.
@@ -140,17 +139,6 @@ impl CommitSummary {
             date: commit.committer.at,
         }
     }
-}
-
-/// A change as the graph tells it.
-#[derive(Clone, Debug)]
-pub(crate) struct GraphChangeRow {
-    /// When it was committed, later than any ancestor.
-    pub(crate) at: Timestamp,
-    pub(crate) sha: String,
-    pub(crate) kind: EntityChangeKind,
-    /// What the file or entity was called then.
-    pub(crate) name: NodeId,
 }
 
 /// Requests code entities by name.
@@ -283,38 +271,6 @@ fn to_change(resources: &Resources, project: &str, found: GraphChangeRow) -> Res
     }))
 }
 
-/// The changes of a node, newest first, with those of the names that it had before up to when it lost them: what has
-/// one of these names later is something else.
-pub(crate) async fn changes_across_renames(resources: &Resources, id: &NodeId) -> Result<Vec<GraphChangeRow>> {
-    let mut told = vec![changes_of(resources, id).await?];
-    let mut names = vec![id.clone()];
-    let mut at = 0;
-    while at < names.len() && names.len() < MAX_NAMES {
-        for earlier in replaced_by(resources, &names[at]).await? {
-            if names.contains(&earlier) {
-                continue;
-            }
-            let mut changes = changes_of(resources, &earlier).await?;
-            let took_over = |change: &&GraphChangeRow| {
-                let is_it = |own: &GraphChangeRow| own.sha == change.sha && own.kind != EntityChangeKind::Removed;
-                change.kind == EntityChangeKind::Removed && told[at].iter().any(is_it)
-            };
-            let Some(renamed_at) = changes.iter().find(took_over).map(|change| change.at) else { continue };
-            changes.retain(|change| change.at <= renamed_at);
-            names.push(earlier);
-            told.push(changes);
-        }
-        at += 1;
-    }
-    let mut found: Vec<GraphChangeRow> = told.into_iter().flatten().collect();
-    // A rename is one commit under two names: the new one tells it.
-    let kept: BTreeSet<String> =
-        found.iter().filter(|found| found.kind != EntityChangeKind::Removed).map(|found| found.sha.clone()).collect();
-    found.retain(|found| found.kind != EntityChangeKind::Removed || !kept.contains(&found.sha));
-    found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| (&a.sha, &a.name).cmp(&(&b.sha, &b.name))));
-    Ok(found)
-}
-
 /// What a node that is gone is called since, if it is still there.
 async fn find_move(resources: &Resources, id: &NodeId) -> Result<Option<NodeId>> {
     let mut at = id.clone();
@@ -328,44 +284,6 @@ async fn find_move(resources: &Resources, id: &NodeId) -> Result<Option<NodeId>>
         at = next;
     }
     Ok(None)
-}
-
-/// What a node was called before.
-async fn replaced_by(resources: &Resources, id: &NodeId) -> Result<Vec<NodeId>> {
-    let (graph, id) = (resources.graph(), id.clone());
-    let ends = blocking(move || Ok(graph.edges(&id, Direction::In, Some(Edge::ReplacedBy))?)).await?;
-    Ok(ends.into_iter().map(|end| end.other).collect())
-}
-
-/// When which commit did what to a node, newest first.
-pub(crate) async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec<GraphChangeRow>> {
-    let mut found = Vec::new();
-    let (mut before, mut after) = (Timestamp::MAX, Value::any());
-    loop {
-        let bind =
-            vec![("code", Value::Node(id.clone())), ("before", Value::Instant(before)), ("after", after.clone())];
-        let rows = resources.graph_query(queries::CHANGES, bind).await?;
-        let count = rows.len();
-        for row in &rows {
-            let (Some(NodeId::Commit { project, sha }), Some(at), Some(how)) = (
-                row.node("commit"),
-                row.text("at").and_then(|at| at.parse().ok()),
-                row.text("how").and_then(|how| how.strip_prefix(NAMESPACE)),
-            ) else {
-                continue;
-            };
-            let kind = match how {
-                "introduces" => EntityChangeKind::Introduced,
-                "removes" => EntityChangeKind::Removed,
-                _ => EntityChangeKind::Modified,
-            };
-            (before, after) = (at, Value::Node(NodeId::commit(project, &sha)));
-            found.push(GraphChangeRow { at, sha, kind, name: id.clone() });
-        }
-        if count <= MAX_PAGE_ROWS {
-            return Ok(found);
-        }
-    }
 }
 
 /// Returns the code entities of a name, or the one of an id.
@@ -385,7 +303,13 @@ async fn find_entities(resources: &Resources, request: EntityRequest) -> Result<
         entities.extend(entity_details(resources, id).await?);
     }
     if entities.is_empty() {
-        return Err(not_found("code entity", &name));
+        let filter = Filter { project: project.clone(), ..Filter::default() };
+        let removed = describe_newest_removal(resources, &name, &filter).await?;
+        let error = not_found("code entity", &name);
+        return Err(match removed {
+            Some(removed) => error.with_hint(format!("{removed}; 'backstory removed {name}' tells more")),
+            None => error,
+        });
     }
     Ok(entities)
 }
@@ -539,6 +463,3 @@ pub(crate) async fn blame_file(
         })
         .await
 }
-
-/// Rows of a page of `queries/changes.rq`, without the one that tells that there are more.
-const MAX_PAGE_ROWS: usize = 1000;

@@ -32,6 +32,7 @@ pub mod forget;
 pub mod generated;
 mod generation;
 mod groups;
+mod history;
 mod introduction;
 pub mod limits;
 mod links;

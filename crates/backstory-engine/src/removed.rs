@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     code::CommitSummary,
     error::{Error, Result},
+    history::find_symbols,
     limits::check_limit,
     resources::Resources,
     trace::{Indexed, LineOrigin, Step, Trace, chain::follow_commit, target::resolve_place, words::CodeWords},
@@ -24,7 +25,7 @@ use crate::{
 
 use text::TextSearch;
 
-pub(crate) use fate::{find_removal, find_symbols, removals_of_nodes};
+pub(crate) use fate::removals_of_nodes;
 
 pub use text::{MAX_REMOVED_SEARCH_TIME, MAX_SEARCHED_COMMITS};
 
@@ -247,9 +248,4 @@ fn explain(resources: &Resources, project: &str, removal: &mut Removal) -> Resul
     removal.issues = trace.issues;
     removal.discussions = trace.discussions;
     Ok(())
-}
-
-/// Whether a path is another one, or below it.
-fn is_within(path: &str, directory: &str) -> bool {
-    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -24,12 +24,17 @@ use crate::{
     error::Result,
     introduction::{merge_introducing, merge_requests_introducing},
     resources::Resources,
+    search::symbols::symbols,
 };
 
 /// Merge requests of a commit that are read.
 const MAX_REQUESTS: usize = 2;
 /// Issues behind commits and merge requests that are read.
 const MAX_ISSUES: usize = 5;
+/// Fewest words of a clause of a title that may be a reason.
+const MIN_CLAUSE: usize = 4;
+/// Most commits of a merge whose message is read.
+const MAX_BROUGHT: usize = 12;
 /// Shortest sentence without words of a reason that may be one, in characters.
 const MIN_SENTENCE: usize = 25;
 
@@ -47,10 +52,18 @@ pub(super) struct ChangeReasons {
 enum ReasonRank {
     /// It has the words of a reason.
     Reason,
+    /// It is of the message of a commit and names what is asked about.
+    Named,
     /// It is of the message of a commit.
     Message,
     /// It is of the description of a merge request.
     Description,
+    /// It is a title that says more than what was done.
+    Title,
+}
+
+impl ReasonRank {
+    const ALL: [Self; 5] = [Self::Reason, Self::Named, Self::Message, Self::Description, Self::Title];
 }
 
 /// Finds what made the change that a question asks the reason of, and adds to what was read for it what is not there yet.
@@ -65,7 +78,10 @@ pub(super) async fn read_change_reasons(
     let asks_reason = |change: &&ChangeQuestion| change.fact.is_none() && change.direction != ChangeDirection::Fixed;
     let change = reading.change.as_ref().filter(asks_reason).filter(|_| reading.read.kind == QuestionKind::Why);
     let Some(change) = change else { return Ok(None) };
-    let changes = find_nodes_of_change(resources, change, filter).await?;
+    let (changes, said) = find_nodes_of_change(resources, change, filter).await?;
+    if change.direction == ChangeDirection::Removed {
+        reading.warnings.extend(said);
+    }
     if changes.is_empty() {
         return Ok(None);
     }
@@ -88,8 +104,12 @@ fn find_linked(resources: &Resources, changes: &[NodeId]) -> Result<Vec<NodeId>>
         {
             let found = merge_requests_introducing(resources, project, sha)?.into_iter().take(MAX_REQUESTS);
             carriers.extend(found.map(|request| NodeId::from(request.id)));
-            // Without a forge only its message says what the merge request said.
-            carriers.extend(merge_introducing(resources, node)?);
+            // Without a forge only its message says what the merge request said; that of many commits says little of each.
+            if let Some(merge) = merge_introducing(resources, node)?
+                && resources.graph().edges(&merge, Direction::In, Some(Edge::MergedBy))?.len() <= MAX_BROUGHT
+            {
+                carriers.push(merge);
+            }
         }
     }
     let mut issues: Vec<NodeId> = Vec::new();
@@ -125,14 +145,11 @@ impl ChangeReasons {
         let reason = ReasonQuestion::parse(query);
         let rank = |one: &Scored| {
             let story = Some(&stories[one.story]).filter(|story| self.has(story) && is_quotable(one, stories))?;
-            // The message of a merge may have the title of what is merged before what that says.
-            let is_title = self.linked.contains(&story.id)
-                && matches!(story.id, NodeId::Commit { .. })
-                && !story.text(&story.passages[one.passage]).trim_end().ends_with('.');
-            rank_piece(&reason, read, change, story, one.passage).filter(|_| !is_title)
+            let is_carrier = self.linked.contains(&story.id) && matches!(story.id, NodeId::Commit { .. });
+            rank_piece(&reason, read, change, story, (one.passage, is_carrier))
         };
         let ranks: Vec<Option<ReasonRank>> = scored.iter().map(rank).collect();
-        for wanted in [ReasonRank::Reason, ReasonRank::Message, ReasonRank::Description] {
+        for wanted in ReasonRank::ALL {
             let leads: Vec<bool> = ranks.iter().map(|rank| *rank == Some(wanted)).collect();
             if leads.contains(&true) {
                 restrict_leads(scored, &leads);
@@ -166,32 +183,43 @@ impl ChangeReasons {
     }
 }
 
-/// How much a piece of a story says of the reason; `None` if nothing.
+/// How much a piece of a story says of the reason; `None` if nothing. Of the message of a merge, a `carrier`, much may be
+/// about something else.
 fn rank_piece(
     reason: &ReasonQuestion,
     question: &Question,
     change: &ChangeQuestion,
     story: &Story,
-    passage: usize,
+    (passage, is_carrier): (usize, bool),
 ) -> Option<ReasonRank> {
     let own = &story.passages[passage];
     let text = story.text(own);
     if own.kind != PieceKind::Prose || text.trim_end().ends_with('?') {
         return None;
     }
-    let is_of_name = |word: &str| change.names.iter().any(|name| name.contains(word));
+    let is_of_name = |word: &str| change.names.iter().any(|name| name.to_lowercase().contains(&word.to_lowercase()));
     let is_named = |found: &[bool]| {
         let mut terms = question.terms.iter().zip(found);
         terms.all(|(term, found)| *found || !is_of_name(&term.word))
     };
+    let names_it = is_named(&question.found_in(&own.stems));
+    // Much may have come together with it, and what names other code is about that.
+    let names_another = || !names_it && !symbols(text).is_empty();
+    let is_of_story = || is_named(&story.found(question));
     // A comment may be about anything else.
     let is_description = own.document == 0;
     match reason.fit_of(text) {
-        ReasonFit::Reason if is_description || is_named(&question.found_in(&own.stems)) => Some(ReasonRank::Reason),
-        ReasonFit::Other if is_description && own.role != Role::Subject && text.chars().count() >= MIN_SENTENCE => {
-            // Much may have come together with it.
+        ReasonFit::Reason if names_it => Some(ReasonRank::Reason),
+        ReasonFit::Reason if is_description && !names_another() => Some(ReasonRank::Reason),
+        ReasonFit::Other if is_description && own.role == Role::Subject => {
+            (names_it && !is_carrier && has_clause(text)).then_some(ReasonRank::Title)
+        }
+        ReasonFit::Other if is_description && text.chars().count() >= MIN_SENTENCE && is_of_story() => {
+            // The message of a merge may have the title of what is merged before what that says.
+            let is_title = is_carrier && !text.trim_end().ends_with('.');
             match &story.id {
-                _ if !is_named(&story.found(question)) => None,
+                NodeId::Commit { .. } if is_title => None,
+                NodeId::Commit { .. } if names_it => Some(ReasonRank::Named),
                 NodeId::Commit { .. } => Some(ReasonRank::Message),
                 NodeId::Thread(ThreadId { kind: ThreadKind::MergeRequest, .. }) => Some(ReasonRank::Description),
                 _ => None,
@@ -199,4 +227,10 @@ fn rank_piece(
         }
         ReasonFit::Reason | ReasonFit::Other | ReasonFit::Restatement => None,
     }
+}
+
+/// Whether a title goes on with some words behind a comma or the like: `Drop pika, wait until it is stable`.
+fn has_clause(title: &str) -> bool {
+    let rest = title.split_once([',', ';']).or_else(|| title.split_once(" - "));
+    rest.is_some_and(|(_, rest)| rest.split_whitespace().count() >= MIN_CLAUSE)
 }

@@ -63,8 +63,9 @@ pub(super) async fn answer_change(
     let Some(change) = found.change.clone().filter(|_| !found.is_barred) else { return Ok(None) };
     let Some(fact) = change.fact else { return Ok(None) };
     let ChangeFacts { answer, missing } = find_change_facts(resources, &found.question, &change, filter).await?;
-    if let Some(answer) = answer {
-        return Ok(Some(Answer { warnings: found.search_warnings.clone(), ..answer }));
+    if let Some(mut answer) = answer {
+        answer.warnings.extend(found.search_warnings.iter().cloned());
+        return Ok(Some(answer));
     }
     // It may be a letter or a sentence that somebody wrote, unless it is known why no fact is told.
     if change.is_written && missing.iter().all(|why| why.starts_with(NOTHING_TELLS)) {

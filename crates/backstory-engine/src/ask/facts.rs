@@ -30,7 +30,7 @@ use crate::{
     releases::{find_release, first_release},
     resources::Resources,
 };
-use candidates::{changes_of_code, changes_told_by, is_of_projects_alone};
+use candidates::{changes_of_code, changes_of_file, changes_told_by, is_of_projects_alone};
 use changelog::{ChangelogLine, find_changelog_line};
 
 /// How it begins that nothing tells of a change.
@@ -98,6 +98,7 @@ pub(super) async fn find_change_facts(
             if !answer.answered {
                 return Ok(ChangeFacts { answer: None, missing });
             }
+            answer.warnings.append(&mut missing);
             date_by_lines(resources, &mut answer.citations)?;
             answer.standing = decision_status(resources, &made[0].node)?;
             Ok(ChangeFacts { answer: Some(answer), missing })
@@ -105,8 +106,8 @@ pub(super) async fn find_change_facts(
         .await
 }
 
-/// The commits and merge requests that made a change of a project, if nothing else narrows what is asked; the one that is
-/// asked for first.
+/// The commits and merge requests that made a change of a project, if nothing else narrows what is asked, the one that is
+/// asked for first; and what the reader must know of them, as that what was removed is there again.
 ///
 /// # Errors
 /// A store failed.
@@ -114,12 +115,13 @@ pub(super) async fn find_nodes_of_change(
     resources: &Resources,
     change: &ChangeQuestion,
     filter: &Filter,
-) -> Result<Vec<NodeId>> {
+) -> Result<(Vec<NodeId>, Vec<String>)> {
+    let mut said = Vec::new();
     if !is_of_projects_alone(filter) {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), said));
     }
-    let made = find_made_changes(resources, change, filter, &mut Vec::new()).await?;
-    Ok(made.into_iter().map(|made| made.node).collect())
+    let made = find_made_changes(resources, change, filter, &mut said).await?;
+    Ok((made.into_iter().map(|made| made.node).collect(), said))
 }
 
 /// The changes that a question asks about, at most [`MAX_TOLD`], the one that is asked for first.
@@ -134,6 +136,10 @@ async fn find_made_changes(
     let may_be_code = matches!(change.names.as_slice(), [name] if name.contains(char::is_uppercase));
     if change.is_code || may_be_code {
         made = changes_of_code(resources, change, filter, missing).await?;
+    }
+    let is_there = !missing.is_empty();
+    if made.is_empty() && !is_there {
+        made = changes_of_file(resources, change, filter, missing).await?;
     }
     if made.is_empty() {
         made = changes_told_by(resources, change, filter).await?;

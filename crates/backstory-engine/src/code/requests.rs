@@ -14,9 +14,9 @@ use backstory_store::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::changes_across_renames;
 use crate::{
     error::{Error, Result},
+    history::changes_across_renames,
     read::load_items,
     resources::{Resources, blocking},
     threads::ThreadSummary,

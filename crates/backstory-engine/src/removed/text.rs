@@ -21,11 +21,12 @@ use backstory_sources::git::{
 use backstory_store::lists::{self, CommitKind, CommitQuery, PageRequest, TimeRange};
 use jiff::Timestamp;
 
-use super::{Move, Occurrence, Removal, Removals, RemovedRequest, explain, fate::paths_of, is_within};
+use super::{Move, Occurrence, Removal, Removals, RemovedRequest, explain, fate::paths_of};
 use crate::{
     clones::{MAX_TEXT as MAX_FILE, clean_text, clone_path, find_git},
     code::CommitSummary,
     error::Result,
+    history::is_within,
     records::commit_record,
     resources::Resources,
     trace::target::Revision,

@@ -29,6 +29,8 @@ const MAX_FILES: usize = 2_000;
 const MIN_BODY: u32 = 60;
 /// Most times as large one body may be as another of the same name for both to be one entity.
 const MAX_GROWTH: u64 = 2;
+/// Length of a name of one word that hardly two things have.
+const DISTINCTIVE: usize = 10;
 /// Most entities of a commit that are told.
 const MAX_CHANGES: usize = 5_000;
 
@@ -219,11 +221,17 @@ fn join_moved(changes: &mut Vec<Found>) {
     join_pairs(
         changes,
         |found| {
-            let name = (found.change.entity.name.clone(), found.change.kind);
-            (found.body_size >= MIN_BODY).then_some(name)
+            let (name, kind) = (&found.change.entity.name, found.change.kind);
+            let is_known_by_name = found.body_size >= MIN_BODY && (kind.is_type() || is_distinctive(name));
+            is_known_by_name.then(|| (name.clone(), kind))
         },
         has_like_size,
     );
+}
+
+/// Whether hardly two things in a commit would have a name without being the same: not `main`.
+fn is_distinctive(name: &str) -> bool {
+    name.contains(['.', ':', '_']) || name.len() >= DISTINCTIVE
 }
 
 /// Joins what goes away with what appears by the same key, where that is one each: of several it is not known which became

@@ -125,7 +125,7 @@ pub(crate) fn read_definitions<'a>(
     let (path, written) = split_path(name);
     let own = joined(written);
     let mut namesakes = read_namesakes(resources, &own, &filter)?;
-    namesakes.retain(|of| !is_strict || of.kind.is_some_and(|kind| wanted.has(kind)));
+    namesakes.retain(|of| !is_strict || of.kind.is_none_or(|kind| wanted.has(kind)));
     let index = resources.index();
     let holders: Vec<Vec<String>> = namesakes.iter().map(|of| holders(&of.id, resources.has_view())).collect();
     let facts = index.facts(holders.iter().flatten().map(String::as_str));
@@ -142,7 +142,8 @@ pub(crate) fn read_definitions<'a>(
         let entity = joined(name_without_count(name));
         let worth = worth_of_role(&[], facts);
         // `login~2` is the second one of its name in a file.
-        let name_match = if name == written { NameMatch::Exact } else { compare_names(&entity, &own) };
+        let is_same = name == written || is_qualified_by(at, &entity, &own);
+        let name_match = if is_same { NameMatch::Exact } else { compare_names(&entity, &own) };
         let (is_elsewhere, is_part) = (!is_file_of(at, &entity), entity != own);
         let is_other_kind = wanted != NamedKind::Any && kind.is_none_or(|kind| !wanted.has(kind));
         let rank = Rank { name_match, is_other: !is_whole, worth, is_other_kind, is_part, is_elsewhere, importance };
@@ -257,6 +258,15 @@ fn is_file_of(path: &str, name: &str) -> bool {
     plain_spelling(stem) == plain_spelling(outer)
 }
 
+/// Whether a name has before that of an entity only parts of its path, in their order: `virtual.Channel` of
+/// `transport/virtual/base.py`, `thread::scope` of `src/thread.rs`.
+fn is_qualified_by(path: &str, entity: &str, name: &str) -> bool {
+    let Some(before) = name.strip_suffix(entity).and_then(|rest| rest.strip_suffix('.')) else { return false };
+    let without_extension = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
+    let mut parts = without_extension.split('/').map(plain_spelling);
+    before.split('.').map(plain_spelling).all(|wanted| parts.any(|part| part == wanted))
+}
+
 /// Whether what could be a name is that of a file: `package.json`.
 fn names_file(resources: &Resources, name: &str, filter: &Filter) -> bool {
     let paths = resources.index().known_paths(ProjectScope::of(filter), MAX_PATHS);
@@ -317,6 +327,10 @@ mod tests {
         assert!(is_path("src/a.rs", "a.rs") && is_path("src/a.rs", "src/a.rs") && !is_path("src/data.rs", "a.rs"));
         assert!(is_file_of("kombu/connection.py", "Connection") && is_file_of("src/thread_pool.rs", "ThreadPool.new"));
         assert!(!is_file_of("kombu/transport/qpid.py", "Connection"));
+        assert!(is_qualified_by("kombu/transport/virtual/base.py", "Channel", "virtual.Channel"));
+        assert!(is_qualified_by("src/thread.rs", "Scope.spawn", "thread.Scope.spawn"));
+        assert!(!is_qualified_by("src/env.py", "from_string", "environment.from_string"));
+        assert!(!is_qualified_by("src/base/virtual.py", "Channel", "virtual.base.Channel"));
         assert_eq!(split_path("src/auth.rs#login"), (Some("src/auth.rs"), "login"));
         assert_eq!(split_path("Server#start"), (None, "Server#start"));
     }

@@ -203,7 +203,11 @@ fn declared_name(text: &str) -> Option<CodeName<'_>> {
     let name = found.name("name")?.as_str();
     let code = found.name("code");
     let word = code.or_else(|| found.name("word")).map_or("", |word| word.as_str());
-    let is_code = code.is_some() || found.name("mark").is_some() || has_mark_of_code(name);
+    let mark = found.name("mark").map_or("", |mark| mark.as_str().trim_start());
+    // `let users (admins) export` and `static files: headers` are words.
+    let is_english = matches!(word, "let" | "static" | "const" | "var");
+    let is_marked = if is_english { mark.starts_with(['=', ';']) } else { !mark.is_empty() };
+    let is_code = code.is_some() || is_marked || has_mark_of_code(name);
     let asked = CodeName { name, kind: NamedKind::of_word(word), is_strict: false };
     Some(asked).filter(|_| is_code && (2..=MAX_NAME).contains(&name.len()))
 }
@@ -281,9 +285,14 @@ mod tests {
         ] {
             assert_eq!(declared_name(text).map(|asked| asked.name), Some("Raft"), "{text}");
         }
-        for text in
-            ["Raft", "class of its own", "type Raft is slow", "which class Raft", "type inference", "const correctness"]
-        {
+        for text in [
+            "Raft",
+            "class of its own",
+            "type Raft is slow",
+            "which class Raft",
+            "type inference",
+            "static files: headers",
+        ] {
             assert_eq!(declared_name(text), None, "{text}");
         }
     }

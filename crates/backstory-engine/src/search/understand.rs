@@ -10,8 +10,12 @@ use super::{
     symbols::{CodeName, has_mark_of_code, name_before_kind, names_asked_for, only_proper_name, only_symbol, symbols},
 };
 use crate::{
-    catalog::known_projects, error::Result, read::resolve_id, records::reference_syntax, resources::Resources,
+    catalog::known_projects, error::Result, history::describe_newest_removal, read::resolve_id,
+    records::reference_syntax, resources::Resources,
 };
+
+/// How much less each further definition of a name counts.
+const LESS: f32 = 0.02;
 
 /// Issues, merge requests and commits that a text names, whether they are there or not.
 pub(crate) async fn find_named(resources: &Resources, text: &str, project: Option<&str>) -> Result<Vec<NodeId>> {
@@ -101,7 +105,10 @@ async fn add_definitions(resources: &Resources, request: &SearchRequest, underst
         let name = asked.name;
         // Words with a mark of code are a name, whether anything has it or not.
         if first.is_empty() && alone == Some(asked) && has_mark_of_code(name) {
-            understood.notes.push(format!("no definition of {name} was found"));
+            let removed = describe_newest_removal(resources, name, &request.filter).await?;
+            let removed = removed.map(|removed| format!("; {removed}")).unwrap_or_default();
+            // Without the name, which may be a secret that was pasted.
+            understood.notes.push(format!("no definition of that name was found{removed}"));
         }
         // Of words that only sound like a name, as in `type error handling`, another spelling is not meant.
         let is_all = understood.only_code && name.len() == query.trim().len();
@@ -111,8 +118,9 @@ async fn add_definitions(resources: &Resources, request: &SearchRequest, underst
         understood.notes.extend(name_match.describe(name));
         let short = last_part_of_name(name);
         let best = first.first().map_or(1.0, |definition| definition.worth);
-        for definition in first {
-            let share = definition.worth / best;
+        for (place, definition) in first.into_iter().enumerate() {
+            // Of equal ones the first leads.
+            let share = definition.worth / best * (1.0 - LESS * place as f32);
             let line = definition.line.map_or_else(String::new, |line| format!(", line {line},"));
             understood.notes.push(format!("{}{line} is the definition of {short}", definition.id));
             for (meant, id) in

@@ -15,9 +15,11 @@ const CODE_KINDS: &str = "function method class struct enum trait macro interfac
 /// Words that any subject may have beside what names it.
 const GENERIC: &str = "support feature function method class struct enum trait macro interface constant module file \
     type variable decorator property exception option flag command parameter argument setting field api endpoint code implementation handling \
-    functionality capability ability possibility bug directory dependency";
+    functionality capability ability possibility bug directory dependency dep crate package library use usage";
 /// Those of them that `of` may join to the name.
-const JOINED_BY_OF: &str = "support feature implementation handling functionality capability";
+const JOINED_BY_OF: &str = "support feature implementation handling functionality capability use usage";
+/// Those of them that `on` may join to the name.
+const JOINED_BY_ON: &str = "dependency dep";
 /// Those of them that `to` may join to what they are for: `the option to sort rows`.
 const JOINED_BY_TO: &str =
     "option flag setting parameter argument command ability capability possibility support feature functionality";
@@ -97,6 +99,7 @@ fn leads_to_name(words: &[TextWord<'_>], at: usize) -> bool {
     match next.lower.as_str() {
         "for" => true,
         "of" => is_among(JOINED_BY_OF, &words[at].lower),
+        "on" => is_among(JOINED_BY_ON, &words[at].lower),
         "to" => is_kind_among(JOINED_BY_TO, &words[at]),
         _ => {
             let is_name = is_capital(next) && !is_capital(&words[at]);
@@ -107,7 +110,13 @@ fn leads_to_name(words: &[TextWord<'_>], at: usize) -> bool {
 
 /// Whether a word may join what a thing is for to the words for it: `support for TLS`, `the option to sort rows`.
 pub(super) fn joins_purpose(words: &[TextWord<'_>], at: usize) -> bool {
-    words[at].lower == "for" || (words[at].lower == "to" && at > 0 && is_kind_among(JOINED_BY_TO, &words[at - 1]))
+    let follows = |list: &str| at > 0 && is_kind_among(list, &words[at - 1]);
+    match words[at].lower.as_str() {
+        "for" => true,
+        "to" => follows(JOINED_BY_TO),
+        "on" => follows(JOINED_BY_ON),
+        _ => false,
+    }
 }
 
 /// Whether a `to` begins no clause but says what an option or ability is for, which may have a name: `the option to sort`,

@@ -330,3 +330,18 @@ fn a_title_that_is_the_subject_says_that_it_was_added() {
     assert!(question.is_code);
     assert_eq!(question.names, ["parse_all"]);
 }
+
+#[test]
+fn a_dependency_on_something_and_its_use_are_named_after_it() {
+    let question = ChangeQuestion::parse("Why was memoffset removed?").unwrap();
+    for title in [
+        "Remove memoffset",
+        "Remove dependency on memoffset",
+        "Drop the memoffset crate",
+        "Remove use of memoffset",
+        "Remove memoffset dependency (#12)",
+    ] {
+        assert_eq!(question.fit_of(title), Some(StatedFit::Same), "{title}");
+    }
+    assert_eq!(question.fit_of("Remove comment on memoffset"), None);
+}

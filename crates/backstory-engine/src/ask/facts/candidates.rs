@@ -4,28 +4,28 @@ use std::collections::BTreeSet;
 
 use backstory_model::{
     change_question::{ChangeDirection, ChangeQuestion, StatedFit},
-    code::name_without_count,
+    code::{name_without_count, plain_spelling},
     entity::State,
     filter::{DocumentKind, Filter},
     id::NodeId,
     repository::EntityChangeKind,
     sentence::split_sentences,
+    test_files::belongs_to_tests,
 };
 use backstory_store::index::{ProjectScope, StoredDocument};
 use jiff::Timestamp;
 
 use super::{MAX_TOLD, MadeChange, order_by_time};
 use crate::{
-    code::changes_across_renames,
+    catalog::repositories_of,
     error::Result,
+    history::{changes_across_renames, find_removal, find_symbols},
     records::commit_record,
-    removed::{Removals, find_removal, find_symbols, removals_of_nodes},
+    removed::{Removals, removals_of_nodes},
     resources::Resources,
     search::definitions::{NameMatch, is_path, read_definitions},
 };
 
-/// Most projects whose code is looked at.
-const MAX_PROJECTS: usize = 20;
 /// Most files and definitions of one name that are looked at.
 const MAX_NODES: usize = 24;
 /// Most definitions of one name that are counted.
@@ -36,6 +36,8 @@ const MAX_READ: usize = 20_000;
 const MAX_DOCUMENTS: usize = 200;
 /// Most commits that are looked at to find one that is no merge.
 const MAX_MERGES: usize = 20;
+/// How the paths of files end that stand for their directory, without their extension.
+const PACKAGES: [&str; 3] = ["/__init__", "/mod", "/index"];
 /// Most paths among which a file is looked for.
 const MAX_PATHS: usize = 100_000;
 
@@ -48,29 +50,83 @@ pub(super) async fn changes_of_code(
 ) -> Result<Vec<MadeChange>> {
     let name = change.code_name.as_ref().or(change.names.first());
     let Some(name) = name.filter(|_| is_of_projects_alone(filter)) else { return Ok(Vec::new()) };
-    let projects = projects_of(resources, filter).await?;
-    let named = NamedCode { name, paths: &change.paths };
-    match change.direction {
+    let projects = repositories_of(resources, filter).await?;
+    changes_of_named(resources, change.direction, NamedCode { name, paths: &change.paths }, projects, missing).await
+}
+
+/// The changes of the file that is called by two words, the name of its directory behind its own: of the `SQS transport`
+/// those of `transport/SQS.py`.
+pub(super) async fn changes_of_file(
+    resources: &Resources,
+    change: &ChangeQuestion,
+    filter: &Filter,
+    missing: &mut Vec<String>,
+) -> Result<Vec<MadeChange>> {
+    let [name, kind] = change.names.as_slice() else { return Ok(Vec::new()) };
+    if !is_of_projects_alone(filter) {
+        return Ok(Vec::new());
+    }
+    let projects = repositories_of(resources, filter).await?;
+    let mut found = Vec::new();
+    for project in &projects {
+        found.extend(files_called(resources, project, name, kind).await?.into_iter().map(|path| (project, path)));
+    }
+    let [(project, path)] = found.as_slice() else { return Ok(Vec::new()) };
+    let named = NamedCode { name: path, paths: &[] };
+    changes_of_named(resources, change.direction, named, vec![(*project).clone()], missing).await
+}
+
+async fn changes_of_named(
+    resources: &Resources,
+    direction: ChangeDirection,
+    named: NamedCode<'_>,
+    projects: Vec<String>,
+    missing: &mut Vec<String>,
+) -> Result<Vec<MadeChange>> {
+    match direction {
         ChangeDirection::Added => introductions(resources, named, &projects, missing).await,
         ChangeDirection::Removed => removals(resources, named, projects, missing).await,
         ChangeDirection::Fixed => Ok(Vec::new()),
     }
 }
 
+/// The paths of files of a name in a directory of another one, or else those that files beside others there had once.
+async fn files_called(resources: &Resources, project: &str, name: &str, kind: &str) -> Result<Vec<String>> {
+    let projects = [project.to_owned()];
+    let known = resources.index().known_paths(ProjectScope::Only(&projects), MAX_PATHS);
+    let (written, name, kind) = (name, plain_spelling(name), plain_spelling(kind));
+    let mut there = Vec::new();
+    let mut possible = BTreeSet::new();
+    for path in known.iter().filter(|path| !belongs_to_tests(path)) {
+        let Some((place, extension)) = path.rsplit_once('.') else { continue };
+        // A package is what its directory is called.
+        let place = PACKAGES.iter().find_map(|file| place.strip_suffix(file)).unwrap_or(place);
+        let Some((directory, own)) = place.rsplit_once('/') else { continue };
+        let of = plain_spelling(directory.rsplit('/').next().unwrap_or(directory));
+        if of != kind && of.strip_suffix('s') != Some(&kind) {
+            continue;
+        }
+        if plain_spelling(own) == name {
+            there.push(path.clone());
+        }
+        possible.extend([written, &name].map(|name| format!("{directory}/{name}.{extension}")));
+    }
+    if !there.is_empty() || possible.len() > MAX_NODES {
+        return Ok(there);
+    }
+    let mut gone = Vec::new();
+    for path in possible {
+        if !changes_across_renames(resources, &NodeId::file(project, &path)).await?.is_empty() {
+            gone.push(path);
+        }
+    }
+    Ok(gone)
+}
+
 /// Whether a filter narrows nothing but the projects.
 pub(super) fn is_of_projects_alone(filter: &Filter) -> bool {
     let (project, projects) = (filter.project.clone(), filter.projects.clone());
     *filter == Filter { project, projects, ..Filter::default() }
-}
-
-/// The repositories that a filter lets through.
-async fn projects_of(resources: &Resources, filter: &Filter) -> Result<Vec<String>> {
-    let is_asked = |project: &String| match &filter.project {
-        Some(own) => own == project,
-        None => filter.projects.is_empty() || filter.projects.contains(project),
-    };
-    let entries = resources.with_ledger(|ledger| ledger.repositories()).await?;
-    Ok(entries.into_iter().map(|entry| entry.project).filter(is_asked).take(MAX_PROJECTS).collect())
 }
 
 /// A name that a question gives, and the paths that it names beside it.
@@ -191,9 +247,13 @@ fn find_named_nodes(resources: &Resources, project: &[String; 1], name: &str) ->
     let (definitions, name_match) = read_definitions(resources, name, &filter)?;
     let definitions = if name_match == NameMatch::Exact { definitions } else { Vec::new() };
     let mut nodes: Vec<NodeId> = definitions.into_iter().map(|definition| definition.id).take(MAX_COUNTED).collect();
-    if name.contains(['.', '/']) {
+    // A module may be called by its file, without what that ends with.
+    let is_module = nodes.is_empty() && name.contains('_');
+    if is_module || name.contains(['.', '/']) {
+        let stem = |path: &str| path.rsplit('/').next().and_then(|file| Some(file.rsplit_once('.')?.0.to_owned()));
+        let is_meant = |path: &String| is_path(path, name) || (is_module && stem(path).as_deref() == Some(name));
         let known = resources.index().known_paths(ProjectScope::Only(project), MAX_PATHS);
-        let paths = known.into_iter().filter(|path| is_path(path, name));
+        let paths = known.into_iter().filter(is_meant);
         nodes.extend(paths.take(MAX_COUNTED).map(|path| NodeId::file(&project[0], &path)));
     }
     Ok(nodes)
@@ -222,14 +282,15 @@ async fn removals(
             made.push((removal.commit.date, change));
         }
     }
-    if made.is_empty() && !present.is_empty() {
+    if !present.is_empty() {
         present.dedup();
         let more = match present.len().saturating_sub(MAX_TOLD) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         present.truncate(MAX_TOLD);
-        missing.push(format!("'{name}' is still there: {}{more}", present.join(", ")));
+        let when = if made.is_empty() { "still there" } else { "there now, elsewhere or again" };
+        missing.push(format!("'{name}' is {when}: {}{more}", present.join(", ")));
     }
     order_by_time(&mut made, ChangeDirection::Removed, |(at, _)| *at);
     Ok(made.into_iter().map(|(_, made)| made).collect())
