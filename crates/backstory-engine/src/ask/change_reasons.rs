@@ -34,7 +34,7 @@ const MAX_ISSUES: usize = 5;
 /// Fewest words of a clause of a title that may be a reason.
 const MIN_CLAUSE: usize = 4;
 /// Most commits of a merge whose message is read.
-const MAX_BROUGHT: usize = 12;
+const MAX_BROUGHT: usize = 50;
 /// Shortest sentence without words of a reason that may be one, in characters.
 const MIN_SENTENCE: usize = 25;
 

@@ -289,7 +289,7 @@ async fn removals(
             more => format!(" and {more} more"),
         };
         present.truncate(MAX_TOLD);
-        let when = if made.is_empty() { "still there" } else { "there now, elsewhere or again" };
+        let when = if made.is_empty() { "there now" } else { "there now, elsewhere or again" };
         missing.push(format!("'{name}' is {when}: {}{more}", present.join(", ")));
     }
     order_by_time(&mut made, ChangeDirection::Removed, |(at, _)| *at);
