@@ -123,6 +123,10 @@ fn why_something_was_removed_is_answered_by_the_commit_that_removed_it() {
         assert_eq!(said["citations"][0]["id"], format!("acme/shop@{removed}"), "{question}");
         assert!(!said["citations"].to_string().contains(&added), "{question}: {said:#}");
     }
+    let found = sandbox.run(&["search", "def load_rows"]).ok().stderr;
+    assert!(found.contains(&format!("load_rows was removed in acme/shop@{}", &removed[..8])), "{found}");
+    let unknown = sandbox.run(&["entity", "load_rows"]);
+    assert!(unknown.stderr.contains(&format!("was removed in acme/shop@{}", &removed[..8])), "{unknown:?}");
     let said = answer(&sandbox, "Where is load_rows defined?");
     assert!(said["statements"][0]["text"].as_str().unwrap().contains("removed load_rows"), "{said:#}");
     assert!(said["warnings"].to_string().contains("nothing is named load_rows now"), "{said:#}");
@@ -146,6 +150,9 @@ fn the_message_of_the_merge_that_brought_a_commit_may_give_the_reason() {
     let said = answer(&sandbox, "Why was load_rows added?");
     assert_eq!(said["citations"][0]["text"], reason, "{said:#}");
     assert_eq!(said["citations"][0]["id"], format!("acme/shop@{merge}"), "{said:#}");
+    // A pack about the code has it, too: no merge request says the same.
+    let pack = sandbox.run(&["context", "load_rows"]).ok().stdout;
+    assert!(pack.contains("Merge branch 'rows'") && pack.contains(reason), "{pack}");
 }
 
 #[test]

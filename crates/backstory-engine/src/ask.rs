@@ -6,9 +6,9 @@
 //! result groups are read whole from ledger and clones and cut into sentences, comments and blocks of code (`stories`), with
 //! the definitions of what the question is about (`definition`). `evidence` judges whether that can answer at all, and
 //! `select` picks the quotes; where it is asked why, `reasons` puts reasons before the rest, and `change_reasons` those of
-//! the commit that added or removed what is asked about. With a language model, `generate` gives it numbered passages and keeps the
-//! sentences that [`support`](crate::support) finds in what they cite. `verify` proves citations again. The decisions behind
-//! it are 0016 and 0020 in `docs/decisions`.
+//! the commit that added or removed what is asked about. With a language model, `generate` gives it numbered passages and
+//! keeps the sentences that [`support`](crate::support) finds in what they cite. `verify` proves citations again. The
+//! decisions behind it are 0016 and 0020 in `docs/decisions`.
 
 mod change_reasons;
 mod changes;

@@ -4,7 +4,10 @@
 //! Lines are numbered from 1 and ranges include both ends. Everything is in the order of the file, so equal bytes under
 //! equal paths give equal values.
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Serialize,
+    de::{IntoDeserializer as _, value, value::StrDeserializer},
+};
 
 pub use crate::language::Language;
 
@@ -102,27 +105,6 @@ pub enum EntityKind {
 }
 
 impl EntityKind {
-    /// Every kind.
-    pub const ALL: [Self; 17] = [
-        Self::Function,
-        Self::Method,
-        Self::Declaration,
-        Self::Class,
-        Self::Struct,
-        Self::Union,
-        Self::Enum,
-        Self::Trait,
-        Self::Interface,
-        Self::TypeAlias,
-        Self::Module,
-        Self::Namespace,
-        Self::Macro,
-        Self::Constant,
-        Self::Variable,
-        Self::TestSuite,
-        Self::TestCase,
-    ];
-
     /// Its name: `function`, `type_alias`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -147,8 +129,9 @@ impl EntityKind {
     }
 
     /// The kind with a name that [`Self::as_str`] gives.
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    pub fn from_name(name: &str) -> Option<Self> {
+        let name: StrDeserializer<'_, value::Error> = name.into_deserializer();
+        Self::deserialize(name).ok()
     }
 
     /// Whether it can be called.

@@ -68,6 +68,14 @@ mod tests {
     }
 
     #[test]
+    fn an_instant_that_need_not_be_there_is_read_in_the_same_forms() {
+        let read = |json: &str| read_instant(&mut serde_json::Deserializer::from_str(json));
+        assert_eq!(read("null").unwrap(), None);
+        assert_eq!(read("\"2024-03\"").unwrap(), Some(parse_instant("2024-03").unwrap()));
+        assert!(read("\"last week\"").unwrap_err().to_string().contains("'last week' is not a date"));
+    }
+
+    #[test]
     fn seconds_beyond_what_an_instant_can_have_are_the_first_or_last_of_them() {
         for (seconds, instant) in [
             (5, "1970-01-01T00:00:05Z"),

@@ -182,7 +182,7 @@ fn read_namesakes(resources: &Resources, name: &str, filter: &Filter) -> Result<
     let projects = filter.project.iter().chain(&filter.projects).cloned().collect();
     let query = EntityQuery { spellings: vec![plain.clone()], projects, ..EntityQuery::default() };
     let namesake = |row: EntityRow| Namesake {
-        kind: EntityKind::of_name(&row.kind),
+        kind: EntityKind::from_name(&row.kind),
         id: NodeId::entity(row.project, row.path, row.name),
         importance: row.importance,
         line: Some(row.lines.first),

@@ -142,10 +142,9 @@ impl<'a> From<&'a str> for CodeName<'a> {
 }
 
 /// What a word such as `function` behind a name says of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NamedKind {
     /// Nothing.
-    #[default]
     Any,
     /// It is a macro.
     Macro,

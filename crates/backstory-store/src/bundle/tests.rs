@@ -11,6 +11,7 @@ fn data_dir() -> tempfile::TempDir {
         ("graph/1/CURRENT", "graph"),
         ("graph/1/LOCK", ""),
         ("index/1/documents.lance/data/a.lance", "index"),
+        ("index/1/image.arrow", "image"),
         ("clones/acme%2Fshop.git/HEAD", "ref: refs/heads/main\n"),
         ("clones/acme%2Fshop.git/config", "[core]\n\tsshCommand = evil\n"),
         ("clones/acme%2Fshop.git/hooks/post-checkout", "evil"),

@@ -256,7 +256,7 @@ impl Ledger {
     /// A payload is damaged, or SQLite refused.
     pub fn items_of_kind(&self, kind: ItemKind) -> Result<Vec<StoredItem>, LedgerError> {
         let connection = self.read()?;
-        // Project by project, of which there are few, by the index that begins with them; one of kinds would be another.
+        // Project by project, which are few, by the index that begins with them: an index of kinds would cost every write.
         let mut statement = connection.prepare_cached(&format!(
             "WITH RECURSIVE projects (name) AS (
                  SELECT MIN(project) FROM items
