@@ -1,5 +1,7 @@
 //! Neighborhoods of nodes and paths between them.
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
 use serde_json::{Value, json};
 
 use super::{Api, texts};
@@ -78,6 +80,70 @@ async fn the_shortest_path_is_found() {
     ] {
         assert_eq!(api.error(query).await.0, expected, "{query}");
     }
+}
+
+/// The nodes next to each of those that can be reached from one. Everything is linked with the project, so no path runs over it.
+async fn adjacency(api: &Api, start: &str, names: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let query = format!(
+        "query ($id: ID!) {{ node(id: $id) {{ neighborhood(names: {names}, first: 100) {{ nodes {{ node {{ id }} }} leftOut }} }} }}"
+    );
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut open = vec![start.to_owned()];
+    while let Some(id) = open.pop() {
+        if found.contains_key(&id) {
+            continue;
+        }
+        let around = api.data_with(&query, json!({ "id": id })).await["node"]["neighborhood"].take();
+        assert_eq!(around["leftOut"], json!([]), "{id}");
+        let mut near = texts(&around["nodes"], "/node/id");
+        near.retain(|id| id != "acme/shop");
+        open.extend(near.iter().cloned());
+        found.insert(id, near.into_iter().collect());
+    }
+    found
+}
+
+fn distances(adjacency: &BTreeMap<String, BTreeSet<String>>, start: &str) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::from([(start.to_owned(), 0)]);
+    let mut open = VecDeque::from([start.to_owned()]);
+    while let Some(id) = open.pop_front() {
+        let next = found[&id] + 1;
+        for near in &adjacency[&id] {
+            if !found.contains_key(near) {
+                found.insert(near.clone(), next);
+                open.push_back(near.clone());
+            }
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn a_path_is_as_short_as_a_search_of_all_edges_finds_it() {
+    const NAMES: &str = "[CLOSES, PART_OF, MODIFIES, REFERENCES, PROPOSES, COMMENTS_ON, LABELED]";
+    const MAX_LENGTH: usize = 6;
+    let api = Api::new();
+    let adjacency = adjacency(&api, "acme/shop!2", NAMES).await;
+    assert!(adjacency.len() > 15, "{adjacency:?}");
+    let query = format!(
+        "query ($from: ID!, $to: ID!) {{ path(from: $from, to: $to, names: {NAMES}, maxLength: {MAX_LENGTH}) {{
+            nodes {{ id }} leftOut }} }}"
+    );
+    let mut lengths = BTreeSet::new();
+    for from in adjacency.keys().step_by(3) {
+        let distances = distances(&adjacency, from);
+        for to in adjacency.keys().step_by(2) {
+            let path = api.data_with(&query, json!({ "from": from, "to": to })).await["path"].take();
+            let nodes = texts(&path["nodes"], "/id");
+            let expected = distances[to];
+            let is_near = expected <= MAX_LENGTH;
+            assert_eq!(nodes.len(), if is_near { expected + 1 } else { 0 }, "{from} to {to}: {path:#}");
+            assert!(nodes.windows(2).all(|ends| adjacency[&ends[0]].contains(&ends[1])), "{path:#}");
+            assert_eq!(path["leftOut"], json!([]));
+            lengths.insert(expected);
+        }
+    }
+    assert!(lengths.len() > 3, "{lengths:?}");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use backstory_model::{
     id::{NodeId, is_address},
     repository::Record,
 };
-use backstory_store::graph::{AdjacentEdge, Direction, Graph, MAX_ROWS};
+use backstory_store::graph::{Graph, MAX_ROWS};
 use petgraph::{
     algo::astar,
     graph::{NodeIndex, UnGraph},
@@ -50,11 +50,15 @@ pub const DEFAULT_LENGTH: usize = 6;
 pub const MAX_LENGTH: usize = 8;
 /// Most edges that are followed from one node of a neighborhood.
 const MAX_BRANCHES: usize = 1_000;
+/// Most pairs of nodes of which it is asked whether an edge joins them, where reading all edges of either would tell, too.
+const MAX_PAIRS: usize = 200;
 /// Most nodes whose edges one request reads.
 const MAX_READ_NODES: usize = 5_000;
 /// Most edges that one request reads.
 const MAX_READ_EDGES: usize = 100_000;
-/// How many times as many edges as others a general node is taken to have.
+/// How many times as many edges as an issue, a merge request or a commit code is taken to have, every change of which is one,
+const EDGES_OF_CODE: usize = 10;
+/// and how many a general node.
 const EDGES_OF_GENERAL: usize = 100;
 
 /// Requests the nodes around one.
@@ -243,8 +247,8 @@ async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) 
 
 fn count_by_type(graph: &Graph, id: &NodeId) -> Result<Vec<EdgeTotal>> {
     let mut counts: BTreeMap<Edge, usize> = BTreeMap::new();
-    for (_, AdjacentEdge { edge, .. }) in graph.edges_around(id, None)?.edges {
-        *counts.entry(edge).or_default() += 1;
+    for (_, at) in graph.edges_around(id, None)?.edges {
+        *counts.entry(at.edge).or_default() += 1;
     }
     let mut totals: Vec<EdgeTotal> = counts.into_iter().map(|(edge, count)| EdgeTotal { edge, count }).collect();
     totals.sort_by_key(|total| Reverse(total.count));
@@ -291,6 +295,10 @@ async fn find_path(resources: &Resources, request: PathRequest) -> Result<PathAn
         let (mut near, mut far) = (Side::new(&from), Side::new(&to));
         let mut length = 0;
         while !near.meets(&far) && length < request.max_length {
+            if let Some(end) = walk.join(&near, &far)? {
+                near.reached.insert(end);
+                break;
+            }
             let is_near = near.reading_cost() <= far.reading_cost();
             let (side, other) = if is_near { (&mut near, &far) } else { (&mut far, &near) };
             if side.frontier.is_empty() {
@@ -327,7 +335,12 @@ impl Side {
 
     /// About how much it takes to go on by one edge: a person or a label has edges to much of a project.
     fn reading_cost(&self) -> usize {
-        self.frontier.iter().map(|node| if generality(node) < GENERAL { 1 } else { EDGES_OF_GENERAL }).sum()
+        let edges = |node| match generality(node) {
+            0 => 1,
+            GENERAL.. => EDGES_OF_GENERAL,
+            _ => EDGES_OF_CODE,
+        };
+        self.frontier.iter().map(edges).sum()
     }
 
     /// Goes on by one edge, until it meets the other side, over the nodes that are open to the path.
@@ -405,6 +418,28 @@ impl<'a> Walk<'a> {
         Ok((reached, 0))
     }
 
+    /// Looks for an edge between what both sides reached last, what says more first, and returns its end at the far one. None
+    /// is looked for where there are too many pairs.
+    fn join(&mut self, near: &Side, far: &Side) -> Result<Option<NodeId>> {
+        if near.frontier.len() * far.frontier.len() > MAX_PAIRS {
+            return Ok(None);
+        }
+        let mut pairs: Vec<(&NodeId, &NodeId)> =
+            near.frontier.iter().flat_map(|one| far.frontier.iter().map(move |other| (one, other))).collect();
+        pairs.sort_by_key(|(one, other)| generality(one) + generality(other));
+        for (one, other) in pairs {
+            let edges = self.graph.edges_between(one, other)?;
+            let followed = edges.into_iter().filter(|(_, edge)| self.names.is_empty() || self.names.contains(edge));
+            let followed: Vec<GraphEdge> =
+                followed.map(|(direction, edge)| GraphEdge::at(one, direction, edge, other)).collect();
+            if !followed.is_empty() {
+                self.edges.extend(followed);
+                return Ok(Some(other.clone()));
+            }
+        }
+        Ok(None)
+    }
+
     fn read_edges_of(&mut self, node: &NodeId) -> Result<Vec<GraphEdge>> {
         let names: Vec<Option<Edge>> = match self.names.len() {
             0 => vec![None],
@@ -415,10 +450,8 @@ impl<'a> Walk<'a> {
         for only in names {
             let around = self.graph.edges_around(node, only)?;
             is_cut |= around.may_have_more;
-            edges.extend(around.edges.into_iter().map(|(direction, AdjacentEdge { edge, other })| match direction {
-                Direction::Out => GraphEdge { from: node.clone(), edge, to: other },
-                Direction::In => GraphEdge { from: other, edge, to: node.clone() },
-            }));
+            let adjacent = around.edges.into_iter();
+            edges.extend(adjacent.map(|(direction, at)| GraphEdge::at(node, direction, at.edge, &at.other)));
         }
         if is_cut {
             self.left_out.push(format!("edges of {node} beyond the first {MAX_ROWS} of a direction"));

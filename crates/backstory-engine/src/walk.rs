@@ -34,6 +34,17 @@ pub struct GraphEdge {
     pub to: NodeId,
 }
 
+impl GraphEdge {
+    /// The edge at a node that leads to another, or comes from there.
+    pub(crate) fn at(node: &NodeId, direction: Direction, edge: Edge, other: &NodeId) -> Self {
+        let (node, other) = (node.clone(), other.clone());
+        match direction {
+            Direction::Out => Self { from: node, edge, to: other },
+            Direction::In => Self { from: other, edge, to: node },
+        }
+    }
+}
+
 /// A node that a walk reached.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Reached {
@@ -166,7 +177,13 @@ fn follow(
             if is_known || node == source.origin {
                 continue;
             }
-            let path = source.reached.path.iter().cloned().chain([edge_to(edges, end)]).collect();
+            let path = source
+                .reached
+                .path
+                .iter()
+                .cloned()
+                .chain([GraphEdge::at(&edges.node, edges.direction, edges.edge, &end)])
+                .collect();
             let reached = Reached { strength, path };
             if let Some(next) = &mut next {
                 let step = Step { node: node.clone(), origin: source.origin.clone(), reached: reached.clone() };
@@ -266,13 +283,5 @@ fn followed(id: &NodeId) -> &'static [(Edge, Direction)] {
         NodeId::Ticket(_) => &[(Fixes, In), (References, In)],
         NodeId::Branch { .. } | NodeId::Tag { .. } => &[(PointsAt, Out)],
         NodeId::Project(_) | NodeId::Discussion { .. } | NodeId::Note { .. } | NodeId::DesignNote { .. } => &[],
-    }
-}
-
-fn edge_to(asked: &EdgesAt, other: NodeId) -> GraphEdge {
-    let (node, edge) = (asked.node.clone(), asked.edge);
-    match asked.direction {
-        Direction::Out => GraphEdge { from: node, edge, to: other },
-        Direction::In => GraphEdge { from: other, edge, to: node },
     }
 }

@@ -117,6 +117,33 @@ impl Graph {
         })
     }
 
+    /// The edges between two nodes that items state, as they are at the first one, in order and each once. It takes two
+    /// lookups, however many edges either has.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn edges_between(&self, one: &NodeId, other: &NodeId) -> Result<BTreeSet<(Direction, Edge)>, GraphError> {
+        self.guarded(|| {
+            let is_restricted = self.hides_anything()?;
+            let ends = [one, other].map(quads::node);
+            let mut found = BTreeSet::new();
+            for (subject, object) in [(0, 1), (1, 0)] {
+                let (subject, object) = (ends[subject].as_ref().into(), ends[object].as_ref().into());
+                for quad in self.store.quads_for_pattern(Some(subject), None, Some(object), None) {
+                    let quad = quad?;
+                    if !is_of_item(quad.graph_name.as_ref()) || is_restricted && !self.is_edge_visible(&quad)? {
+                        continue;
+                    }
+                    let is_first = subject == NamedOrBlankNodeRef::from(ends[0].as_ref());
+                    found.extend(
+                        Edge::from_iri(quad.predicate.as_str()).map(|edge| (direction_at(edge, is_first), edge)),
+                    );
+                }
+            }
+            Ok(found)
+        })
+    }
+
     fn edges_up_to(
         &self,
         limit: usize,

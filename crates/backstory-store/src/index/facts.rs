@@ -53,6 +53,8 @@ pub struct IdPage {
 #[derive(Debug)]
 pub(super) struct Facts {
     documents: Map<Arc<str>, Box<CurrentFacts>>,
+    /// The current documents of each thread besides the one that has its id.
+    parts: Map<Arc<str>, Vec<Arc<str>>>,
     /// What is common to the documents of a project that are confidential, and to those that are not.
     groups: BTreeMap<(Arc<str>, bool), Group>,
     /// How many documents each kind has, those of versions included.
@@ -84,6 +86,7 @@ impl Facts {
     pub(super) fn new(names: Names) -> Self {
         Self {
             documents: Map::default(),
+            parts: Map::default(),
             groups: BTreeMap::new(),
             kinds: BTreeMap::new(),
             names,
@@ -109,7 +112,7 @@ impl Facts {
         group.digest.add(&line(&id, &said));
         *group.created.entry(facts.created_at).or_default() += 1;
         self.add_kind(of.kind);
-        self.documents.insert(id, Box::new((facts, said)));
+        self.add_document(id, facts, said);
         Ok(())
     }
 
@@ -164,7 +167,25 @@ impl Facts {
         }
         let group = self.groups.entry((facts.project.clone(), facts.confidential)).or_default();
         *group.created.entry(facts.created_at).or_default() += 1;
+        self.add_document(id, facts, said);
+    }
+
+    fn add_document(&mut self, id: Arc<str>, facts: DocumentFacts, said: [u8; 32]) {
+        if id != facts.thread {
+            self.parts.entry(facts.thread.clone()).or_default().push(id.clone());
+        }
         self.documents.insert(id, Box::new((facts, said)));
+    }
+
+    /// A document is no part of its thread any more.
+    fn remove_part(&mut self, id: &str, thread: &str) {
+        let Some(parts) = self.parts.get_mut(thread) else { return };
+        if let Some(at) = parts.iter().position(|part| **part == *id) {
+            parts.swap_remove(at);
+        }
+        if parts.is_empty() {
+            self.parts.remove(thread);
+        }
     }
 
     /// Takes over what a group of an image says of all its documents.
@@ -264,21 +285,11 @@ impl Facts {
 
     /// The documents that are visible.
     fn visible<'a>(&'a self, selection: Selection<'a>) -> impl Iterator<Item = (&'a Arc<str>, &'a DocumentFacts)> {
-        self.visible_among(selection, |_, _| true)
-    }
-
-    /// Those of some documents that are visible.
-    fn visible_among<'a>(
-        &'a self,
-        selection: Selection<'a>,
-        are_asked_for: impl Fn(&Arc<str>, &DocumentFacts) -> bool + Copy + 'a,
-    ) -> impl Iterator<Item = (&'a Arc<str>, &'a DocumentFacts)> {
         let is_shown = move |of: &DocumentFacts| selection.view.is_none_or(|view| !view.hides(&of.thread));
         let current = self.documents.iter().map(|(id, of)| (id, &of.0));
-        let current = current.filter(move |(id, of)| are_asked_for(id, of) && is_shown(of));
+        let current = current.filter(move |(_, of)| is_shown(of));
         let versions = selection.view.into_iter().flat_map(|view| &view.rows);
         let versions = versions.filter_map(|(id, row)| Some((id, self.versions.get(row)?)));
-        let versions = versions.filter(move |(id, of)| are_asked_for(id, of));
         current.chain(versions).filter(move |(_, of)| selection.visibility.allows(&of.project, of.confidential))
     }
 
@@ -288,6 +299,7 @@ impl Facts {
         }
         if let Some((facts, said)) = self.documents.remove(id).map(|of| *of) {
             self.remove_kind(facts.kind);
+            self.remove_part(id, &facts.thread);
             let key = (facts.project.clone(), facts.confidential);
             if let Some(group) = self.groups.get_mut(&key) {
                 group.digest.remove(&line(id, &said));
@@ -352,8 +364,7 @@ impl Facts {
     }
 
     /// The visible documents that are one of these, or a part of one, and are wanted, with the place of that: at most so
-    /// many, the first by id, in no order. Looks at all documents, which is why names are told apart by where they are in
-    /// memory: each is there once.
+    /// many, the first by id, in no order.
     pub(super) fn of_nodes(
         &self,
         nodes: &[&str],
@@ -361,15 +372,22 @@ impl Facts {
         most: usize,
         is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
     ) -> Vec<(Arc<str>, usize)> {
-        let named = nodes.iter().enumerate();
-        let places: Map<*const u8, usize> =
-            named.filter_map(|(place, node)| Some((self.names.get(node)?.as_ptr(), place))).collect();
-        let place_of = |id: &Arc<str>, facts: &DocumentFacts| {
-            places.get(&id.as_ptr()).or_else(|| places.get(&facts.thread.as_ptr())).copied()
-        };
-        let found = self.visible_among(selection, |id, facts| place_of(id, facts).is_some());
-        let found = found.filter(|(id, facts)| is_wanted(id, facts));
-        let mut found: Vec<_> = found.filter_map(|(id, facts)| Some((id.clone(), place_of(id, facts)?))).collect();
+        let places: Map<&str, usize> = nodes.iter().enumerate().map(|(place, node)| (*node, place)).collect();
+        let place_of = |id: &str, facts: &DocumentFacts| places.get(id).or_else(|| places.get(&*facts.thread)).copied();
+        let is_shown = |of: &DocumentFacts| selection.view.is_none_or(|view| !view.hides(&of.thread));
+        let current = places.iter().flat_map(|(node, place)| {
+            let own = self.documents.get_key_value(*node).map(|(id, _)| id);
+            let all = own.into_iter().chain(self.parts.get(*node).into_iter().flatten());
+            all.filter_map(|id| self.get(id).map(|facts| (id, facts))).map(move |(id, facts)| (id, facts, *place))
+        });
+        // One that is asked for itself is not also asked for as a part.
+        let current = current.filter(|(id, facts, place)| place_of(id, facts) == Some(*place) && is_shown(facts));
+        let rows = selection.view.into_iter().flat_map(|view| &view.rows);
+        let versions = rows.filter_map(|(id, row)| Some((id, self.versions.get(row)?)));
+        let versions = versions.filter_map(|(id, facts)| Some((id, facts, place_of(id, facts)?)));
+        let is_visible = |facts: &DocumentFacts| selection.visibility.allows(&facts.project, facts.confidential);
+        let found = current.chain(versions).filter(|(id, facts, _)| is_visible(facts) && is_wanted(id, facts));
+        let mut found: Vec<(Arc<str>, usize)> = found.map(|(id, _, place)| (id.clone(), place)).collect();
         if found.len() > most {
             found.select_nth_unstable(most);
             found.truncate(most);
