@@ -240,11 +240,11 @@ fn edges_can_be_walked_both_ways() {
 fn a_walk_after_a_write_sees_it() {
     let graph = graph();
     let merge_request: NodeId = "acme/shop!7".parse().unwrap();
-    let at = |edge, direction| EdgesAt { node: merge_request.clone(), edge, direction };
-    let asked = [at(Edge::References, Direction::In), at(Edge::Closes, Direction::Out)];
+    let edges = &[(Edge::References, Direction::In), (Edge::Closes, Direction::Out)];
+    let asked = [EdgesAt { node: &merge_request, edges }];
     let ends = || {
         let ends = graph.adjacent_nodes(&asked, 10).unwrap();
-        ends.iter().map(|ends| ends.iter().map(ToString::to_string).collect()).collect::<Vec<Vec<_>>>()
+        ends[0].iter().map(|ends| ends.iter().map(ToString::to_string).collect()).collect::<Vec<Vec<_>>>()
     };
     assert_eq!(ends(), [["acme/shop#2"], ["acme/shop#1"]]);
     let mentions = |iid, text: &str| {

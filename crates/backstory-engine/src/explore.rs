@@ -50,7 +50,7 @@ pub const DEFAULT_LENGTH: usize = 6;
 pub const MAX_LENGTH: usize = 8;
 /// Most edges that are followed from one node of a neighborhood.
 const MAX_BRANCHES: usize = 1_000;
-/// Most pairs of nodes of which it is asked whether an edge joins them, where reading all edges of either would tell, too.
+/// Most pairs of nodes that the graph is asked about to join two sides; where there are more, one side is read.
 const MAX_PAIRS: usize = 200;
 /// Most nodes whose edges one request reads.
 const MAX_READ_NODES: usize = 5_000;
@@ -99,7 +99,9 @@ impl UseCase for NeighborhoodRequest {
     }
 }
 
-/// The nodes around one.
+/// The nodes around one. It goes on from no project, and from people, labels, milestones and tags only if the request names
+/// edges: what two nodes have in common with many others says little. With a higher limit there are more nodes, and all that
+/// were there before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Neighborhood {
@@ -148,7 +150,7 @@ pub struct PathRequest {
     pub from: NodeId,
     /// Where it ends.
     pub to: NodeId,
-    /// Which edges are followed; all if empty, and then over no people, labels and milestones but the ends.
+    /// Which edges are followed; all if empty, and then over no people, labels, milestones and tags but the ends.
     #[serde(default)]
     pub edges: BTreeSet<Edge>,
     /// Most edges, 1 to 8; 6 if absent.
@@ -171,7 +173,7 @@ impl UseCase for PathRequest {
 }
 
 /// The shortest path between two nodes. It runs over no project and no address that stands for nobody in particular, since
-/// everything is linked with these, and over people, labels and milestones only if the request names edges, since what two
+/// everything is linked with these, and over people, labels, milestones and tags only if the request names edges, since what two
 /// nodes have in common with many others says little. It may start or end at any of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -201,6 +203,7 @@ async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) 
     let id = resolve_id(resources, request.id).await?;
     let graph = resources.graph();
     let mut found = blocking(move || {
+        let open = OpenNodes::new(&graph, [&id, &id], &request.edges)?;
         let mut walk = Walk::new(&graph, request.edges, MAX_BRANCHES);
         walk.check_known(&id)?;
         let mut distances = BTreeMap::from([(id.clone(), 0)]);
@@ -219,12 +222,11 @@ async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) 
             if unread > 0 {
                 walk.left_out.push(format!("the edges of {unread} nodes; others led to enough nodes"));
             }
-            let mut reached: Vec<NodeId> = reached.into_iter().collect();
-            reached.retain(|node| !distances.contains_key(node));
-            reached.sort_by_cached_key(|node| (generality(node), node.clone()));
+            let mut reached: Vec<NodeId> = reached.into_iter().filter(|node| !distances.contains_key(node)).collect();
             omitted += reached.len().saturating_sub(room);
             reached.truncate(room);
             distances.extend(reached.iter().map(|node| (node.clone(), distance)));
+            reached.retain(|node| open.has(node));
             frontier = reached;
         }
         if omitted > 0 {
@@ -348,10 +350,9 @@ impl Side {
         // What says more comes first, and is what the path runs over.
         let mut frontier: Vec<&NodeId> = self.frontier.iter().collect();
         frontier.sort_by_key(|node| generality(node));
-        let (mut next, _) = walk.expand(frontier, |node, _| other.reached.contains(node))?;
-        next.retain(|node| !self.reached.contains(node) && open.has(node));
-        self.reached.extend(next.iter().cloned());
-        self.frontier = next;
+        let (next, _) = walk.expand(frontier, |node, _| other.reached.contains(node))?;
+        self.frontier = next.into_iter().filter(|node| !self.reached.contains(node) && open.has(node)).collect();
+        self.reached.extend(self.frontier.iter().cloned());
         Ok(())
     }
 }
@@ -387,13 +388,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Reads the edges of nodes, one after the other until a node that is reached, or how many are, is enough. Returns the nodes
-    /// at their other ends, and how many nodes were not needed.
+    /// at their other ends, each once, those of the first node first, of which those that say more; and how many nodes were
+    /// not needed.
     fn expand<'n>(
         &mut self,
         frontier: impl IntoIterator<Item = &'n NodeId, IntoIter: ExactSizeIterator>,
         is_enough: impl Fn(&NodeId, usize) -> bool,
-    ) -> Result<(BTreeSet<NodeId>, usize)> {
-        let mut reached = BTreeSet::new();
+    ) -> Result<(Vec<NodeId>, usize)> {
+        let (mut reached, mut known) = (Vec::new(), BTreeSet::new());
         let mut frontier = frontier.into_iter();
         while let Some(node) = frontier.next() {
             if !self.has_room() {
@@ -404,13 +406,17 @@ impl<'a> Walk<'a> {
                 break;
             }
             self.read_nodes += 1;
+            let first = reached.len();
             let mut has_enough = false;
             for edge in self.read_edges_of(node)? {
                 let end = if edge.from == *node { &edge.to } else { &edge.from };
-                reached.insert(end.clone());
+                if known.insert(end.clone()) {
+                    reached.push(end.clone());
+                }
                 has_enough |= is_enough(end, reached.len());
                 self.edges.insert(edge);
             }
+            reached[first..].sort_by_cached_key(|node| (generality(node), node.clone()));
             if has_enough {
                 return Ok((reached, frontier.len()));
             }
@@ -431,7 +437,7 @@ impl<'a> Walk<'a> {
             let edges = self.graph.edges_between(one, other)?;
             let followed = edges.into_iter().filter(|(_, edge)| self.names.is_empty() || self.names.contains(edge));
             let followed: Vec<GraphEdge> =
-                followed.map(|(direction, edge)| GraphEdge::at(one, direction, edge, other)).collect();
+                followed.map(|(direction, edge)| GraphEdge::at(one, direction, edge, other.clone())).collect();
             if !followed.is_empty() {
                 self.edges.extend(followed);
                 return Ok(Some(other.clone()));
@@ -451,7 +457,7 @@ impl<'a> Walk<'a> {
             let around = self.graph.edges_around(node, only)?;
             is_cut |= around.may_have_more;
             let adjacent = around.edges.into_iter();
-            edges.extend(adjacent.map(|(direction, at)| GraphEdge::at(node, direction, at.edge, &at.other)));
+            edges.extend(adjacent.map(|(direction, at)| GraphEdge::at(node, direction, at.edge, at.other)));
         }
         if is_cut {
             self.left_out.push(format!("edges of {node} beyond the first {MAX_ROWS} of a direction"));

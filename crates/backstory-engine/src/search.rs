@@ -298,6 +298,7 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
         understood.terms.discriminating_words(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
     let within = scope.as_ref().map(|scope| scope.documents.as_slice());
     let mut found = retrieve_candidates(resources, &request, &words, within).await?;
+    found.is_cut |= scope.as_ref().is_some_and(|scope| !scope.left_out.is_empty());
     let weights = TermWeights::new(documents, &frequencies);
     let bound = weights.total();
     let is_unknown = is_unknown_query(&found, &frequencies);
@@ -521,7 +522,7 @@ async fn build_hits(
             parts: story.candidate.parts,
             why: story.why(order, weights),
             passages,
-            reached_by: story.reached.map(|reached| reached.path).unwrap_or_default(),
+            reached_by: story.reached.map(|reached| reached.path.to_vec()).unwrap_or_default(),
             members: story.members,
             document,
         })

@@ -4,7 +4,7 @@
 //! began the more strongly, the fewer edges lead to it and the fewer others could have been reached over the same edges:
 //! what a popular file or a much-mentioned issue leads to says little.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use backstory_model::{
     edge::Edge,
@@ -36,8 +36,8 @@ pub struct GraphEdge {
 
 impl GraphEdge {
     /// The edge at a node that leads to another, or comes from there.
-    pub(crate) fn at(node: &NodeId, direction: Direction, edge: Edge, other: &NodeId) -> Self {
-        let (node, other) = (node.clone(), other.clone());
+    pub(crate) fn at(node: &NodeId, direction: Direction, edge: Edge, other: NodeId) -> Self {
+        let node = node.clone();
         match direction {
             Direction::Out => Self { from: node, edge, to: other },
             Direction::In => Self { from: other, edge, to: node },
@@ -51,7 +51,14 @@ pub(crate) struct Reached {
     /// How strongly it is tied to where the walk began, 0 to 1.
     pub(crate) strength: f32,
     /// The edges that lead to it.
-    pub(crate) path: Vec<GraphEdge>,
+    pub(crate) path: Arc<[GraphEdge]>,
+}
+
+impl Reached {
+    /// Where a walk begins.
+    pub(crate) fn start() -> Self {
+        Self { strength: 1.0, path: Arc::default() }
+    }
 }
 
 /// How far a walk goes.
@@ -108,7 +115,7 @@ pub(crate) fn walk(graph: &Graph, start: &[(NodeId, f32)], bounds: Bounds) -> Re
     let begin = |(node, strength): (NodeId, f32)| Step {
         origin: node.clone(),
         node,
-        reached: Reached { strength, path: Vec::new() },
+        reached: Reached { strength, ..Reached::start() },
     };
     let mut frontier: Vec<Step> = strengths.into_iter().map(begin).collect();
     for edges in 1..=MAX_EDGES {
@@ -154,42 +161,35 @@ fn follow(
     mut next: Option<&mut BTreeMap<NodeId, Step>>,
     bounds: Bounds,
 ) -> Result<()> {
-    let (mut asked, mut sources) = (Vec::new(), Vec::new());
-    for step in steps {
-        for (edge, direction) in followed(&step.node) {
-            asked.push(EdgesAt { node: step.node.clone(), edge: *edge, direction: *direction });
-            sources.push(step);
-        }
-    }
+    let asked: Vec<EdgesAt<'_>> =
+        steps.iter().map(|step| EdgesAt { node: &step.node, edges: followed(&step.node) }).collect();
     let ends_of = graph.adjacent_nodes(&asked, bounds.alternatives + 1)?;
-    for ((edges, source), mut ends) in asked.iter().zip(sources).zip(ends_of) {
-        if ends.len() > bounds.alternatives {
-            walked.is_cut = true;
-            if bounds.crowd == Crowd::Avoid {
-                continue;
+    for ((asked, source), ends_of) in asked.iter().zip(steps).zip(ends_of) {
+        for ((edge, direction), mut ends) in asked.edges.iter().zip(ends_of.iter().map(|ends| &**ends)) {
+            if ends.len() > bounds.alternatives {
+                walked.is_cut = true;
+                if bounds.crowd == Crowd::Avoid {
+                    continue;
+                }
+                ends = &ends[..bounds.alternatives];
             }
-            ends.truncate(bounds.alternatives);
-        }
-        let strength = source.reached.strength * PER_EDGE * rarity(ends.len());
-        for end in ends {
-            let node = subject_of(&end);
-            let is_known = walked.nodes.get(&node).is_some_and(|known| known.strength >= strength);
-            if is_known || node == source.origin {
-                continue;
+            let strength = source.reached.strength * PER_EDGE * rarity(ends.len());
+            for end in ends {
+                let node = subject(end);
+                let is_known = walked.nodes.get(&*node).is_some_and(|known| known.strength >= strength);
+                if is_known || *node == source.origin {
+                    continue;
+                }
+                let last = GraphEdge::at(asked.node, *direction, *edge, end.clone());
+                let path = source.reached.path.iter().cloned().chain([last]).collect();
+                let reached = Reached { strength, path };
+                let node = node.into_owned();
+                if let Some(next) = &mut next {
+                    let step = Step { node: node.clone(), origin: source.origin.clone(), reached: reached.clone() };
+                    next.insert(node.clone(), step);
+                }
+                walked.nodes.insert(node, reached);
             }
-            let path = source
-                .reached
-                .path
-                .iter()
-                .cloned()
-                .chain([GraphEdge::at(&edges.node, edges.direction, edges.edge, &end)])
-                .collect();
-            let reached = Reached { strength, path };
-            if let Some(next) = &mut next {
-                let step = Step { node: node.clone(), origin: source.origin.clone(), reached: reached.clone() };
-                next.insert(node.clone(), step);
-            }
-            walked.nodes.insert(node, reached);
         }
     }
     Ok(())
@@ -202,12 +202,16 @@ fn rarity(alternatives: usize) -> f32 {
 
 /// What has edges of its own: of a discussion or note, its issue or merge request; of a design note, what it stands in.
 pub(crate) fn subject_of(id: &NodeId) -> NodeId {
-    match id {
+    subject(id).into_owned()
+}
+
+fn subject(id: &NodeId) -> Cow<'_, NodeId> {
+    Cow::Owned(match id {
         NodeId::Discussion { thread, .. } | NodeId::Note { thread, .. } => NodeId::Thread(thread.clone()),
         NodeId::DesignNote { project, source: NoteSource::Commit(sha), .. } => NodeId::commit(project, sha),
         NodeId::DesignNote { project, source: NoteSource::File(path), .. } => NodeId::file(project, path),
-        other => other.clone(),
-    }
+        other => return Cow::Borrowed(other),
+    })
 }
 
 /// The edges by which a node leads to others that may be meant.

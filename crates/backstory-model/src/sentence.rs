@@ -37,7 +37,8 @@ pub struct SentencePiece {
     pub kind: PieceKind,
 }
 
-/// The pieces of a Markdown text, in order. What others said (`> …`), comments and trailers are left out.
+/// The pieces of a Markdown text, in order. What others said (`> …`), comments, trailers and what programs say of their own
+/// commits are left out.
 pub fn split_sentences(text: &str) -> Vec<SentencePiece> {
     let mut cutter = Cutter { text, pieces: Vec::new(), open: None, fence: None, comment: false };
     let mut at = 0;
@@ -84,7 +85,7 @@ impl Cutter<'_> {
             self.fence = Some((mark, None));
             return;
         }
-        if trimmed.is_empty() || trimmed.starts_with('>') || is_trailer(trimmed) {
+        if trimmed.is_empty() || trimmed.starts_with('>') || is_trailer(trimmed) || is_of_program(trimmed) {
             return self.close();
         }
         let start = range.start + (line.len() - line.trim_start().len());
@@ -145,6 +146,14 @@ fn is_trailer(line: &str) -> bool {
     let Some((key, value)) = line.split_once(": ") else { return false };
     let dashed = key.contains('-') && key.chars().all(|c| c.is_ascii_alphabetic() || c == '-');
     dashed && key.to_ascii_lowercase().ends_with("-by") && !value.trim().is_empty()
+}
+
+/// `[pre-commit.ci] auto fixes …` and the like, as it stands in the message of a squashed merge request, too.
+fn is_of_program(line: &str) -> bool {
+    let rest = line[list_marker(line)..].strip_prefix('[');
+    let is_program = |name: &str| name.ends_with(".ci") || name.ends_with("-bot") || name == "bot";
+    rest.and_then(|rest| rest.split_once(']')).is_some_and(|(name, _)| is_program(name))
+        || line.starts_with("for more information, see https://pre-commit.ci")
 }
 
 /// Words before a full stop that do not end a sentence.
@@ -288,6 +297,13 @@ mod tests {
         assert_eq!(shown(text), ["Because of it.", "Title", "make"]);
         let kinds: Vec<PieceKind> = split_sentences(text).into_iter().map(|piece| piece.kind).collect();
         assert_eq!(kinds, [PieceKind::Prose, PieceKind::Heading, PieceKind::Code]);
+    }
+
+    #[test]
+    fn what_programs_say_of_their_commits_is_no_piece() {
+        let text =
+            "Fix it.\n* [pre-commit.ci] auto fixes\nfor more information, see https://pre-commit.ci\n\n[arm] Use it.";
+        assert_eq!(shown(text), ["Fix it.", "[arm] Use it."]);
     }
 
     #[test]

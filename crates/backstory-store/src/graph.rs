@@ -22,6 +22,7 @@ use std::{
 
 use backstory_model::{
     digest::SetDigest,
+    edge::Edge,
     entity::{Item, ItemKind},
     id::{META_GRAPH, NAMESPACE, NodeId, confidential_graph_iri, is_item_graph, item_graph_iri, parse_item_graph_iri},
     numbers::SharedNumbers,
@@ -33,7 +34,7 @@ use oxigraph::{
     store::{BulkLoader, StorageError, Store, StoreOptions},
 };
 
-pub use edges::{AdjacentEdge, Direction, EdgeCount, EdgesAround, EdgesAt};
+pub use edges::{AdjacentEdge, Direction, EdgeCount, EdgesAround, EdgesAt, Ends};
 pub use generated::GeneratedFact;
 pub use inferred::InferredLink;
 pub use select::{Cancel, Row, Value};
@@ -192,7 +193,7 @@ struct Health {
     /// Statements that were applied since they were last written to disk.
     unwritten: AtomicUsize,
     /// Nodes at the ends of edges that were read lately by those who see everything; only this process writes.
-    ends: Recent<(EdgesAt, usize), Arc<[NodeId]>>,
+    ends: Recent<(NodeId, &'static [(Edge, Direction)], usize), Ends>,
 }
 
 impl Graph {

@@ -62,7 +62,7 @@ use backstory_model::{
 use jiff::Timestamp;
 use lance_core::cache::QuickCacheBackend;
 use lancedb::{Connection, Table};
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::OwnedMutexGuard;
 
 pub(crate) use self::image::IMAGE;
@@ -128,7 +128,7 @@ struct Shared {
     passages: RwLock<Passages>,
     /// Held while writing.
     writer: Arc<tokio::sync::Mutex<()>>,
-    stats: Mutex<Counted>,
+    stats: RwLock<Counted>,
     /// The image that is on the disk, if it is of what is known.
     image: Mutex<Option<SavedImage>>,
     remembered: Mutex<DeletedVectorCache>,
@@ -203,7 +203,7 @@ impl Index {
             places,
             passages: RwLock::new(passages),
             writer: Arc::default(),
-            stats: Mutex::new(Counted { stats, writing: false }),
+            stats: RwLock::new(Counted { stats, writing: false }),
             image: Mutex::new(image.map(|key| SavedImage { key, tidied_at: None })),
             remembered: Mutex::default(),
             changes: AtomicU64::default(),
@@ -213,7 +213,7 @@ impl Index {
         let index = Self { shared: Arc::new(shared), visibility: Visibility::everything(), view: None };
         match index.delete_stale(&stale).await {
             // It can be read all the same; the next write tries again.
-            Err(IndexError::Lacking { .. }) => index.counted().writing = true,
+            Err(IndexError::Lacking { .. }) => index.counted_mut().writing = true,
             done => done?,
         }
         let writer = index.shared.writer.clone().lock_owned().await;
@@ -292,14 +292,14 @@ impl Index {
         self.view.as_ref().map_or_else(Vec::new, |view| view.definitions(plain_name).to_vec())
     }
 
-    /// The documents that are one of these nodes, or a part of one, and are wanted, each with the place of that node: at most
-    /// so many, the first by id, in no order. Costs some milliseconds.
+    /// The documents that are one of these nodes, or a part of one, and are wanted: at most so many, those of the nodes with the
+    /// lowest ranks first, then by id; and how many there are.
     pub fn documents_of(
         &self,
-        nodes: &[&str],
+        nodes: &[(&str, usize)],
         most: usize,
         is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
-    ) -> Vec<(Arc<str>, usize)> {
+    ) -> (Vec<Arc<str>>, usize) {
         self.counted().stats.facts.of_nodes(nodes, self.selection(), most, is_wanted)
     }
 
@@ -426,8 +426,12 @@ impl Index {
         self.shared.passages.read().clone()
     }
 
-    fn counted(&self) -> MutexGuard<'_, Counted> {
-        self.shared.stats.lock()
+    fn counted(&self) -> RwLockReadGuard<'_, Counted> {
+        self.shared.stats.read()
+    }
+
+    fn counted_mut(&self) -> RwLockWriteGuard<'_, Counted> {
+        self.shared.stats.write()
     }
 
     fn remembered(&self) -> MutexGuard<'_, DeletedVectorCache> {
@@ -485,7 +489,7 @@ impl Index {
         if let Some(saved) = self.shared.image.lock().as_mut() {
             saved.key.clear();
         }
-        if std::mem::replace(&mut self.counted().writing, true) {
+        if std::mem::replace(&mut self.counted_mut().writing, true) {
             let Found { stats, stale } = load_stats(
                 (&self.shared.path, &self.shared.names),
                 &self.shared.documents,
@@ -493,7 +497,7 @@ impl Index {
                 &self.passages(),
             )
             .await?;
-            self.counted().stats = stats;
+            self.counted_mut().stats = stats;
             self.shared.changes.fetch_add(1, Ordering::AcqRel);
             self.delete_stale(&stale).await?;
         }
@@ -501,7 +505,7 @@ impl Index {
     }
 
     fn end_write(&self) {
-        self.counted().writing = false;
+        self.counted_mut().writing = false;
     }
 }
 

@@ -31,9 +31,9 @@ pub(super) fn generality(id: &NodeId) -> u8 {
     match id {
         NodeId::Thread(_) | NodeId::Commit { .. } => 0,
         NodeId::File { .. } | NodeId::Entity { .. } | NodeId::DesignNote { .. } => 1,
-        NodeId::Tag { .. } | NodeId::Branch { .. } | NodeId::Ticket(_) => 2,
+        NodeId::Branch { .. } | NodeId::Ticket(_) => 2,
         NodeId::Discussion { .. } | NodeId::Note { .. } => 3,
-        NodeId::Person(_) | NodeId::Label { .. } | NodeId::Milestone { .. } => 4,
+        NodeId::Person(_) | NodeId::Label { .. } | NodeId::Milestone { .. } | NodeId::Tag { .. } => 4,
         NodeId::Project(_) => 5,
     }
 }
@@ -42,7 +42,7 @@ pub(super) fn generality(id: &NodeId) -> u8 {
 pub(super) struct OpenNodes {
     /// Its ends, and the other names of a person who is one of them.
     ends: BTreeSet<NodeId>,
-    /// Whether people, labels and milestones are among them: that two things have one in common says little, unless the
+    /// Whether people, labels, milestones and tags are among them: that two things have one in common says little, unless the
     /// request names the edges that it is about.
     has_general: bool,
 }

@@ -157,7 +157,7 @@ fn describe_nodes(index: &Index, filter: &Filter, tags: &[String]) -> Vec<String
         let of_nodes = "nothing that is searched has an annotation with";
         return vec![message(&format!("{of_nodes} {all}the {tag} {}", tags.join(", ")))];
     }
-    let is_absent = |node: &&String| index.documents_of(&[node.as_str()], 1, |_, _| true).is_empty();
+    let is_absent = |node: &&String| index.documents_of(&[(node.as_str(), 0)], 1, |_, _| true).1 == 0;
     let absent = filter.nodes.iter().take(MAX_LOOKED_FOR).filter(is_absent);
     absent.map(|node| message(&format!("nothing is indexed of {}", truncate_echo(node)))).collect()
 }

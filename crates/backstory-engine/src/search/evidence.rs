@@ -216,11 +216,17 @@ pub(super) fn group_by_document(
     measured: Vec<ScoredPassage>,
     whole_of: impl Fn(&str) -> Vec<String>,
 ) -> BTreeMap<String, Vec<ScoredPassage>> {
+    let mut wholes: HashMap<String, Vec<String>> = HashMap::new();
     let mut gathered: BTreeMap<String, Vec<ScoredPassage>> = BTreeMap::new();
     for passage in measured {
-        for whole in whole_of(&passage.document) {
-            gathered.entry(whole).or_default().push(passage.clone());
+        if !wholes.contains_key(&passage.document) {
+            wholes.insert(passage.document.clone(), whole_of(&passage.document));
         }
+        let Some((last, others)) = wholes[&passage.document].split_last() else { continue };
+        for whole in others {
+            gathered.entry(whole.clone()).or_default().push(passage.clone());
+        }
+        gathered.entry(last.clone()).or_default().push(passage);
     }
     gathered
 }

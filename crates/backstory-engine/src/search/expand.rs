@@ -57,7 +57,7 @@ pub(super) async fn relate(resources: &Resources, ranked: &[(&str, f32)], named:
     let walked = resources.blocking(move |resources| walk(&resources.graph(), &start, BOUNDS)).await?;
     let mut relations: Relations =
         walked.nodes.into_iter().map(|(node, reached)| (node.to_string(), reached)).collect();
-    relations.extend(named.iter().map(|id| (id.to_string(), Reached { strength: 1.0, path: Vec::new() })));
+    relations.extend(named.iter().map(|id| (id.to_string(), Reached::start())));
     Ok(relations)
 }
 

@@ -63,7 +63,7 @@ pub(super) fn candidate_ranks(
             words: words.get(id).copied(),
             vectors: vectors.get(id).copied(),
             graph: graph.get(id).copied(),
-            reached_by: relations.get(id).map(|reached| reached.path.clone()).unwrap_or_default(),
+            reached_by: relations.get(id).map(|reached| reached.path.to_vec()).unwrap_or_default(),
         })
     };
     ids.into_iter().filter_map(ranks).take(MAX_EXPLAINED).collect()

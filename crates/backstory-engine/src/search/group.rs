@@ -155,8 +155,7 @@ pub(super) async fn group_results(
     let (mut candidates, mut carried) = fold_commits_into_merge_requests(resources, candidates, order, filter).await?;
     order.complete(&mut candidates);
     let named = &order.understood.named;
-    let mut relations: Relations =
-        named.iter().map(|id| (id_of(id), Reached { strength: 1.0, path: Vec::new() })).collect();
+    let mut relations: Relations = named.iter().map(|id| (id_of(id), Reached::start())).collect();
     let is_walked = scope.is_some() || order.weights().relationship > 0.0;
     if is_walked {
         if let Some(scope) = scope {

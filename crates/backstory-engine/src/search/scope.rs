@@ -1,8 +1,6 @@
 //! The documents that a search is limited to, where it is near to nodes or within them: all of them are candidates, so
 //! none is missed because others have more words or a nearer meaning.
 
-use std::{cmp::Ordering, sync::Arc};
-
 use backstory_model::id::NodeId;
 
 use super::{
@@ -21,8 +19,6 @@ use crate::{
 const BOUNDS: Bounds = Bounds { alternatives: 1_000, crowd: Crowd::Cut, frontier: 300, nodes: 1_000 };
 /// Most documents that a search is limited to.
 const MAX_DOCUMENTS: usize = 1_000;
-/// Most documents of the nodes, of which the most strongly tied are taken.
-const MAX_READ: usize = 20_000;
 
 /// What a search is limited to.
 pub(super) struct Scope {
@@ -40,30 +36,29 @@ pub(super) async fn load_scope(resources: &Resources, request: &SearchRequest) -
         return Ok(None);
     }
     let (relations, mut left_out) = walk_around(resources, &request.near).await?;
-    let (nodes, strengths): (Vec<&str>, Vec<f32>) = if request.near.is_empty() {
-        request.filter.nodes.iter().map(|node| (node.as_str(), 0.0)).unzip()
+    let nodes = if request.near.is_empty() {
+        request.filter.nodes.iter().map(|node| (node.as_str(), 0)).collect()
     } else {
-        relations.iter().map(|(id, reached)| (id.as_str(), reached.strength)).unzip()
+        rank_by_strength(&relations)
     };
-    let index = resources.index();
     let candidates = candidate_filter(&request.filter);
-    let documents = index.documents_of(&nodes, MAX_READ, |id, facts| meets(&candidates, id, facts));
-    let tied = documents.into_iter().map(|(id, node)| (strengths[node], id));
-    let mut tied: Vec<(f32, Arc<str>)> = tied.collect();
-    if tied.len() > MAX_DOCUMENTS {
-        let rest = tied.len() - MAX_DOCUMENTS;
+    let index = resources.index();
+    let (documents, total) = index.documents_of(&nodes, MAX_DOCUMENTS, |id, facts| meets(&candidates, id, facts));
+    if total > documents.len() {
+        let rest = total - documents.len();
         left_out.push(format!("{rest} more documents of these nodes were not searched; the limit is {MAX_DOCUMENTS}"));
-        tied.select_nth_unstable_by(MAX_DOCUMENTS, by_strength);
-        tied.truncate(MAX_DOCUMENTS);
     }
-    tied.sort_unstable_by(by_strength);
-    let documents = tied.into_iter().map(|(_, id)| id.to_string()).collect();
+    let documents = documents.into_iter().map(|id| id.to_string()).collect();
     Ok(Some(Scope { documents, relations, left_out }))
 }
 
-/// The most strongly tied first, equal ones by id.
-fn by_strength(a: &(f32, Arc<str>), b: &(f32, Arc<str>)) -> Ordering {
-    b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1))
+/// Nodes with their ranks, 0 for those that are tied most strongly; equally strong ones have the same.
+fn rank_by_strength(relations: &Relations) -> Vec<(&str, usize)> {
+    let mut strengths: Vec<f32> = relations.values().map(|reached| reached.strength).collect();
+    strengths.sort_unstable_by(|a, b| b.total_cmp(a));
+    strengths.dedup();
+    let rank = |strength: f32| strengths.partition_point(|stronger| *stronger > strength);
+    relations.iter().map(|(id, reached)| (id.as_str(), rank(reached.strength))).collect()
 }
 
 /// The nodes around some, and what bounds left out.
@@ -85,7 +80,7 @@ async fn walk_around(resources: &Resources, near: &[NodeId]) -> Result<(Relation
             let walked = walk(&graph, &begun, BOUNDS)?;
             let mut relations: Relations =
                 walked.nodes.into_iter().map(|(node, reached)| (node.to_string(), reached)).collect();
-            relations.extend(start.iter().map(|id| (id.to_string(), Reached { strength: 1.0, path: Vec::new() })));
+            relations.extend(start.iter().map(|id| (id.to_string(), Reached::start())));
             let nodes = BOUNDS.nodes;
             let left_out = walked.is_cut.then(|| format!("more is near than the {nodes} nodes that were searched"));
             Ok((relations, left_out.into_iter().collect()))

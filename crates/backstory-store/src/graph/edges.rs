@@ -1,6 +1,6 @@
 //! The edges at nodes that items state: listed, counted, and read for many nodes in one step.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use backstory_model::{edge::Edge, id::NodeId};
 use oxigraph::model::{NamedNode, NamedOrBlankNodeRef, TermRef};
@@ -49,16 +49,17 @@ pub struct EdgeCount {
     pub is_lower_bound: bool,
 }
 
-/// The edges of one name at one node.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct EdgesAt {
+/// Edges of some names at one node.
+#[derive(Clone, Copy, Debug)]
+pub struct EdgesAt<'a> {
     /// The node.
-    pub node: NodeId,
-    /// Their name.
-    pub edge: Edge,
-    /// Which of them.
-    pub direction: Direction,
+    pub node: &'a NodeId,
+    /// Their names, and which of each.
+    pub edges: &'static [(Edge, Direction)],
 }
+
+/// The nodes at the other ends of edges at one node, by the names of the edges.
+pub type Ends = Arc<[Box<[NodeId]>]>;
 
 impl Graph {
     /// The edges at a node that items state, ordered by name and other end, each once, at most [`MAX_ROWS`].
@@ -127,14 +128,14 @@ impl Graph {
             let is_restricted = self.hides_anything()?;
             let ends = [one, other].map(quads::node);
             let mut found = BTreeSet::new();
-            for (subject, object) in [(0, 1), (1, 0)] {
-                let (subject, object) = (ends[subject].as_ref().into(), ends[object].as_ref().into());
+            for is_first in [true, false] {
+                let (subject, object) = if is_first { (&ends[0], &ends[1]) } else { (&ends[1], &ends[0]) };
+                let (subject, object) = (subject.as_ref().into(), object.as_ref().into());
                 for quad in self.store.quads_for_pattern(Some(subject), None, Some(object), None) {
                     let quad = quad?;
                     if !is_of_item(quad.graph_name.as_ref()) || is_restricted && !self.is_edge_visible(&quad)? {
                         continue;
                     }
-                    let is_first = subject == NamedOrBlankNodeRef::from(ends[0].as_ref());
                     found.extend(
                         Edge::from_iri(quad.predicate.as_str()).map(|edge| (direction_at(edge, is_first), edge)),
                     );
@@ -200,34 +201,46 @@ impl Graph {
         Ok(())
     }
 
-    /// The nodes at the other ends of edges that items state, in order and each once: at most `most` of each of `asked`.
+    /// The nodes at the other ends of edges that items state, in order and each once: for each of `asked`, for each of its
+    /// names, at most `most`.
     ///
     /// # Errors
     /// The store refused.
-    pub fn adjacent_nodes(&self, asked: &[EdgesAt], most: usize) -> Result<Vec<Vec<NodeId>>, GraphError> {
+    pub fn adjacent_nodes(&self, asked: &[EdgesAt<'_>], most: usize) -> Result<Vec<Ends>, GraphError> {
         self.guarded(|| {
             let recent = self.health.ends.now();
             let is_restricted = self.hides_anything()?;
-            let ends = |edges: &EdgesAt| {
+            let ends = |at: &EdgesAt<'_>| {
+                let read = || {
+                    let of_each = at.edges.iter().map(|edge| self.other_ends(at.node, *edge, most, is_restricted));
+                    of_each.collect::<Result<Ends, GraphError>>()
+                };
                 if is_restricted {
-                    return self.other_ends(edges, most, is_restricted);
+                    return read();
                 }
-                let key = (edges.clone(), most);
+                let key = (at.node.clone(), at.edges, most);
                 if let Some(ends) = recent.get(key.clone()) {
-                    return Ok(ends.to_vec());
+                    return Ok(ends);
                 }
-                let ends = self.other_ends(edges, most, is_restricted)?;
-                recent.keep(key, ends.as_slice().into(), (ends.len() + 1) * BYTES_OF_NODE);
+                let ends = read()?;
+                let count: usize = ends.iter().map(|ends| ends.len()).sum();
+                recent.keep(key, ends.clone(), (count + 1) * BYTES_OF_NODE);
                 Ok(ends)
             };
             asked.iter().map(ends).collect()
         })
     }
 
-    fn other_ends(&self, asked: &EdgesAt, most: usize, is_restricted: bool) -> Result<Vec<NodeId>, GraphError> {
-        let node = quads::node(&asked.node);
-        let predicate = NamedNode::new_unchecked(asked.edge.iri());
-        let node_is_subject = direction_at(asked.edge, true) == asked.direction;
+    fn other_ends(
+        &self,
+        node: &NodeId,
+        (edge, direction): (Edge, Direction),
+        most: usize,
+        is_restricted: bool,
+    ) -> Result<Box<[NodeId]>, GraphError> {
+        let node = quads::node(node);
+        let predicate = NamedNode::new_unchecked(edge.iri());
+        let node_is_subject = direction_at(edge, true) == direction;
         let (subject, object) = if node_is_subject {
             (Some(NamedOrBlankNodeRef::from(node.as_ref())), None)
         } else {
@@ -249,7 +262,7 @@ impl Graph {
         }
         found.sort_unstable();
         found.dedup();
-        Ok(found)
+        Ok(found.into())
     }
 }
 

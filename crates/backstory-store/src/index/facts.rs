@@ -49,7 +49,7 @@ pub struct IdPage {
     pub has_more: bool,
 }
 
-/// The facts of all documents, by id: some 240 bytes each, and the paths of a commit.
+/// The facts of all documents, by id: some 280 bytes each, and the paths of a commit.
 #[derive(Debug)]
 pub(super) struct Facts {
     documents: Map<Arc<str>, Box<CurrentFacts>>,
@@ -106,13 +106,14 @@ impl Facts {
     ) -> Result<(), IndexError> {
         let facts = self.build(&of.thread, of, importance)?;
         let said = said(content_hash, of);
-        self.remove(id);
+        let is_part = self.get(id).is_some_and(|known| known.thread == facts.thread);
+        self.remove_current(id, is_part);
         let id = self.names.intern(id);
         let group = self.groups.entry((facts.project.clone(), facts.confidential)).or_default();
         group.digest.add(&line(&id, &said));
         *group.created.entry(facts.created_at).or_default() += 1;
         self.add_kind(of.kind);
-        self.add_document(id, facts, said);
+        self.add_document(id, facts, said, is_part);
         Ok(())
     }
 
@@ -167,20 +168,21 @@ impl Facts {
         }
         let group = self.groups.entry((facts.project.clone(), facts.confidential)).or_default();
         *group.created.entry(facts.created_at).or_default() += 1;
-        self.add_document(id, facts, said);
+        self.add_document(id, facts, said, false);
     }
 
-    fn add_document(&mut self, id: Arc<str>, facts: DocumentFacts, said: [u8; 32]) {
-        if id != facts.thread {
+    fn add_document(&mut self, id: Arc<str>, facts: DocumentFacts, said: [u8; 32], is_part: bool) {
+        if id != facts.thread && !is_part {
             self.parts.entry(facts.thread.clone()).or_default().push(id.clone());
         }
         self.documents.insert(id, Box::new((facts, said)));
     }
 
     /// A document is no part of its thread any more.
-    fn remove_part(&mut self, id: &str, thread: &str) {
+    fn remove_part(&mut self, id: &Arc<str>, thread: &str) {
         let Some(parts) = self.parts.get_mut(thread) else { return };
-        if let Some(at) = parts.iter().position(|part| **part == *id) {
+        // A name is there once, so its place in memory tells it from others.
+        if let Some(at) = parts.iter().position(|part| Arc::ptr_eq(part, id)) {
             parts.swap_remove(at);
         }
         if parts.is_empty() {
@@ -297,12 +299,19 @@ impl Facts {
         if is_version(id) {
             return self.remove_version(id);
         }
-        if let Some((facts, said)) = self.documents.remove(id).map(|of| *of) {
+        self.remove_current(id, false);
+    }
+
+    /// Takes out a current document; `stays_part` if it comes back as a part of the same thread.
+    fn remove_current(&mut self, id: &str, stays_part: bool) {
+        if let Some((id, (facts, said))) = self.documents.remove_entry(id).map(|(id, of)| (id, *of)) {
             self.remove_kind(facts.kind);
-            self.remove_part(id, &facts.thread);
+            if !stays_part {
+                self.remove_part(&id, &facts.thread);
+            }
             let key = (facts.project.clone(), facts.confidential);
             if let Some(group) = self.groups.get_mut(&key) {
-                group.digest.remove(&line(id, &said));
+                group.digest.remove(&line(&id, &said));
                 if let Some(count) = group.created.get_mut(&facts.created_at) {
                     *count -= 1;
                     if *count == 0 {
@@ -363,36 +372,38 @@ impl Facts {
         groups.filter(|((project, confidential), _)| visibility.allows(project, *confidential)).map(|(_, group)| group)
     }
 
-    /// The visible documents that are one of these, or a part of one, and are wanted, with the place of that: at most so
-    /// many, the first by id, in no order.
+    /// The visible documents that are one of these nodes, or a part of one, and are wanted: at most so many, those of the nodes
+    /// with the lowest ranks first, then by id; and how many there are.
     pub(super) fn of_nodes(
         &self,
-        nodes: &[&str],
+        nodes: &[(&str, usize)],
         selection: Selection<'_>,
         most: usize,
         is_wanted: impl Fn(&str, &DocumentFacts) -> bool,
-    ) -> Vec<(Arc<str>, usize)> {
-        let places: Map<&str, usize> = nodes.iter().enumerate().map(|(place, node)| (*node, place)).collect();
-        let place_of = |id: &str, facts: &DocumentFacts| places.get(id).or_else(|| places.get(&*facts.thread)).copied();
+    ) -> (Vec<Arc<str>>, usize) {
+        let ranks: Map<&str, usize> = nodes.iter().copied().collect();
         let is_shown = |of: &DocumentFacts| selection.view.is_none_or(|view| !view.hides(&of.thread));
-        let current = places.iter().flat_map(|(node, place)| {
+        let current = ranks.iter().flat_map(|(node, rank)| {
             let own = self.documents.get_key_value(*node).map(|(id, _)| id);
-            let all = own.into_iter().chain(self.parts.get(*node).into_iter().flatten());
-            all.filter_map(|id| self.get(id).map(|facts| (id, facts))).map(move |(id, facts)| (id, facts, *place))
+            // One that is asked for itself is not also asked for as a part.
+            let parts = self.parts.get(*node).into_iter().flatten().filter(|part| !ranks.contains_key(&***part));
+            own.into_iter().chain(parts).filter_map(|id| Some((id, self.get(id)?, *rank)))
         });
-        // One that is asked for itself is not also asked for as a part.
-        let current = current.filter(|(id, facts, place)| place_of(id, facts) == Some(*place) && is_shown(facts));
+        let current = current.filter(|(_, facts, _)| is_shown(facts));
         let rows = selection.view.into_iter().flat_map(|view| &view.rows);
         let versions = rows.filter_map(|(id, row)| Some((id, self.versions.get(row)?)));
-        let versions = versions.filter_map(|(id, facts)| Some((id, facts, place_of(id, facts)?)));
+        let rank_of = |id: &str, facts: &DocumentFacts| ranks.get(id).or_else(|| ranks.get(&*facts.thread)).copied();
+        let versions = versions.filter_map(|(id, facts)| Some((id, facts, rank_of(id, facts)?)));
         let is_visible = |facts: &DocumentFacts| selection.visibility.allows(&facts.project, facts.confidential);
         let found = current.chain(versions).filter(|(id, facts, _)| is_visible(facts) && is_wanted(id, facts));
-        let mut found: Vec<(Arc<str>, usize)> = found.map(|(id, _, place)| (id.clone(), place)).collect();
-        if found.len() > most {
+        let mut found: Vec<(usize, &Arc<str>)> = found.map(|(id, _, rank)| (rank, id)).collect();
+        let total = found.len();
+        if total > most {
             found.select_nth_unstable(most);
             found.truncate(most);
         }
-        found
+        found.sort_unstable();
+        (found.into_iter().map(|(_, id)| id.clone()).collect(), total)
     }
 
     /// Digest over the ids of all visible documents and what they say; the same in whatever order they came.

@@ -23,7 +23,7 @@ use super::{error::IndexError, not_local, schema::FORMAT, types::ModelTag};
 pub(super) use self::{read::Image, write::ImageWriter};
 
 /// The form of an image. What is written otherwise gets another number.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 /// What the file begins with.
 const MAGIC: &[u8] = b"backstory image\n";
 /// What the names of its files begin with.

@@ -78,7 +78,7 @@ impl Index {
         let Some(compaction) = self.counted().stats.quantized.begin_compaction() else { return Ok(()) };
         let compacted = tokio::task::spawn_blocking(move || compaction.run()).await;
         let compacted = compacted.map_err(IndexError::store("compact quantized passages"))??;
-        self.counted().stats.quantized.end_compaction(compacted);
+        self.counted_mut().stats.quantized.end_compaction(compacted);
         Ok(())
     }
 

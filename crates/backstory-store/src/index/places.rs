@@ -4,11 +4,7 @@
 //! shown are read from their addresses, past the query engine, which halves what remains of a search after ranking. Those
 //! that were read lately are kept, as each read hands work to other threads.
 
-use std::{
-    collections::HashSet,
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-    sync::Arc,
-};
+use std::{collections::HashSet, sync::Arc};
 
 use arrow::{
     array::{RecordBatch, UInt64Array},
@@ -26,7 +22,7 @@ use super::{
     error::IndexError,
     filter::{VALUES_PER_QUERY, any_of},
     image::{Image, ImageError, ImageWriter, Of},
-    maps::{Map, Set},
+    maps::{Map, Set, stable_hash},
     names::Names,
     not_local,
     schema::ID,
@@ -97,11 +93,14 @@ impl Places {
 
     /// Forgets all rows and reads those that there are.
     pub(super) async fn read_again(&self, table: &Table) -> Result<(), IndexError> {
-        *self.known.write() = Known::default();
+        // What is known answers until then.
+        let read = Self::new(self.column, self.names.clone());
         let mut batches = stream(table, &self.columns(&[])).await?;
         while let Some(batch) = batches.try_next().await.map_err(IndexError::store("read rows"))? {
-            self.learn(&batch)?;
+            read.learn(&batch)?;
         }
+        let known = std::mem::take(&mut *read.known.write());
+        *self.known.write() = known;
         Ok(())
     }
 
@@ -124,7 +123,7 @@ impl Places {
         let mut known = self.known.write();
         for (row, address) in addresses(batch)?.iter().enumerate() {
             known.insert(*address, self.names.intern(documents.value(row)));
-            known.rows.insert(hash(ids.value(row)), *address);
+            known.rows.insert(stable_hash(ids.value(row).as_bytes()), *address);
         }
         Ok(())
     }
@@ -158,7 +157,7 @@ impl Places {
         let columns = self.columns(columns);
         let there: Vec<u64> = {
             let known = self.known.read();
-            ids.iter().filter_map(|id| known.rows.get(&hash(id)).copied()).collect()
+            ids.iter().filter_map(|id| known.rows.get(&stable_hash(id.as_bytes())).copied()).collect()
         };
         let mut batches = self.take(table, there, &columns).await?;
         let mut found: Set<&str> = Set::default();
@@ -234,12 +233,6 @@ impl Places {
         columns.dedup();
         columns
     }
-}
-
-fn hash(id: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// The addresses of the rows of a batch.

@@ -2,12 +2,7 @@
 //! longer than the rest of a search; in memory they would be most of what a server needs. So they are in a file without a
 //! name, of which the system keeps in memory what is read often.
 
-use std::{
-    fs::File,
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-    path::Path,
-    sync::Arc,
-};
+use std::{fs::File, path::Path, sync::Arc};
 
 use arrow::array::RecordBatch;
 use backstory_model::terms::{QueryTerms, TermId};
@@ -16,7 +11,7 @@ use super::{
     columns::{Columns, numbers, vector},
     error::IndexError,
     image::{Image, ImageError, ImageRun, ImageWriter},
-    maps::Map,
+    maps::{Map, stable_hash},
     names::Names,
     schema::{CONTENT_HASH, DOCUMENT, ID, TERMS, VECTOR},
     scratch::{self, Scratch},
@@ -128,8 +123,8 @@ impl QuantizedPassages {
         }
         let (mut bytes, mut runs, mut ambiguous) = (Vec::new(), Vec::new(), Vec::new());
         for (document, rows) in rows {
-            let (start, text_hash) = (bytes.len(), hash_of(texts.value(rows[0])));
-            let mut is_ambiguous = rows.iter().any(|row| hash_of(texts.value(*row)) != text_hash);
+            let (start, text_hash) = (bytes.len(), stable_hash(texts.value(rows[0]).as_bytes()));
+            let mut is_ambiguous = rows.iter().any(|row| stable_hash(texts.value(*row).as_bytes()) != text_hash);
             let mut passages = rows.len();
             if let Some(known) = self.documents.get(document) {
                 bytes.extend(read(self.scratch.file(), *known)?);
@@ -164,7 +159,7 @@ impl QuantizedPassages {
 
     /// Whether a document has passages, and then whether they are of the text with this content hash.
     pub(super) fn are_of(&self, document: &str, content_hash: &str) -> Option<bool> {
-        self.documents.get(document).map(|run| run.text_hash == hash_of(content_hash))
+        self.documents.get(document).map(|run| run.text_hash == stable_hash(content_hash.as_bytes()))
     }
 
     /// The documents that have passages.
@@ -267,12 +262,6 @@ fn to_u32(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-fn hash_of(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
-}
-
 fn read(file: &File, run: Run) -> Result<Vec<u8>, IndexError> {
     let mut bytes = vec![0; run.bytes as usize];
     scratch::read_at(file, run.offset, &mut bytes).map_err(IndexError::store("read quantized passages"))?;
@@ -282,15 +271,14 @@ fn read(file: &File, run: Run) -> Result<Vec<u8>, IndexError> {
 /// Appends a passage: a header, its vector, its terms.
 fn encode(id: PassageId, vector: &[f32], terms: &[TermId], to: &mut Vec<u8>) {
     let (vector, scale) = shortened(vector);
-    let mut hasher = DefaultHasher::new();
-    vector.hash(&mut hasher);
+    let vector: Vec<u8> = vector.iter().map(|number| number.to_le_bytes()[0]).collect();
     #[expect(clippy::cast_possible_truncation, reason = "a part of a hash is one")]
-    let order = hasher.finish() as u32;
+    let order = stable_hash(&vector) as u32;
     to.extend(id.0);
     to.extend(order.to_le_bytes());
     to.extend(scale.to_le_bytes());
     [vector.len(), terms.len()].into_iter().for_each(|count| to.extend(to_u32(count).to_le_bytes()));
-    to.extend(vector.iter().map(|number| number.to_le_bytes()[0]));
+    to.extend(vector);
     terms.iter().for_each(|term| to.extend(term.to_le_bytes()));
 }
 

@@ -119,7 +119,7 @@ impl Index {
             upsert(&self.shared.documents, documents_batch(&changed)?).await?;
         }
 
-        let mut counted = self.counted();
+        let mut counted = self.counted_mut();
         // Views that were made are of the documents before.
         self.shared.changes.fetch_add(1, Ordering::AcqRel);
         let stats = &mut counted.stats;
@@ -191,7 +191,7 @@ impl Index {
         }
         delete_where(&passages.table, DOCUMENT, &embedded).await?;
         if ours {
-            self.counted().stats.passages_removed(&embedded)?;
+            self.counted_mut().stats.passages_removed(&embedded)?;
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Index {
     pub(super) async fn delete_stale(&self, documents: &[String]) -> Result<(), IndexError> {
         let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
         delete_where(&self.passages().table, DOCUMENT, &documents).await?;
-        self.counted().stats.passages_removed(&documents)
+        self.counted_mut().stats.passages_removed(&documents)
     }
 
     /// Gives the passages of documents the columns that filters look at.
@@ -279,7 +279,7 @@ impl Index {
         };
         if !embedded.is_empty() {
             self.delete_passages(&embedded).await?;
-            let mut counted = self.counted();
+            let mut counted = self.counted_mut();
             let stats = &mut counted.stats;
             for id in embedded {
                 let (content_hash, filterable) = &current[id];
@@ -295,7 +295,7 @@ impl Index {
         let batch = passages_batch(&passages_schema(&self.shared.model), taken)?;
         let table = self.passages().table;
         Box::pin(table.add(batch.clone()).execute()).await.map_err(IndexError::store("store passages"))?;
-        let mut counted = self.counted();
+        let mut counted = self.counted_mut();
         let stats = &mut counted.stats;
         stats.quantized.add(&batch)?;
         for of in taken {

@@ -21,7 +21,7 @@ Examples:
   backstory path group/project:src/auth.rs 'group/project#12' --edges modifies,merged-as,closes
 
 A path never runs over a project, or over an address that stands for nobody in particular, such as noreply@github.com:
-everything is linked with these. Over people, labels and milestones it runs only with --edges.")]
+everything is linked with these. Over people, labels, milestones and tags it runs only with --edges.")]
 pub(super) struct Args {
     /// Where it starts: PATH, PATH#SYMBOL, a symbol, a commit, #12, !7, a person, or a whole reference
     #[arg(value_name = "FROM")]
