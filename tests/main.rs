@@ -38,6 +38,7 @@ mod hostile;
 mod install;
 mod links;
 mod mcp;
+mod merged_requests;
 mod operations;
 mod person;
 mod quarantine;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     cli_repositories::shop,
     graphql::Api,
+    merged_requests::{SHOP, Shop},
     support::{Fixture, Forge, NO_SCHEDULE, Sandbox},
 };
 
@@ -175,4 +176,31 @@ async fn repositories_are_added_and_removed() {
     let left = api.data("{ repositories { project { id } } }").await;
     assert_eq!(left["repositories"], json!([{ "project": { "id": "acme/other" } }]));
     assert!(api.sandbox.run(&["sync"]).ok().stdout.contains("1 repository"), "the server reads what was added");
+}
+
+#[tokio::test]
+async fn a_merge_request_that_was_merged_by_hand_has_the_merge_its_commits_and_its_files() {
+    let shop = Shop::new();
+    shop.tell();
+    let Shop { forge, origin, auth_merge, cache_merge, .. } = shop;
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.run(&["add", origin.path().to_str().unwrap(), "--name", SHOP]).ok();
+    sandbox.run(&["sync"]).ok();
+    let server = sandbox.serve();
+    let api = Api { forge, sandbox, server, http: reqwest::Client::builder().no_proxy().build().unwrap() };
+    let query = "query ($id: ID!) { mergeRequest(id: $id) {
+        mergeCommit { sha } commits { totalCount } changedFiles { totalCount nodes { path } } } }";
+    for (id, merge, files) in [
+        ("acme/shop!2", auth_merge, ["src/expiry.rs", "src/token.rs"]),
+        ("acme/shop!1", cache_merge, ["src/pages.rs", "src/prices.rs"]),
+    ] {
+        let request = api.data_with(query, json!({ "id": id })).await["mergeRequest"].take();
+        let expected = json!({
+            "mergeCommit": { "sha": merge.to_string() },
+            // The merge and the two that it brought.
+            "commits": { "totalCount": 3 },
+            "changedFiles": { "totalCount": 2, "nodes": files.map(|path| json!({ "path": path })) },
+        });
+        assert_eq!(request, expected, "{id}");
+    }
 }

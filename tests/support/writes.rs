@@ -240,6 +240,11 @@ impl Forge {
         self.edit(request, |json| json["merge_commit_sha"] = json!(sha));
     }
 
+    /// Says with which commit the branch of a merge request ends.
+    pub(crate) fn set_head(&self, request: &str, sha: &str) {
+        self.edit(request, |json| json["sha"] = json!(sha));
+    }
+
     /// Somebody gives an issue or merge request another description.
     pub(crate) fn edit_description(&self, thread: &str, description: &str) {
         self.edit(thread, |json| json["description"] = json!(description));

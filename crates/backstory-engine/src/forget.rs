@@ -41,6 +41,7 @@ use crate::{
     repository::{
         add::drop_clone,
         lock_repositories,
+        merged::update_merged_requests,
         people::{link_people, rebuild_identities},
     },
     resources::{Resources, blocking},
@@ -343,6 +344,11 @@ async fn erase(
             Ok(erased)
         })
         .await?;
+    if let ErasureTarget::Thread(thread) = &subject {
+        // A merge must not name a request that is gone.
+        let project = thread.project.clone();
+        resources.blocking(move |resources| update_merged_requests(resources, &project)).await?;
+    }
     rebuild_without(resources, Some(subject), reporter).await?;
     Ok(erased)
 }

@@ -4,9 +4,9 @@
 //! each merge introduced, branches, tags, the files at the head of the default branch with what they define, references
 //! between them, what changes together, how central code is.
 //!
-//! Every item is a function of the commits that the indexed branches reach. So an incremental sync, one that was killed
-//! and a first sync end with the same ledger. Only which commits a rewritten history left unreachable depends on what
-//! was seen before.
+//! Every item is a function of the commits that the indexed branches reach, and that of a merge also of what the forge
+//! says of merge requests. So an incremental sync, one that was killed and a first sync end with the same ledger. Only
+//! which commits a rewritten history left unreachable depends on what was seen before.
 
 pub(crate) mod abbreviations;
 pub(crate) mod add;
@@ -18,6 +18,7 @@ mod further_refs;
 mod head;
 mod left_out;
 pub(crate) mod lineage;
+pub(crate) mod merged;
 mod named;
 pub(crate) mod people;
 mod recognize;

@@ -33,6 +33,7 @@ use crate::{
     repository::{
         add::unregister_if_empty,
         mark_indexing,
+        merged::update_merged_requests,
         people::{delete_noted_identities, link_people},
         sync::sync_repository,
     },
@@ -288,6 +289,8 @@ async fn run_sync(
         report.read.clear();
     }
     let read = read.and(Box::pin(enforce_size_limits(resources, reporter, report)).await);
+    // Also if something could not be read: what was read is known.
+    let read = read.and(Box::pin(follow_merges(resources, request, reporter, report)).await);
     let whole: Vec<String> = report.read.difference(&report.unread).cloned().collect();
     let note = move |ledger: &Ledger| whole.iter().try_for_each(|project| ledger.record_synced(project, began));
     resources.with_ledger(note).await?;
@@ -407,6 +410,23 @@ async fn enforce_size_limits(resources: &Resources, reporter: &Reporter, report:
     failed.map_or(Ok(()), Err)
 }
 
+/// Brings which merge requests each merge is of up to all that was read of forge and repository.
+async fn follow_merges(
+    resources: &Resources,
+    request: &SyncRequest,
+    reporter: &Reporter,
+    report: &mut Report,
+) -> Result<()> {
+    let repositories = resources.with_ledger(|ledger| ledger.repositories()).await?;
+    let mut changes = IngestCounts::default();
+    for entry in repositories.into_iter().filter(|entry| request.wants(&entry.project)) {
+        let followed = resources.blocking(move |resources| update_merged_requests(resources, &entry.project)).await?;
+        changes.add(&followed.changes);
+    }
+    report.changes.add(&changes);
+    if changes.total() > 0 { catch_up(resources, Some(reporter)).await } else { Ok(()) }
+}
+
 /// What left the ledger leaves the disk too, unless something did lately; says whether it does.
 async fn purge_deleted_from_disk(resources: &Resources, reporter: &Reporter) -> Result<bool> {
     let lately = Timestamp::now() - CLEARED_EVERY;
@@ -437,6 +457,12 @@ pub(crate) async fn refetch(resources: &Resources, project: &str, threads: &[(Th
     let client = Client::new(forge.kind, &forge.connection)?;
     let reporter = Reporter::without_listener();
     let read = ProjectSync::new(resources, forge, &client, project, &reporter, &mut report).refetch(threads).await;
+    // A sync that is reading a repository does it at its end.
+    if !resources.shared.reading.is_locked() {
+        let path = project.to_owned();
+        let followed = resources.blocking(move |resources| update_merged_requests(resources, &path)).await?;
+        report.changes.add(&followed.changes);
+    }
     update_profiles(resources).await?;
     catch_up(resources, None).await?;
     read?;

@@ -108,6 +108,15 @@ pub fn parse_references(message: &str, context: ReferenceContext<'_>) -> Message
     findings
 }
 
+/// The merge requests that a commit message names as those that brought the commit, most confident first, and the
+/// branches that a merge commit joined: what [`parse_references`] finds of these, without the rest.
+pub fn parse_introduction(
+    message: &str,
+    context: ReferenceContext<'_>,
+) -> (Vec<IntroducingMention>, Option<MergedBranch>) {
+    introduction::find(&Message::parse(&normalized(message)), context)
+}
+
 /// The issues that the description of a merge request closes, sorted. On GitHub a number may be that of a pull request.
 pub fn closed_by_description(description: &str, context: ReferenceContext<'_>) -> Vec<ThreadId> {
     closing::find(&normalized(description), context).into_iter().map(|closing| closing.issue).collect()

@@ -94,6 +94,9 @@ pub struct Merge {
     pub sha: Sha,
     /// What it brought, without what a merge among them brought; sorted.
     pub brought: Vec<Sha>,
+    /// Numbers of the merge requests that it merged although their forge names another commit; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<u64>,
 }
 
 /// A branch that is indexed.

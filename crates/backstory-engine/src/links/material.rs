@@ -130,17 +130,22 @@ fn link_issues(resources: &Resources, project: &str) -> Result<Vec<LinkableIssue
 
 fn link_requests(resources: &Resources, project: &str) -> Result<MergeRequestCommits> {
     let mut brought: HashMap<Sha, Vec<Sha>> = HashMap::new();
+    let mut merges: HashMap<u64, Vec<Sha>> = HashMap::new();
     each_item(resources, project, ItemKind::Merge, usize::MAX, |item| {
         if let Item::Repository(of) = item
             && let Record::Merge(merge) = of.record
         {
+            for request in merge.requests {
+                merges.entry(request).or_default().push(merge.sha);
+            }
             brought.insert(merge.sha, merge.brought);
         }
     })?;
     let mut carried = MergeRequestCommits::default();
     each_item(resources, project, ItemKind::MergeRequest, MAX_CHANGES * 2, |item| {
         if let Item::MergeRequest(mr) = item {
-            carried.add(mr, &brought);
+            let merges = merges.get(&mr.id.iid).map(Vec::as_slice).unwrap_or_default();
+            carried.add(mr, merges, &brought);
         }
     })?;
     Ok(carried)
@@ -246,13 +251,15 @@ fn stated_pairs(
 }
 
 impl MergeRequestCommits {
-    fn add(&mut self, mr: MergeRequest, brought: &HashMap<Sha, Vec<Sha>>) {
+    /// Takes in a request that is merged as its forge says, or by merges that the forge does not name.
+    fn add(&mut self, mr: MergeRequest, merges: &[Sha], brought: &HashMap<Sha, Vec<Sha>>) {
         let id = NodeId::Thread(mr.id);
         let thread = mr.thread;
         if let Some(at) = mr.merged_at {
             self.merged.insert(id.clone(), at);
             let merged_as = [mr.merge_commit_sha, mr.squash_commit_sha, mr.head_sha];
             let mut open: Vec<Sha> = merged_as.into_iter().flatten().filter_map(|sha| sha.parse().ok()).collect();
+            open.extend(merges);
             let mut seen = HashSet::new();
             while let Some(sha) = open.pop() {
                 if seen.len() < MAX_COMMITS && seen.insert(sha) {

@@ -34,6 +34,7 @@ use super::{
     left_out::record_left_out_commits,
     lineage::update_lineage,
     lock_repositories,
+    merged::known_requests,
     named::update_abbreviations,
     people::{add_identities, note_possible_orphans},
     refs::{FilesAt, TipChanges, change_times, find_revisions, record_revisions, tips_of, update_revisions},
@@ -349,11 +350,12 @@ impl<'a> RepositorySync<'a> {
     fn merges(&mut self, graph: &CommitGraph, tip: Option<Sha>, old: Option<Sha>) -> Result<()> {
         let before = old.map(|old| graph.commits_by_merge(old)).unwrap_or_default();
         let now = tip.map(|tip| graph.commits_by_merge(tip)).unwrap_or_default();
-        let mut changed: Vec<Merge> = now
-            .iter()
-            .filter(|(merge, brought)| before.get(*merge) != Some(*brought))
-            .map(|(merge, brought)| Merge { sha: *merge, brought: brought.clone() })
-            .collect();
+        let mut changed = Vec::new();
+        for (merge, brought) in now.iter().filter(|(merge, brought)| before.get(*merge) != Some(*brought)) {
+            // Which requests it is of is looked for once forge and repository are read.
+            let requests = known_requests(self.resources, self.project, *merge)?;
+            changed.push(Merge { sha: *merge, brought: brought.clone(), requests });
+        }
         changed.sort_by_key(|merge| merge.sha);
         for batch in changed.chunks(SMALL_BATCH) {
             let mut page = IngestBatch { fetched_at: Timestamp::now(), ..IngestBatch::default() };

@@ -68,19 +68,9 @@ impl RepositorySync<'_> {
         updated_at: Option<Timestamp>,
         value: &T,
     ) -> NewItem {
-        // Records have text keys and finite numbers only.
-        let mut json = serde_json::to_value(value).unwrap_or_default();
-        let found = self.resources.redactor().redact_json(&mut json);
-        NewItem {
-            project: self.project.to_owned(),
-            kind,
-            key,
-            thread,
-            updated_at,
-            secrets: found.iter().map(|(rule, count)| (rule.to_owned(), count)).collect(),
-            confidential: false,
-            payload: json.to_string().into_bytes(),
-        }
+        let mut item = new_item(self.resources, self.project, kind, key, value);
+        (item.thread, item.updated_at) = (thread, updated_at);
+        item
     }
 
     pub(super) fn ingest(&mut self, page: &IngestBatch) -> Result<()> {
@@ -98,5 +88,28 @@ impl RepositorySync<'_> {
             self.report.gone += self.resources.ledger().tombstone(&gone, Timestamp::now())?;
         }
         Ok(())
+    }
+}
+
+/// An item of a repository as it is stored, without the secrets in it, that belongs to no thread.
+pub(super) fn new_item<T: Serialize>(
+    resources: &Resources,
+    project: &str,
+    kind: ItemKind,
+    key: String,
+    value: &T,
+) -> NewItem {
+    // Records have text keys and finite numbers only.
+    let mut json = serde_json::to_value(value).unwrap_or_default();
+    let found = resources.redactor().redact_json(&mut json);
+    NewItem {
+        project: project.to_owned(),
+        kind,
+        key,
+        thread: None,
+        updated_at: None,
+        secrets: found.iter().map(|(rule, count)| (rule.to_owned(), count)).collect(),
+        confidential: false,
+        payload: json.to_string().into_bytes(),
     }
 }

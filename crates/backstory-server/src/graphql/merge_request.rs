@@ -26,6 +26,9 @@ use super::{
     thread::{ThreadFields, shared_fields},
 };
 
+/// Deepest nesting of merges that is followed to the one that merged a merge request.
+const MAX_MERGES: usize = 4;
+
 /// A file that a merge request would change.
 #[derive(SimpleObject)]
 pub(crate) struct ProposedFile {
@@ -55,6 +58,42 @@ impl MergeRequest {
             Some(Item::MergeRequest(mr)) => Some(read(mr)),
             _ => None,
         })
+    }
+
+    /// The commit that merged it: a merge of it that brought what the forge names, or else what the forge names.
+    async fn merged_as(&self, ctx: &Context<'_>) -> Result<Option<Commit>> {
+        let read = |mr: &MergeRequestItem| {
+            (mr.merged_at, mr.merge_commit_sha.clone(), mr.squash_commit_sha.clone(), mr.head_sha.clone())
+        };
+        let Some((merged_at, named, squash, head)) = self.read(ctx, read).await? else { return Ok(None) };
+        let project = &self.fields.id.project;
+        let commit = |sha: String| Commit::new(project.clone(), sha);
+        let node = |sha: &String| NodeId::commit(project, sha);
+        let (own, squash) = (named.as_ref().map(node), squash.as_ref().map(node));
+        let mut others = edge::ends(ctx, self.fields.node_id(), Direction::Out, Edge::MergedAs).await?;
+        others.retain(|end| Some(end) != own.as_ref() && Some(end) != squash.as_ref());
+        if merged_at.is_none() || others.is_empty() {
+            return Ok(named.map(commit));
+        }
+        // If the index has what the forge names, it does not matter where the source branch has gone since.
+        let is_indexed = match named.clone().map(commit) {
+            Some(named) => named.is_merge(ctx).await?.is_some(),
+            None => false,
+        };
+        let head = head.as_ref().filter(|_| !is_indexed).map(node);
+        for mut brought in own.into_iter().chain(head) {
+            for _ in 0..MAX_MERGES {
+                let merges = edge::ends(ctx, &brought, Direction::Out, Edge::MergedBy).await?;
+                let Some(merge) = merges.into_iter().next() else { break };
+                if let NodeId::Commit { sha, .. } = &merge
+                    && others.contains(&merge)
+                {
+                    return Ok(Some(commit(sha.clone())));
+                }
+                brought = merge;
+            }
+        }
+        Ok(named.map(commit))
     }
 
     /// Whether it introduced one commit at most.
@@ -148,8 +187,7 @@ impl MergeRequest {
 
     /// Commit that merged the merge request; null if there is none.
     async fn merge_commit(&self, ctx: &Context<'_>) -> Result<Option<Commit>> {
-        let sha = self.read(ctx, |mr| mr.merge_commit_sha.clone()).await?.flatten();
-        Ok(sha.map(|sha| Commit::new(self.fields.id.project.clone(), sha)))
+        self.merged_as(ctx).await
     }
 
     /// Commit that the merge request was squashed to; null if it was not.
@@ -172,9 +210,9 @@ impl MergeRequest {
         #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
     ) -> Result<Option<FileChangeConnection>> {
         let paging = Paging { first, after, last, before };
-        let shas = self.read(ctx, |mr| [mr.merge_commit_sha.clone(), mr.squash_commit_sha.clone()]).await?;
-        for sha in shas.into_iter().flatten().flatten() {
-            let commit = Commit::new(self.fields.id.project.clone(), sha);
+        let squash = self.read(ctx, |mr| mr.squash_commit_sha.clone()).await?.flatten();
+        let squash = squash.map(|sha| Commit::new(self.fields.id.project.clone(), sha));
+        for commit in self.merged_as(ctx).await?.into_iter().chain(squash) {
             let Some(is_merge) = commit.is_merge(ctx).await? else { continue };
             if is_merge || self.is_one_commit(ctx).await? {
                 return commit.page_of_changes(ctx, &paging).await;

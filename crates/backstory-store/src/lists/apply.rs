@@ -137,10 +137,13 @@ impl Batch<'_> {
 
     fn apply_merge(&mut self, change: &GraphChange) -> Result<(), LedgerError> {
         let (project, merge) = (&change.project, &change.key);
-        let introduced: BTreeSet<String> = match record(change) {
-            Some((_, Record::Merge(merge))) => merge.brought.iter().map(ToString::to_string).collect(),
-            _ => BTreeSet::new(),
-        };
+        let (mut introduced, mut requests) = (BTreeSet::new(), BTreeSet::new());
+        if let Some((_, Record::Merge(merge))) = record(change) {
+            introduced.extend(merge.brought.iter().map(ToString::to_string));
+            let sigil = ThreadKind::MergeRequest.sigil();
+            requests.extend(merge.requests.iter().map(|iid| format!("{sigil}{iid}")));
+        }
+        self.replace_requests_of_merge(project, merge, &requests)?;
         let known = self.texts(
             "SELECT sha FROM list_merges INDEXED BY list_merges_via WHERE project = ?1 AND via = ?2 AND source = 'merge'",
             [project, merge],

@@ -121,6 +121,32 @@ impl Batch<'_> {
         self.note_merged_as(project, &via)
     }
 
+    /// Replaces the merge requests that a merge is of although their forge names another commit.
+    pub(super) fn replace_requests_of_merge(
+        &mut self,
+        project: &str,
+        merge: &str,
+        requests: &BTreeSet<String>,
+    ) -> Result<(), LedgerError> {
+        let known = self.texts(
+            "SELECT via FROM list_merges WHERE project = ?1 AND sha = ?2 AND source = 'merge' AND via LIKE '!%'",
+            [project, merge],
+        )?;
+        if known == *requests {
+            return Ok(());
+        }
+        self.connection
+            .prepare_cached(
+                "DELETE FROM list_merges WHERE project = ?1 AND sha = ?2 AND source = 'merge' AND via LIKE '!%'",
+            )?
+            .execute([project, merge])?;
+        for via in requests {
+            self.add_merge(project, merge, via, "merge")?;
+        }
+        self.note(commits::id(project, merge))?;
+        self.note_introduced(project, merge)
+    }
+
     pub(super) fn add_merge(
         &self,
         project: &str,

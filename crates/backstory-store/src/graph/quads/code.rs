@@ -5,7 +5,7 @@ use backstory_model::{
     code::{ContentAnalysis, DocAnalysis, Entity, FileAnalysis, TestRole, last_part_of_name},
     commit::{ChangeStatus, Commit, FileChange, Sha, Tag},
     edge::Edge,
-    id::{NAMESPACE, NodeId, NoteSource},
+    id::{NAMESPACE, NodeId, NoteSource, ThreadId},
     message::{self, ClosingVerb, CorrectionKind, RelatedChange},
     repository::{
         CoChangedPairs, CodeLinkKind, CodeRanks, CommitRecord, EntityChange, EntityChangeKind, HeadFile, IndexedBranch,
@@ -231,6 +231,9 @@ impl QuadBuilder<'_> {
         let id = NodeId::commit(project, &merge.sha.to_string());
         for brought in &merge.brought {
             self.edge(&NodeId::commit(project, &brought.to_string()), Edge::MergedBy, &id);
+        }
+        for request in &merge.requests {
+            self.edge(&ThreadId::merge_request(project, *request).into(), Edge::MergedAs, &id);
         }
     }
 

@@ -226,7 +226,8 @@ pub(super) fn merge(random: &mut Random) -> GraphChange {
     let project = random.pick(&PROJECTS);
     let (merge, first) = (1 + random.below(4), 4 + random.below(4));
     let introduced = (first..first + 3).filter(|number| *number != merge).map(sha).collect();
-    let item = record(project, Record::Merge(Merge { sha: sha(merge), brought: introduced }));
+    let requests = if random.is_one_in(3) { vec![1 + random.below(3) as u64] } else { vec![] };
+    let item = record(project, Record::Merge(Merge { sha: sha(merge), brought: introduced, requests }));
     change(project, ItemKind::Merge, &sha(merge).to_string(), item)
 }
 
@@ -312,9 +313,8 @@ pub(super) fn planning(random: &mut Random) -> GraphChange {
             change(project, ItemKind::Project, "project", Item::Project(item))
         }
         _ => {
-            let Item::Repository(of) = record(project, Record::Merge(Merge { sha: Sha::ZERO, brought: vec![] })) else {
-                unreachable!("it is a record")
-            };
+            let merge = Merge { sha: Sha::ZERO, brought: vec![], requests: vec![] };
+            let Item::Repository(of) = record(project, Record::Merge(merge)) else { unreachable!("it is a record") };
             let item = record(project, Record::Repository((*of.repository).clone()));
             change(project, ItemKind::Repository, "repository", item)
         }
