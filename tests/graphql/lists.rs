@@ -136,6 +136,32 @@ async fn an_empty_list_in_a_filter_is_no_condition() {
 }
 
 #[tokio::test]
+async fn a_directory_in_a_filter_may_end_with_a_slash() {
+    let api = whole_world();
+    for list in ["commits", "files", "entities", "discussions"] {
+        let aggregates = match list {
+            "files" => "groupBy(field: LANGUAGE) { groups { value count } }",
+            "entities" => "groupBy(field: KIND) { groups { value count } }",
+            _ => "activity(by: YEAR) { periods { start count } }",
+        };
+        let of = async |paths: &str| {
+            let query = format!(
+                "{{ {list}(filter: {{ projects: \"acme/shop\", {paths} }}, first: 100) {{
+                   totalCount nodes {{ id }} {aggregates} }} }}"
+            );
+            api.data(&query).await[list].take()
+        };
+        let (plain, all) = (of("paths: \"src\"").await, of("paths: []").await);
+        assert!(plain["totalCount"].as_u64() > Some(0), "{list}: {plain:#}");
+        assert_eq!(of("paths: [\"src/\"]").await, plain, "{list}");
+        assert_eq!(of("paths: [\"./src//\", \"no/such\"]").await, plain, "{list}");
+        for whole in ["paths: [\"\"]", "paths: [\"/\"]", "paths: [\".\"]", "paths: [\"src\", \"./\"]"] {
+            assert_eq!(of(whole).await, all, "{list} {whole}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn lists_are_grouped_by_project_and_code_by_what_it_is() {
     let api = whole_world();
     let query = "{ issues { groupBy(field: PROJECT) { groups { value count node { id } } complete } totalCount }

@@ -172,7 +172,7 @@ pub(crate) async fn commits_in_range(
     resources.blocking(read).await
 }
 
-/// A query whose limits are kept, with its names as they are written.
+/// A query whose limits are kept, with its names as they are written and its paths as the lists have them.
 async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> {
     check_count(query.projects(), "projects")?;
     for texts in query.texts() {
@@ -181,6 +181,9 @@ async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> 
             let shown = truncate_echo(long);
             return Err(Error::invalid(format!("'{shown}' in the filter is longer than {MAX_TEXT} bytes")));
         }
+    }
+    if let Some(paths) = query.paths() {
+        normalize_paths(paths);
     }
     let mut has_names = false;
     for (named, names) in query.names() {
@@ -203,6 +206,17 @@ async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> 
             Ok(query)
         })
         .await
+}
+
+/// Drops the `/` at the end of the paths of directories, which no row has. The whole repository among them is no condition.
+fn normalize_paths(paths: &mut Vec<String>) {
+    for path in paths.iter_mut() {
+        let plain = path.trim_start_matches("./").trim_end_matches('/');
+        *path = if plain == "." { String::new() } else { plain.to_owned() };
+    }
+    if paths.iter().any(String::is_empty) {
+        paths.clear();
+    }
 }
 
 /// A name as it is written, whatever case it is asked for in; of an address, the user name that it belongs to.
