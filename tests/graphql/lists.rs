@@ -155,6 +155,9 @@ async fn a_directory_in_a_filter_may_end_with_a_slash() {
         assert!(plain["totalCount"].as_u64() > Some(0), "{list}: {plain:#}");
         assert_eq!(of("paths: [\"src/\"]").await, plain, "{list}");
         assert_eq!(of("paths: [\"./src//\", \"no/such\"]").await, plain, "{list}");
+        let query = format!("{{ {list}(first: 0, filter: {{ paths: \"srx/\" }}) {{ totalCount }} }}");
+        let warnings = api.answer(&query, Value::Null).await["extensions"]["warnings"].take();
+        assert_eq!(warnings, json!(["nothing is at or below the path 'srx'; the nearest path is 'src/'"]), "{list}");
         for whole in ["paths: [\"\"]", "paths: [\"/\"]", "paths: [\".\"]", "paths: [\"src\", \"./\"]"] {
             assert_eq!(of(whole).await, all, "{list} {whole}");
         }
@@ -473,4 +476,9 @@ async fn times_of_filters_may_be_dates() {
     assert!(texts(&data["year"]["hits"], "/createdAt").iter().all(|at| at.as_str() >= "2024"), "{data:#}");
     let (code, message) = api.error("{ issues(filter: { created: { from: \"yesterday\" } }) { totalCount } }").await;
     assert!(code == "INVALID" && message.contains("'yesterday' is not a date"), "{message}");
+    for range in ["{ from: \"2024-05\", to: \"2024-05-01\" }", "{ from: \"2024-05\", to: \"2024\" }"] {
+        let query = format!("{{ issues(first: 0, filter: {{ created: {range} }}) {{ totalCount }} }}");
+        let (code, message) = api.error(&query).await;
+        assert!(code == "INVALID" && message.contains("which is not after its start, 2024-05-01T00:00:00Z"), "{message}");
+    }
 }

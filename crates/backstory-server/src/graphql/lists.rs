@@ -74,6 +74,7 @@ use async_graphql::{
     connection::{Connection, Edge, EmptyFields},
 };
 use backstory_engine::lists::{Cursor, Direction, End, Key, ListQuery, PageRequest, RowQuery, TimeRange, Total};
+use jiff::Timestamp;
 use tokio::sync::OnceCell;
 
 pub(super) use self::{
@@ -112,13 +113,24 @@ pub(crate) enum OrderDirection {
     Descending,
 }
 
-/// A range of time: from a time on, until before another.
+/// A range of time: from a time on, until before another, which must be later.
 #[derive(Clone, Copy, Default, InputObject)]
+#[graphql(validator = "check_range")]
 pub(crate) struct DateRange {
     /// Start of the range, included; without a limit if absent.
     pub(super) from: Option<DateTime>,
     /// End of the range, excluded; without a limit if absent.
     pub(super) to: Option<DateTime>,
+}
+
+/// Refuses a range that no time is in: who asks for one is mistaken.
+fn check_range(range: &DateRange) -> std::result::Result<(), String> {
+    match (range.from.map(Timestamp::from), range.to.map(Timestamp::from)) {
+        (Some(start), Some(end)) if start >= end => {
+            Err(format!("the range ends at {end}, which is not after its start, {start}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The direction of an order: what is given, else ascending for texts and descending for times and counts.
@@ -229,11 +241,11 @@ async fn connection_with_edges<Q: RowQuery, N: OutputType, E: ObjectType, F: Obj
 ) -> Result<Connection<String, N, E, F>> {
     let request = paging.request(list)?;
     let (is_from_start, is_further) = (request.from == End::Start, request.after.is_some());
-    let query_for_names = query.clone().into();
-    let is_first = !is_further && request.first > 0;
-    let found = loaders::engine(ctx)?.list_rows(query, request).await?;
-    if found.rows.is_empty() && is_first {
-        warn_of_absent_names(ctx, query_for_names).await?;
+    // A page that has no room does not tell whether the list is empty.
+    let has_room = request.first > 0;
+    let found = loaders::engine(ctx)?.list_rows(query.clone(), request).await?;
+    if found.rows.is_empty() && !is_further {
+        warn_of_absent_names(ctx, query, has_room).await?;
     }
     let is_more = found.next.is_some();
     let (before, behind) = if is_from_start { (is_further, is_more) } else { (is_more, is_further) };
@@ -275,11 +287,10 @@ pub(super) fn whole<T, N: OutputType>(
     Ok(page)
 }
 
-/// Says of names that nothing has which ones are nearest.
-async fn warn_of_absent_names(ctx: &Context<'_>, query: ListQuery) -> Result<()> {
-    let ListQuery::Threads(query) = query else { return Ok(()) };
+/// Says of what an empty list names and nothing has which names are nearest.
+async fn warn_of_absent_names<Q: RowQuery>(ctx: &Context<'_>, query: Q, is_known_empty: bool) -> Result<()> {
     let Some(warnings) = ctx.data_opt::<Arc<Warnings>>().filter(|warnings| !warnings.is_full()) else { return Ok(()) };
-    let absent = loaders::engine(ctx)?.absent_names(&query.filter).await?;
+    let absent = loaders::engine(ctx)?.absent_names(query, is_known_empty).await?;
     absent.into_iter().for_each(|warning| warnings.add(warning));
     Ok(())
 }
