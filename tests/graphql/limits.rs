@@ -69,6 +69,45 @@ async fn what_is_too_much_is_refused() {
 }
 
 #[tokio::test]
+async fn variables_are_what_their_operation_defines() {
+    let api = Api::new();
+    let states = "query ($s: [State!]!) { issues(filter: { states: $s }, first: 0) { totalCount } }";
+    let first = "query ($first: Int = 1) { issues(first: $first) { totalCount } }";
+    let filter = "query ($filter: IssueFilter) { issues(filter: $filter) { totalCount } }";
+    for (query, variables, expected) in [
+        (states, json!({}), "the variable $s has no value; its type is [State!]!"),
+        (states, json!({ "s": null }), "the variable $s has no value; its type is [State!]!"),
+        (states, json!({ "s": ["OPENED", null] }), "the variable $s[1] has no value; its type is State!"),
+        (states, json!({ "s": "OPEN" }), "the variable $s is \"OPEN\"; its type is State"),
+        (first, json!({ "first": "2" }), "the variable $first is \"2\"; its type is Int"),
+        (filter, json!({ "filter": 1 }), "the variable $filter is 1; its type is IssueFilter"),
+        (filter, json!({ "filter": { "labels": { "any": [1] } } }), "the variable $filter.labels.any[0] is 1"),
+    ] {
+        let answer = api.answer(query, variables).await;
+        let error = &answer["errors"][0];
+        assert_eq!((&error["extensions"]["code"], &answer["data"]), (&json!("INVALID"), &Value::Null), "{answer}");
+        assert!(error["message"].as_str().unwrap().starts_with(expected), "{answer}");
+    }
+    let hint = api.answer(states, json!({ "s": "OPEN" })).await["errors"][0]["extensions"]["hint"].take();
+    assert!(hint.as_str().unwrap().starts_with("its values are "), "{hint}");
+    for (query, variables) in [
+        (states, json!({ "s": "OPENED" })),
+        (states, json!({ "s": [] })),
+        (first, json!({})),
+        (first, json!({ "first": null })),
+        (filter, json!({ "filter": { "labels": { "any": "bug" } } })),
+        ("query A { __typename }", json!({ "other": 1 })),
+    ] {
+        api.data_with(query, variables).await;
+    }
+    // Only those of the operation that is executed.
+    let request = json!({ "query": format!("query A {{ __typename }} {}", states.replace("query", "query B")),
+        "operationName": "A" });
+    let response = api.http.post(api.url("/graphql")).json(&request).send().await.unwrap();
+    assert_eq!(response.json::<Value>().await.unwrap()["data"], json!({ "__typename": "Query" }));
+}
+
+#[tokio::test]
 async fn names_of_a_filter_are_limited() {
     let api = Api::new();
     let of = |author: usize, label: usize, labels: usize| json!({ "authors": ["ä".repeat(author)], "allLabels": vec!["ö".repeat(label); labels] });

@@ -35,6 +35,7 @@ use super::{
     loaders::{People, Reader, Reads},
     nulls, request_size,
     selection::Selections,
+    variables,
 };
 use crate::{
     error_table,
@@ -227,17 +228,19 @@ impl Extension for Guard {
         let engine = engine.unwrap_or(&self.engine).clone();
         let course = request.data.get(&TypeId::of::<Arc<Course>>());
         let course = course.and_then(|course| course.downcast_ref::<Arc<Course>>()).cloned();
-        let variables = request.variables.clone();
+        let values = request.variables.clone();
         let document = request.parsed_query()?;
         let weight = request_size::examine(document, &self.limits).map_err(server_error)?;
         for role in request_size::required_roles(document, name.as_deref()) {
             self.engine.settings().require_role(role).map_err(server_error)?;
         }
+        let operation = selected(document, name.as_deref());
+        if let Some(operation) = operation.filter(|_| name.is_some() || document.operations.iter().count() == 1) {
+            variables::check(operation, &values, &ctx.schema_env.registry.types).map_err(server_error)?;
+        }
         let selections = Selections::new(&ctx.schema_env.registry, document);
-        let cost =
-            selected(document, name.as_deref()).map_or(0, |operation| cost::measure(selections, operation, &variables));
-        let is_query =
-            selected(document, name.as_deref()).is_some_and(|operation| operation.ty == OperationType::Query);
+        let cost = operation.map_or(0, |operation| cost::measure(selections, operation, &values));
+        let is_query = operation.is_some_and(|operation| operation.ty == OperationType::Query);
         if let Some(course) = course.filter(|_| is_query && weight != Weight::Long) {
             let _ = course.repeatable.set(weight);
         }
