@@ -39,6 +39,7 @@ async fn what_is_too_much_is_refused() {
         ("{ projects(after: \"x\") { nodes { id } } }", "is no cursor of this list"),
         ("{ issues(last: 101) { nodes { id } } }", "'last' is 101; it must be 0 to 100"),
         ("{ issues(first: 2, last: 2) { nodes { id } } }", "pages are read forward"),
+        ("{ issues(after: \"WyJpc3N1ZXMgQ3JlYXRlZCIsMSwiYWNtZS9zaG9wIiwxXQ\") { nodes { id } } }", "is no cursor"),
         ("{ issues(after: \"[\\\"issues Created\\\",1,\\\"acme/shop\\\",1]\") { nodes { id } } }", "is no cursor"),
         (
             "{ person(username: \"alice\") { issues(filter: { authors: \"bob\" }) { totalCount } } }",

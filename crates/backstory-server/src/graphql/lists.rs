@@ -198,18 +198,23 @@ impl Paging {
     /// The arguments contradict each other, or the cursor is one of another list.
     fn request(&self, list: &str) -> Result<PageRequest> {
         let (size, cursor, from) = self.ends()?;
-        let after = cursor.map(|cursor| decode(list, cursor).ok_or_else(|| bad_cursor(cursor))).transpose()?;
+        let after = cursor.map(|cursor| decode(list, cursor)).transpose()?;
         Ok(PageRequest { first: size, after, from, with_total: false })
     }
 }
 
 fn encode(list: &str, cursor: &Cursor) -> String {
-    serde_json::json!([list, cursor.order, cursor.project, cursor.key]).to_string()
+    page::encode(&(list, &cursor.order, &cursor.project, &cursor.key))
 }
 
-fn decode(list: &str, cursor: &str) -> Option<Cursor> {
-    let (own, order, project, key): (String, Key, String, Key) = serde_json::from_str(cursor).ok()?;
-    (own == list).then_some(Cursor { order, project, key })
+/// The place that a cursor stands for.
+///
+/// # Errors
+/// It is one of another list, or of another order.
+fn decode(list: &str, cursor: &str) -> Result<Cursor> {
+    let decoded: Option<(String, Key, String, Key)> = page::decode(Some(cursor))?;
+    let (_, order, project, key) = decoded.filter(|(own, ..)| own == list).ok_or_else(|| bad_cursor(cursor))?;
+    Ok(Cursor { order, project, key })
 }
 
 /// A query, unless its filter names a project of which nothing is known.
@@ -258,7 +263,7 @@ async fn connection_with_edges<Q: RowQuery, N: OutputType, E: ObjectType, F: Obj
     Ok(page)
 }
 
-/// A page of a list that is held whole, in ascending order. `key` gives the cursor of an item.
+/// A page of a list that is held whole, in ascending order. `key` identifies an item, which its cursor has.
 pub(super) fn whole<T, N: OutputType>(
     mut all: Vec<T>,
     direction: OrderDirection,
@@ -270,7 +275,10 @@ pub(super) fn whole<T, N: OutputType>(
         all.reverse();
     }
     let (size, cursor, from) = paging.ends()?;
-    let place = |cursor: &str| all.iter().position(|item| key(item) == cursor).ok_or_else(|| bad_cursor(cursor));
+    let place = |cursor: &str| {
+        let of: Option<String> = page::decode(Some(cursor))?;
+        all.iter().position(|item| of.as_ref() == Some(&key(item))).ok_or_else(|| bad_cursor(cursor))
+    };
     let cursor = cursor.map(place).transpose()?;
     let (start, end) = match from {
         End::Start => {
@@ -283,7 +291,7 @@ pub(super) fn whole<T, N: OutputType>(
         }
     };
     let mut page = Connection::with_additional_fields(start > 0, end < all.len(), Totals::counted(all.len()));
-    page.edges.extend(all[start..end].iter().map(|item| Edge::new(key(item), node(item))));
+    page.edges.extend(all[start..end].iter().map(|item| Edge::new(page::encode(&key(item)), node(item))));
     Ok(page)
 }
 
