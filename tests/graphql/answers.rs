@@ -344,6 +344,9 @@ async fn edges_can_be_narrowed_and_paged() {
         }
     }
     assert_eq!(found, texts(&whole["nodes"], "/id"));
+    let none = api.data_with(query, json!({ "first": 0 })).await["node"]["edges"].take();
+    assert_eq!(none["totalCount"], whole["totalCount"]);
+    assert_eq!(none["pageInfo"], json!({ "hasNextPage": false, "hasPreviousPage": false, "endCursor": null }));
 }
 
 #[tokio::test]

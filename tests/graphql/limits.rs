@@ -51,7 +51,8 @@ async fn what_is_too_much_is_refused() {
         (&format!("{{ search(query: \"{}\") {{ query }} }}", "x".repeat(10_000)), "2000"),
         ("{ check: nothing }", "Unknown field"),
         ("{", "expected"),
-        ("", "expected"),
+        ("", "'query' is missing"),
+        (" ", "'query' is missing"),
         ("subscription { taskProgress(id: \"1\") { id } }", "not supported on this transport"),
     ] {
         let (code, message) = api.error(query).await;
@@ -59,6 +60,11 @@ async fn what_is_too_much_is_refused() {
         assert_eq!(code, "INVALID", "{shown}: {message}");
         assert!(message.contains(part), "{shown}: {message}");
     }
+    let (_, told) = api.error(&format!("{{ {} }}", aliases(51))).await;
+    assert!(told.contains("ask in several requests, or for counts by 'groupBy'"), "{told}");
+    let empty = api.http.post(api.url("/graphql")).json(&json!({})).send().await.unwrap();
+    let empty: Value = empty.json().await.unwrap();
+    assert_eq!(empty["errors"][0]["message"], "'query' is missing: the text of an operation", "{empty}");
     // As many as are allowed.
     api.data(&format!("{{ {} }}", aliases(50))).await;
     // Brackets in texts and comments do not count.

@@ -477,7 +477,8 @@ async fn times_of_filters_may_be_dates() {
     assert_eq!(texts(&data["day"]["nodes"], "/id"), ["acme/shop#2"]);
     assert!(texts(&data["year"]["hits"], "/createdAt").iter().all(|at| at.as_str() >= "2024"), "{data:#}");
     let (code, message) = api.error("{ issues(filter: { created: { from: \"yesterday\" } }) { totalCount } }").await;
-    assert!(code == "INVALID" && message.contains("'yesterday' is not a date"), "{message}");
+    assert!(code == "INVALID" && message.starts_with("'yesterday' is not a date"), "{message}");
+    assert!(!message.contains("parsing") && !message.contains("ThreadConditions"), "{message}");
     for range in ["{ from: \"2024-05\", to: \"2024-05-01\" }", "{ from: \"2024-05\", to: \"2024\" }"] {
         let query = format!("{{ issues(first: 0, filter: {{ created: {range} }}) {{ totalCount }} }}");
         let (code, message) = api.error(&query).await;

@@ -167,7 +167,8 @@ pub(super) async fn page(
     };
     let start = after.map_or(0, |after| ends.partition_point(|(end, _)| *end <= after));
     let end = start.saturating_add(size).min(ends.len());
-    let mut page = Connection::with_additional_fields(start > 0, end < ends.len(), totals);
+    // A page without rows has no cursor to go on from.
+    let mut page = Connection::with_additional_fields(start > 0, size > 0 && end < ends.len(), totals);
     page.edges.extend(ends[start..end].iter().map(|(end, link)| {
         PageEdge::with_additional_fields(
             encode(end),

@@ -290,7 +290,12 @@ pub(super) fn whole<T, N: OutputType>(
             (end.saturating_sub(size), end)
         }
     };
-    let mut page = Connection::with_additional_fields(start > 0, end < all.len(), Totals::counted(all.len()));
+    // A page without rows has no cursor to go on from.
+    let (has_before, has_behind) = match from {
+        End::Start => (start > 0, size > 0 && end < all.len()),
+        End::Last => (size > 0 && start > 0, end < all.len()),
+    };
+    let mut page = Connection::with_additional_fields(has_before, has_behind, Totals::counted(all.len()));
     page.edges.extend(all[start..end].iter().map(|item| Edge::new(page::encode(&key(item)), node(item))));
     Ok(page)
 }

@@ -51,7 +51,8 @@ pub(super) fn forward<T, N: OutputType>(
     cursor: impl Fn(&T) -> String,
     node: impl Fn(T) -> N,
 ) -> Connection<String, N> {
-    let mut page = Connection::new(after.is_some(), rows.len() > size);
+    // A page without rows has no cursor to go on from.
+    let mut page = Connection::new(after.is_some(), size > 0 && rows.len() > size);
     page.edges.extend(rows.into_iter().take(size).map(|row| Edge::new(cursor(&row), node(row))));
     page
 }

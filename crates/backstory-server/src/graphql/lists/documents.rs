@@ -62,9 +62,10 @@ impl ProjectDocuments {
         };
         let is_further = after.is_some();
         let after = page::decode(after.as_deref())?;
-        let request = ListDocuments { filter, limit: page::size(first, DEFAULT_PAGE)?, after };
-        let found = loaders::engine(ctx)?.answer(request).await?;
-        let mut page = Connection::with_additional_fields(is_further, found.has_more, Totals::counted(found.total));
+        let limit = page::size(first, DEFAULT_PAGE)?;
+        let found = loaders::engine(ctx)?.answer(ListDocuments { filter, limit, after }).await?;
+        let (has_more, totals) = (limit > 0 && found.has_more, Totals::counted(found.total));
+        let mut page = Connection::with_additional_fields(is_further, has_more, totals);
         let edge = |document: DocumentSummary| Edge::new(page::encode(&document.id.to_string()), IndexedDocument::from(document));
         page.edges.extend(found.documents.into_iter().map(edge));
         Ok(page)
