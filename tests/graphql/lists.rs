@@ -290,7 +290,8 @@ async fn values_of_groups_are_named_as_filters_take_them() {
     let parts = ["SEMANTIC", "LEXICAL", "RECENCY", "IMPORTANCE", "RELATIONSHIP", "AUTHOR"];
     assert_eq!(texts(&found["hits"][0]["parts"], "/name"), parts);
     assert_eq!(texts(&found["weights"], "/name"), parts);
-    let scores = "{ search(query: \"redis\", mode: LEXICAL, ranking: { lexical: 0.3, author: 0.1 }) { weights { name score }
+    let scores =
+        "{ search(query: \"redis\", mode: LEXICAL, ranking: { lexical: 0.3, author: 0.1 }) { weights { name score }
         hits { score parts { score } passages { coverage } } }
         fused: search(query: \"redis\", mode: LEXICAL, ranking: { profile: RRF }) { profile weights { name } } }";
     let data = api.data(scores).await;
@@ -494,6 +495,9 @@ async fn times_of_filters_may_be_dates() {
     for range in ["{ from: \"2024-05\", to: \"2024-05-01\" }", "{ from: \"2024-05\", to: \"2024\" }"] {
         let query = format!("{{ issues(first: 0, filter: {{ created: {range} }}) {{ totalCount }} }}");
         let (code, message) = api.error(&query).await;
-        assert!(code == "INVALID" && message.contains("which is not after its start, 2024-05-01T00:00:00Z"), "{message}");
+        assert!(
+            code == "INVALID" && message.contains("which is not after its start, 2024-05-01T00:00:00Z"),
+            "{message}"
+        );
     }
 }

@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn scores_are_their_shortest_decimals() {
-        for (score, expected) in [(0.1, "0.1"), (0.0, "0"), (1.0, "1"), (1.0 / 3.0, "0.33333334"), (1e-7, "0.0000001")] {
+        for (score, expected) in [(0.1, "0.1"), (0.0, "0"), (1.0, "1"), (1.0 / 3.0, "0.33333334"), (1e-7, "0.0000001")]
+        {
             assert_eq!(decimal(score).to_string(), expected, "{score}");
         }
     }

@@ -65,11 +65,13 @@ fn find_mismatch_of_named(types: &Types, name: &str, value: &Value, place: &str)
             let names = || enum_values.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             (!is_known).then(|| wrong_value(place, value, name).with_hint(format!("its values are {}", names())))
         }
-        (MetaType::InputObject { input_fields, .. }, Value::Object(fields)) => fields.iter().find_map(|(field, value)| {
-            // Validation refuses fields that the type has not, or lacks.
-            let kind = Type::new(&input_fields.get(field.as_str())?.ty)?;
-            find_mismatch(types, &kind, value, &format!("{place}.{field}"))
-        }),
+        (MetaType::InputObject { input_fields, .. }, Value::Object(fields)) => {
+            fields.iter().find_map(|(field, value)| {
+                // Validation refuses fields that the type has not, or lacks.
+                let kind = Type::new(&input_fields.get(field.as_str())?.ty)?;
+                find_mismatch(types, &kind, value, &format!("{place}.{field}"))
+            })
+        }
         (MetaType::InputObject { .. }, value) => Some(wrong_value(place, value, name)),
         _ => None,
     }

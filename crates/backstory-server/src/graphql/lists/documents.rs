@@ -66,7 +66,9 @@ impl ProjectDocuments {
         let found = loaders::engine(ctx)?.answer(ListDocuments { filter, limit, after }).await?;
         let (has_more, totals) = (limit > 0 && found.has_more, Totals::counted(found.total));
         let mut page = Connection::with_additional_fields(is_further, has_more, totals);
-        let edge = |document: DocumentSummary| Edge::new(page::encode(&document.id.to_string()), IndexedDocument::from(document));
+        let edge = |document: DocumentSummary| {
+            Edge::new(page::encode(&document.id.to_string()), IndexedDocument::from(document))
+        };
         page.edges.extend(found.documents.into_iter().map(edge));
         Ok(page)
     }
