@@ -292,14 +292,14 @@ async fn values_of_groups_are_named_as_filters_take_them() {
     assert_eq!(texts(&found["weights"], "/name"), parts);
     let scores =
         "{ search(query: \"redis\", mode: LEXICAL, ranking: { lexical: 0.3, author: 0.1 }) { weights { name score }
-        hits { score parts { score } passages { coverage } } }
+        hits { score parts { score } } }
         fused: search(query: \"redis\", mode: LEXICAL, ranking: { profile: RRF }) { profile weights { name } } }";
     let data = api.data(scores).await;
     assert_eq!(data["fused"], json!({ "profile": "RRF", "weights": [] }));
     let weights = &data["search"]["weights"];
     assert_eq!((&weights[1]["score"], &weights[5]["score"]), (&json!(0.3), &json!(0.1)), "{weights:#}");
     let hit = &data["search"]["hits"][0];
-    for score in [&hit["score"], &hit["parts"][1]["score"], &hit["passages"][0]["coverage"]] {
+    for score in [&hit["score"], &hit["parts"][1]["score"]] {
         let digits = score.to_string().split_once('.').map_or(0, |(_, digits)| digits.len());
         assert!(score.is_number() && digits <= 12, "more digits than 32 bits have: {hit:#}");
     }
