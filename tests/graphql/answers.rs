@@ -344,6 +344,9 @@ async fn edges_can_be_narrowed_and_paged() {
         }
     }
     assert_eq!(found, texts(&whole["nodes"], "/id"));
+    let none = api.data_with(query, json!({ "first": 0 })).await["node"]["edges"].take();
+    assert_eq!(none["totalCount"], whole["totalCount"]);
+    assert_eq!(none["pageInfo"], json!({ "hasNextPage": false, "hasPreviousPage": false, "endCursor": null }));
 }
 
 #[tokio::test]
@@ -512,11 +515,31 @@ async fn an_empty_list_says_which_name_is_nearest() {
     let labels = "nothing has the label 'performence'; the nearest name is 'performance'";
     let told = warnings(both).await;
     assert!(told == json!([by, labels]), "each once: {told}");
+    // Whoever it is that is not known, and also if only totals are asked for.
+    let milestone = "nothing is in a milestone with the number 99";
+    for (query, expected) in [
+        ("{ issues(first: 0, filter: { authors: \"allice\" }) { totalCount } }", by),
+        ("{ issues(last: 0, filter: { authors: \"allice\" }) { groupBy(field: STATE) { complete } } }", by),
+        ("{ discussions(first: 0, filter: { authors: \"allice\" }) { activity(by: YEAR) { complete } } }", by),
+        (
+            "{ mergeRequests(first: 0, filter: { reviewers: \"@bobb\" }) { totalCount } }",
+            "nobody is known as 'bobb'; the nearest name is 'bob'",
+        ),
+        (
+            "{ issues(filter: { assignees: \"carrol\" }) { totalCount } }",
+            "nobody is known as 'carrol'; the nearest name is 'carol'",
+        ),
+        ("{ issues(first: 0, filter: { milestones: 99 }) { totalCount } }", milestone),
+    ] {
+        assert_eq!(warnings(query).await, json!([expected]), "{query}");
+    }
     // Who is known, or did not ask for anything, has no other name to be told.
     for query in [
         "{ issues(filter: { authors: \"ALICE\", states: MERGED }) { nodes { id } } }",
         "{ issues(filter: { authors: \"alice\" }) { nodes { id } } }",
-        "{ issues(first: 0, filter: { authors: \"allice\" }) { totalCount } }",
+        "{ issues(first: 0, filter: { authors: \"alice\" }) { totalCount } }",
+        "{ mergeRequests(first: 0, filter: { reviewers: \"bob\", states: LOCKED }) { totalCount } }",
+        "{ mergeRequests(first: 0, filter: { reviewers: [\"bob\", \"bobb\"] }) { totalCount } }",
         "{ issues(filter: { states: LOCKED }) { nodes { id } } }",
     ] {
         assert_eq!(warnings(query).await, Value::Null, "{query}");

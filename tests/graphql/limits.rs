@@ -39,6 +39,7 @@ async fn what_is_too_much_is_refused() {
         ("{ projects(after: \"x\") { nodes { id } } }", "is no cursor of this list"),
         ("{ issues(last: 101) { nodes { id } } }", "'last' is 101; it must be 0 to 100"),
         ("{ issues(first: 2, last: 2) { nodes { id } } }", "pages are read forward"),
+        ("{ issues(after: \"WyJpc3N1ZXMgQ3JlYXRlZCIsMSwiYWNtZS9zaG9wIiwxXQ\") { nodes { id } } }", "is no cursor"),
         ("{ issues(after: \"[\\\"issues Created\\\",1,\\\"acme/shop\\\",1]\") { nodes { id } } }", "is no cursor"),
         (
             "{ person(username: \"alice\") { issues(filter: { authors: \"bob\" }) { totalCount } } }",
@@ -50,7 +51,8 @@ async fn what_is_too_much_is_refused() {
         (&format!("{{ search(query: \"{}\") {{ query }} }}", "x".repeat(10_000)), "2000"),
         ("{ check: nothing }", "Unknown field"),
         ("{", "expected"),
-        ("", "expected"),
+        ("", "'query' is missing"),
+        (" ", "'query' is missing"),
         ("subscription { taskProgress(id: \"1\") { id } }", "not supported on this transport"),
     ] {
         let (code, message) = api.error(query).await;
@@ -58,6 +60,11 @@ async fn what_is_too_much_is_refused() {
         assert_eq!(code, "INVALID", "{shown}: {message}");
         assert!(message.contains(part), "{shown}: {message}");
     }
+    let (_, told) = api.error(&format!("{{ {} }}", aliases(51))).await;
+    assert!(told.contains("ask in several requests, or for counts by 'groupBy'"), "{told}");
+    let empty = api.http.post(api.url("/graphql")).json(&json!({})).send().await.unwrap();
+    let empty: Value = empty.json().await.unwrap();
+    assert_eq!(empty["errors"][0]["message"], "'query' is missing: the text of an operation", "{empty}");
     // As many as are allowed.
     api.data(&format!("{{ {} }}", aliases(50))).await;
     // Brackets in texts and comments do not count.
@@ -66,6 +73,45 @@ async fn what_is_too_much_is_refused() {
         "[".repeat(99)
     );
     api.data(&texts).await;
+}
+
+#[tokio::test]
+async fn variables_are_what_their_operation_defines() {
+    let api = Api::new();
+    let states = "query ($s: [State!]!) { issues(filter: { states: $s }, first: 0) { totalCount } }";
+    let first = "query ($first: Int = 1) { issues(first: $first) { totalCount } }";
+    let filter = "query ($filter: IssueFilter) { issues(filter: $filter) { totalCount } }";
+    for (query, variables, expected) in [
+        (states, json!({}), "the variable $s has no value; its type is [State!]!"),
+        (states, json!({ "s": null }), "the variable $s has no value; its type is [State!]!"),
+        (states, json!({ "s": ["OPENED", null] }), "the variable $s[1] has no value; its type is State!"),
+        (states, json!({ "s": "OPEN" }), "the variable $s is \"OPEN\"; its type is State"),
+        (first, json!({ "first": "2" }), "the variable $first is \"2\"; its type is Int"),
+        (filter, json!({ "filter": 1 }), "the variable $filter is 1; its type is IssueFilter"),
+        (filter, json!({ "filter": { "labels": { "any": [1] } } }), "the variable $filter.labels.any[0] is 1"),
+    ] {
+        let answer = api.answer(query, variables).await;
+        let error = &answer["errors"][0];
+        assert_eq!((&error["extensions"]["code"], &answer["data"]), (&json!("INVALID"), &Value::Null), "{answer}");
+        assert!(error["message"].as_str().unwrap().starts_with(expected), "{answer}");
+    }
+    let hint = api.answer(states, json!({ "s": "OPEN" })).await["errors"][0]["extensions"]["hint"].take();
+    assert!(hint.as_str().unwrap().starts_with("its values are "), "{hint}");
+    for (query, variables) in [
+        (states, json!({ "s": "OPENED" })),
+        (states, json!({ "s": [] })),
+        (first, json!({})),
+        (first, json!({ "first": null })),
+        (filter, json!({ "filter": { "labels": { "any": "bug" } } })),
+        ("query A { __typename }", json!({ "other": 1 })),
+    ] {
+        api.data_with(query, variables).await;
+    }
+    // Only those of the operation that is executed.
+    let request = json!({ "query": format!("query A {{ __typename }} {}", states.replace("query", "query B")),
+        "operationName": "A" });
+    let response = api.http.post(api.url("/graphql")).json(&request).send().await.unwrap();
+    assert_eq!(response.json::<Value>().await.unwrap()["data"], json!({ "__typename": "Query" }));
 }
 
 #[tokio::test]

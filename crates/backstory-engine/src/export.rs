@@ -20,6 +20,7 @@ use crate::{
     catalog::check_project,
     error::{Error, Result},
     limits::check_limit,
+    pages::normalize_paths,
     refresh::catch_up_graph_and_lists,
     resources::{Resources, blocking},
     search::{ResolvedNames, check_names, resolve_names},
@@ -193,9 +194,10 @@ impl UseCase for ExportRequest {
 /// # Errors
 /// A project, author or label is not known, a condition does not fit, the cursor is of another export, or a store cannot be read.
 async fn read_batch(resources: &Resources, request: ExportRequest) -> Result<ExportBatch> {
-    let ExportRequest { what, filter, after, limit } = request;
+    let ExportRequest { what, mut filter, after, limit } = request;
     check_limit(limit, MAX_BATCH)?;
     filter.check(what)?;
+    normalize_paths(&mut filter.paths);
     for project in &filter.projects {
         check_project(resources, Some(project)).await?;
     }

@@ -106,7 +106,7 @@ use backstory_store::{
     lists::{
         Activity, CodeRow, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery,
         FileGroup, FileQuery, Groups, LanguageRow, ListQuery, Lists, Page, PageRequest, Period, PersonRow, RowQuery,
-        ThreadFilter, ThreadGroup, ThreadQuery, TimeRange, Total,
+        ThreadGroup, ThreadQuery, TimeRange, Total,
     },
 };
 use futures::future::BoxFuture;
@@ -563,9 +563,9 @@ impl Engine {
         pages::find_contributor(&self.0, name, projects).await
     }
 
-    /// Names what is nearest to authors and labels of a filter that nothing has.
-    pub async fn absent_names(&self, filter: &ThreadFilter) -> Result<Vec<String>> {
-        pages::absent_names(&self.0, filter).await
+    /// Names what is nearest to people, labels, milestones and paths in the filter of an empty list that nothing has.
+    pub async fn absent_names<Q: RowQuery>(&self, query: Q, is_known_empty: bool) -> Result<Vec<String>> {
+        pages::absent_names(&self.0, query, is_known_empty).await
     }
 
     /// Loads the edges at nodes, in the order of the nodes; each list is ordered by edge and other end.

@@ -1,9 +1,11 @@
 //! Pages, totals and aggregates of lists. Names in a query are checked, and read in any case. A list of a project of which
 //! nothing is known is empty; where somebody names projects, [`check_projects`] says that one is not known.
 
+mod absent;
+
 use backstory_model::{
     commit::Sha,
-    filter::{Filter, is_same_name},
+    filter::is_same_name,
     id::{NodeId, is_address},
     text::truncate_echo,
 };
@@ -12,8 +14,8 @@ use backstory_store::{
     index::{self, ProjectScope},
     lists::{
         Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery, FileGroup,
-        FileQuery, Groups, ListQuery, Named, Page, PageRequest, Period, PersonRow, RowQuery, ThreadFilter, ThreadGroup,
-        ThreadQuery, TimeRange, Total,
+        FileQuery, Groups, ListQuery, Named, Page, PageRequest, Period, PersonRow, RowQuery, ThreadGroup, ThreadQuery,
+        TimeRange, Total,
     },
 };
 
@@ -23,9 +25,11 @@ use crate::{
     error::{Error, Result},
     read::load_items,
     resources::Resources,
-    search::names::{MAX_NAMES, check_name, check_names, expand_author_names},
+    search::names::{MAX_NAMES, check_name},
     trace::target::resolve_place,
 };
+
+pub(crate) use absent::absent_names;
 
 /// Longest path, or name of an entity, of a query, in bytes.
 const MAX_TEXT: usize = 4 << 10;
@@ -128,21 +132,6 @@ pub(crate) async fn find_contributor(
     resources.with_lists(move |lists, visibility| lists.person(&name, &projects, visibility)).await
 }
 
-/// Says of the authors and labels of a list that nothing has which ones are nearest, as a search does.
-///
-/// # Errors
-/// A name is too long, or a store failed.
-pub(crate) async fn absent_names(resources: &Resources, filter: &ThreadFilter) -> Result<Vec<String>> {
-    let mut filter = Filter {
-        authors: filter.authors.to_vec(),
-        labels: filter.any_label.iter().chain(&filter.all_labels).cloned().collect(),
-        project: if let [project] = filter.projects.as_slice() { Some(project.clone()) } else { None },
-        ..Filter::default()
-    };
-    check_names(&filter)?;
-    expand_author_names(resources, &mut filter).await
-}
-
 /// The names of the commits that a revision of a project's repository reaches, the indexed head if none is given, without
 /// those that another one reaches. At most 20,000, indexed or not.
 ///
@@ -172,7 +161,7 @@ pub(crate) async fn commits_in_range(
     resources.blocking(read).await
 }
 
-/// A query whose limits are kept, with its names as they are written.
+/// A query whose limits are kept, with its names as they are written and its paths as the lists have them.
 async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> {
     check_count(query.projects(), "projects")?;
     for texts in query.texts() {
@@ -181,6 +170,9 @@ async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> 
             let shown = truncate_echo(long);
             return Err(Error::invalid(format!("'{shown}' in the filter is longer than {MAX_TEXT} bytes")));
         }
+    }
+    if let Some(paths) = query.paths() {
+        normalize_paths(paths);
     }
     let mut has_names = false;
     for (named, names) in query.names() {
@@ -203,6 +195,17 @@ async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> 
             Ok(query)
         })
         .await
+}
+
+/// Drops the `/` at the end of the paths of directories, which no row has. The whole repository among them is no condition.
+pub(crate) fn normalize_paths(paths: &mut Vec<String>) {
+    for path in paths.iter_mut() {
+        let plain = path.trim_start_matches("./").trim_end_matches('/');
+        *path = if plain == "." { String::new() } else { plain.to_owned() };
+    }
+    if paths.iter().any(String::is_empty) {
+        paths.clear();
+    }
 }
 
 /// A name as it is written, whatever case it is asked for in; of an address, the user name that it belongs to.

@@ -70,6 +70,8 @@ pub(crate) use candidates::meets;
 
 pub(crate) use definitions::Definition;
 
+pub(crate) use paths::describe_absent_paths;
+
 pub(crate) use names::{ResolvedNames, check_names, expand_author_names, resolve_names};
 
 pub(crate) use understand::find_named;

@@ -50,6 +50,7 @@ mod summary;
 mod task;
 mod thread;
 mod trace;
+mod variables;
 mod words;
 mod written;
 

@@ -5,6 +5,7 @@
 //! to the program.
 #![recursion_limit = "256"] // what the engine awaits is nested deep
 
+mod cursor;
 pub mod error_table;
 mod graphql;
 mod http;

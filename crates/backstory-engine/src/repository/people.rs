@@ -235,14 +235,18 @@ impl KnownPeople {
             let shown: Vec<&str> = found.iter().take(MAX_NEAR).map(String::as_str).collect();
             return error("more than one person is known").with_hint(format!("did you mean {}?", shown.join(", ")));
         }
-        let keys = self.identities.iter().map(|of| of.key.as_str());
-        let keys = keys.filter(|key| !is_shared_key(key) && !key.ends_with(NO_ADDRESS));
-        let known = self.names().chain(self.users.iter().map(|user| user.username.as_str())).chain(keys);
-        let nearest = most_alike(called, known, MAX_ALIKE).into_iter().find(|name| may_be_meant(called, name));
-        error("nobody is known").with_hint(match nearest {
+        error("nobody is known").with_hint(match self.nearest_to(called) {
             Some(name) => format!("did you mean {}?", truncate_echo(name)),
             None => "write a user name of the forge, or the e-mail address of commits".to_owned(),
         })
+    }
+
+    /// The name, user name or address that is nearest to one that nobody has; `None` if none is near.
+    pub(crate) fn nearest_to(&self, called: &str) -> Option<&str> {
+        let keys = self.identities.iter().map(|of| of.key.as_str());
+        let keys = keys.filter(|key| !is_shared_key(key) && !key.ends_with(NO_ADDRESS));
+        let known = self.names().chain(self.users.iter().map(|user| user.username.as_str())).chain(keys);
+        most_alike(called, known, MAX_ALIKE).into_iter().find(|name| may_be_meant(called, name))
     }
 
     /// The names of people.

@@ -23,18 +23,28 @@ const MAX_ABSENT: usize = 3;
 /// Says of the prefixes of paths of a filter with which no file begins what is nearest.
 pub(super) fn describe_absent_prefixes(index: &Index, filter: &Filter) -> Vec<String> {
     let projects = ProjectScope::of(filter);
-    let is_absent = |prefix: &&String| !index.has_documents_below(prefix, projects);
-    let absent: Vec<&String> = filter.paths.iter().filter(is_absent).take(MAX_ABSENT).collect();
+    let is_absent = |prefix: &&str| !index.has_documents_below(prefix, projects);
+    let absent: Vec<&str> = filter.paths.iter().map(String::as_str).filter(is_absent).collect();
+    describe("no file begins with", &absent, index, projects)
+}
+
+/// Says of paths at and below which there is nothing in some projects, or in all, what is nearest.
+pub(crate) fn describe_absent_paths(index: &Index, projects: &[String], absent: &[&str]) -> Vec<String> {
+    let projects = if projects.is_empty() { ProjectScope::All } else { ProjectScope::Only(projects) };
+    describe("nothing is at or below the path", absent, index, projects)
+}
+
+fn describe(what: &str, absent: &[&str], index: &Index, projects: ProjectScope<'_>) -> Vec<String> {
     if absent.is_empty() {
         return Vec::new();
     }
     let files = index.known_paths(projects, MAX_PATHS);
     let known: BTreeSet<&str> = files.iter().flat_map(|path| directories(path).chain([path.as_str()])).collect();
-    let describe = |prefix: &String| {
-        let nearest = find_nearest(prefix, &known).map(|path| format!("; {}", nearest_path(path)));
-        message(&format!("no file begins with '{}'{}", truncate_echo(prefix), nearest.unwrap_or_default()))
+    let describe = |path: &&str| {
+        let nearest = find_nearest(path, &known).map(|path| format!("; {}", nearest_path(path)));
+        message(&format!("{what} '{}'{}", truncate_echo(path), nearest.unwrap_or_default()))
     };
-    absent.into_iter().map(describe).collect()
+    absent.iter().take(MAX_ABSENT).map(describe).collect()
 }
 
 /// A hint at the file that is nearest to one of which nothing is known; `None` for what is no file, or in one that is

@@ -11,7 +11,7 @@ use super::{
     loaders,
     node::Node,
     page,
-    scalar::DateTime,
+    scalar::{DateTime, decimal},
     search::{DocumentFilter, RankingInput, node_of},
 };
 
@@ -35,7 +35,7 @@ pub(crate) struct Answer {
     /// Whether the question is answered.
     answered: bool,
     /// How well the evidence fits the question, 0 to 1; not how likely the answer is right.
-    confidence: f32,
+    confidence: f64,
     /// How the answer came about.
     method: AnswerMethod,
     /// Language model that wrote the answer; null if it is made of quotations.
@@ -172,7 +172,7 @@ pub(crate) struct CitationCheck {
 impl From<model::answer::Answer> for Answer {
     fn from(answer: model::answer::Answer) -> Self {
         Self {
-            confidence: answer.confidence,
+            confidence: decimal(answer.confidence),
             question: answer.question,
             answered: answer.answered,
             method: answer.method.into(),

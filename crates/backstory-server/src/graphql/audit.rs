@@ -66,8 +66,8 @@ pub(super) async fn list(
     action: Option<AuditAction>,
 ) -> Result<AuditConnection> {
     let size = page::size(first, page::DEFAULT_PAGE)?;
-    let before = page::number_of(after)?;
+    let before = page::decode(after)?;
     let request = AuditRequest { action: action.map(Into::into), before, limit: size + 1 };
     let entries = loaders::engine(ctx)?.answer(request).await?;
-    Ok(page::forward(entries, size, after, |entry| entry.id.to_string(), AuditEntry::from))
+    Ok(page::forward(entries, size, after, |entry| page::encode(&entry.id), AuditEntry::from))
 }

@@ -129,9 +129,9 @@ impl From<EngineMessage> for Message {
 /// A page of the conversations, newest first.
 pub(super) async fn list(ctx: &Context<'_>, first: Option<i32>, after: Option<&str>) -> Result<ChatConnection> {
     let size = page::size(first, DEFAULT_PAGE)?;
-    let before = page::number_of(after)?;
+    let before = page::decode(after)?;
     let chats = loaders::engine(ctx)?.answer(ListChats { before, limit: size + 1 }).await?;
-    Ok(page::forward(chats, size, after, |chat| chat.id.to_string(), Chat::from))
+    Ok(page::forward(chats, size, after, |chat| page::encode(&chat.id), Chat::from))
 }
 
 /// One conversation.

@@ -71,10 +71,9 @@ pub(super) async fn list(
     projects: Vec<String>,
 ) -> Result<WebhookDeliveryConnection> {
     let size = page::size(first, page::DEFAULT_PAGE)?;
-    let place = |cursor: &str| serde_json::from_str(cursor).map_err(|_| page::bad_cursor(cursor));
-    let before: Option<DeliveryCursor> = after.map(place).transpose()?;
+    let before: Option<DeliveryCursor> = page::decode(after)?;
     let request = ListDeliveries { projects, before, limit: size + 1 };
     let deliveries = loaders::engine(ctx)?.answer(request).await?;
-    let cursor = |delivery: &ReceivedDelivery| serde_json::json!(DeliveryCursor::from(delivery)).to_string();
+    let cursor = |delivery: &ReceivedDelivery| page::encode(&DeliveryCursor::from(delivery));
     Ok(page::forward(deliveries, size, after, cursor, WebhookDelivery::from))
 }

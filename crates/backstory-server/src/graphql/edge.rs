@@ -140,7 +140,7 @@ pub(super) async fn page(
     after: Option<&str>,
 ) -> Result<EdgeConnection> {
     let size = page::size(first, DEFAULT_EDGES)?;
-    let after = after.map(|cursor| decode(cursor).ok_or_else(|| bad_cursor(cursor))).transpose()?;
+    let after = after.map(decode).transpose()?;
     let names: Option<BTreeSet<Edge>> =
         names.filter(|names| !names.is_empty()).map(|names| names.iter().map(|name| Edge::from(*name)).collect());
     // Edges of one name are found faster than all of them.
@@ -167,7 +167,8 @@ pub(super) async fn page(
     };
     let start = after.map_or(0, |after| ends.partition_point(|(end, _)| *end <= after));
     let end = start.saturating_add(size).min(ends.len());
-    let mut page = Connection::with_additional_fields(start > 0, end < ends.len(), totals);
+    // A page without rows has no cursor to go on from.
+    let mut page = Connection::with_additional_fields(start > 0, size > 0 && end < ends.len(), totals);
     page.edges.extend(ends[start..end].iter().map(|(end, link)| {
         PageEdge::with_additional_fields(
             encode(end),
@@ -185,10 +186,16 @@ pub(super) async fn ends(ctx: &Context<'_>, id: &NodeId, direction: Direction, e
 }
 
 fn encode(end: &AdjacentEdge) -> String {
-    format!("{} {}", end.edge.name(), end.other)
+    page::encode(&(end.edge.name(), end.other.to_string()))
 }
 
-fn decode(cursor: &str) -> Option<AdjacentEdge> {
-    let (name, other) = cursor.split_once(' ')?;
-    Some(AdjacentEdge { edge: Edge::from_name(name)?, other: other.parse().ok()? })
+/// The edge that a cursor stands for.
+///
+/// # Errors
+/// It is one of another list.
+fn decode(cursor: &str) -> Result<AdjacentEdge> {
+    let decoded: Option<(String, String)> = page::decode(Some(cursor))?;
+    let end = decoded
+        .and_then(|(name, other)| Some(AdjacentEdge { edge: Edge::from_name(&name)?, other: other.parse().ok()? }));
+    Ok(end.ok_or_else(|| bad_cursor(cursor))?)
 }

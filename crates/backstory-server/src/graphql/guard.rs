@@ -35,6 +35,7 @@ use super::{
     loaders::{People, Reader, Reads},
     nulls, request_size,
     selection::Selections,
+    variables,
 };
 use crate::{
     error_table,
@@ -220,6 +221,10 @@ impl Extension for Guard {
         mut request: Request,
         next: NextPrepareRequest<'_>,
     ) -> ServerResult<Request> {
+        if request.query.trim().is_empty() {
+            let error = Error::new(ErrorKind::Invalid, "'query' is missing: the text of an operation");
+            return Err(server_error(error));
+        }
         request_size::check_nesting(&request.query, &self.limits).map_err(server_error)?;
         let name = request.operation_name.clone();
         // A request without a handle of the engine sees what everyone sees.
@@ -227,17 +232,19 @@ impl Extension for Guard {
         let engine = engine.unwrap_or(&self.engine).clone();
         let course = request.data.get(&TypeId::of::<Arc<Course>>());
         let course = course.and_then(|course| course.downcast_ref::<Arc<Course>>()).cloned();
-        let variables = request.variables.clone();
+        let values = request.variables.clone();
         let document = request.parsed_query()?;
         let weight = request_size::examine(document, &self.limits).map_err(server_error)?;
         for role in request_size::required_roles(document, name.as_deref()) {
             self.engine.settings().require_role(role).map_err(server_error)?;
         }
+        let operation = selected(document, name.as_deref());
+        if let Some(operation) = operation.filter(|_| name.is_some() || document.operations.iter().count() == 1) {
+            variables::check(operation, &values, &ctx.schema_env.registry.types).map_err(server_error)?;
+        }
         let selections = Selections::new(&ctx.schema_env.registry, document);
-        let cost =
-            selected(document, name.as_deref()).map_or(0, |operation| cost::measure(selections, operation, &variables));
-        let is_query =
-            selected(document, name.as_deref()).is_some_and(|operation| operation.ty == OperationType::Query);
+        let cost = operation.map_or(0, |operation| cost::measure(selections, operation, &values));
+        let is_query = operation.is_some_and(|operation| operation.ty == OperationType::Query);
         if let Some(course) = course.filter(|_| is_query && weight != Weight::Long) {
             let _ = course.repeatable.set(weight);
         }
@@ -328,6 +335,19 @@ fn add_cost(response: &mut Response, operation: &OnceLock<Operation>, limits: Li
     }
 }
 
+/// What the library says of a value that cannot be read, without the names of the types that it was read as: some are not in
+/// the schema.
+fn without_types(message: &str) -> &str {
+    let mut told = message;
+    while let Some((before, name)) = told.rsplit_once(" (occurred while parsing \"")
+        && name.strip_suffix("\")").is_some_and(|name| !name.contains([' ', '"']))
+    {
+        told = before;
+    }
+    let named = told.strip_prefix("Failed to parse \"").and_then(|named| named.split_once("\": "));
+    named.map_or(told, |(_, told)| told)
+}
+
 /// Gives each error its code and hint, and logs those that are not the client's. Errors of the engine carry their kind; all
 /// others come from parsing and validation.
 fn finish(response: &mut Response) {
@@ -343,7 +363,8 @@ fn finish(response: &mut Response) {
             }
             None => {
                 // What the library says of a document or variable quotes it, a line of it at a time.
-                let lines: Vec<Cow<'_, str>> = error.message.lines().take(MAX_LINES).map(truncate_echo).collect();
+                let told = without_types(&error.message);
+                let lines: Vec<Cow<'_, str>> = told.lines().take(MAX_LINES).map(truncate_echo).collect();
                 error.message = message(&lines.join("\n"));
                 ErrorKind::Invalid
             }

@@ -107,8 +107,8 @@ pub(super) async fn list(
     projects: Vec<String>,
 ) -> Result<JobConnection> {
     let size = page::size(first, page::DEFAULT_PAGE)?;
-    let before = page::number_of(after)?;
+    let before = page::decode(after)?;
     let request = ListJobs { status: status.map(Into::into), projects, before, limit: size + 1 };
     let jobs = loaders::engine(ctx)?.list_jobs(request).await?;
-    Ok(page::forward(jobs, size, after, |job| job.id.to_string(), Job::from))
+    Ok(page::forward(jobs, size, after, |job| page::encode(&job.id), Job::from))
 }

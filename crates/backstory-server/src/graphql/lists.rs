@@ -74,6 +74,7 @@ use async_graphql::{
     connection::{Connection, Edge, EmptyFields},
 };
 use backstory_engine::lists::{Cursor, Direction, End, Key, ListQuery, PageRequest, RowQuery, TimeRange, Total};
+use jiff::Timestamp;
 use tokio::sync::OnceCell;
 
 pub(super) use self::{
@@ -112,13 +113,24 @@ pub(crate) enum OrderDirection {
     Descending,
 }
 
-/// A range of time: from a time on, until before another.
+/// A range of time: from a time on, until before another, which must be later.
 #[derive(Clone, Copy, Default, InputObject)]
+#[graphql(validator = "check_range")]
 pub(crate) struct DateRange {
     /// Start of the range, included; without a limit if absent.
     pub(super) from: Option<DateTime>,
     /// End of the range, excluded; without a limit if absent.
     pub(super) to: Option<DateTime>,
+}
+
+/// Refuses a range that no time is in: who asks for one is mistaken.
+fn check_range(range: &DateRange) -> std::result::Result<(), String> {
+    match (range.from.map(Timestamp::from), range.to.map(Timestamp::from)) {
+        (Some(start), Some(end)) if start >= end => {
+            Err(format!("the range ends at {end}, which is not after its start, {start}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The direction of an order: what is given, else ascending for texts and descending for times and counts.
@@ -186,18 +198,23 @@ impl Paging {
     /// The arguments contradict each other, or the cursor is one of another list.
     fn request(&self, list: &str) -> Result<PageRequest> {
         let (size, cursor, from) = self.ends()?;
-        let after = cursor.map(|cursor| decode(list, cursor).ok_or_else(|| bad_cursor(cursor))).transpose()?;
+        let after = cursor.map(|cursor| decode(list, cursor)).transpose()?;
         Ok(PageRequest { first: size, after, from, with_total: false })
     }
 }
 
 fn encode(list: &str, cursor: &Cursor) -> String {
-    serde_json::json!([list, cursor.order, cursor.project, cursor.key]).to_string()
+    page::encode(&(list, &cursor.order, &cursor.project, &cursor.key))
 }
 
-fn decode(list: &str, cursor: &str) -> Option<Cursor> {
-    let (own, order, project, key): (String, Key, String, Key) = serde_json::from_str(cursor).ok()?;
-    (own == list).then_some(Cursor { order, project, key })
+/// The place that a cursor stands for.
+///
+/// # Errors
+/// It is one of another list, or of another order.
+fn decode(list: &str, cursor: &str) -> Result<Cursor> {
+    let decoded: Option<(String, Key, String, Key)> = page::decode(Some(cursor))?;
+    let (_, order, project, key) = decoded.filter(|(own, ..)| own == list).ok_or_else(|| bad_cursor(cursor))?;
+    Ok(Cursor { order, project, key })
 }
 
 /// A query, unless its filter names a project of which nothing is known.
@@ -229,11 +246,11 @@ async fn connection_with_edges<Q: RowQuery, N: OutputType, E: ObjectType, F: Obj
 ) -> Result<Connection<String, N, E, F>> {
     let request = paging.request(list)?;
     let (is_from_start, is_further) = (request.from == End::Start, request.after.is_some());
-    let query_for_names = query.clone().into();
-    let is_first = !is_further && request.first > 0;
-    let found = loaders::engine(ctx)?.list_rows(query, request).await?;
-    if found.rows.is_empty() && is_first {
-        warn_of_absent_names(ctx, query_for_names).await?;
+    // A page that has no room does not tell whether the list is empty.
+    let has_room = request.first > 0;
+    let found = loaders::engine(ctx)?.list_rows(query.clone(), request).await?;
+    if found.rows.is_empty() && !is_further {
+        warn_of_absent_names(ctx, query, has_room).await?;
     }
     let is_more = found.next.is_some();
     let (before, behind) = if is_from_start { (is_further, is_more) } else { (is_more, is_further) };
@@ -246,7 +263,7 @@ async fn connection_with_edges<Q: RowQuery, N: OutputType, E: ObjectType, F: Obj
     Ok(page)
 }
 
-/// A page of a list that is held whole, in ascending order. `key` gives the cursor of an item.
+/// A page of a list that is held whole, in ascending order. `key` identifies an item, which its cursor has.
 pub(super) fn whole<T, N: OutputType>(
     mut all: Vec<T>,
     direction: OrderDirection,
@@ -258,7 +275,10 @@ pub(super) fn whole<T, N: OutputType>(
         all.reverse();
     }
     let (size, cursor, from) = paging.ends()?;
-    let place = |cursor: &str| all.iter().position(|item| key(item) == cursor).ok_or_else(|| bad_cursor(cursor));
+    let place = |cursor: &str| {
+        let of: Option<String> = page::decode(Some(cursor))?;
+        all.iter().position(|item| of.as_ref() == Some(&key(item))).ok_or_else(|| bad_cursor(cursor))
+    };
     let cursor = cursor.map(place).transpose()?;
     let (start, end) = match from {
         End::Start => {
@@ -270,16 +290,20 @@ pub(super) fn whole<T, N: OutputType>(
             (end.saturating_sub(size), end)
         }
     };
-    let mut page = Connection::with_additional_fields(start > 0, end < all.len(), Totals::counted(all.len()));
-    page.edges.extend(all[start..end].iter().map(|item| Edge::new(key(item), node(item))));
+    // A page without rows has no cursor to go on from.
+    let (has_before, has_behind) = match from {
+        End::Start => (start > 0, size > 0 && end < all.len()),
+        End::Last => (size > 0 && start > 0, end < all.len()),
+    };
+    let mut page = Connection::with_additional_fields(has_before, has_behind, Totals::counted(all.len()));
+    page.edges.extend(all[start..end].iter().map(|item| Edge::new(page::encode(&key(item)), node(item))));
     Ok(page)
 }
 
-/// Says of names that nothing has which ones are nearest.
-async fn warn_of_absent_names(ctx: &Context<'_>, query: ListQuery) -> Result<()> {
-    let ListQuery::Threads(query) = query else { return Ok(()) };
+/// Says of what an empty list names and nothing has which names are nearest.
+async fn warn_of_absent_names<Q: RowQuery>(ctx: &Context<'_>, query: Q, is_known_empty: bool) -> Result<()> {
     let Some(warnings) = ctx.data_opt::<Arc<Warnings>>().filter(|warnings| !warnings.is_full()) else { return Ok(()) };
-    let absent = loaders::engine(ctx)?.absent_names(&query.filter).await?;
+    let absent = loaders::engine(ctx)?.absent_names(query, is_known_empty).await?;
     absent.into_iter().for_each(|warning| warnings.add(warning));
     Ok(())
 }

@@ -6,7 +6,15 @@ use async_graphql::{
     OutputType,
     connection::{Connection, Edge},
 };
-use backstory_engine::error::{Error, ErrorKind, Result};
+use backstory_engine::{
+    error::{Error, ErrorKind, Result},
+    model::text::truncate_echo,
+};
+use serde::de::DeserializeOwned;
+
+use crate::cursor;
+
+pub(super) use crate::cursor::encode;
 
 /// Items of a page, unless the request says how many.
 pub(super) const DEFAULT_PAGE: usize = 20;
@@ -43,12 +51,21 @@ pub(super) fn forward<T, N: OutputType>(
     cursor: impl Fn(&T) -> String,
     node: impl Fn(T) -> N,
 ) -> Connection<String, N> {
-    let mut page = Connection::new(after.is_some(), rows.len() > size);
+    // A page without rows has no cursor to go on from.
+    let mut page = Connection::new(after.is_some(), size > 0 && rows.len() > size);
     page.edges.extend(rows.into_iter().take(size).map(|row| Edge::new(cursor(&row), node(row))));
     page
 }
 
-/// The number that a cursor is.
+/// The position that a cursor stands for.
+///
+/// # Errors
+/// It is none of this list.
+pub(super) fn decode<C: DeserializeOwned>(cursor: Option<&str>) -> Result<Option<C>> {
+    cursor.map(|cursor| cursor::decode(cursor).ok_or_else(|| bad_cursor(cursor))).transpose()
+}
+
+/// The number that a cursor is, of a list that says which number.
 ///
 /// # Errors
 /// It is none.
@@ -58,9 +75,9 @@ pub(super) fn number_of<N: FromStr>(cursor: Option<&str>) -> Result<Option<N>> {
 
 /// The error for a cursor that is none of the list it is used with.
 pub(super) fn bad_cursor(cursor: &str) -> Error {
-    let shown: String = cursor.chars().take(100).collect();
     invalid(format!(
-        "'{shown}' is no cursor of this list; pass the endCursor of its previous page, or begin without one"
+        "'{}' is no cursor of this list; pass the endCursor of its previous page, or begin without one",
+        truncate_echo(cursor)
     ))
 }
 

@@ -107,15 +107,17 @@ pub(super) fn examine(document: &ExecutableDocument, limits: &Limits) -> Result<
     for name in document.fragments.keys() {
         measure.fragment(name.as_str(), 0)?;
     }
+    let split = "ask in several requests";
     let limited = [
-        ("selects", total.selections, limits.selections, "fields"),
-        ("renames", total.aliases, limits.aliases, "fields"),
-        ("nests fields", total.depth, limits.depth, "levels deep"),
-        ("nests introspection", total.introspected_lists, limits.introspected_lists, "lists deep"),
+        ("selects", total.selections, limits.selections, "fields", split),
+        ("renames", total.aliases, limits.aliases, "fields", "ask in several requests, or for counts by 'groupBy'"),
+        ("nests fields", total.depth, limits.depth, "levels deep", split),
+        ("nests introspection", total.introspected_lists, limits.introspected_lists, "lists deep", split),
     ];
-    for (verb, found, limit, unit) in limited {
+    for (verb, found, limit, unit, hint) in limited {
         if found > limit {
-            return Err(invalid(format!("the document {verb} {found} {unit}; at most {limit} are allowed")));
+            let message = format!("the document {verb} {found} {unit}; at most {limit} are allowed");
+            return Err(invalid(message).with_hint(hint));
         }
     }
     Ok(total.weight)

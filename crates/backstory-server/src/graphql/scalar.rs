@@ -36,6 +36,11 @@ impl ScalarType for DateTime {
     }
 }
 
+/// A score or weight as its shortest decimal: 0.1 of 32 bits is 0.10000000149011612 of 64.
+pub(super) fn decimal(score: f32) -> f64 {
+    score.to_string().parse().unwrap_or_else(|_| f64::from(score))
+}
+
 /// A number of bytes, statements or changes.
 pub(crate) struct BigInt(u64);
 
@@ -63,5 +68,18 @@ impl ScalarType for BigInt {
 
     fn to_value(&self) -> Value {
         Value::from(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decimal;
+
+    #[test]
+    fn scores_are_their_shortest_decimals() {
+        for (score, expected) in [(0.1, "0.1"), (0.0, "0"), (1.0, "1"), (1.0 / 3.0, "0.33333334"), (1e-7, "0.0000001")]
+        {
+            assert_eq!(decimal(score).to_string(), expected, "{score}");
+        }
     }
 }

@@ -23,7 +23,7 @@ use super::{
     person::Person,
     planning::Label,
     project::Project,
-    scalar::DateTime,
+    scalar::{DateTime, decimal},
     words::{name_of, value_of},
 };
 
@@ -165,7 +165,7 @@ pub(crate) struct SearchResult {
     took_ms: f64,
     /// Profile that hits were ranked with.
     profile: RankingProfile,
-    /// What each part of a score counted, 0 to 1.
+    /// What each part of a score counted, 0 to 1; empty with the profile RRF, for which weights do not count.
     weights: Vec<ScorePart>,
     /// How the query was understood beyond its words, a sentence each.
     understood: Vec<String>,
@@ -310,7 +310,7 @@ pub(crate) struct Hit {
     /// Part of the text that answers best, about 240 characters.
     snippet: String,
     /// What the hit is ranked by, 0 to 1; only comparable within one search.
-    score: f32,
+    score: f64,
     /// Parts of the score, each 0 to 1. Parts without a weight are not computed, and 0, but for the relationship of what only
     /// the graph found.
     parts: Vec<ScorePart>,
@@ -339,9 +339,9 @@ pub(crate) struct HitPassage {
     /// Text of the passage.
     text: String,
     /// How near the meaning of the passage is to that of the query, 0 to 1.
-    similarity: f32,
+    similarity: f64,
     /// Share of the query's words that the passage has, rare ones counting more, 0 to 1.
-    coverage: f32,
+    coverage: f64,
 }
 
 /// What belongs to a hit's story.
@@ -376,13 +376,13 @@ pub(crate) struct ScorePart {
     /// Name of the part.
     name: ScorePartName,
     /// Score or weight of the part, 0 to 1.
-    score: f32,
+    score: f64,
 }
 
 /// Each part with its score or weight.
 fn score_parts(of: &Parts) -> Vec<ScorePart> {
     let Parts { semantic, lexical, recency, importance, relationship, author } = *of;
-    let part = |(name, score)| ScorePart { name, score };
+    let part = |(name, score)| ScorePart { name, score: decimal(score) };
     [
         (ScorePartName::Semantic, semantic),
         (ScorePartName::Lexical, lexical),
@@ -402,7 +402,7 @@ pub(super) fn node_of(id: &str) -> Option<Node> {
 
 impl From<search::Hit> for Hit {
     fn from(hit: search::Hit) -> Self {
-        let score = hit.bounded_score();
+        let score = decimal(hit.bounded_score());
         let document = hit.document;
         let facts = document.facts;
         let parent = Some(&*facts.thread).filter(|parent| *parent != document.id);
@@ -437,7 +437,8 @@ impl From<search::Hit> for Hit {
 impl From<search::Passage> for HitPassage {
     fn from(passage: search::Passage) -> Self {
         let search::Passage { document, kind, text, similarity, coverage } = passage;
-        Self { node: document_node(document.parse().ok(), kind.into()), text, similarity, coverage }
+        let node = document_node(document.parse().ok(), kind.into());
+        Self { node, text, similarity: decimal(similarity), coverage: decimal(coverage) }
     }
 }
 
@@ -521,13 +522,14 @@ pub(super) async fn search(ctx: &Context<'_>, query: String, arguments: SearchAr
         ..SearchRequest::default()
     };
     let found = engine.search_documents(request).await?;
+    let is_weighted = found.ranking.profile != Profile::Rrf;
     Ok(SearchResult {
         query: found.query,
         mode: found.mode.into(),
         coverage: found.coverage.into(),
         took_ms: found.took_ms,
         profile: found.ranking.profile.into(),
-        weights: score_parts(&found.ranking.weights),
+        weights: if is_weighted { score_parts(&found.ranking.weights) } else { Vec::new() },
         understood: found.understood,
         warnings: found.warnings,
         hits: found.hits.into_iter().map(Hit::from).collect(),

@@ -329,11 +329,11 @@ pub(super) async fn history(
     after: Option<&str>,
 ) -> Result<ChangeConnection> {
     let limit = page::size(first, DEFAULT_CHANGES)?;
-    let skip: usize = page::number_of(after)?.unwrap_or(0);
+    let skip: usize = page::decode(after)?.unwrap_or(0);
     let found = loaders::engine(ctx)?.answer(HistoryRequest { id, skip, limit }).await?;
-    let mut changes = Connection::new(skip > 0, found.has_more);
+    let mut changes = Connection::new(skip > 0, limit > 0 && found.has_more);
     let numbered = (skip + 1..).zip(found.changes);
-    changes.edges.extend(numbered.map(|(number, change)| Edge::new(number.to_string(), Change::from(change))));
+    changes.edges.extend(numbered.map(|(number, change)| Edge::new(page::encode(&number), Change::from(change))));
     Ok(changes)
 }
 

@@ -81,6 +81,11 @@ pub trait RowQuery: Clone + Into<ListQuery> + Send + 'static {
     /// Names of people and labels in it.
     fn names(&mut self) -> Vec<(Named, &mut Vec<String>)>;
 
+    /// Paths of files and directories in it; `None` if it is not filtered by such.
+    fn paths(&mut self) -> Option<&mut Vec<String>> {
+        None
+    }
+
     /// Other texts in it: paths, names of entities and languages, parts of names.
     fn texts(&self) -> Vec<&[String]>;
 }
@@ -92,7 +97,8 @@ macro_rules! row_query {
         projects: $($projects:ident).+,
         people: [$($($person:ident).+),*],
         labels: [$($($label:ident).+),*],
-        texts: [$($text:ident),*] $(,)?
+        texts: [$($text:ident),*]
+        $(, paths: $paths:ident)? $(,)?
     ) => {
         impl RowQuery for $query {
             type Row = $row;
@@ -116,6 +122,12 @@ macro_rules! row_query {
                     $((Named::Label, &mut self.$($label).+),)*
                 ]
             }
+
+            $(
+                fn paths(&mut self) -> Option<&mut Vec<String>> {
+                    Some(&mut self.$paths)
+                }
+            )?
 
             fn texts(&self) -> Vec<&[String]> {
                 vec![$(self.$text.as_slice()),*]
@@ -146,6 +158,7 @@ row_query! {
     people: [authors, participants, mentioned],
     labels: [],
     texts: [paths],
+    paths: paths,
 }
 row_query! {
     CommitQuery => Commits, CommitRow, commits,
@@ -153,6 +166,7 @@ row_query! {
     people: [authors],
     labels: [],
     texts: [paths],
+    paths: paths,
 }
 row_query! {
     FileQuery => Files, FileRow, files,
@@ -160,6 +174,7 @@ row_query! {
     people: [],
     labels: [],
     texts: [paths, languages],
+    paths: paths,
 }
 row_query! {
     EntityQuery => Entities, EntityRow, entities,
@@ -167,6 +182,7 @@ row_query! {
     people: [],
     labels: [],
     texts: [paths, names],
+    paths: paths,
 }
 row_query! { RefQuery => Refs, RefKey, refs, projects: projects, people: [], labels: [], texts: [text] }
 row_query! { LabelQuery => Labels, LabelRow, labels, projects: projects, people: [], labels: [], texts: [text] }

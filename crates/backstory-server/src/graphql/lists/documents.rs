@@ -61,10 +61,14 @@ impl ProjectDocuments {
             ..Filter::default()
         };
         let is_further = after.is_some();
-        let request = ListDocuments { filter, limit: page::size(first, DEFAULT_PAGE)?, after };
-        let found = loaders::engine(ctx)?.answer(request).await?;
-        let mut page = Connection::with_additional_fields(is_further, found.has_more, Totals::counted(found.total));
-        let edge = |document: DocumentSummary| Edge::new(document.id.to_string(), IndexedDocument::from(document));
+        let after = page::decode(after.as_deref())?;
+        let limit = page::size(first, DEFAULT_PAGE)?;
+        let found = loaders::engine(ctx)?.answer(ListDocuments { filter, limit, after }).await?;
+        let (has_more, totals) = (limit > 0 && found.has_more, Totals::counted(found.total));
+        let mut page = Connection::with_additional_fields(is_further, has_more, totals);
+        let edge = |document: DocumentSummary| {
+            Edge::new(page::encode(&document.id.to_string()), IndexedDocument::from(document))
+        };
         page.edges.extend(found.documents.into_iter().map(edge));
         Ok(page)
     }

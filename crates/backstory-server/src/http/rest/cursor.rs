@@ -2,17 +2,16 @@
 
 use axum::http::StatusCode;
 use backstory_engine::{error::ErrorKind, limits::DEFAULT_LIMIT, model::text::truncate_echo};
-use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::super::Refusal;
-use crate::error_table;
+use crate::{cursor, error_table};
+
+pub(super) use crate::cursor::encode;
 
 /// Most items of a page.
 pub(super) const MAX_LIMIT: usize = 100;
-/// Longest cursor, in characters.
-const MAX_CURSOR: usize = 1_000;
 
 /// A page of a list.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -52,25 +51,16 @@ pub(super) fn limit(asked: Option<usize>) -> Result<usize, Refusal> {
     Err(Refusal::new(StatusCode::BAD_REQUEST, error_table::code(ErrorKind::Invalid), message))
 }
 
-/// The text of a position in a list.
-pub(super) fn encode(position: &impl Serialize) -> String {
-    BASE64_URL_SAFE_NO_PAD.encode(serde_json::to_vec(position).unwrap_or_default())
-}
-
 /// The position that a cursor stands for.
 ///
 /// # Errors
 /// It is not one of this list.
 pub(super) fn decode<C: DeserializeOwned>(cursor: Option<&str>) -> Result<Option<C>, Refusal> {
     let Some(cursor) = cursor else { return Ok(None) };
-    let position = Some(cursor)
-        .filter(|cursor| cursor.len() <= MAX_CURSOR)
-        .and_then(|cursor| BASE64_URL_SAFE_NO_PAD.decode(cursor).ok())
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let wrong = || {
         let message =
             format!("'{}' is no cursor of this list; take 'next' of its previous page", truncate_echo(cursor));
         Refusal::new(StatusCode::BAD_REQUEST, error_table::code(ErrorKind::Invalid), message)
     };
-    position.map(Some).ok_or_else(wrong)
+    cursor::decode(cursor).map(Some).ok_or_else(wrong)
 }
