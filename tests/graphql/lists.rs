@@ -85,6 +85,10 @@ async fn lists_are_filtered_by_each_condition() {
         ("mergeRequests", "{ reviewers: [\"@BOB\", \"carol\"] }", vec!["!3", "!5"]),
         ("mergeRequests", "{ approvedBy: \"alice\" }", vec!["!1"]),
         ("mergeRequests", "{ reviewers: \"alice\", notApprovedBy: \"alice\" }", vec![]),
+        ("mergeRequests", "{ reviewRequested: \"@JaneDoe\" }", vec!["!2"]),
+        ("mergeRequests", "{ reviewRequested: \"janedoe\", notApprovedBy: \"janedoe\" }", vec![]),
+        // He wrote in !3, and nothing says that he was asked.
+        ("mergeRequests", "{ reviewRequested: \"bob\", states: OPENED }", vec![]),
         ("mergeRequests", "{ draft: true }", vec!["!3"]),
         ("mergeRequests", "{ merged: { from: \"2024-01-01T00:00:00Z\" } }", vec!["!2"]),
         ("mergeRequests", "{ linked: true, states: MERGED }", vec!["!1", "!2"]),
@@ -106,7 +110,10 @@ async fn an_empty_list_in_a_filter_is_no_condition() {
         milestones: [], labels: { any: [], all: [], none: [] }";
     for (list, filter) in [
         ("issues", everywhere.to_owned()),
-        ("mergeRequests", format!("{everywhere}, reviewers: [], approvedBy: [], notApprovedBy: []")),
+        (
+            "mergeRequests",
+            format!("{everywhere}, reviewers: [], reviewRequested: [], approvedBy: [], notApprovedBy: []"),
+        ),
         ("discussions", "projects: [], authors: [], participants: [], mentions: [], paths: []".to_owned()),
         ("commits", "projects: [], kinds: [], authors: [], paths: [], changeTypes: []".to_owned()),
         ("files", "projects: [], paths: [], languages: [], documentTypes: []".to_owned()),

@@ -4,7 +4,12 @@ mod items;
 
 use std::collections::BTreeMap;
 
-use backstory_model::{entity::State, id::ThreadKind, visibility::Visibility};
+use backstory_model::{
+    entity::{Discussion, Item, ItemKind, Note, NoteKind, State, SystemEvent},
+    id::ThreadKind,
+    reference::Forge,
+    visibility::Visibility,
+};
 use jiff::Timestamp;
 
 use items::*;
@@ -141,6 +146,7 @@ fn is_selected(row: &ThreadRow, filter: &ThreadFilter) -> bool {
         && is_named(&author, &filter.authors)
         && is_named(&row.assignees, &filter.assignees)
         && is_named(&row.reviewers, &filter.reviewers)
+        && is_named(&row.asked, &filter.asked)
         && is_named(&row.participants, &filter.participants)
         && is_named(&row.mentioned, &filter.mentioned)
         && (filter.no_approver.is_empty() || !is_named(&row.approvers, &filter.no_approver))
@@ -178,7 +184,7 @@ fn random_query(random: &mut Random) -> ThreadQuery {
             from: random.is_one_in(2).then(|| random.time()),
             to: random.is_one_in(2).then(|| random.time()),
         };
-        match random.below(20) {
+        match random.below(21) {
             0 => filter.projects = random.some(&PROJECTS, 1),
             1 => filter.states = vec![State::Opened, State::Merged],
             2 => filter.authors = name(),
@@ -198,6 +204,7 @@ fn random_query(random: &mut Random) -> ThreadQuery {
             16 => filter.no_approver = random.some(&PEOPLE, 2),
             17 => filter.assigned = Some(random.is_one_in(2)),
             18 => filter.unresolved = Some(random.is_one_in(2)),
+            19 => filter.asked = random.some(&PEOPLE, 2),
             _ => filter.linked = Some(random.is_one_in(2)),
         }
     }
@@ -269,6 +276,65 @@ fn counted_up_to(lists: &Lists, query: &ThreadQuery, visibility: &Visibility, co
     let expected = [Total { count, at_least: false }, Total { count: count.min(FEW), at_least: count > FEW }];
     assert!(expected.contains(&total), "{total:?} of {count}: {query:?}");
     total
+}
+
+#[test]
+fn asked_is_who_is_or_was_asked_and_not_who_reviewed_unasked() {
+    let id = ThreadId::merge_request(PROJECTS[0], 1);
+    let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let request = |reviewers: &[&str], requested: Option<&[&str]>| {
+        let mut random = Random(1);
+        let Some(Item::MergeRequest(mut item)) = merge_request(&mut random).item else { panic!("a merge request") };
+        item.approved_by = vec![];
+        (item.id, item.reviewers, item.requested_reviewers) = (id.clone(), named(reviewers), requested.map(named));
+        change(PROJECTS[0], ItemKind::MergeRequest, "!1", Item::MergeRequest(item))
+    };
+    let discussion = |key: &str, notes: Vec<Note>, events: Vec<SystemEvent>| {
+        let (thread, web_url) = (id.clone(), String::new());
+        let (forge, individual, confidential) = (Forge::GitHub, false, false);
+        let item = Discussion { id: key.to_owned(), thread, forge, individual, notes, events, web_url, confidential };
+        change(PROJECTS[0], ItemKind::Discussion, &format!("!1~{key}"), Item::Discussion(item))
+    };
+    let timeline = |asked: &[&str]| {
+        let events = asked.iter().map(|name| SystemEvent::ReviewRequested((*name).to_owned())).collect();
+        discussion("timeline", vec![], events)
+    };
+    let note_by = |author: &str| {
+        let note = Note {
+            id: 1,
+            kind: NoteKind::Comment,
+            author: Some(author.to_owned()),
+            body: "Why?".to_owned(),
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+            resolvable: false,
+            resolved: false,
+            resolved_by: None,
+            resolved_at: None,
+            position: None,
+        };
+        discussion("1", vec![note], vec![])
+    };
+    let fixture = empty();
+    let lists = &fixture.lists;
+    let asked = || lists.find_threads(std::slice::from_ref(&id), &Visibility::everything()).unwrap()[0].asked.clone();
+    // Bob reviewed unasked, carol after she was asked; dave is not asked any more.
+    let three = ["alice", "bob", "carol"];
+    lists.apply(&[request(&three, Some(&["alice"])), timeline(&["carol", "dave"])], 1).unwrap();
+    assert_eq!(asked(), ["alice", "carol"]);
+    lists.apply(&[timeline(&["bob"])], 2).unwrap();
+    assert_eq!(asked(), ["alice", "bob"]);
+    lists.apply(&[GraphChange { item: None, ..timeline(&[]) }], 3).unwrap();
+    assert_eq!(asked(), ["alice"]);
+    lists.apply(&[request(&["bob"], Some(&[]))], 4).unwrap();
+    assert_eq!(asked(), Vec::<String>::new());
+    // Where the forge does not tell, a reviewer who has not written yet must have been asked.
+    lists.apply(&[request(&three, None)], 5).unwrap();
+    assert_eq!(asked(), three);
+    lists.apply(&[note_by("bob")], 6).unwrap();
+    assert_eq!(asked(), ["alice", "carol"]);
+    lists.apply(&[timeline(&["bob"])], 7).unwrap();
+    assert_eq!(asked(), three);
 }
 
 #[test]

@@ -79,6 +79,9 @@ pub(crate) struct MergeRequestFilter {
     conditions: ThreadConditions,
     /// User names: one of these people was asked for a review or gave one. All if absent or empty.
     reviewers: Option<Vec<String>>,
+    /// User names: one of these people is asked for a review, also if they gave one: the forge says so or that they were asked,
+    /// or, at GitLab, they are reviewers who have not written or approved anything. All if absent or empty.
+    review_requested: Option<Vec<String>>,
     /// User names: one of these people approved the merge requests. All if absent or empty.
     approved_by: Option<Vec<String>>,
     /// User names: none of these people approved the merge requests. All if absent or empty.
@@ -121,6 +124,7 @@ impl From<MergeRequestFilter> for ThreadFilter {
     fn from(of: MergeRequestFilter) -> Self {
         Self {
             reviewers: user_names(of.reviewers),
+            asked: user_names(of.review_requested),
             approvers: user_names(of.approved_by),
             no_approver: user_names(of.not_approved_by),
             merged: range(of.merged),
