@@ -311,6 +311,21 @@ async fn a_person_is_one_under_all_names() {
     assert_eq!(john["commits"]["totalCount"], 3, "{john:#}");
     assert_eq!(texts(&john["mergeRequests"]["nodes"], "/id"), ["acme/shop!2"]);
     assert_eq!(texts(&john["assignedIssues"]["nodes"], "/id"), ["acme/shop#1"]);
+    for name in ["john@acme.example", "JOHN@acme.example", "John Doe", "john doe", "@johndoe"] {
+        assert_eq!(api.data_with(query, json!({ "name": name })).await["person"], john, "{name}");
+        let lists = "query ($names: [String!]) { commits(filter: { kinds: [COMMIT], authors: $names }) { totalCount }
+            mergeRequests(filter: { authors: $names }) { nodes { id } } }";
+        let found = api.data_with(lists, json!({ "names": [name] })).await;
+        assert_eq!(
+            (&found["commits"]["totalCount"], &found["mergeRequests"]),
+            (&json!(3), &john["mergeRequests"]),
+            "{name}"
+        );
+    }
+    assert_eq!(api.data_with(query, json!({ "name": "Doe" })).await["person"], Value::Null);
+    let none = "{ commits(filter: { authors: \"John Doa\" }) { nodes { id } } }";
+    let warnings = api.answer(none, Value::Null).await["extensions"]["warnings"].take();
+    assert_eq!(warnings, json!(["nothing is by 'John Doa'; the nearest name is 'John Doe'"]));
 
     let people = "query ($text: String) { people(filter: { text: $text }, orderBy: { field: COMMITS }) { totalCount
         edges { contributions { commitCount } node { id contributions { commitCount } } } } }";

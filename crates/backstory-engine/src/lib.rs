@@ -106,7 +106,7 @@ use backstory_store::{
     lists::{
         Activity, CodeRow, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery,
         FileGroup, FileQuery, Groups, LanguageRow, ListQuery, Lists, Page, PageRequest, Period, PersonRow, RowQuery,
-        ThreadFilter, ThreadGroup, ThreadQuery, TimeRange, Total,
+        ThreadGroup, ThreadQuery, TimeRange, Total,
     },
 };
 use futures::future::BoxFuture;
@@ -563,9 +563,9 @@ impl Engine {
         pages::find_contributor(&self.0, name, projects).await
     }
 
-    /// Names what is nearest to authors and labels of a filter that nothing has.
-    pub async fn absent_names(&self, filter: &ThreadFilter) -> Result<Vec<String>> {
-        pages::absent_names(&self.0, filter).await
+    /// Names what is nearest to authors and labels of a query that nothing has.
+    pub async fn absent_names(&self, query: &ListQuery) -> Result<Vec<String>> {
+        pages::absent_names(&self.0, query).await
     }
 
     /// Loads the edges at nodes, in the order of the nodes; each list is ordered by edge and other end.
@@ -598,9 +598,10 @@ impl Engine {
         read::existing_nodes(&self.0, ids).await
     }
 
-    /// Finds a person by user name.
-    pub async fn find_person(&self, username: &str) -> Result<Option<Person>> {
-        read::find_person(&self.0, username).await
+    /// Finds whom a user name, an address or a name that nobody else has means: the user name, or the address that stands for
+    /// all of theirs.
+    pub async fn find_person(&self, name: &str) -> Result<Option<String>> {
+        pages::find_person(&self.0, name.to_owned()).await
     }
 
     /// Lists everybody, by user name.

@@ -4,7 +4,7 @@
 use backstory_model::{
     commit::Sha,
     filter::{Filter, is_same_name},
-    id::{NodeId, is_address},
+    id::NodeId,
     text::truncate_echo,
 };
 use backstory_sources::git::{command::Cancel, graph::CommitGraph};
@@ -12,8 +12,8 @@ use backstory_store::{
     index::{self, ProjectScope},
     lists::{
         Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery, FileGroup,
-        FileQuery, Groups, ListQuery, Named, Page, PageRequest, Period, PersonRow, RowQuery, ThreadFilter, ThreadGroup,
-        ThreadQuery, TimeRange, Total,
+        FileQuery, Groups, ListQuery, Named, Page, PageRequest, Period, PersonRow, RowQuery, ThreadGroup, ThreadQuery,
+        TimeRange, Total,
     },
 };
 
@@ -114,6 +114,18 @@ pub(crate) async fn activity(
     resources.with_lists(move |lists, visibility| lists.activity(&projects, period, time, visibility)).await
 }
 
+/// Finds whom a user name, an address or a name that nobody else has means, in any case.
+///
+/// # Errors
+/// A store cannot be read.
+pub(crate) async fn find_person(resources: &Resources, name: String) -> Result<Option<String>> {
+    // Nobody has a name that no filter may have.
+    if check_name(&name).is_err() {
+        return Ok(None);
+    }
+    resources.with_lists(move |lists, visibility| lists.resolve_person(&name, visibility)).await
+}
+
 /// Finds a person by user name or address, in any case, with what they did in projects, or in all.
 ///
 /// # Errors
@@ -132,11 +144,20 @@ pub(crate) async fn find_contributor(
 ///
 /// # Errors
 /// A name is too long, or a store failed.
-pub(crate) async fn absent_names(resources: &Resources, filter: &ThreadFilter) -> Result<Vec<String>> {
+pub(crate) async fn absent_names(resources: &Resources, query: &ListQuery) -> Result<Vec<String>> {
+    let (authors, labels, projects) = match query {
+        ListQuery::Threads(query) => {
+            let of = &query.filter;
+            (&of.authors, of.any_label.iter().chain(&of.all_labels).cloned().collect(), &of.projects)
+        }
+        ListQuery::Discussions(query) => (&query.authors, Vec::new(), &query.projects),
+        ListQuery::Commits(query) => (&query.authors, Vec::new(), &query.projects),
+        _ => return Ok(Vec::new()),
+    };
     let mut filter = Filter {
-        authors: filter.authors.to_vec(),
-        labels: filter.any_label.iter().chain(&filter.all_labels).cloned().collect(),
-        project: if let [project] = filter.projects.as_slice() { Some(project.clone()) } else { None },
+        authors: authors.clone(),
+        labels,
+        project: if let [project] = projects.as_slice() { Some(project.clone()) } else { None },
         ..Filter::default()
     };
     check_names(&filter)?;
@@ -205,11 +226,14 @@ async fn checked<Q: RowQuery>(resources: &Resources, mut query: Q) -> Result<Q> 
         .await
 }
 
-/// A name as it is written, whatever case it is asked for in; of an address, the user name that it belongs to.
+/// A name as it is written, whatever case it is asked for in; of a person's address, or name that nobody else has, the user
+/// name or address that stands for the person.
 fn known_spelling(resources: &Resources, named: Named, projects: ProjectScope<'_>, name: &str) -> Result<String> {
-    if named == Named::Person && is_address(name) {
-        let person = resources.ledger().lists().person(name, &[], resources.visibility())?;
-        return Ok(person.map_or_else(|| name.to_owned(), |person| person.person));
+    if named == Named::Person {
+        let person = resources.ledger().lists().resolve_person(name, resources.visibility())?;
+        if let Some(person) = person {
+            return Ok(person);
+        }
     }
     // The lists compare letters of ASCII in any case themselves.
     if name.is_ascii() {

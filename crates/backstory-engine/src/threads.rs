@@ -153,7 +153,7 @@ async fn list_threads(resources: &Resources, request: ListThreads) -> Result<Thr
     check_projects(resources, &query.filter.projects).await?;
     let page = list_rows(resources, query.clone(), request).await?;
     let is_empty = is_first && page.rows.is_empty();
-    let warnings = if is_empty { absent_names(resources, &query.filter).await? } else { Vec::new() };
+    let warnings = if is_empty { absent_names(resources, &lists::ListQuery::from(query)).await? } else { Vec::new() };
     let next = page.rows.last().filter(|_| page.next.is_some());
     let next = next.map(|row| PageCursor { updated_at: row.updated_at, id: row.id.clone() });
     let ids: Vec<NodeId> = page.rows.into_iter().map(|row| row.id.into()).collect();

@@ -233,7 +233,7 @@ async fn connection_with_edges<Q: RowQuery, N: OutputType, E: ObjectType, F: Obj
     let is_first = !is_further && request.first > 0;
     let found = loaders::engine(ctx)?.list_rows(query, request).await?;
     if found.rows.is_empty() && is_first {
-        warn_of_absent_names(ctx, query_for_names).await?;
+        warn_of_absent_names(ctx, &query_for_names).await?;
     }
     let is_more = found.next.is_some();
     let (before, behind) = if is_from_start { (is_further, is_more) } else { (is_more, is_further) };
@@ -276,10 +276,9 @@ pub(super) fn whole<T, N: OutputType>(
 }
 
 /// Says of names that nothing has which ones are nearest.
-async fn warn_of_absent_names(ctx: &Context<'_>, query: ListQuery) -> Result<()> {
-    let ListQuery::Threads(query) = query else { return Ok(()) };
+async fn warn_of_absent_names(ctx: &Context<'_>, query: &ListQuery) -> Result<()> {
     let Some(warnings) = ctx.data_opt::<Arc<Warnings>>().filter(|warnings| !warnings.is_full()) else { return Ok(()) };
-    let absent = loaders::engine(ctx)?.absent_names(&query.filter).await?;
+    let absent = loaders::engine(ctx)?.absent_names(query).await?;
     absent.into_iter().for_each(|warning| warnings.add(warning));
     Ok(())
 }

@@ -36,7 +36,7 @@ pub(crate) struct ThreadConditions {
     projects: Option<Vec<String>>,
     /// States of which the items are in one. All if absent or empty.
     states: Option<Vec<State>>,
-    /// User names: one of these people opened the items. All if absent or empty.
+    /// User names, addresses, or names that nobody else has: one of these people opened the items. All if absent or empty.
     authors: Option<Vec<String>>,
     /// User names: the items are assigned to one of these people. All if absent or empty.
     assignees: Option<Vec<String>>,
