@@ -296,6 +296,21 @@ async fn periods_without_items_are_told_between_others() {
 }
 
 #[tokio::test]
+async fn every_period_of_a_range_is_told() {
+    let api = Api::new();
+    let query = "query ($time: DateRange!) { activity(by: WEEK, time: $time) { start issuesOpened }
+        mergeRequests(first: 0, filter: { merged: $time }) {
+          activity(by: WEEK, of: MERGED) { periods { start count } complete } } }";
+    let weeks = ["2090-02-27", "2090-03-06", "2090-03-13"].map(|day| format!("{day}T00:00:00Z"));
+    let time = json!({ "from": "2090-03-01T00:00:00Z", "to": "2090-03-20T00:00:00Z" });
+    let data = api.data_with(query, json!({ "time": time })).await;
+    let none: Vec<Value> = weeks.iter().map(|start| json!({ "start": start, "issuesOpened": 0 })).collect();
+    assert_eq!(data["activity"], json!(none));
+    let none: Vec<Value> = weeks.iter().map(|start| json!({ "start": start, "count": 0 })).collect();
+    assert_eq!(data["mergeRequests"]["activity"], json!({ "periods": none, "complete": true }));
+}
+
+#[tokio::test]
 async fn a_person_is_one_under_all_names() {
     let api = whole_world();
     let query = "query ($name: String!) { person(username: $name) { id accounts addresses names

@@ -468,6 +468,41 @@ fn activity_counts_days_that_lie_in_the_time_in_part() {
     }
 }
 
+#[test]
+fn every_period_of_a_range_is_told_also_without_any_row() {
+    let lists = loaded(&items_after(&changes(&mut Random(9), 600))).lists;
+    let everything = Visibility::everything();
+    let range = |from: &str, to: &str| TimeRange {
+        from: Some(format!("{from}T10:00:00Z").parse().unwrap()),
+        to: Some(format!("{to}T00:00:00Z").parse().unwrap()),
+    };
+    let weeks = ["2090-02-27", "2090-03-06", "2090-03-13"];
+    // A Wednesday, and a Monday that is no more in it.
+    let time = range("2090-03-01", "2090-03-20");
+    let starts = |found: Vec<Activity>| found.iter().map(|of| of.start.to_string()).collect::<Vec<_>>();
+    assert_eq!(starts(lists.activity(&[], Period::Week, time, &everything).unwrap()), weeks);
+    let half = TimeRange { to: None, ..time };
+    assert_eq!(starts(lists.activity(&[], Period::Week, half, &everything).unwrap()), Vec::<String>::new());
+    let empty = range("2090-03-20", "2090-03-01");
+    assert_eq!(starts(lists.activity(&[], Period::Week, empty, &everything).unwrap()), Vec::<String>::new());
+    let around = range("2023-11-01", "2025-01-31");
+    assert_eq!(lists.activity(&[], Period::Day, around, &everything).unwrap().len(), 457);
+    assert_eq!(lists.activity(&[], Period::Month, around, &everything).unwrap().len(), 15);
+
+    let filter = ThreadFilter { merged: time, ..ThreadFilter::default() };
+    let (order, direction) = (ThreadOrder::default(), Direction::default());
+    let query = ThreadQuery { kind: ThreadKind::MergeRequest, filter, order, direction };
+    let by_merge = lists.group_threads(&query, ThreadGroup::Merged(Period::Week), &everything).unwrap();
+    let told: Vec<(&str, u64)> = by_merge.groups.iter().map(|group| (group.value.as_str(), group.count)).collect();
+    assert_eq!((told, by_merge.is_complete), (weeks.map(|week| (week, 0)).to_vec(), true));
+    // The range is one of another time.
+    let by_creation = lists.group_threads(&query, ThreadGroup::Created(Period::Week), &everything).unwrap();
+    assert!(by_creation.groups.is_empty(), "{by_creation:?}");
+    let query = CommitQuery { committed: time, ..CommitQuery::default() };
+    let commits = lists.group_commits(&query, CommitGroup::Committed(Period::Month), &everything).unwrap();
+    assert_eq!(commits.groups.iter().map(|group| group.value.as_str()).collect::<Vec<_>>(), ["2090-03-01"]);
+}
+
 /// The groups of a list without a filter come from the record, those of one with a filter from the rows.
 #[test]
 fn lists_are_grouped_by_project_language_purpose_and_kind() {

@@ -164,8 +164,8 @@ impl CommitTotals {
         groups::commits(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many commits of the list were made in each day, week, month or year, oldest first. Periods between others are there
-    /// also if they have none.
+    /// How many commits of the list were made in each day, week, month or year, oldest first, also in those that have none
+    /// within the range of the filter, or between others.
     async fn activity(
         &self,
         ctx: &Context<'_>,

@@ -150,8 +150,8 @@ impl DiscussionTotals {
         groups::discussions(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many discussions of the list were started in each day, week, month or year, oldest first. Periods between others are
-    /// there also if they have none.
+    /// How many discussions of the list were started in each day, week, month or year, oldest first, also in those that have
+    /// none within the range of the filter, or between others.
     async fn activity(
         &self,
         ctx: &Context<'_>,

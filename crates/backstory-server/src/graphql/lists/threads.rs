@@ -346,8 +346,8 @@ impl ThreadTotals {
         groups::threads(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many items of the list there were in each day, week, month or year, oldest first. Periods between others are there
-    /// also if they have none.
+    /// How many items of the list there were in each day, week, month or year, oldest first, also in those that have none
+    /// within the range of the filter, or between others.
     async fn activity(
         &self,
         ctx: &Context<'_>,
