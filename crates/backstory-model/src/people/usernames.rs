@@ -80,7 +80,7 @@ fn one_word(name: &str) -> Option<String> {
     (word.chars().count() >= SHORTEST && !FIRST_NAMES.split(' ').any(|name| name == word)).then_some(word)
 }
 
-/// The words of all full names: each is a first or last name here, whoever has it alone.
+/// The words of all full names: somebody whose name is one of them alone may be anybody with that first or last name.
 fn words_of_full_names(users: &[&ForgeUser], proper: &[(&str, String)]) -> BTreeSet<String> {
     let of_users = users.iter().map(|user| user.name.as_str());
     let names = of_users.chain(proper.iter().map(|(name, _)| *name)).filter_map(full_name);
