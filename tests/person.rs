@@ -153,3 +153,22 @@ fn a_noreply_address_says_whose_a_commit_is_if_it_is_of_the_projects_own_forge()
     let alice = sandbox.run(&["person", "alice", "--json"]).ok().json();
     assert_eq!(alice["identities"], json!(["alice@users.noreply.127.0.0.1"]), "{alice:#}");
 }
+
+#[test]
+fn a_user_name_says_whose_a_commit_is_if_only_one_author_has_it() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let mut shop = Fixture::new();
+    for (name, email) in
+        [("JaneDoe", "jane@private.example"), ("johndoe", "john@one.example"), ("johndoe", "john@two.example")]
+    {
+        shop.author(name, email);
+        shop.write(format!("{email}.txt"), name);
+        shop.commit_all(format!("Add what {email} wrote"));
+    }
+    sandbox.run(&["add", &shop.path().display().to_string(), "--name", "acme/shop"]).ok();
+    sandbox.run(&["sync"]).ok();
+    let identities = |name: &str| sandbox.run(&["person", name, "--json"]).ok().json()["identities"].take();
+    assert_eq!(identities("janedoe"), json!(["jane@private.example"]));
+    assert_eq!(identities("johndoe"), json!([]));
+}

@@ -63,6 +63,7 @@ fn merge_request() -> MergeRequest {
         target_branch: "main".into(),
         draft: false,
         reviewers: vec!["alice".into()],
+        requested_reviewers: None,
         approved_by: vec!["alice".into()],
         merged_at: Some(at(3)),
         merged_by: Some("alice".into()),

@@ -25,7 +25,7 @@ fn questions() -> BTreeMap<&'static str, (Value, &'static str)> {
     let (shop, token) = (world::SHOP, world::TOKEN);
     let time = json!({ "from": "2020-01-01T00:00:00Z", "to": "2100-01-01T00:00:00Z" });
     BTreeMap::from([
-        ("reviews", (json!({ "project": shop, "reviewers": ["bob"] }), "/project/waiting/nodes/0/id")),
+        ("reviews", (json!({ "project": shop, "reviewers": [] }), "/project/waiting/nodes/0/id")),
         ("stale_issues", (json!({ "project": shop, "since": "2024-05-20T00:00:00Z" }), "/project/issues/nodes/0/id")),
         ("co_changes", (json!({ "file": format!("{shop}:{token}") }), "/node/coChanges")),
         ("experts", (json!({ "project": shop, "path": token }), "/project/contributors/0/lastAt")),

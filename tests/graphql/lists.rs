@@ -87,6 +87,10 @@ async fn lists_are_filtered_by_each_condition() {
         ("mergeRequests", "{ reviewers: [\"@BOB\", \"carol\"] }", vec!["!3", "!5"]),
         ("mergeRequests", "{ approvedBy: \"alice\" }", vec!["!1"]),
         ("mergeRequests", "{ reviewers: \"alice\", notApprovedBy: \"alice\" }", vec![]),
+        ("mergeRequests", "{ reviewRequested: \"@JaneDoe\" }", vec!["!2"]),
+        ("mergeRequests", "{ reviewRequested: \"janedoe\", notApprovedBy: \"janedoe\" }", vec![]),
+        // He wrote in !3, and nothing says that he was asked.
+        ("mergeRequests", "{ reviewRequested: \"bob\", states: OPENED }", vec![]),
         ("mergeRequests", "{ draft: true }", vec!["!3"]),
         ("mergeRequests", "{ merged: { from: \"2024-01-01T00:00:00Z\" } }", vec!["!2"]),
         ("mergeRequests", "{ linked: true, states: MERGED }", vec!["!1", "!2"]),
@@ -108,7 +112,10 @@ async fn an_empty_list_in_a_filter_is_no_condition() {
         milestones: [], labels: { any: [], all: [], none: [] }";
     for (list, filter) in [
         ("issues", everywhere.to_owned()),
-        ("mergeRequests", format!("{everywhere}, reviewers: [], approvedBy: [], notApprovedBy: []")),
+        (
+            "mergeRequests",
+            format!("{everywhere}, reviewers: [], reviewRequested: [], approvedBy: [], notApprovedBy: []"),
+        ),
         ("discussions", "projects: [], authors: [], participants: [], mentions: [], paths: []".to_owned()),
         ("commits", "projects: [], kinds: [], authors: [], paths: [], changeTypes: []".to_owned()),
         ("files", "projects: [], paths: [], languages: [], documentTypes: []".to_owned()),
@@ -333,6 +340,21 @@ async fn periods_without_items_are_told_between_others() {
 }
 
 #[tokio::test]
+async fn every_period_of_a_range_is_told() {
+    let api = Api::new();
+    let query = "query ($time: DateRange!) { activity(by: WEEK, time: $time) { start issuesOpened }
+        mergeRequests(first: 0, filter: { merged: $time }) {
+          activity(by: WEEK, of: MERGED) { periods { start count } complete } } }";
+    let weeks = ["2090-02-27", "2090-03-06", "2090-03-13"].map(|day| format!("{day}T00:00:00Z"));
+    let time = json!({ "from": "2090-03-01T00:00:00Z", "to": "2090-03-20T00:00:00Z" });
+    let data = api.data_with(query, json!({ "time": time })).await;
+    let none: Vec<Value> = weeks.iter().map(|start| json!({ "start": start, "issuesOpened": 0 })).collect();
+    assert_eq!(data["activity"], json!(none));
+    let none: Vec<Value> = weeks.iter().map(|start| json!({ "start": start, "count": 0 })).collect();
+    assert_eq!(data["mergeRequests"]["activity"], json!({ "periods": none, "complete": true }));
+}
+
+#[tokio::test]
 async fn a_person_is_one_under_all_names() {
     let api = whole_world();
     let query = "query ($name: String!) { person(username: $name) { id accounts addresses names
@@ -348,6 +370,21 @@ async fn a_person_is_one_under_all_names() {
     assert_eq!(john["commits"]["totalCount"], 3, "{john:#}");
     assert_eq!(texts(&john["mergeRequests"]["nodes"], "/id"), ["acme/shop!2"]);
     assert_eq!(texts(&john["assignedIssues"]["nodes"], "/id"), ["acme/shop#1"]);
+    for name in ["john@acme.example", "JOHN@acme.example", "John Doe", "john doe", "@johndoe"] {
+        assert_eq!(api.data_with(query, json!({ "name": name })).await["person"], john, "{name}");
+        let lists = "query ($names: [String!]) { commits(filter: { kinds: [COMMIT], authors: $names }) { totalCount }
+            mergeRequests(filter: { authors: $names }) { nodes { id } } }";
+        let found = api.data_with(lists, json!({ "names": [name] })).await;
+        assert_eq!(
+            (&found["commits"]["totalCount"], &found["mergeRequests"]),
+            (&json!(3), &john["mergeRequests"]),
+            "{name}"
+        );
+    }
+    assert_eq!(api.data_with(query, json!({ "name": "Doe" })).await["person"], Value::Null);
+    let none = "{ commits(filter: { authors: \"John Doa\" }) { nodes { id } } }";
+    let warnings = api.answer(none, Value::Null).await["extensions"]["warnings"].take();
+    assert_eq!(warnings, json!(["nothing is by 'John Doa'; the nearest name is 'John Doe'"]));
 
     let people = "query ($text: String) { people(filter: { text: $text }, orderBy: { field: COMMITS }) { totalCount
         edges { contributions { commitCount } node { id contributions { commitCount } } } } }";

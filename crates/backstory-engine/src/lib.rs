@@ -598,9 +598,10 @@ impl Engine {
         read::existing_nodes(&self.0, ids).await
     }
 
-    /// Finds a person by user name.
-    pub async fn find_person(&self, username: &str) -> Result<Option<Person>> {
-        read::find_person(&self.0, username).await
+    /// Finds whom a user name, an address or a name that nobody else has means: the user name, or the address that stands for
+    /// all of theirs.
+    pub async fn find_person(&self, name: &str) -> Result<Option<String>> {
+        pages::find_person(&self.0, name.to_owned()).await
     }
 
     /// Lists everybody, by user name.

@@ -6,7 +6,7 @@ mod absent;
 use backstory_model::{
     commit::Sha,
     filter::is_same_name,
-    id::{NodeId, is_address},
+    id::NodeId,
     text::truncate_echo,
 };
 use backstory_sources::git::{command::Cancel, graph::CommitGraph};
@@ -118,6 +118,18 @@ pub(crate) async fn activity(
     resources.with_lists(move |lists, visibility| lists.activity(&projects, period, time, visibility)).await
 }
 
+/// Finds whom a user name, an address or a name that nobody else has means, in any case.
+///
+/// # Errors
+/// A store cannot be read.
+pub(crate) async fn find_person(resources: &Resources, name: String) -> Result<Option<String>> {
+    // Nobody has a name that no filter may have.
+    if check_name(&name).is_err() {
+        return Ok(None);
+    }
+    resources.with_lists(move |lists, visibility| lists.resolve_person(&name, visibility)).await
+}
+
 /// Finds a person by user name or address, in any case, with what they did in projects, or in all.
 ///
 /// # Errors
@@ -208,11 +220,14 @@ pub(crate) fn normalize_paths(paths: &mut Vec<String>) {
     }
 }
 
-/// A name as it is written, whatever case it is asked for in; of an address, the user name that it belongs to.
+/// A name as it is written, whatever case it is asked for in; of a person's address, or name that nobody else has, the user
+/// name or address that stands for the person.
 fn known_spelling(resources: &Resources, named: Named, projects: ProjectScope<'_>, name: &str) -> Result<String> {
-    if named == Named::Person && is_address(name) {
-        let person = resources.ledger().lists().person(name, &[], resources.visibility())?;
-        return Ok(person.map_or_else(|| name.to_owned(), |person| person.person));
+    if named == Named::Person {
+        let person = resources.ledger().lists().resolve_person(name, resources.visibility())?;
+        if let Some(person) = person {
+            return Ok(person);
+        }
     }
     // The lists compare letters of ASCII in any case themselves.
     if name.is_ascii() {

@@ -291,6 +291,9 @@ pub struct MergeRequest {
     pub draft: bool,
     /// User names of who was asked for, or gave, a review.
     pub reviewers: Vec<String>,
+    /// User names of those of them who are asked now; `None` if the forge does not tell them from others who reviewed. Who
+    /// was asked before is told by events of discussions.
+    pub requested_reviewers: Option<Vec<String>>,
     /// User names of who approved.
     pub approved_by: Vec<String>,
     /// When it was merged.

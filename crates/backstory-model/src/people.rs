@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 mod mailmap;
+mod usernames;
 
 #[cfg(test)]
 mod tests;
@@ -51,6 +52,8 @@ pub struct Identity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IdentityMatch {
+    /// The name is one word, the user name of just one user, and only one group of addresses has it.
+    SameUsername,
     /// Both are full names of several words, and equal.
     SameName,
     /// The full name is that of just one user of the forge.
@@ -67,6 +70,7 @@ impl IdentityMatch {
     /// How sure it is, 0 to 1.
     pub fn confidence(self) -> f32 {
         match self {
+            Self::SameUsername => 0.55,
             Self::SameName => 0.6,
             Self::UserName => 0.7,
             Self::Noreply => 0.98,
@@ -213,6 +217,7 @@ pub fn merge(users: &[ForgeUser], identities: &[Identity], mailmap: &Mailmap, no
     let by_name = names.iter().enumerate().filter_map(|(at, name)| Some((name.as_deref()?, node(at))));
     let by_name = by_name.filter(|(name, _)| !user_of.shared_names.contains(*name));
     join_equal(&mut groups, by_name, IdentityMatch::SameName);
+    usernames::join_usernames(&mut groups, &user_of, &users, &proper, &raw);
     collect(&users, &identities, &proper, &mut groups)
 }
 

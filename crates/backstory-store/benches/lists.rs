@@ -79,6 +79,7 @@ fn merge_request(iid: u64, of: u64) -> GraphChange {
         target_branch: "main".to_owned(),
         draft: chance(10, 8) == 0,
         reviewers: vec![person(9)],
+        requested_reviewers: None,
         approved_by: vec![],
         merged_at: (state == State::Merged).then(|| time(updated)),
         merged_by: None,

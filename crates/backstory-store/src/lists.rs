@@ -380,6 +380,15 @@ impl Lists {
         self.read(|connection| people::find(connection, Reader(visibility), name, projects))
     }
 
+    /// Whom a user name, an address of commits or a name that nobody else has means, in any case: the user name, or the key of
+    /// an identity that stands for all of theirs; `None` if nobody is known by it alone.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn resolve_person(&self, name: &str, visibility: &Visibility) -> Result<Option<String>, LedgerError> {
+        self.read(|connection| people::resolve(connection, Reader(visibility), name))
+    }
+
     /// A page of people.
     ///
     /// # Errors

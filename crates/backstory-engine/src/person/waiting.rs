@@ -98,9 +98,9 @@ pub(super) async fn summaries(resources: &Resources, ids: Vec<ThreadId>) -> Resu
     Ok(ids.iter().filter_map(|id| ThreadSummary::from_item(items.get(id)?)).collect())
 }
 
-/// Open merge requests that wait for a review of the person.
+/// Open merge requests that wait for a review that the person is asked for.
 async fn rows_to_review(resources: &Resources, request: &PersonRequest) -> Result<Vec<ThreadId>> {
-    let filter = ThreadFilter { reviewers: vec![request.name.clone()], ..open(request) };
+    let filter = ThreadFilter { asked: vec![request.name.clone()], ..open(request) };
     let is_me = |name: &String| is_same_name(name, &request.name);
     let direction = lists::Direction::Descending;
     let mut rows = rows_of_kind(resources, ThreadKind::MergeRequest, filter, direction, MAX_READ).await?;

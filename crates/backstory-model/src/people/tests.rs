@@ -123,6 +123,54 @@ fn a_full_name_is_the_last_resort_and_only_if_it_is_unique() {
     assert!(people.find(&identities[3]).unwrap().username.is_none(), "one word is no full name");
 }
 
+/// Whether each identity is the user `fanquake`, of these users.
+fn are_fanquake(users: &[ForgeUser], identities: &[Identity]) -> Vec<bool> {
+    let people = merge(users, identities, &Mailmap::default());
+    let is_them = |identity: &Identity| people.find(identity).unwrap().username.as_deref() == Some("fanquake");
+    identities.iter().map(is_them).collect()
+}
+
+#[test]
+fn a_user_name_is_a_name_if_only_one_group_of_addresses_has_it() {
+    let users = [user("fanquake", "fanquake", &[]), user("tim", "tim", &[]), user("Alice", "Alice", &[])];
+    let identities = [
+        identity("FanQuake", "fanquake@x.org"),
+        identity("merge-script", "fanquake@x.org"),
+        identity("tim", "tim@x.org"),
+        identity("alice", "alice@x.org"),
+    ];
+    assert_eq!(are_fanquake(&users, &identities), [true, true, false, false]);
+    let people = merge(&users, &identities, &Mailmap::default());
+    assert_eq!(people.find(&identities[0]).unwrap().weakest, Some(IdentityMatch::SameUsername));
+    assert!(identities[2..].iter().all(|first_name| people.find(first_name).unwrap().username.is_none()));
+}
+
+#[test]
+fn a_user_name_joins_nobody_if_others_may_be_meant() {
+    let fanquake = || user("fanquake", "fanquake", &[]);
+    let own = identity("fanquake", "one@x.org");
+    for (users, other) in [
+        // Two groups of addresses.
+        (vec![fanquake()], identity("fanquake", "two@y.org")),
+        // Two accounts: one shows the name, the other has the group already or a name in it.
+        (vec![fanquake(), user("fq", "Fanquake", &[])], identity("x", "x@y.org")),
+        (vec![fanquake(), user("other", "Other", &["one@x.org"])], identity("x", "x@y.org")),
+        (vec![fanquake(), user("achow101", "achow101", &[])], identity("achow101", "one@x.org")),
+        // It is a part of a full name.
+        (vec![fanquake()], identity("Fanquake Ford", "ford@y.org")),
+    ] {
+        let identities = [own.clone(), other];
+        assert!(!are_fanquake(&users, &identities)[0], "{users:?} {identities:?}");
+    }
+    // What is theirs by an address is no second group.
+    let by_noreply = identity("fanquake", "fanquake@users.noreply.github.com");
+    assert_eq!(are_fanquake(&[fanquake()], &[own, by_noreply]), [true, true]);
+    // The forge itself says that it is somebody else's, and an address of nobody is nobody's.
+    for email in ["gone@users.noreply.github.com", "7+gone@users.noreply.github.com", "noreply@github.com"] {
+        assert_eq!(are_fanquake(&[fanquake()], &[identity("fanquake", email)]), [false], "{email}");
+    }
+}
+
 #[test]
 fn unknown_authors_have_ids_without_their_address() {
     let identities = [identity("Zoë Ng", "z@x.org"), identity("Zoë Ng", "z@y.org"), identity("", "")];

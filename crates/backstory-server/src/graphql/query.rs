@@ -141,14 +141,17 @@ impl Query {
         }
     }
 
-    /// A person by user name; null if nothing was read of them.
+    /// A person by user name, address or name; null if nothing was read of them, or if several people have the name.
     async fn person(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "User name, with or without `@`, in any case.")] username: String,
+        #[graphql(
+            desc = "User name, with or without `@`, address of commits, or whole name that nobody else has, in any case."
+        )]
+        username: String,
     ) -> Result<Option<Person>> {
         let username = username.trim_start_matches('@');
-        Ok(loaders::engine(ctx)?.find_person(username).await?.map(|person| Person::new(person.username)))
+        Ok(loaders::engine(ctx)?.find_person(username).await?.map(Person::new))
     }
 
     #[graphql(flatten)]

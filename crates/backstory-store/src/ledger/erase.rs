@@ -184,7 +184,7 @@ impl Ledger {
 }
 
 /// Every column that may hold what people wrote, by its table. The list and record of what was forgotten have no such columns.
-const TEXTS: [(&str, &str); 33] = [
+const TEXTS: [(&str, &str); 34] = [
     ("items", "project, key, thread, payload"),
     ("item_versions", "project, key, thread, payload"),
     ("quarantine", "project, key, thread, field, reason"),
@@ -205,7 +205,7 @@ const TEXTS: [(&str, &str); 33] = [
     ("operations", "projects, request"),
     (
         "list_threads",
-        "project, title, author, labels, assignees, reviewers, approvers, participants, mentions, mentioned",
+        "project, title, author, labels, assignees, reviewers, approvers, participants, mentions, mentioned, requested, asked",
     ),
     ("list_discussions", "project, key, author, path, people, mentions"),
     ("list_commits", "project, title, author, committer, paths"),
@@ -217,6 +217,7 @@ const TEXTS: [(&str, &str); 33] = [
     ("list_milestones", "project, key, title"),
     ("list_projects", "project, key, text"),
     ("list_people", "key, person, same_as, names"),
+    ("list_review_requests", "project, key, person"),
     ("list_closes", "project, key, closer, closed"),
     ("list_merges", "project, via"),
     ("list_values", "project, value, main_order, key"),

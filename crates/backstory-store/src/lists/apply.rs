@@ -81,9 +81,11 @@ impl Batch<'_> {
         self.connection
             .prepare_cached("DELETE FROM list_discussions WHERE project = ?1 AND key = ?2")?
             .execute([&change.project, &change.key])?;
+        discussions::delete_review_requests(self.connection, &change.project, &change.key)?;
         let mut closings = BTreeSet::new();
         if let Some(Item::Discussion(discussion)) = &change.item {
             discussions::write(self.connection, &change.key, discussion, change.confidential)?;
+            discussions::write_review_requests(self.connection, &change.key, discussion, change.confidential)?;
             let closed_by = discussion.events.iter().filter_map(|event| match event {
                 SystemEvent::ClosedBy(closer) => Some(closer),
                 _ => None,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backstory_model::{
     code::Lines,
-    entity::Discussion,
+    entity::{Discussion, SystemEvent},
     id::{NodeId, ThreadId, ThreadKind},
 };
 use jiff::Timestamp;
@@ -197,6 +197,34 @@ pub(super) fn write(
             names_to_json(people),
             names_to_json(mentioned),
         ])?;
+    Ok(())
+}
+
+/// Deletes what a discussion states of who was asked for a review.
+pub(super) fn delete_review_requests(connection: &Connection, project: &str, key: &str) -> Result<(), LedgerError> {
+    connection
+        .prepare_cached("DELETE FROM list_review_requests WHERE project = ?1 AND key = ?2")?
+        .execute([project, key])?;
+    Ok(())
+}
+
+/// Writes who was asked for a review, as a discussion states it. One without notes of people states it too.
+pub(super) fn write_review_requests(
+    connection: &Connection,
+    key: &str,
+    discussion: &Discussion,
+    confidential: bool,
+) -> Result<(), LedgerError> {
+    let mut insert = connection.prepare_cached(
+        "INSERT OR IGNORE INTO list_review_requests (project, key, person, thread, confidential)
+         VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    let (project, thread) = (&discussion.thread.project, discussion.thread.local_reference());
+    for event in &discussion.events {
+        if let SystemEvent::ReviewRequested(person) = event {
+            insert.execute(params![project, key, person, thread, confidential])?;
+        }
+    }
     Ok(())
 }
 

@@ -59,6 +59,8 @@ pub(super) enum Field {
     Author,
     Assignee,
     Reviewer,
+    /// A reviewer who was asked.
+    Asked,
     Approver,
     Participant,
     Mentioned,
@@ -96,6 +98,7 @@ impl Field {
             Self::Author => "author",
             Self::Assignee => "assignee",
             Self::Reviewer => "reviewer",
+            Self::Asked => "asked",
             Self::Approver => "approver",
             Self::Participant => "participant",
             Self::Mentioned => "mentioned",

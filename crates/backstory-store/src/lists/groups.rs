@@ -15,7 +15,7 @@ use super::{
     discussions::DiscussionQuery,
     entry::{Field, Key, ListKind},
     people,
-    periods::{Period, fill_gaps},
+    periods::{Period, fill_gaps, fill_range},
     select::{Order, Reader, Selection, TimeRange},
     threads::ThreadQuery,
 };
@@ -112,8 +112,9 @@ pub struct GroupCount {
 /// The groups of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
-    /// Groups, the largest first. Periods are in their order, those without any row between others too, unless there are
-    /// more than [`MAX_GROUPS`] then: the longest gaps stay.
+    /// Groups, the largest first. Periods are in their order: all of the time that the query restricts the rows to, if it has
+    /// two ends and no more than [`MAX_GROUPS`] periods; else from the first with a row to the last, with those between them
+    /// unless there are more than [`MAX_GROUPS`] then: the longest gaps stay.
     pub groups: Vec<GroupCount>,
     /// Whether every row was grouped and every group that has any is in the list.
     pub is_complete: bool,
@@ -282,7 +283,13 @@ impl Lists {
         let mut selection = query.selection();
         selection.order = Order::Main;
         let counts = self.read(|connection| count(connection, &selection, by.into(), reader))?;
-        Ok(counts.into_groups(Grouping::from(by).period))
+        let time = match by {
+            ThreadGroup::Created(_) => query.filter.created,
+            ThreadGroup::Merged(_) => query.filter.merged,
+            ThreadGroup::Closed(_) => query.filter.closed,
+            _ => TimeRange::default(),
+        };
+        Ok(counts.into_groups(Grouping::from(by).period, time))
     }
 
     /// Groups the discussions of a query, in the same way.
@@ -297,7 +304,7 @@ impl Lists {
     ) -> Result<Groups, LedgerError> {
         let (selection, reader) = (query.selection(), Reader(visibility));
         let counts = self.read(|connection| count(connection, &selection, by.into(), reader))?;
-        Ok(counts.into_groups(Grouping::from(by).period))
+        Ok(counts.into_groups(Grouping::from(by).period, query.created))
     }
 
     /// Groups the files of a query, in the same way.
@@ -313,7 +320,7 @@ impl Lists {
         let reader = Reader(visibility);
         let selection = Selection { order: Order::Main, ..query.selection() };
         let counts = self.read(|connection| count(connection, &selection, by.into(), reader))?;
-        Ok(counts.into_groups(None))
+        Ok(counts.into_groups(None, TimeRange::default()))
     }
 
     /// Groups the code entities of a query, in the same way.
@@ -328,7 +335,7 @@ impl Lists {
     ) -> Result<Groups, LedgerError> {
         let (selection, reader) = (query.selection(), Reader(visibility));
         let counts = self.read(|connection| count(connection, &selection, by.into(), reader))?;
-        Ok(counts.into_groups(None))
+        Ok(counts.into_groups(None, TimeRange::default()))
     }
 
     /// Groups the commits of a query, in the same way.
@@ -352,12 +359,12 @@ impl Lists {
             }
             Ok(counts)
         })?;
-        Ok(counts.into_groups(Grouping::from(by).period))
+        Ok(counts.into_groups(Grouping::from(by).period, query.committed))
     }
 
-    /// What happened in projects, or in all, in each period of a time, on the days that lie in it at least in part. Periods
-    /// between others are there too if nothing happened, as far as there are at most [`MAX_GROUPS`] then. Reads the record
-    /// alone.
+    /// What happened in projects, or in all, in each period of a time, on the days that lie in it at least in part: in all of
+    /// its periods, if it has two ends and they are at most [`MAX_GROUPS`]; else from the first in which something happened to
+    /// the last, with those between them as far as there are at most [`MAX_GROUPS`] then. Reads the record alone.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -382,6 +389,9 @@ impl Lists {
                     }
                 })?;
             }
+            if let Some(days) = days_of(time) {
+                fill_range(&mut periods, period, days, MAX_GROUPS, Activity::new);
+            }
             fill_gaps(&mut periods, period, MAX_GROUPS, Activity::new);
             Ok(periods.into_values().collect())
         })
@@ -395,9 +405,10 @@ struct Counts {
 }
 
 impl Counts {
-    fn into_groups(self, period: Option<Period>) -> Groups {
+    /// The groups of an answer; those of periods with all periods of a time that rows are restricted to.
+    fn into_groups(self, period: Option<Period>, time: TimeRange) -> Groups {
         if let Some(period) = period {
-            return self.into_periods(period);
+            return self.into_periods(period, time);
         }
         let mut groups: Vec<GroupCount> =
             self.counts.into_iter().map(|(value, count)| GroupCount { value, count }).collect();
@@ -407,7 +418,7 @@ impl Counts {
         Groups { groups, is_complete }
     }
 
-    fn into_periods(self, period: Period) -> Groups {
+    fn into_periods(self, period: Period, time: TimeRange) -> Groups {
         // Rows without the time are in none.
         let starts = self.counts.into_iter().filter_map(|(value, count)| Some((value.parse::<Date>().ok()?, count)));
         let mut periods: BTreeMap<Date, u64> = starts.collect();
@@ -415,6 +426,9 @@ impl Counts {
         // The newest ones.
         while periods.len() > MAX_GROUPS {
             periods.pop_first();
+        }
+        if let Some(days) = days_of(time) {
+            fill_range(&mut periods, period, days, MAX_GROUPS, |_| 0);
         }
         fill_gaps(&mut periods, period, MAX_GROUPS, |_| 0);
         let group = |(start, count): (Date, u64)| GroupCount { value: start.to_string(), count };
@@ -471,6 +485,13 @@ fn day_from(at: Timestamp) -> Date {
     let day = day(at);
     let is_midnight = day.to_zoned(TimeZone::UTC).is_ok_and(|start| start.timestamp() == at);
     if is_midnight { day } else { day.tomorrow().unwrap_or(day) }
+}
+
+/// The first and the last day that lie in a time at least in part; `None` unless it has two ends.
+fn days_of(time: TimeRange) -> Option<(Date, Date)> {
+    let (from, to) = (time.from?, time.to?);
+    let last = day_from(to).yesterday().ok()?;
+    (from < to).then(|| (day(from), last))
 }
 
 fn day_of(ms: i64) -> String {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
     entity::{ItemKind, Person},
+    filter::is_same_name,
     repository::CommitIdentity,
 };
 use rusqlite::{Connection, params};
@@ -211,6 +212,72 @@ pub(super) fn find_among(
     let Some(written) = rows.next()?.map(|row| row.get(0)).transpose()? else { return Ok(None) };
     let query = PersonQuery { projects: projects.to_vec(), ..PersonQuery::default() };
     Ok(Some(query.row(connection, reader, written)?))
+}
+
+/// Whom a user name, the key of an identity or a whole name means, in any case, as it is written; `None` if nobody is known by
+/// it, or several people have the name.
+pub(super) fn resolve(connection: &Connection, reader: Reader<'_>, name: &str) -> Result<Option<String>, LedgerError> {
+    if let Some(person) = person_of(connection, reader, name)? {
+        return Ok(Some(person));
+    }
+    let mut statement = connection.prepare_cached(
+        "SELECT person FROM list_people INDEXED BY list_people_person
+         WHERE person = ?1 AND (?2 OR NOT confidential)
+            AND (?3 IS NULL OR project IN (SELECT value FROM json_each(?3)))
+         ORDER BY project, kind, key LIMIT 1",
+    )?;
+    let mut rows = statement.query(params![name, reader.shows_confidential(), reader.projects_among(&[])])?;
+    if let Some(row) = rows.next()? {
+        return Ok(Some(row.get(0)?));
+    }
+    // Of some users nothing was read but their user name.
+    if is_user_name(connection, reader, name)? {
+        return Ok(None);
+    }
+    let mut found = people_called(connection, reader, name)?;
+    let only = found.pop_first().map(|(_, person)| person);
+    Ok(only.filter(|_| found.is_empty()))
+}
+
+/// Whether a thread or discussion names somebody by a user name.
+fn is_user_name(connection: &Connection, reader: Reader<'_>, name: &str) -> Result<bool, LedgerError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT 1 FROM list_totals INDEXED BY list_totals_value
+         WHERE list IN ('issue', 'merge_request', 'discussion')
+            AND field IN ('author', 'assignee', 'reviewer', 'approver', 'participant', 'mentioned')
+            AND value = ?1 COLLATE NOCASE AND (?2 OR NOT confidential)
+            AND (?3 IS NULL OR project IN (SELECT value FROM json_each(?3)))
+         LIMIT 1",
+    )?;
+    Ok(statement.exists(params![name, reader.shows_confidential(), reader.projects_among(&[])])?)
+}
+
+/// Everybody who has a whole name, in any case, each by the person in lower case.
+fn people_called(
+    connection: &Connection,
+    reader: Reader<'_>,
+    name: &str,
+) -> Result<BTreeMap<String, String>, LedgerError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT person, same_as, names FROM list_people
+         WHERE (?1 OR NOT confidential) AND (?2 IS NULL OR project IN (SELECT value FROM json_each(?2)))
+         ORDER BY project, kind, key",
+    )?;
+    let mut rows = statement.query(params![reader.shows_confidential(), reader.projects_among(&[])])?;
+    let mut found = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        if !names(row, 2)?.iter().any(|own| is_same_name(own, name)) {
+            continue;
+        }
+        let (key, same_as): (String, Option<String>) = (row.get(0)?, row.get(1)?);
+        // One project may know whose an address is, and another not.
+        let person = match same_as {
+            Some(person) => person,
+            None => person_of(connection, reader, &key)?.unwrap_or(key),
+        };
+        found.entry(person.to_ascii_lowercase()).or_insert(person);
+    }
+    Ok(found)
 }
 
 /// What is known of a key of a person.

@@ -61,6 +61,27 @@ impl Period {
     }
 }
 
+/// Adds the empty periods from the one that has a first day to the one that has a last day, unless there are more than `most`.
+pub(super) fn fill_range<T>(
+    periods: &mut BTreeMap<Date, T>,
+    period: Period,
+    (first, last): (Date, Date),
+    most: usize,
+    empty: impl Fn(Date) -> T,
+) {
+    let (mut start, last) = (period.start(first), period.start(last));
+    if start > last || period.count_between(start, last) + 1 >= most {
+        return;
+    }
+    loop {
+        periods.entry(start).or_insert_with(|| empty(start));
+        match period.next(start) {
+            Some(next) if next <= last => start = next,
+            _ => break,
+        }
+    }
+}
+
 /// Adds the empty periods between others, those of the shortest gaps first, as long as there are no more than `most`.
 ///
 /// A wrong date far from all others leaves a gap and does not keep the rest from being filled.
@@ -112,6 +133,22 @@ mod tests {
             let (first, last) = (found[0].1, found[found.len() - 1].1);
             assert_eq!((first, last, found.iter().map(|(_, count)| count).sum::<u64>()), (1, 1, 2));
         }
+    }
+
+    #[test]
+    fn every_period_of_a_range_is_there_unless_there_are_too_many() {
+        let starts = |period: Period, most: usize, first: &str, last: &str| -> Vec<String> {
+            let mut periods: BTreeMap<Date, u64> = BTreeMap::from([(period.start(day("2025-03-12")), 1)]);
+            fill_range(&mut periods, period, (day(first), day(last)), most, |_| 0);
+            assert_eq!(periods.values().sum::<u64>(), 1);
+            periods.keys().map(ToString::to_string).collect()
+        };
+        let weeks = ["2025-03-03", "2025-03-10", "2025-03-17", "2025-03-24"];
+        assert_eq!(starts(Period::Week, 100, "2025-03-05", "2025-03-30"), weeks);
+        assert_eq!(starts(Period::Month, 100, "2025-02-28", "2025-03-12"), ["2025-02-01", "2025-03-01"]);
+        assert_eq!(starts(Period::Day, 100, "2025-03-12", "2025-03-12"), ["2025-03-12"]);
+        assert_eq!(starts(Period::Year, 3, "2023-05-01", "2025-12-31"), ["2023-01-01", "2024-01-01", "2025-01-01"]);
+        assert_eq!(starts(Period::Year, 2, "2023-05-01", "2025-12-31"), ["2025-01-01"]);
     }
 
     #[test]

@@ -146,8 +146,8 @@ row_query! {
     ThreadQuery => Threads, ThreadRow, threads,
     projects: filter.projects,
     people: [
-        filter.authors, filter.assignees, filter.reviewers, filter.approvers, filter.no_approver, filter.participants,
-        filter.mentioned
+        filter.authors, filter.assignees, filter.reviewers, filter.asked, filter.approvers, filter.no_approver,
+        filter.participants, filter.mentioned
     ],
     labels: [filter.any_label, filter.all_labels, filter.no_label],
     texts: [],

@@ -6,10 +6,10 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use crate::ledger_error::LedgerError;
 
 /// Version of the tables and of how items become rows.
-const VERSION: i64 = 6;
+const VERSION: i64 = 7;
 
 /// Every table and the column that says which of its rows are confidential, if it has one.
-pub(super) const TABLES: [(&str, Option<&str>); 15] = [
+pub(super) const TABLES: [(&str, Option<&str>); 16] = [
     ("list_threads", Some("confidential")),
     ("list_discussions", Some("confidential")),
     ("list_commits", None),
@@ -21,6 +21,7 @@ pub(super) const TABLES: [(&str, Option<&str>); 15] = [
     ("list_milestones", None),
     ("list_projects", None),
     ("list_people", Some("confidential")),
+    ("list_review_requests", Some("confidential")),
     ("list_closes", Some("confidential")),
     ("list_merges", None),
     ("list_values", Some("confidential")),
@@ -65,6 +66,8 @@ pub(super) const CREATE_TABLES: &str = "
         participants TEXT    NOT NULL,             -- the author and the authors of notes
         mentioned    TEXT    NOT NULL,             -- user names in its text and in notes
         linked       INTEGER NOT NULL,             -- closes something of its project or is closed by it
+        requested    TEXT,                         -- reviewers who are asked now; null if its own item does not tell
+        asked        TEXT    NOT NULL,             -- those, and reviewers who must have been asked by what else is known
         PRIMARY KEY (project, kind, iid)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE list_discussions (
@@ -182,6 +185,16 @@ pub(super) const CREATE_TABLES: &str = "
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX list_people_person ON list_people (person);
     CREATE INDEX list_people_same_as ON list_people (same_as) WHERE same_as IS NOT NULL;
+    -- Who was asked to review what, as discussions state it.
+    CREATE TABLE list_review_requests (
+        project      TEXT    NOT NULL,
+        key          TEXT    NOT NULL,             -- of the discussion, as in items
+        person       TEXT    NOT NULL,             -- user name
+        thread       TEXT    NOT NULL,             -- !7
+        confidential INTEGER NOT NULL,
+        PRIMARY KEY (project, key, person)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX list_review_requests_thread ON list_review_requests (project, thread);
     -- What closes what within a project, as items state it.
     CREATE TABLE list_closes (
         project      TEXT    NOT NULL,

@@ -4,7 +4,12 @@ mod items;
 
 use std::collections::BTreeMap;
 
-use backstory_model::{entity::State, id::ThreadKind, visibility::Visibility};
+use backstory_model::{
+    entity::{Discussion, Item, ItemKind, Note, NoteKind, State, SystemEvent},
+    id::ThreadKind,
+    reference::Forge,
+    visibility::Visibility,
+};
 use jiff::Timestamp;
 
 use items::*;
@@ -141,6 +146,7 @@ fn is_selected(row: &ThreadRow, filter: &ThreadFilter) -> bool {
         && is_named(&author, &filter.authors)
         && is_named(&row.assignees, &filter.assignees)
         && is_named(&row.reviewers, &filter.reviewers)
+        && is_named(&row.asked, &filter.asked)
         && is_named(&row.participants, &filter.participants)
         && is_named(&row.mentioned, &filter.mentioned)
         && (filter.no_approver.is_empty() || !is_named(&row.approvers, &filter.no_approver))
@@ -178,7 +184,7 @@ fn random_query(random: &mut Random) -> ThreadQuery {
             from: random.is_one_in(2).then(|| random.time()),
             to: random.is_one_in(2).then(|| random.time()),
         };
-        match random.below(20) {
+        match random.below(21) {
             0 => filter.projects = random.some(&PROJECTS, 1),
             1 => filter.states = vec![State::Opened, State::Merged],
             2 => filter.authors = name(),
@@ -198,6 +204,7 @@ fn random_query(random: &mut Random) -> ThreadQuery {
             16 => filter.no_approver = random.some(&PEOPLE, 2),
             17 => filter.assigned = Some(random.is_one_in(2)),
             18 => filter.unresolved = Some(random.is_one_in(2)),
+            19 => filter.asked = random.some(&PEOPLE, 2),
             _ => filter.linked = Some(random.is_one_in(2)),
         }
     }
@@ -269,6 +276,65 @@ fn counted_up_to(lists: &Lists, query: &ThreadQuery, visibility: &Visibility, co
     let expected = [Total { count, at_least: false }, Total { count: count.min(FEW), at_least: count > FEW }];
     assert!(expected.contains(&total), "{total:?} of {count}: {query:?}");
     total
+}
+
+#[test]
+fn asked_is_who_is_or_was_asked_and_not_who_reviewed_unasked() {
+    let id = ThreadId::merge_request(PROJECTS[0], 1);
+    let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let request = |reviewers: &[&str], requested: Option<&[&str]>| {
+        let mut random = Random(1);
+        let Some(Item::MergeRequest(mut item)) = merge_request(&mut random).item else { panic!("a merge request") };
+        item.approved_by = vec![];
+        (item.id, item.reviewers, item.requested_reviewers) = (id.clone(), named(reviewers), requested.map(named));
+        change(PROJECTS[0], ItemKind::MergeRequest, "!1", Item::MergeRequest(item))
+    };
+    let discussion = |key: &str, notes: Vec<Note>, events: Vec<SystemEvent>| {
+        let (thread, web_url) = (id.clone(), String::new());
+        let (forge, individual, confidential) = (Forge::GitHub, false, false);
+        let item = Discussion { id: key.to_owned(), thread, forge, individual, notes, events, web_url, confidential };
+        change(PROJECTS[0], ItemKind::Discussion, &format!("!1~{key}"), Item::Discussion(item))
+    };
+    let timeline = |asked: &[&str]| {
+        let events = asked.iter().map(|name| SystemEvent::ReviewRequested((*name).to_owned())).collect();
+        discussion("timeline", vec![], events)
+    };
+    let note_by = |author: &str| {
+        let note = Note {
+            id: 1,
+            kind: NoteKind::Comment,
+            author: Some(author.to_owned()),
+            body: "Why?".to_owned(),
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+            resolvable: false,
+            resolved: false,
+            resolved_by: None,
+            resolved_at: None,
+            position: None,
+        };
+        discussion("1", vec![note], vec![])
+    };
+    let fixture = empty();
+    let lists = &fixture.lists;
+    let asked = || lists.find_threads(std::slice::from_ref(&id), &Visibility::everything()).unwrap()[0].asked.clone();
+    // Bob reviewed unasked, carol after she was asked; dave is not asked any more.
+    let three = ["alice", "bob", "carol"];
+    lists.apply(&[request(&three, Some(&["alice"])), timeline(&["carol", "dave"])], 1).unwrap();
+    assert_eq!(asked(), ["alice", "carol"]);
+    lists.apply(&[timeline(&["bob"])], 2).unwrap();
+    assert_eq!(asked(), ["alice", "bob"]);
+    lists.apply(&[GraphChange { item: None, ..timeline(&[]) }], 3).unwrap();
+    assert_eq!(asked(), ["alice"]);
+    lists.apply(&[request(&["bob"], Some(&[]))], 4).unwrap();
+    assert_eq!(asked(), Vec::<String>::new());
+    // Where the forge does not tell, a reviewer who has not written yet must have been asked.
+    lists.apply(&[request(&three, None)], 5).unwrap();
+    assert_eq!(asked(), three);
+    lists.apply(&[note_by("bob")], 6).unwrap();
+    assert_eq!(asked(), ["alice", "carol"]);
+    lists.apply(&[timeline(&["bob"])], 7).unwrap();
+    assert_eq!(asked(), three);
 }
 
 #[test]
@@ -400,6 +466,41 @@ fn activity_counts_days_that_lie_in_the_time_in_part() {
     ] {
         assert_eq!(activity(&from, &to).contains(busy), is_in, "{from} {to}");
     }
+}
+
+#[test]
+fn every_period_of_a_range_is_told_also_without_any_row() {
+    let lists = loaded(&items_after(&changes(&mut Random(9), 600))).lists;
+    let everything = Visibility::everything();
+    let range = |from: &str, to: &str| TimeRange {
+        from: Some(format!("{from}T10:00:00Z").parse().unwrap()),
+        to: Some(format!("{to}T00:00:00Z").parse().unwrap()),
+    };
+    let weeks = ["2090-02-27", "2090-03-06", "2090-03-13"];
+    // A Wednesday, and a Monday that is no more in it.
+    let time = range("2090-03-01", "2090-03-20");
+    let starts = |found: Vec<Activity>| found.iter().map(|of| of.start.to_string()).collect::<Vec<_>>();
+    assert_eq!(starts(lists.activity(&[], Period::Week, time, &everything).unwrap()), weeks);
+    let half = TimeRange { to: None, ..time };
+    assert_eq!(starts(lists.activity(&[], Period::Week, half, &everything).unwrap()), Vec::<String>::new());
+    let empty = range("2090-03-20", "2090-03-01");
+    assert_eq!(starts(lists.activity(&[], Period::Week, empty, &everything).unwrap()), Vec::<String>::new());
+    let around = range("2023-11-01", "2025-01-31");
+    assert_eq!(lists.activity(&[], Period::Day, around, &everything).unwrap().len(), 457);
+    assert_eq!(lists.activity(&[], Period::Month, around, &everything).unwrap().len(), 15);
+
+    let filter = ThreadFilter { merged: time, ..ThreadFilter::default() };
+    let (order, direction) = (ThreadOrder::default(), Direction::default());
+    let query = ThreadQuery { kind: ThreadKind::MergeRequest, filter, order, direction };
+    let by_merge = lists.group_threads(&query, ThreadGroup::Merged(Period::Week), &everything).unwrap();
+    let told: Vec<(&str, u64)> = by_merge.groups.iter().map(|group| (group.value.as_str(), group.count)).collect();
+    assert_eq!((told, by_merge.is_complete), (weeks.map(|week| (week, 0)).to_vec(), true));
+    // The range is one of another time.
+    let by_creation = lists.group_threads(&query, ThreadGroup::Created(Period::Week), &everything).unwrap();
+    assert!(by_creation.groups.is_empty(), "{by_creation:?}");
+    let query = CommitQuery { committed: time, ..CommitQuery::default() };
+    let commits = lists.group_commits(&query, CommitGroup::Committed(Period::Month), &everything).unwrap();
+    assert_eq!(commits.groups.iter().map(|group| group.value.as_str()).collect::<Vec<_>>(), ["2090-03-01"]);
 }
 
 /// The groups of a list without a filter come from the record, those of one with a filter from the rows.

@@ -48,6 +48,8 @@ pub struct ThreadFilter {
     pub assignees: Vec<String>,
     /// User names of reviewers.
     pub reviewers: Vec<String>,
+    /// User names of people who are asked to review them, also if they did.
+    pub asked: Vec<String>,
     /// User names of people who approved them.
     pub approvers: Vec<String>,
     /// User names of people who wrote in them.
@@ -148,12 +150,15 @@ pub struct ThreadRow {
     pub mentioned: Vec<String>,
     /// Whether it closes an issue of its project, or is closed by a merge request or commit of it.
     pub linked: bool,
+    /// User names of those of the reviewers who are asked for a review, also if they gave one, sorted: the forge says so, or
+    /// a discussion, or, where the forge does not tell, they are reviewers without having written or approved anything.
+    pub asked: Vec<String>,
 }
 
 const COLUMNS: &str =
     "project, kind, iid, title, state, draft, confidential, author, created_at, updated_at, merged_at,
     closed_at, milestone, labels, assignees, reviewers, approvers, discussions, unresolved, notes, last_note_at,
-    participants, mentioned, linked";
+    participants, mentioned, linked, asked";
 
 impl ThreadRow {
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -181,6 +186,7 @@ impl ThreadRow {
             participants: names(row, 21)?,
             mentioned: names(row, 22)?,
             linked: row.get(23)?,
+            asked: names(row, 24)?,
         })
     }
 
@@ -204,6 +210,7 @@ impl ThreadRow {
         add(Field::Author, self.author.as_slice());
         add(Field::Assignee, &self.assignees);
         add(Field::Reviewer, &self.reviewers);
+        add(Field::Asked, &self.asked);
         add(Field::Approver, &self.approvers);
         add(Field::Participant, &self.participants);
         add(Field::Mentioned, &self.mentioned);
@@ -257,15 +264,16 @@ pub(super) fn write(connection: &Connection, item: &Item, confidential: bool) ->
         .prepare_cached(
             "INSERT INTO list_threads (project, kind, iid, title, state, draft, confidential, author, created_at,
                 updated_at, merged_at, closed_at, milestone, labels, assignees, reviewers, approvers, mentions,
-                discussions, unresolved, notes, participants, mentioned, linked)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, 0, 0, 0, '[]',
-                '[]', 0)
+                requested, discussions, unresolved, notes, participants, mentioned, linked, asked)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, 0, 0, 0,
+                '[]', '[]', 0, '[]')
              ON CONFLICT (project, kind, iid) DO UPDATE SET
                 title = excluded.title, state = excluded.state, draft = excluded.draft,
                 confidential = excluded.confidential, author = excluded.author, created_at = excluded.created_at,
                 updated_at = excluded.updated_at, merged_at = excluded.merged_at, closed_at = excluded.closed_at,
                 milestone = excluded.milestone, labels = excluded.labels, assignees = excluded.assignees,
-                reviewers = excluded.reviewers, approvers = excluded.approvers, mentions = excluded.mentions",
+                reviewers = excluded.reviewers, approvers = excluded.approvers, mentions = excluded.mentions,
+                requested = excluded.requested",
         )?
         .execute(params![
             id.project,
@@ -286,6 +294,7 @@ pub(super) fn write(connection: &Connection, item: &Item, confidential: bool) ->
             names_to_json(request.map_or(&[][..], |mr| &mr.reviewers)),
             names_to_json(request.map_or(&[][..], |mr| &mr.approved_by)),
             names_to_json(mentions(&thread.description, thread.forge, &thread.web_url, &id.project)),
+            request.and_then(|mr| mr.requested_reviewers.as_ref()).map(names_to_json),
         ])?;
     Ok(())
 }
@@ -327,6 +336,23 @@ pub(super) fn derive(connection: &Connection, id: &EntryId) -> Result<(), Ledger
                         FROM list_discussions AS d INDEXED BY list_discussions_thread, json_each(d.mentions) AS person
                         WHERE d.project = ?1 AND d.thread = ?4 AND d.confidential <= t.confidential
                         ORDER BY name)),
+                asked = (
+                    SELECT json_group_array(name) FROM (
+                        SELECT own.value AS name FROM json_each(t.requested) AS own
+                        UNION
+                        SELECT own.value FROM json_each(t.reviewers) AS own
+                        WHERE t.requested IS NULL AND own.value NOT IN (SELECT value FROM json_each(t.approvers))
+                            AND NOT EXISTS (
+                                SELECT 1 FROM list_discussions AS d INDEXED BY list_discussions_thread,
+                                    json_each(d.people) AS person
+                                WHERE d.project = ?1 AND d.thread = ?4 AND d.confidential <= t.confidential
+                                    AND person.value = own.value)
+                        UNION
+                        SELECT r.person
+                        FROM list_review_requests AS r INDEXED BY list_review_requests_thread
+                        WHERE r.project = ?1 AND r.thread = ?4 AND r.confidential <= t.confidential
+                            AND r.person IN (SELECT value FROM json_each(t.reviewers))
+                        ORDER BY name)),
                 linked = EXISTS (
                     SELECT 1 FROM (
                         SELECT closer, closed, confidential FROM list_closes INDEXED BY list_closes_closer
@@ -356,6 +382,7 @@ impl ThreadQuery {
             Facet::any(Field::Author, &filter.authors, "t.author COLLATE NOCASE IN (SELECT value FROM json_each(?))"),
             Facet::any_of_several(Field::Assignee, &filter.assignees, has_any!("t.assignees")),
             Facet::any_of_several(Field::Reviewer, &filter.reviewers, has_any!("t.reviewers")),
+            Facet::any_of_several(Field::Asked, &filter.asked, has_any!("t.asked")),
             Facet::any_of_several(Field::Approver, &filter.approvers, has_any!("t.approvers")),
             Facet::any_of_several(Field::Participant, &filter.participants, has_any!("t.participants")),
             Facet::any_of_several(Field::Mentioned, &filter.mentioned, has_any!("t.mentioned")),

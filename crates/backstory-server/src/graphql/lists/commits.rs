@@ -35,7 +35,7 @@ pub(crate) struct CommitFilter {
     projects: Option<Vec<String>>,
     /// Kinds of commits. Commits and merges that an indexed branch reaches if absent or empty.
     kinds: Option<Vec<CommitKind>>,
-    /// User names or addresses: one of these people wrote the commits. All if absent or empty.
+    /// User names, addresses, or names that nobody else has: one of these people wrote the commits. All if absent or empty.
     authors: Option<Vec<String>>,
     /// Paths of files or directories: the commits change one of them. All if absent or empty.
     paths: Option<Vec<String>>,
@@ -164,8 +164,8 @@ impl CommitTotals {
         groups::commits(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many commits of the list were made in each day, week, month or year, oldest first. Periods between others are there
-    /// also if they have none.
+    /// How many commits of the list were made in each day, week, month or year, oldest first, also in those that have none
+    /// within the range of the filter, or between others.
     async fn activity(
         &self,
         ctx: &Context<'_>,

@@ -21,7 +21,7 @@ pub(crate) type DiscussionConnection = Connection<String, Discussion, Discussion
 pub(crate) struct DiscussionFilter {
     /// Full paths of projects: the discussions are of one of them. All if absent or empty.
     projects: Option<Vec<String>>,
-    /// User names: one of these people started the discussions. All if absent or empty.
+    /// User names, addresses, or names that nobody else has: one of these people started the discussions. All if absent or empty.
     authors: Option<Vec<String>>,
     /// User names: one of these people wrote a note in the discussions. All if absent or empty.
     participants: Option<Vec<String>>,
@@ -150,8 +150,8 @@ impl DiscussionTotals {
         groups::discussions(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many discussions of the list were started in each day, week, month or year, oldest first. Periods between others are
-    /// there also if they have none.
+    /// How many discussions of the list were started in each day, week, month or year, oldest first, also in those that have
+    /// none within the range of the filter, or between others.
     async fn activity(
         &self,
         ctx: &Context<'_>,

@@ -61,8 +61,10 @@ pub(crate) struct Group {
 /// How the items of a list are distributed over time.
 #[derive(SimpleObject)]
 pub(crate) struct ListActivity {
-    /// The periods from the first one with items to the last, oldest first: the newest 1,000 with items, and those without any
-    /// between them. If that makes more than 1,000, the longest gaps are left out.
+    /// The periods, oldest first. If the filter of the list has both ends of a range of the time that counts, all periods that
+    /// the range touches, also those without items. Without it, or if they are more than 1,000, from the first one with items
+    /// to the last: the newest 1,000 with items, and those without any between them. If that makes more than 1,000, the
+    /// longest gaps are left out.
     periods: Vec<PeriodCount>,
     /// Whether all items of the list were counted and all periods with items are in `periods`.
     complete: bool,

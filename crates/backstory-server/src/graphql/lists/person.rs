@@ -71,11 +71,12 @@ list_fields! {
             threads::merge_requests(ctx, query, paging).await
         }
 
-        /// Open merge requests that the person is asked to review and did not approve, unless otherwise ordered the one that
-        /// changed last first.
+        /// Open merge requests that the person is asked to review and did not approve, also if they reviewed them otherwise,
+        /// as `reviewRequested` says it; unless otherwise ordered the one that changed last first. What they reviewed
+        /// unasked is in `reviews` alone.
         review_requests(filter: MergeRequestFilter, order: MergeRequestOrder, paging) -> MergeRequestConnection {
             let query = merge_request_query(filter, order);
-            let mut query = own.theirs(ctx, query, "reviewers", |query| &mut query.filter.reviewers).await?;
+            let mut query = own.theirs(ctx, query, "reviewRequested", |query| &mut query.filter.asked).await?;
             restrict(&mut query.filter.no_approver, "notApprovedBy", &own.username)?;
             query.filter.states = vec![State::Opened];
             threads::merge_requests(ctx, query, paging).await

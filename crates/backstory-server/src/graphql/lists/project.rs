@@ -108,8 +108,9 @@ list_fields! {
         }
     }
     also {
-        /// What happened in the project in each day, week, month or year, oldest first; the newest 1,000 periods. Those between
-        /// others are there also if nothing happened; if that makes more than 1,000, the longest gaps are left out.
+        /// What happened in the project in each day, week, month or year, oldest first: in all that a range with both ends
+        /// touches, also if nothing happened. Without it, or if they are more than 1,000, from the first one in which something
+        /// happened to the last, the newest 1,000, with those between them; if that makes more, the longest gaps are left out.
         async fn activity(
             &self,
             ctx: &Context<'_>,

@@ -36,7 +36,7 @@ pub(crate) struct ThreadConditions {
     projects: Option<Vec<String>>,
     /// States of which the items are in one. All if absent or empty.
     states: Option<Vec<State>>,
-    /// User names: one of these people opened the items. All if absent or empty.
+    /// User names, addresses, or names that nobody else has: one of these people opened the items. All if absent or empty.
     authors: Option<Vec<String>>,
     /// User names: the items are assigned to one of these people. All if absent or empty.
     assignees: Option<Vec<String>>,
@@ -79,6 +79,9 @@ pub(crate) struct MergeRequestFilter {
     conditions: ThreadConditions,
     /// User names: one of these people was asked for a review or gave one. All if absent or empty.
     reviewers: Option<Vec<String>>,
+    /// User names: one of these people is asked for a review, also if they gave one: the forge says so or that they were asked,
+    /// or, at GitLab, they are reviewers who have not written or approved anything. All if absent or empty.
+    review_requested: Option<Vec<String>>,
     /// User names: one of these people approved the merge requests. All if absent or empty.
     approved_by: Option<Vec<String>>,
     /// User names: none of these people approved the merge requests. All if absent or empty.
@@ -121,6 +124,7 @@ impl From<MergeRequestFilter> for ThreadFilter {
     fn from(of: MergeRequestFilter) -> Self {
         Self {
             reviewers: user_names(of.reviewers),
+            asked: user_names(of.review_requested),
             approvers: user_names(of.approved_by),
             no_approver: user_names(of.not_approved_by),
             merged: range(of.merged),
@@ -342,8 +346,8 @@ impl ThreadTotals {
         groups::threads(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many items of the list there were in each day, week, month or year, oldest first. Periods between others are there
-    /// also if they have none.
+    /// How many items of the list there were in each day, week, month or year, oldest first, also in those that have none
+    /// within the range of the filter, or between others.
     async fn activity(
         &self,
         ctx: &Context<'_>,

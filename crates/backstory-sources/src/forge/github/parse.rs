@@ -294,12 +294,14 @@ impl BundleJson {
         let sha = |sha: Option<String>| sha.filter(|sha| is_sha(sha));
         let context = ReferenceContext { forge: Forge::GitHub, project: &origin.project, forge_url: &origin.forge_url };
         let author = issue.user.as_ref().map(|user| user.login.clone());
+        let requested = logins(pull.requested_reviewers);
         Ok(MergeRequest {
             id: ThreadId::merge_request(origin.project.as_str(), issue.number),
             source_branch: pull.head.name,
             target_branch: pull.base.name,
             draft: issue.draft,
-            reviewers: reviewers(logins(pull.requested_reviewers), &reviews, author.as_deref()),
+            reviewers: reviewers(requested.clone(), &reviews, author.as_deref()),
+            requested_reviewers: Some(requested),
             approved_by: approved_by(&reviews),
             merged_at: pull.merged_at,
             merged_by: login(pull.merged_by),

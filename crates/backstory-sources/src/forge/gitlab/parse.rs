@@ -339,6 +339,8 @@ fn merge_request(json: &Value, origin: &Origin) -> Result<MergeRequest, ParseFai
         target_branch: change.target_branch,
         draft: change.draft || change.work_in_progress,
         reviewers: usernames(change.reviewers),
+        // Who reviews unasked becomes a reviewer too.
+        requested_reviewers: None,
         approved_by: beside.approved_by,
         merged_at: change.merged_at,
         // The second is the older name of the first.

@@ -102,7 +102,7 @@ pub(super) fn merge_request(random: &mut Random) -> GraphChange {
     let id = merge_request_id(random);
     let state = [State::Opened, State::Closed, State::Merged][random.below(3)];
     let closes = (0..random.below(3)).map(|_| ThreadId::issue(random.pick(&PROJECTS), 1 + random.below(12) as u64));
-    let item = MergeRequest {
+    let mut item = MergeRequest {
         id: id.clone(),
         closes: closes.collect(),
         thread: thread(random, state),
@@ -110,6 +110,7 @@ pub(super) fn merge_request(random: &mut Random) -> GraphChange {
         target_branch: "main".to_owned(),
         draft: random.is_one_in(4),
         reviewers: random.some(&PEOPLE, 2),
+        requested_reviewers: None,
         approved_by: random.some(&PEOPLE, 1),
         merged_at: (state == State::Merged).then(|| random.time()),
         merged_by: None,
@@ -118,6 +119,9 @@ pub(super) fn merge_request(random: &mut Random) -> GraphChange {
         squash_commit_sha: None,
         files: vec![],
     };
+    if id.iid.is_multiple_of(2) {
+        item.requested_reviewers = Some(item.reviewers.iter().take(1).cloned().collect());
+    }
     change(&id.project, ItemKind::MergeRequest, &id.local_reference(), Item::MergeRequest(item))
 }
 
@@ -153,7 +157,7 @@ pub(super) fn discussion(random: &mut Random) -> GraphChange {
     let events = match random.below(3) {
         0 => vec![SystemEvent::ClosedBy(merge_request_id(random).into())],
         1 => vec![SystemEvent::ClosedBy(NodeId::commit(&thread.project, &sha(1).to_string()))],
-        _ => vec![],
+        _ => vec![SystemEvent::ReviewRequested("carol".to_owned())],
     };
     let id = format!("{:x}", random.below(6));
     let key = format!("{}~{id}", thread.local_reference());

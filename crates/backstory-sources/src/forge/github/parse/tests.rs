@@ -79,6 +79,7 @@ fn the_last_verdict_of_a_reviewer_counts() {
     let request = request(&json!({}), &reviews);
     assert_eq!(request.approved_by, ["bob", "dave"]);
     assert_eq!(request.reviewers, ["zoe", "bob", "carol", "dave", "erin"]);
+    assert_eq!(request.requested_reviewers, Some(vec!["zoe".to_owned()]));
 }
 
 #[test]

@@ -146,6 +146,7 @@ fn transforms_gitlab_mr_payload_to_normalized_schema() {
     assert_eq!(merge_request.id.to_string(), "acme/shop!7");
     assert_eq!(merge_request.thread.state, State::Merged);
     assert_eq!((merge_request.source_branch.as_str(), merge_request.target_branch.as_str()), ("jwt", "main"));
+    assert_eq!(merge_request.requested_reviewers, None);
     assert_eq!(
         (merge_request.reviewers, merge_request.approved_by),
         (vec!["bob".into()], vec!["bob".into(), "ghost".into()])
