@@ -37,7 +37,7 @@ fn begin() -> Fixture {
 }
 
 /// The forge and a repository with two merges that were made by hand: one whose message names its request, whose head the
-/// forge takes for the merge commit, and one of exactly the head of its request.
+/// forge treats as the merge commit, and one of exactly the head of its request.
 pub(crate) struct Shop {
     pub(crate) forge: Forge,
     pub(crate) origin: Fixture,

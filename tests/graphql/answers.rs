@@ -515,7 +515,7 @@ async fn an_empty_list_says_which_name_is_nearest() {
     let labels = "nothing has the label 'performence'; the nearest name is 'performance'";
     let told = warnings(both).await;
     assert!(told == json!([by, labels]), "each once: {told}");
-    // Whoever it is that is not known, and also if only totals are asked for.
+    // Of people who are not known, too, and if only totals are asked for.
     let milestone = "nothing is in a milestone with the number 99";
     for (query, expected) in [
         ("{ issues(first: 0, filter: { authors: \"allice\" }) { totalCount } }", by),

@@ -3,12 +3,7 @@
 
 mod absent;
 
-use backstory_model::{
-    commit::Sha,
-    filter::is_same_name,
-    id::NodeId,
-    text::truncate_echo,
-};
+use backstory_model::{commit::Sha, filter::is_same_name, id::NodeId, text::truncate_echo};
 use backstory_sources::git::{command::Cancel, graph::CommitGraph};
 use backstory_store::{
     index::{self, ProjectScope},

@@ -139,7 +139,7 @@ mod tests {
             text: text.to_owned(),
             confidential: false,
         };
-        Story { id, score: 1.0, documents: vec![document], passages }
+        Story { id, documents: vec![document], passages }
     }
 
     fn commit(text: &str) -> Story {

@@ -1,6 +1,6 @@
 //! Selects the pieces that answer: by the words of the question, weighted by rarity; by similarity, for the best 48; by
-//! their neighbors; and by whether they sound like an answer of the kind that is asked for. Up to five are quoted, with
-//! neighbors on the same subject.
+//! their neighbors; by whether they sound like an answer of the kind that is asked for; and by how well the search ranks the
+//! story that they are of. Up to five are quoted, with neighbors on the same subject.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,7 +29,7 @@ pub(super) const MAX_QUOTES: usize = 5;
 const MAX_EMBEDDED: usize = 48;
 /// Longest time for that; without it words alone decide.
 const EMBED_TIME: Duration = Duration::from_secs(5);
-/// A quotation has at least this share of the best one's score.
+/// A quotation has at least this share of the score that the first one has, whatever story it is of.
 const LEAST_SHARE: f32 = 0.72;
 /// Share of the best one's score that pieces keep at most which begin no quotation: they may still stand beside it.
 const BEHIND: f32 = 0.7;
@@ -49,7 +49,7 @@ const NEAR: f32 = 0.7;
 const WORDS: f32 = 0.20;
 const MEANING: f32 = 0.50;
 const BESIDE: f32 = 0.15;
-const STORY: f32 = 0.05;
+const STORY: f32 = 0.4;
 const CUE: f32 = 0.06;
 /// What a definition says of itself gains where the question asks for just that.
 const DEFINITION: f32 = 0.6;
@@ -67,6 +67,8 @@ pub(super) struct Scored {
     pub(super) passage: usize,
     /// How well it answers; only comparable within one question.
     pub(super) score: f32,
+    /// The same, whatever story it is of.
+    alone: f32,
     /// Which of the question's words it, the pieces beside it or its title has.
     pub(super) around: Vec<bool>,
     /// How near its meaning is to the question's, if there are vectors.
@@ -91,13 +93,13 @@ pub(super) fn score_by_words(question: &Question, weights: &[f32], stories: &[St
             let own = share(weights, &found[at]);
             // A title does not speak for itself.
             let beside = if passage.role == Role::Subject { 0.0 } else { share(weights, &around) };
-            let score = WORDS_ALONE * own
+            let alone = WORDS_ALONE * own
                 + BESIDE * beside
-                + STORY * story.score
                 + CUE * cue_score(question.kind, passage, story.text(passage))
                 + if passage.role == Role::Definition { DEFINITION } else { 0.0 }
                 - penalty(question.kind, passage, story.text(passage));
-            scored.push(Scored { story: place, passage: at, score, around, meaning: None, own });
+            let score = alone + STORY / (1 + place) as f32;
+            scored.push(Scored { story: place, passage: at, score, alone, around, meaning: None, own });
         }
     }
     sort(&mut scored);
@@ -111,6 +113,8 @@ fn unite(words: &mut [bool], others: &[bool]) {
 
 /// Compares the best pieces with the question by meaning; the others stay behind them.
 pub(super) async fn add_meaning(resources: &Resources, query: &str, stories: &[Story], scored: &mut [Scored]) {
+    // Whether there is an answer at all depends on them, whatever story they are of.
+    scored.sort_by(|a, b| b.alone.total_cmp(&a.alone).then_with(|| (a.story, a.passage).cmp(&(b.story, b.passage))));
     let nearest = scored.len().min(MAX_EMBEDDED);
     let (best, _) = scored.split_at_mut(nearest);
     let passage = |one: &Scored| &stories[one.story].passages[one.passage];
@@ -119,11 +123,13 @@ pub(super) async fn add_meaning(resources: &Resources, query: &str, stories: &[S
         let query = resources.embedder().embed_query(query).await.ok()?;
         Some((query, resources.embedder().embed_documents(&texts).await.ok()?))
     };
-    let Ok(Some((query, vectors))) = tokio::time::timeout(EMBED_TIME, vectors).await else { return };
+    let Ok(Some((query, vectors))) = tokio::time::timeout(EMBED_TIME, vectors).await else { return sort(scored) };
     for (one, vector) in best.iter_mut().zip(&vectors) {
         let nearness = resources.embedder().nearness(query.iter().zip(vector).map(|(a, b)| a * b).sum());
         let meaning = ((nearness - FAR) / (NEAR - FAR)).clamp(0.0, 1.0);
-        one.score += MEANING * (meaning - one.own);
+        let gained = MEANING * (meaning - one.own);
+        one.score += gained;
+        one.alone += gained;
         one.meaning = Some(nearness);
     }
     sort(best);
@@ -135,15 +141,16 @@ fn sort(scored: &mut [Scored]) {
 
 /// Whether a quotation may begin with a piece: a title is near to the question and says nothing about it.
 pub(super) fn is_quotable(one: &Scored, stories: &[Story]) -> bool {
-    stories[one.story].passages[one.passage].kind != PieceKind::Heading && one.score > 0.0
+    stories[one.story].passages[one.passage].kind != PieceKind::Heading && one.alone > 0.0
 }
 
 /// Puts pieces behind those that may begin a quotation; `leads` tells of each whether it may.
 pub(super) fn restrict_leads(scored: &mut [Scored], leads: &[bool]) {
-    let scores = scored.iter().zip(leads).filter(|(_, leads)| **leads).map(|(one, _)| one.score);
-    let most = BEHIND * scores.fold(0.0, f32::max);
+    let first = scored.iter().zip(leads).find(|(_, leads)| **leads);
+    let (score, alone) = first.map_or((0.0, 0.0), |(one, _)| (one.score, one.alone));
     for (one, _) in scored.iter_mut().zip(leads).filter(|(_, leads)| !**leads) {
-        one.score = one.score.min(most);
+        one.score = one.score.min(BEHIND * score);
+        one.alone = one.alone.min(BEHIND * alone);
     }
     sort(scored);
 }
@@ -187,12 +194,11 @@ impl Quote {
 /// the question is quoted with it, because a reason often follows what it is the reason of.
 pub(super) fn choose_quotes(scored: &[Scored], stories: &[Story], most: usize) -> Vec<Quote> {
     let passage = |one: &Scored| &stories[one.story].passages[one.passage];
-    let scores: BTreeMap<(usize, usize), f32> =
-        scored.iter().map(|one| ((one.story, one.passage), one.score)).collect();
+    let alone: BTreeMap<(usize, usize), f32> = scored.iter().map(|one| ((one.story, one.passage), one.alone)).collect();
     let quotable = || scored.iter().filter(|one| is_quotable(one, stories));
-    let least = quotable().next().map_or(0.0, |best| best.score * LEAST_SHARE);
+    let least = quotable().next().map_or(0.0, |first| first.alone * LEAST_SHARE);
     let mut chosen: Vec<Quote> = Vec::new();
-    for one in quotable().filter(|one| one.score >= least) {
+    for one in quotable().filter(|one| one.alone >= least) {
         let taken = |at: usize| {
             let within =
                 |quote: &Quote| quote.story == one.story && (quote.passages.0..=quote.passages.1).contains(&at);
@@ -201,7 +207,7 @@ pub(super) fn choose_quotes(scored: &[Scored], stories: &[Story], most: usize) -
         if taken(one.passage) {
             continue;
         }
-        let joins = |at: usize| !taken(at) && scores.get(&(one.story, at)).is_some_and(|s| *s >= JOINS * one.score);
+        let joins = |at: usize| !taken(at) && alone.get(&(one.story, at)).is_some_and(|s| *s >= JOINS * one.alone);
         let quote = extend_quote(one, &stories[one.story].passages, joins);
         let said = |known: &Quote| word_overlap(&known.stems, &passage(one).stems) > SAME;
         // Parts of a file lie in one another.

@@ -34,8 +34,6 @@ const MAX_CODE_LINES: usize = 12;
 pub(super) struct Story {
     /// Its node.
     pub(super) id: NodeId,
-    /// How well the search ranks it, 1 for the best.
-    pub(super) score: f32,
     /// Its texts.
     pub(super) documents: Vec<CitedDocument>,
     /// The pieces of its texts, in order.
@@ -94,7 +92,6 @@ impl Story {
 /// What to read of a story.
 struct Wanted {
     id: String,
-    score: f32,
     /// Parts of a file that were found.
     parts: Vec<StoredDocument>,
     /// Lines of definitions that the question asks for.
@@ -109,12 +106,11 @@ pub(super) async fn load_stories(
     definitions: &[Definition],
 ) -> Result<Vec<Story>> {
     let mut wanted: Vec<Wanted> = Vec::new();
-    let best = hits.first().map_or(1.0, |hit| hit.score).max(f32::MIN_POSITIVE);
     let parts = load_parts(resources, hits, definitions).await?;
     for definition in definitions {
         let Some(part) = parts.get(&definition.document) else { continue };
         if !wanted.iter().any(|known| known.id == definition.file) {
-            wanted.push(Wanted::of(&definition.file, 1.0));
+            wanted.push(Wanted::of(&definition.file));
         }
         if let Some(known) = wanted.iter_mut().find(|known| known.id == definition.file) {
             known.add(part);
@@ -128,7 +124,7 @@ pub(super) async fn load_stories(
             if wanted.len() >= MAX_STORIES {
                 continue;
             }
-            wanted.push(Wanted::of(thread, hit.score / best));
+            wanted.push(Wanted::of(thread));
         }
         let Some(known) = wanted.iter_mut().find(|known| known.id == thread) else { continue };
         known.add(&hit.document);
@@ -143,7 +139,7 @@ pub(super) async fn load_stories(
 
 /// Stories that no hit leads to, read whole from the ledger. One that is not there is left out.
 pub(super) async fn load_stories_of(resources: &Resources, ids: &[NodeId]) -> Result<Vec<Story>> {
-    let wanted = ids.iter().map(|id| Wanted::of(&id.to_string(), 1.0)).collect();
+    let wanted = ids.iter().map(|id| Wanted::of(&id.to_string())).collect();
     read_wanted(resources, wanted).await
 }
 
@@ -214,12 +210,12 @@ fn load_story(resources: &Resources, id: &NodeId, wanted: &Wanted) -> Result<Opt
         mark_definition(&documents[0].bytes_of(*lines), &mut passages);
     }
     passages.truncate(MAX_PIECES);
-    Ok(Some(Story { id: id.clone(), score: wanted.score, documents, passages }))
+    Ok(Some(Story { id: id.clone(), documents, passages }))
 }
 
 impl Wanted {
-    fn of(id: &str, score: f32) -> Self {
-        Self { id: id.to_owned(), score, parts: vec![], definitions: vec![] }
+    fn of(id: &str) -> Self {
+        Self { id: id.to_owned(), parts: vec![], definitions: vec![] }
     }
 
     fn add(&mut self, part: &StoredDocument) {
