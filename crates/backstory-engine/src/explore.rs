@@ -424,26 +424,24 @@ impl<'a> Walk<'a> {
         Ok((reached, 0))
     }
 
-    /// Looks for an edge between what both sides reached last, what says more first, and returns its end at the far one. None
-    /// is looked for where there are too many pairs.
+    /// Looks for edges between what both sides reached last, and returns an end of one at the far side. None are looked for
+    /// where there are too many pairs.
     fn join(&mut self, near: &Side, far: &Side) -> Result<Option<NodeId>> {
         if near.frontier.len() * far.frontier.len() > MAX_PAIRS {
             return Ok(None);
         }
-        let mut pairs: Vec<(&NodeId, &NodeId)> =
-            near.frontier.iter().flat_map(|one| far.frontier.iter().map(move |other| (one, other))).collect();
-        pairs.sort_by_key(|(one, other)| generality(one) + generality(other));
-        for (one, other) in pairs {
-            let edges = self.graph.edges_between(one, other)?;
-            let followed = edges.into_iter().filter(|(_, edge)| self.names.is_empty() || self.names.contains(edge));
-            let followed: Vec<GraphEdge> =
-                followed.map(|(direction, edge)| GraphEdge::at(one, direction, edge, other.clone())).collect();
-            if !followed.is_empty() {
-                self.edges.extend(followed);
-                return Ok(Some(other.clone()));
+        let mut end = None;
+        for one in &near.frontier {
+            for other in &far.frontier {
+                for (direction, edge) in self.graph.edges_between(one, other)? {
+                    if self.names.is_empty() || self.names.contains(&edge) {
+                        self.edges.insert(GraphEdge::at(one, direction, edge, other.clone()));
+                        end = Some(other.clone());
+                    }
+                }
             }
         }
-        Ok(None)
+        Ok(end)
     }
 
     fn read_edges_of(&mut self, node: &NodeId) -> Result<Vec<GraphEdge>> {
@@ -471,18 +469,21 @@ impl<'a> Walk<'a> {
         Ok(edges)
     }
 
-    /// The shortest path over the edges that were read and the nodes that are open to it.
+    /// The shortest path over the edges that were read and the nodes that are open to it. Of equally short ones that counts which
+    /// goes least from commits to their parents: that one came after the other says little.
     fn shortest_path(&self, from: &NodeId, to: &NodeId, open: &OpenNodes) -> Vec<NodeId> {
-        let mut graph = UnGraph::<&NodeId, ()>::new_undirected();
+        const STEP: usize = 1_000;
+        let mut graph = UnGraph::<&NodeId, usize>::new_undirected();
         let mut indices: BTreeMap<&NodeId, NodeIndex> = BTreeMap::new();
         for id in [from, to].into_iter().chain(self.edges.iter().flat_map(|edge| [&edge.from, &edge.to])) {
             indices.entry(id).or_insert_with(|| graph.add_node(id));
         }
         for edge in self.edges.iter().filter(|edge| open.has(&edge.from) && open.has(&edge.to)) {
-            graph.add_edge(indices[&edge.from], indices[&edge.to], ());
+            let cost = STEP + usize::from(edge.edge == Edge::ParentOf);
+            graph.add_edge(indices[&edge.from], indices[&edge.to], cost);
         }
         let goal = indices[to];
-        let path = astar(&graph, indices[from], |node| node == goal, |_| 1_usize, |_| 0);
+        let path = astar(&graph, indices[from], |node| node == goal, |edge| *edge.weight(), |_| 0);
         path.map_or_else(Vec::new, |(_, nodes)| nodes.into_iter().map(|index| graph[index].clone()).collect())
     }
 
