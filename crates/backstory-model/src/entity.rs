@@ -16,6 +16,7 @@ pub use crate::item_kind::ItemKind;
 
 /// One object of a forge: the unit that the ledger stores and that owns a named graph.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "items are read one by one, and most are of the largest kinds")]
 pub enum Item {
     /// A project.
     Project(Project),

@@ -184,6 +184,9 @@ pub struct Graph {
     health: Arc<Health>,
 }
 
+/// A node, which of its edges, and how many at most.
+type EdgesKey = (NodeId, &'static [(Edge, Direction)], usize);
+
 /// What is known of a store besides what it holds.
 #[derive(Debug, Default)]
 struct Health {
@@ -193,7 +196,7 @@ struct Health {
     /// Statements that were applied since they were last written to disk.
     unwritten: AtomicUsize,
     /// Nodes at the ends of edges that were read lately by those who see everything; only this process writes.
-    ends: Recent<(NodeId, &'static [(Edge, Direction)], usize), Ends>,
+    ends: Recent<EdgesKey, Ends>,
 }
 
 impl Graph {
