@@ -106,16 +106,21 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
             "tasks",
             json_type,
             "{",
-            expect!["400 INVALID: the body is no request 'tasks': the JSON ends too early, at line 1 column 1"],
+            expect!["400 INVALID: the body is not a 'tasks' request: the JSON ends too early, at line 1 column 1"],
         ),
-        ("job", json_type, "{}", expect!["400 INVALID: the body is no request 'job': missing field 'id'"]),
-        ("retrieve", json_type, "{}", expect!["400 INVALID: the body is no request 'retrieve': missing field 'query'"]),
+        ("job", json_type, "{}", expect!["400 INVALID: the body is not a 'job' request: missing field 'id'"]),
+        (
+            "retrieve",
+            json_type,
+            "{}",
+            expect!["400 INVALID: the body is not a 'retrieve' request: missing field 'query'"],
+        ),
         (
             "jobs",
             json_type,
             "{\"limit\":1,\"status\":\"done\"}",
             expect![
-                "400 INVALID: the body is no request 'jobs': status: unknown value 'done'; expected one of 'queued', 'running', 'succeeded', 'failed', 'cancelled'"
+                "400 INVALID: the body is not a 'jobs' request: status: unknown value 'done'; expected one of 'queued', 'running', 'succeeded', 'failed', 'cancelled'"
             ],
         ),
         (
@@ -123,28 +128,30 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
             json_type,
             "{\"limit\":1,\"stauts\":\"running\"}",
             expect![
-                "400 INVALID: the body is no request 'jobs': there is no field 'stauts'; there are 'before', 'limit', 'projects' and 'status'"
+                "400 INVALID: the body is not a 'jobs' request: there is no field 'stauts'; there are 'before', 'limit', 'projects' and 'status'"
             ],
         ),
         (
             "jobs",
             json_type,
             "{\"limit\":-1}",
-            expect!["400 INVALID: the body is no request 'jobs': limit: expected a whole number of 0 or more, not -1"],
+            expect![
+                "400 INVALID: the body is not a 'jobs' request: limit: expected a whole number of 0 or more, not -1"
+            ],
         ),
         (
             "search",
             json_type,
             "{\"query\":\"a\",\"kinds\":[\"issue\"]}",
             expect![
-                "400 INVALID: the body is no request 'search': there is no field 'kinds'; did you mean 'filter.kinds'?"
+                "400 INVALID: the body is not a 'search' request: there is no field 'kinds'; did you mean 'filter.kinds'?"
             ],
         ),
         (
             "search",
             json_type,
             "{\"query\":\"a\",\"filter\":[]}",
-            expect!["400 INVALID: the body is no request 'search': filter: expected an object, not a list"],
+            expect!["400 INVALID: the body is not a 'search' request: filter: expected an object, not a list"],
         ),
         (
             "entity",
@@ -163,7 +170,7 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
             json_type,
             "{\"id\":\"zz\"}",
             expect![
-                "400 INVALID: 'zz' is no id of a snapshot; write 4 to 16 hex digits, as 'backstory snapshots list' shows them"
+                "400 INVALID: 'zz' is not the id of a snapshot; write 4 to 16 hex digits, as 'backstory snapshots list' shows them"
             ],
         ),
         (
@@ -215,7 +222,7 @@ async fn a_token_may_do_what_its_scopes_permit() {
             let answer = api.send(name, Some(&token), "application/json", "nothing").await;
             let wanted = if has >= *scope {
                 format!(
-                    "400 INVALID: the body is no request '{name}': invalid JSON at line 1 column 2: expected a value"
+                    "400 INVALID: the body is not a '{name}' request: invalid JSON at line 1 column 2: expected a value"
                 )
             } else {
                 let (needs, has) = (scope.as_str(), has.as_str());

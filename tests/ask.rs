@@ -1,13 +1,20 @@
 //! Answers in quotations, refusals, and proving what answers cite.
 
-use std::fs;
+use std::{
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
+use axum::{Json, Router, http::StatusCode};
 use expect_test::expect;
 use serde_json::{Value, json};
 
 use crate::{
     cli_repositories::shop,
-    support::{Fixture, Forge, Sandbox},
+    support::{Fixture, Forge, Sandbox, StandIn},
 };
 
 fn ask(sandbox: &Sandbox, question: &str) -> Value {
@@ -234,6 +241,41 @@ fn a_false_premise_is_refused_with_what_is_missing() {
 }
 
 #[test]
+fn what_has_no_vectors_yet_answers_beside_what_has() {
+    let mut project = storefront();
+    let sandbox = Sandbox::indexed(&project);
+    sandbox.run(&["embed"]).ok();
+    project.write("coupon.go", "package shop\n");
+    project.commit_all("Drop the coupon table\n\nNobody redeemed one after the spring sale.");
+    sandbox.run(&["sync"]).ok();
+    let answer = ask(&sandbox, "Why did we get rid of the coupon table in our shop?");
+    assert!(answer["citations"].to_string().contains("Nobody redeemed one"), "{answer:#}");
+}
+
+#[test]
+fn what_could_not_be_compared_by_meaning_is_said() {
+    // A model that takes nothing but questions from then on.
+    let is_busy = Arc::new(AtomicBool::new(false));
+    let answer = {
+        let is_busy = Arc::clone(&is_busy);
+        move |Json(body): Json<Value>| {
+            let texts = body["input"].as_array().map_or(1, Vec::len);
+            let is_refused = is_busy.load(Ordering::Relaxed) && !body["input"].to_string().contains("Why");
+            let vectors = json!({ "model": "m", "embeddings": vec![[1.0, 1.0]; texts] });
+            std::future::ready(if is_refused { Err(StatusCode::BAD_REQUEST) } else { Ok(Json(vectors)) })
+        }
+    };
+    let model = StandIn::start(|_| Router::new().fallback(answer));
+    let sandbox = Sandbox::indexed(&storefront());
+    sandbox.write_config(&format!("[embedding]\nprovider = \"ollama\"\nmodel = \"m\"\nbase_url = \"{}\"\n", model.url));
+    sandbox.run(&["embed"]).ok();
+    let warnings = || ask(&sandbox, "Why are pages kept in a cache?")["warnings"].to_string();
+    assert!(!warnings().contains("by their words alone"), "{}", warnings());
+    is_busy.store(true, Ordering::Relaxed);
+    assert!(warnings().contains("by their words alone"), "{}", warnings());
+}
+
+#[test]
 fn a_word_with_a_typo_is_read_as_the_nearest_name_with_a_warning() {
     let sandbox = Sandbox::indexed(&storefront());
     let answer = ask(&sandbox, "Why are passwrods hashed before they are stored?");
@@ -401,7 +443,7 @@ fn whatever_is_changed_in_an_answer_is_noticed() {
     .assert_eq(&said);
     fs::write(sandbox.path().join("answer.json"), "{}").unwrap();
     expect![
-        "answer.json is no answer that 'backstory ask --json' printed: missing field `question` at line 1 column 2"
+        "answer.json is not an answer that 'backstory ask --json' printed: missing field `question` at line 1 column 2"
     ]
     .assert_eq(sandbox.run(&["verify", "answer.json"]).error(2));
     expect!["none.json cannot be read: no such file or directory"]

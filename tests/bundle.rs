@@ -28,7 +28,7 @@ fn bundle_opens_elsewhere_with_the_same_digest() {
     let again = other.run(&["bundle", "import", path]);
     assert!(again.error(3).contains("is in use already; name another directory with --data-dir"), "{again:?}");
     let there = sandbox.run(&["bundle", "export", path]);
-    assert!(there.error(3).contains("is there already; name another file"), "{there:?}");
+    assert!(there.error(3).contains("exists already; name another file"), "{there:?}");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn what_is_no_bundle_is_refused_and_leaves_no_data_directory() {
     let sandbox = Sandbox::empty();
     let file = sandbox.path().join("x");
     for (bytes, why) in [
-        (&b"SQLite format 3\0"[..], "it is no bundle of backstory"),
+        (&b"SQLite format 3\0"[..], "it is not a backstory bundle"),
         (&b"backstory bundle 7\n"[..], "it is a bundle of another format"),
         (&b"backstory bundle 1\nnothing"[..], "it is damaged"),
     ] {
@@ -95,6 +95,6 @@ fn bundle_is_not_written_while_a_server_has_the_stores() {
     let sandbox = Sandbox::indexed(&shop);
     let _server = sandbox.serve();
     let refused = sandbox.run(&["bundle", "export", "x"]);
-    assert!(refused.error(1).contains("has the stores open; end it first"), "{refused:?}");
+    assert!(refused.error(1).contains("has the stores open; stop it first"), "{refused:?}");
     assert!(!sandbox.path().join("x").exists());
 }

@@ -168,7 +168,7 @@ fn why_says_how_it_found_lines_of_an_edited_file() {
     assert!(moved.stdout.contains("Keep sessions") && moved.stdout.contains("fn keep() {}"), "{moved:?}");
     assert!(moved.stderr.contains("note: line 3 of this checkout: line 2 at"), "{moved:?}");
     let new = why(&format!("{FILE}:1")).ok();
-    assert_eq!(new.stdout, format!("{FILE}:1 is new; nothing is known of why it is so\n"));
+    assert_eq!(new.stdout, format!("{FILE}:1 is new; nothing is known about why it is so\n"));
     assert!(new.stderr.contains("note: line 1 is new: not committed yet"), "{new:?}");
     shop.commit_all("Note it");
     let ahead = why(&format!("{FILE}:1")).ok();
@@ -196,7 +196,7 @@ async fn texts_that_are_too_long_are_refused() {
             earlier_paths: vec![],
         };
         let refused = indexed.engine.answer(request).await.unwrap_err();
-        assert!(refused.to_string().contains("no lines of a file that can be compared"), "{refused}");
+        assert!(refused.to_string().contains("not lines of a file that can be compared"), "{refused}");
     }
 }
 

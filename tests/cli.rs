@@ -23,11 +23,11 @@ fn help_tells_what_there_is() {
         Usage: backstory [OPTIONS] <COMMAND>
 
         Commands:
-          up            Index the git repository around here and answer questions about it: the command to begin with
+          up            Index the current git repository and answer questions about it: the command to start with
           add           Index a git repository: its history, its code and who wrote which line
           repos         List the git repositories that are indexed
           remove        Remove a git repository, its clone and everything known from it
-          forget        Take something out of everything that is stored, for good
+          forget        Erase something from everything that is stored, for good
           status        Show what is indexed and how fresh it is
           init          Write a configuration, with comments
           auth-test     Show whose token is used at each forge
@@ -36,24 +36,24 @@ fn help_tells_what_there_is() {
           sync-status   Show how far each project of a forge has been read, and the last syncs
           jobs          List, start and cancel what 'backstory serve' does in the background
           embed         Make the vectors that search by meaning needs, for every document that has none
-          list          List issues or merge requests, the one that changed last first
+          list          List issues or merge requests, most recently changed first
           count         Count issues, merge requests, discussions or notes
           show          Show an issue or merge request with its discussions and links, a single discussion, or a commit
           search        Find issues, merge requests, discussions, commits and code by words and by meaning
           why           Explain why code is as it is: the commit, merge request, discussion and issue behind it
           removed       Find the commit, merge request and discussion by which a line, symbol or file disappeared
           ask           Answer a question, strictly from what was read, with the evidence
-          chat          Ask one question after the other, and keep what was said
-          verify        Prove again that every citation of a saved answer is where it says
+          chat          Ask one question after another, and keep the conversation
+          verify        Verify again that every citation of a saved answer is where it says it is
           summarize     Summarize an issue, merge request, commit or file with the configured language model
           enrich        Have the configured language model classify commits and write design notes
-          annotate      Write something about a file, a function, a commit, an issue or a merge request, with tags; or show what was written
-          context       Gather what an agent must know about a question or a piece of code, in a budget of tokens
+          annotate      Annotate a file, a function, a commit, an issue or a merge request, with tags; or show annotations
+          context       Gather what an agent must know about a question or a piece of code, within a budget of tokens
           history       Show what happened to a file or code entity, under all its names, the newest change first
           entity        Show a function, type or other code entity: where it is, who changed it, what uses it
           file          Show a file at a revision: hashes, language, grammar; the chunks that search reads, or nodes of its syntax tree
-          me            Show what waits for you: assigned, to review, mentioned, answered, stale; and what you did
-          person        Show a person: what they did over time, where, and what waits for them
+          me            Show what is waiting for you: assigned, to review, mentioned, answered, stale; and what you did
+          person        Show a person: what they did over time, where, and what is waiting for them
           neighborhood  Show the nodes around one in the graph
           path          Show the shortest path between two nodes of the graph
           shipped       Show the merge requests, issues, commits and people between two releases
@@ -62,18 +62,18 @@ fn help_tells_what_there_is() {
           eval          Measure how well search answers questions whose answers are known
           stats         Show how many items of each kind there are, and how much of them search by meaning covers
           snapshots     List, pin and compare the states of the index that context packs were made from
-          check         Check that everything that is stored is sound and agrees
+          check         Check that everything that is stored is sound and consistent
           rebuild       Rebuild the graph, the lists, the index or all from what is stored, without a network
-          backup        Write a copy of the ledger to a file, also while a server runs
-          restore       Put a copy of the ledger that 'backstory backup' wrote in place of the ledger
-          bundle        Hand a finished index over: ledger, clones, graph and index in one file
-          token         Make, list and revoke tokens: who may see which projects of the server, and do what
+          backup        Write a copy of the ledger to a file, even while a server is running
+          restore       Replace the ledger with a copy that 'backstory backup' wrote
+          bundle        Hand over a finished index: ledger, clones, graph and index in one file
+          token         Create, list and revoke tokens: who may see which projects of the server, and do what
           serve         Answer over HTTP: the web interface, GraphQL, REST, MCP, and other backstory commands for the same data
           mcp           Answer agents that speak the Model Context Protocol, over standard input and output
           install       Set up agents so that they ask backstory: Claude Code, Codex, Cursor, VS Code, Gemini CLI, opencode, Windsurf, Zed
-          health        Say whether the server of the data directory can answer questions
+          health        Check whether the server of the data directory can answer questions
           schema        Print the schema of the GraphQL API, in SDL, or the JSON Schema of a use case
-          completions   Print what makes a shell complete commands and options
+          completions   Print the script that makes a shell complete commands and options
           help          Print this message or the help of the given subcommand(s)
 
         Options:

@@ -68,8 +68,10 @@ fn malformed_arguments_are_reported() {
         .assert_eq(sandbox.run(&["search", "x", "--limit", "0"]).error(2));
     expect!["invalid value '@' for '--author <USER>': missing user name, like johndoe"]
         .assert_eq(sandbox.run(&["search", "x", "--author", "@"]).error(2));
-    expect!["invalid value 'here' for '--listen <ADDRESS>': 'here' is no address to listen on; write 127.0.0.1:7373"]
-        .assert_eq(sandbox.run(&["serve", "--listen", "here"]).error(2));
+    expect![
+        "invalid value 'here' for '--listen <ADDRESS>': 'here' is not an address to listen on; write 127.0.0.1:7373"
+    ]
+    .assert_eq(sandbox.run(&["serve", "--listen", "here"]).error(2));
     for args in [&["serach", "x"][..], &["search"], &["search", "x", "--type", "epic"], &["list"], &[]] {
         let output = sandbox.run(args);
         assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{args:?}");
@@ -245,7 +247,7 @@ fn what_is_typed_does_not_command_the_terminal() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said:?}");
     // The terminal itself shows what is typed as it is.
-    let refused = said.lines().find(|line| line.contains("is no path of a project")).unwrap();
-    assert!(refused.contains(r"'acme/\u{9b}31m\u{1b}[2J' is no path of a project"), "{refused:?}");
+    let refused = said.lines().find(|line| line.contains("is not the path of a project")).unwrap();
+    assert!(refused.contains(r"'acme/\u{9b}31m\u{1b}[2J' is not the path of a project"), "{refused:?}");
     assert!(fs::read_to_string(sandbox.path().join("backstory.toml")).unwrap().contains("projects = [\"acme/shop\"]"));
 }

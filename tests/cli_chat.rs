@@ -128,7 +128,7 @@ fn a_follow_up_with_words_of_its_own_is_asked_with_them() {
 fn chats_are_kept_listed_continued_and_forgotten() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
-    expect!["There are no chats; 'backstory chat' begins one.\n"]
+    expect!["There are no chats; 'backstory chat' starts one.\n"]
         .assert_eq(&sandbox.run(&["chat", "--list"]).ok().stdout);
     let first = sandbox.run_with_input(&["chat", "--project", "acme/shop"], "Why token bucket?\n");
     assert!(first.stderr.contains("note: this is chat 1; 'backstory chat --continue 1' continues it\n"), "{first:?}");
@@ -143,8 +143,8 @@ fn chats_are_kept_listed_continued_and_forgotten() {
     let second = sandbox.run_with_input(&["chat", "--continue", "1"], "Why did we choose Redis over Memcached?\n");
     assert!(second.stdout.starts_with("> Why token bucket?\n"), "{second:?}");
     assert!(second.stdout.contains("> Why did we choose Redis over Memcached?\n"), "{second:?}");
-    assert_eq!(sandbox.run(&["chat", "--remove", "1"]).ok().stdout, "Forgot chat 1\n");
-    expect!["there is no chat 1; 'backstory chat --list' lists those there are"]
+    assert_eq!(sandbox.run(&["chat", "--remove", "1"]).ok().stdout, "Deleted chat 1\n");
+    expect!["there is no chat 1; 'backstory chat --list' lists them"]
         .assert_eq(sandbox.run(&["chat", "--remove", "1"]).error(1));
     sandbox.run(&["chat", "--continue", "1"]).error(1);
 }

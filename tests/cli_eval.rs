@@ -211,8 +211,8 @@ fn a_snapshot_is_written_compared_and_replaced() {
     write(&sandbox, "kept/q.json", "[]");
     let said = eval(&[]).stderr;
     let said = said.lines().last().unwrap();
-    assert!(said.starts_with("error: kept/q.json: it is no snapshot: "), "{said}");
-    assert!(said.ends_with("; take it away to have a new one written"), "{said}");
+    assert!(said.starts_with("error: kept/q.json: it is not a snapshot: "), "{said}");
+    assert!(said.ends_with("; remove it to have a new one written"), "{said}");
 }
 
 #[test]
@@ -229,7 +229,10 @@ fn what_is_wrong_with_the_questions_is_said() {
          the address of one of those, src/auth.rs, src/auth.rs#login, src/auth/ or docs/**"
     );
     let said = error("- { id: a, question: Why?, gold: [#1] }", &[], 2);
-    assert!(said.starts_with("q.yaml: it is no YAML: ") && said.contains("wants quotes around \"#12\""), "{said}");
+    assert!(
+        said.starts_with("q.yaml: it is not valid YAML: ") && said.contains("wants quotes around \"#12\""),
+        "{said}"
+    );
     assert_eq!(
         error("question: Why?", &[], 2),
         "q.yaml: it has no 'questions'; give it a list of them, or be that list"
@@ -243,7 +246,7 @@ fn what_is_wrong_with_the_questions_is_said() {
     let said = sandbox.run(&["eval", "none.yaml"]);
     assert_eq!(said.error(2), "none.yaml: it cannot be read: no such file or directory");
     fs::write(sandbox.path().join("q.yaml"), [0xff, 0xfe]).unwrap();
-    assert_eq!(sandbox.run(&["eval", "q.yaml"]).error(2), "q.yaml: it is no text in UTF-8");
+    assert_eq!(sandbox.run(&["eval", "q.yaml"]).error(2), "q.yaml: it is not UTF-8 text");
     let said = sandbox.run(&["eval", "q.yaml", "--snapshot", "x", "--kind", "why"]);
     assert_eq!(said.code, 2, "a snapshot is of all questions: {said:?}");
 }

@@ -269,7 +269,7 @@ fn names_must_be_free_paths() {
     let other = other.path().display().to_string();
     let taken = sandbox.run(&["add", &other, "--name", "acme/shop"]);
     expect!["acme/shop is already the repository at [REPO]; add this one as another project with 'backstory add --name NAME', or remove that one with 'backstory remove acme/shop'"].assert_eq(&tidy(taken.error(1), shop.path()));
-    expect!["'a b' is no path of a project; write group/project or a single name"]
+    expect!["'a b' is not the path of a project; write group/project or a single name"]
         .assert_eq(sandbox.run(&["add", &other, "--name", "a b"]).error(2));
     expect!["there is no repository acme/none; known: acme/shop"]
         .assert_eq(sandbox.run(&["remove", "acme/none"]).error(1));
@@ -367,7 +367,7 @@ fn code_is_found_again_once_a_missing_clone_is_back() {
 fn up_indexes_what_is_around_and_serves_it() {
     let (shop, mut other) = (shop(), shop());
     let sandbox = Sandbox::empty();
-    expect![". is in no git repository; go into one, or name one: backstory up PATH"]
+    expect![". is not in a git repository; change to one, or name one: backstory up PATH"]
         .assert_eq(sandbox.run(&["up"]).error(2));
     expect!["none cannot be read: no such file or directory"].assert_eq(sandbox.run(&["up", "none"]).error(2));
 
@@ -432,7 +432,10 @@ fn a_shallow_clone_is_added_with_a_warning() {
     shop.git(["clone", "--quiet", "--depth=1", &origin, &shallow.display().to_string()]);
     let added = sandbox.run(&["add", &shallow.display().to_string(), "--name", "acme/shallow"]).ok();
     assert!(added.stdout.contains("Indexed acme/shallow: 1 commit,"), "{added:?}");
-    assert!(added.stderr.contains("is a shallow clone: of the history of acme/shallow only what it has"), "{added:?}");
+    assert!(
+        added.stderr.contains("is a shallow clone, so only that part of the history of acme/shallow is known"),
+        "{added:?}"
+    );
     assert_eq!(sandbox.run(&["repos", "--json"]).ok().json()[0]["shallow"], true);
 }
 

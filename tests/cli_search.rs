@@ -171,9 +171,9 @@ fn the_nearest_path_is_named_of_one_that_no_file_has() {
     assert_eq!(warned("cart.py"), "no file begins with 'cart.py'; the nearest path is 'src/cart.py'");
     let below = search(&sandbox, &["nothing of it", "--path", "src/", "--mode", "lexical"]);
     assert!(!below["warnings"].to_string().contains("no file begins"), "{below}");
-    expect!["nothing is known of acme/shop:lib/cart.py; the nearest path is 'src/cart.py'"]
+    expect!["nothing is known about acme/shop:lib/cart.py; the nearest path is 'src/cart.py'"]
         .assert_eq(sandbox.run(&["search", "cart", "--near", "lib/cart.py"]).error(1));
-    expect!["nothing is known of acme/shop:zzz.rs"]
+    expect!["nothing is known about acme/shop:zzz.rs"]
         .assert_eq(sandbox.run(&["search", "cart", "--near", "acme/shop:zzz.rs"]).error(1));
     // A repository without files has no path that is near.
     let forge = Forge::start();

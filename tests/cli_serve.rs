@@ -113,7 +113,7 @@ fn second_server_is_refused() {
     let server = sandbox.serve();
     let second = sandbox.run(&["serve", "--listen", "127.0.0.1:0"]);
     let told = second.error(1).replace(&server.url, "[URL]").replace(&server.pid().to_string(), "[PID]");
-    expect!["the server at [URL] (pid [PID]) is using data; end it first, or use another data directory"]
+    expect!["the server at [URL] (pid [PID]) is using data; stop it first, or use another data directory"]
         .assert_eq(&told);
     let taken = server.url.trim_start_matches("http://");
     let elsewhere = sandbox.run(&["serve", "--listen", taken, "--data-dir", "other"]);
@@ -272,7 +272,7 @@ fn nobody_else_can_read_the_data_or_a_copy_of_it() {
 fn health_is_that_of_the_running_server() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
-    expect!["no server runs for data; start 'backstory serve'"].assert_eq(sandbox.run(&["health"]).error(1));
+    expect!["no server is running for data; start 'backstory serve'"].assert_eq(sandbox.run(&["health"]).error(1));
     let server = sandbox.serve();
     let told = sandbox.run(&["health"]).ok().stdout;
     assert_eq!(told, format!("The server at {} can answer\n", server.url));

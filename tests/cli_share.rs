@@ -98,7 +98,10 @@ fn a_command_answers_only_who_can_read_the_data_directory() {
     assert_eq!(post("/webhooks/gitlab", &[("x-gitlab-token", "hook-secret-of-the-forge")]), 401, "it takes none");
     forge.release();
     end(&sandbox, sync).ok();
-    assert_eq!(sandbox.run(&["jobs", "list"]).ok().stdout, "No jobs; 'backstory serve' has some as soon as it runs.\n");
+    assert_eq!(
+        sandbox.run(&["jobs", "list"]).ok().stdout,
+        "No jobs; 'backstory serve' starts some as soon as it runs.\n"
+    );
 }
 
 #[test]
@@ -111,7 +114,7 @@ fn long_work_is_refused_with_who_is_in_the_way() {
         .assert_eq(&tidy(&sandbox.run(&["sync"])));
     expect!["backstory sync (pid [PID]) is using data; wait for it to end, or run 'backstory serve', which does long work for every command"]
         .assert_eq(&tidy(&sandbox.run(&["embed"])));
-    expect!["backstory sync (pid [PID]) is using data; end it first, or use another data directory"]
+    expect!["backstory sync (pid [PID]) is using data; stop it first, or use another data directory"]
         .assert_eq(&tidy(&sandbox.run(&["serve", "--listen", "127.0.0.1:0"])));
     let job = sandbox.run(&["jobs", "start", "sync", "acme/shop"]);
     assert!(error(&job).contains("start 'backstory serve'"), "{job:?}");

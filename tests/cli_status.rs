@@ -22,7 +22,7 @@ fn a_sync_that_waits_for_a_rate_limit_says_so() {
     let sandbox = Sandbox::new(&forge);
     forge.fail(Fault::Wait(8), "/issues", 1);
     let sync = sandbox.spawn(&["sync"]);
-    let said = "rate limited, going on in ";
+    let said = "rate limited, continuing in ";
     let status = || sandbox.run(&["sync-status"]).ok().stdout;
     eventually("the pause", || status().lines().next().is_some_and(|line| line.contains(said)));
     // Who finds nothing meanwhile is told why.
@@ -221,7 +221,7 @@ fn a_copy_of_a_configured_project_is_read_as_that() {
     let path = mirror("two.git");
     let (project, said) = added(&path);
     assert_eq!(project, "two");
-    let hint = "if this is a copy of acme/shop, which is configured, end this with Ctrl-C, then 'backstory remove two' and \
+    let hint = "if this is a copy of acme/shop, which is configured, stop this with Ctrl-C, then 'backstory remove two' and \
                 add it with '--name acme/shop'";
     assert!(said.contains(hint), "{said}");
     assert!(!added(&path).1.contains("copy"), "it was said");

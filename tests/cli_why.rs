@@ -308,12 +308,12 @@ fn revision_that_is_mistyped_is_answered_with_those_that_are_like_it() {
     let refused = sandbox.run(&["why", "src/cart.py:1", "--rev", "1"]);
     assert_eq!(
         error(&refused, 1),
-        "'1' is no branch, tag or commit of acme/shop; check it, or run 'backstory sync'; did you mean v1?"
+        "'1' is not a branch, tag or commit of acme/shop; check it, or run 'backstory sync'; did you mean v1?"
     );
     let refused = sandbox.run(&["why", "src/cart.py:1", "--rev", "mian"]);
     assert_eq!(
         error(&refused, 1),
-        "'mian' is no branch, tag or commit of acme/shop; check it, or run 'backstory sync'; did you mean main?"
+        "'mian' is not a branch, tag or commit of acme/shop; check it, or run 'backstory sync'; did you mean main?"
     );
 }
 
@@ -444,7 +444,7 @@ fn what_cannot_be_explained_is_said_in_one_sentence() {
         why src/cart.py:0: 2 there is no line 0; lines count from 1
         why src: 2 src is a directory; ask about a file in it
         why src/cart.py#nothing: 1 src/cart.py has no symbol nothing; it has total
-        why src/cart.py:1 --rev nowhere: 1 'nowhere' is no branch, tag or commit of acme/shop; check it, or run 'backstory sync'
+        why src/cart.py:1 --rev nowhere: 1 'nowhere' is not a branch, tag or commit of acme/shop; check it, or run 'backstory sync'
         why src/cart.py:1 --project acme/other: 1 there is no repository acme/other; known: acme/shop
         history src/gone.py: 1 there is no file acme/shop:src/gone.py in the index; check the reference, or run 'backstory sync' if it is new
         entity nothing: 1 there is no code entity nothing in the index; check the reference, or run 'backstory sync' if it is new
@@ -488,5 +488,8 @@ fn lines_and_symbols_stand_behind_the_path() {
         error(&sandbox.run(&["why", "src/cart.py#Cart::total"]), 1),
         "src/cart.py has no symbol Cart::total; it has total"
     );
-    assert_eq!(error(&sandbox.run(&["why", "src/cart.py:12-"]), 2), "'12-' are no lines; write PATH:12 or PATH:12-20");
+    assert_eq!(
+        error(&sandbox.run(&["why", "src/cart.py:12-"]), 2),
+        "'12-' is not a range of lines; write PATH:12 or PATH:12-20"
+    );
 }

@@ -207,6 +207,57 @@ async fn what_becomes_confidential_is_hidden_and_comes_back() {
 }
 
 #[tokio::test]
+async fn durations_of_a_list_do_not_tell_how_long_something_hidden_took() {
+    let forge = planted();
+    forge.close(HIDDEN, "carol");
+    let sandbox = keeping(&forge);
+    let server = sandbox.serve();
+    let query = "{ issues(first: 0) { timeToClose { count median p90 mean }
+        groupBy(field: AUTHOR) { groups { value timeToClose { count } } }
+        activity(by: YEAR, of: CLOSED) { periods { timeToClose { count } } } } }";
+    for (token, count, median, p90, mean) in [
+        ("a plain token, long enough", 2, 2_096_250, 2_163_090, 2_096_250),
+        // It took ten minutes.
+        ("a scoped token, long enough", 3, 2_012_700, 2_146_380, 1_397_700),
+    ] {
+        let issues = Client::new(&server, Some(token)).ask(None, query, &Value::Null).await["data"]["issues"].take();
+        let expected = json!({ "count": count, "median": median, "p90": p90, "mean": mean });
+        assert_eq!(issues["timeToClose"], expected, "{issues:#}");
+        let counted = |list: &Value| -> u64 {
+            list.as_array().unwrap().iter().map(|of| of["timeToClose"]["count"].as_u64().unwrap()).sum()
+        };
+        let (groups, periods) = (&issues["groupBy"]["groups"], &issues["activity"]["periods"]);
+        assert_eq!((counted(groups), counted(periods)), (count, count), "{issues:#}");
+        assert_eq!(groups.to_string().contains("mallorquin"), count == 3, "{issues:#}");
+    }
+}
+
+#[tokio::test]
+async fn an_internal_note_is_no_first_review_in_the_list_of_any_caller() {
+    let forge = planted();
+    let request = forge.new_merge_request("acme/shop", "bob", "Sell gift cards", "");
+    forge.advance(600);
+    forge.discuss_inside(&request, "carol", "Internally: not before the audit.");
+    let sandbox = keeping(&forge);
+    let server = sandbox.serve();
+    let query = format!(
+        "{{ mergeRequest(id: \"{request}\") {{ timeToFirstReview discussions(first: 0) {{ totalCount }} }}
+        mergeRequests(first: 0) {{ totalCount timeToFirstReview {{ count median }}
+        groupBy(field: STATE) {{ groups {{ value count timeToFirstReview {{ count }} }} }} }} }}"
+    );
+    for (token, discussions) in [("a plain token, long enough", 0), ("a scoped token, long enough", 1)] {
+        let data = Client::new(&server, Some(token)).ask(None, &query, &Value::Null).await["data"].take();
+        assert_eq!(data["mergeRequest"]["discussions"]["totalCount"], discussions, "{data:#}");
+        assert_eq!(data["mergeRequest"]["timeToFirstReview"], Value::Null, "{data:#}");
+        let list = &data["mergeRequests"];
+        assert_eq!(list["totalCount"], 6, "{data:#}");
+        assert_eq!(list["timeToFirstReview"], json!({ "count": 5, "median": 187_200 }), "{data:#}");
+        let opened = json!({ "value": "OPENED", "count": 3, "timeToFirstReview": { "count": 2 } });
+        assert_eq!(list["groupBy"]["groups"][0], opened, "{data:#}");
+    }
+}
+
+#[tokio::test]
 async fn records_of_what_was_forgotten_are_as_confidential_as_it_was() {
     let forge = planted();
     let sandbox = keeping(&forge);

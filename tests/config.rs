@@ -72,7 +72,7 @@ fn config_file_missing_is_reported() {
 #[test]
 fn config_is_a_file_with_an_end() {
     let sandbox = Sandbox::empty();
-    expect!["the configuration /dev/zero is no regular file; name another one"]
+    expect!["the configuration /dev/zero is not a regular file; name another one"]
         .assert_eq(sandbox.run(&["stats", "--config", "/dev/zero"]).error(3));
     std::fs::write(sandbox.path().join("large.toml"), "#".repeat((1 << 20) + 1)).unwrap();
     expect!["the configuration large.toml is larger than 1024 KiB; name another file"]
@@ -100,21 +100,21 @@ fn project_paths_must_be_paths_and_stand_once() {
         line,
         "projects = [\"\"]",
         &expect![
-            "backstory.toml:5: projects: '' is no path of a project; write group/project, or group/* for all of a group"
+            "backstory.toml:5: projects: '' is not the path of a project; write group/project, or group/* for all of a group"
         ],
     );
     check_changed(
         line,
         "projects = [\"acme/shop\",\n  \"shop\"]",
         &expect![
-            "backstory.toml:6: projects: 'shop' is no path of a project; write group/project, or group/* for all of a group"
+            "backstory.toml:6: projects: 'shop' is not the path of a project; write group/project, or group/* for all of a group"
         ],
     );
     check_changed(
         line,
         "projects = [\"https://gitlab.example.com/acme/shop\"]",
         &expect![
-            "backstory.toml:5: projects: 'https://gitlab.example.com/acme/shop' is no path of a project; write group/project, or group/* for all of a group"
+            "backstory.toml:5: projects: 'https://gitlab.example.com/acme/shop' is not the path of a project; write group/project, or group/* for all of a group"
         ],
     );
     check_changed(
@@ -189,7 +189,7 @@ fn wrong_values_of_a_forge_are_reported_with_what_would_be_right() {
     check_changed(
         "\"https://gitlab.example.com\"",
         "\"gitlab.example.com\"",
-        &expect!["backstory.toml:3: base_url is no address; write it like https://gitlab.example.com"],
+        &expect!["backstory.toml:3: base_url is not an address; write it like https://gitlab.example.com"],
     );
     check_changed(
         "\"https://gitlab.example.com\"",
@@ -238,14 +238,15 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
             "backstory.toml:8: TOML parse error at line 8, column 12: unknown variant `bundled`, expected `ollama` or `openai`"
         ],
     );
-    check_behind("[embedding]\nthreads = 0", &expect!["backstory.toml:8: threads is 0; it must be 1 to 1024"]);
+    check_behind("[embedding]\nthreads = 0", &expect!["backstory.toml:8: threads is 0; it must be 1 to 64"]);
+    check_behind("[embedding]\nthreads = 65", &expect!["backstory.toml:8: threads is 65; it must be 1 to 64"]);
     check_behind(
         "[embedding]\ndimension = 1000000",
-        &expect!["backstory.toml:8: dimension is 1000000; it must be 1 to 16384"],
+        &expect!["backstory.toml:8: dimension is 1000000; it must be 1 to 8192"],
     );
     check_behind(
         "[embedding]\nprovider = \"ollama\"\nbase_url = \"localhost\"",
-        &expect!["backstory.toml:9: base_url is no address; write it like http://127.0.0.1:11434"],
+        &expect!["backstory.toml:9: base_url is not an address; write it like http://127.0.0.1:11434"],
     );
     check_behind(
         "[search]\nprofile = \"rrf\"\nweights = { semantic = 1, lexical = 1 }",
@@ -257,28 +258,30 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
     );
     check_behind(
         "[server]\nlisten = \"7373\"",
-        &expect!["backstory.toml:8: listen: '7373' is no address to listen on; write 127.0.0.1:7373"],
+        &expect!["backstory.toml:8: listen: '7373' is not an address to listen on; write 127.0.0.1:7373"],
     );
     check_behind(
         "[server]\nallowed_origins = [\"https://grafana.example.com/\"]",
         &expect![
-            "backstory.toml:8: allowed_origins: 'https://grafana.example.com/' is no origin; write https://grafana.example.com"
+            "backstory.toml:8: allowed_origins: 'https://grafana.example.com/' is not an origin; write https://grafana.example.com"
         ],
     );
     check_behind(
         "[server]\nallowed_origins = [\"*\"]",
-        &expect!["backstory.toml:8: allowed_origins: '*' is no origin; write one such as https://grafana.example.com"],
+        &expect![
+            "backstory.toml:8: allowed_origins: '*' is not an origin; write one such as https://grafana.example.com"
+        ],
     );
     check_behind(
         "[server]\npublic_url = \"https://code.example.com/backstory\"",
         &expect![
-            "backstory.toml:8: public_url: 'https://code.example.com/backstory' is no origin; write https://code.example.com"
+            "backstory.toml:8: public_url: 'https://code.example.com/backstory' is not an origin; write https://code.example.com"
         ],
     );
     check_behind(
         "[server]\ntrusted_proxies = [\"10.0.0.0/8\", \"proxy\"]",
         &expect![
-            "backstory.toml:8: trusted_proxies: 'proxy' is no network; write an address or one such as 10.0.0.0/8"
+            "backstory.toml:8: trusted_proxies: 'proxy' is not a network; write an address or one such as 10.0.0.0/8"
         ],
     );
     check(
@@ -304,7 +307,7 @@ fn wrong_values_of_what_is_confidential_are_reported_with_what_would_be_right() 
         |scopes: &str| format!("[[server.tokens]]\nenv = \"API_TOKEN\"\nscopes = [{scopes}]\nprojects = [\"group/*\"]");
     check_behind(
         &token("\"secret\""),
-        &expect!["backstory.toml:9: scopes: 'secret' is no scope; there are read, sync, admin and confidential"],
+        &expect!["backstory.toml:9: scopes: 'secret' is not a scope; scopes are read, sync, admin and confidential"],
     );
     check_behind(
         &format!("[server]\ntoken_env = \"API_TOKEN\"\n{}", token("")),
@@ -319,12 +322,12 @@ fn wrong_values_of_what_is_confidential_are_reported_with_what_would_be_right() 
     check_behind(
         "[[server.tokens]]\nenv = \"API_TOKEN\"\nprojects = [\"group/\"]",
         &expect![
-            "backstory.toml:9: projects: 'group/' is no pattern of projects; write group/project, group/* for a group, group/** for its subgroups too, or ** for all"
+            "backstory.toml:9: projects: 'group/' is not a pattern of projects; write group/project, group/* for a group, group/** for its subgroups too, or ** for all"
         ],
     );
     check_behind(
         "[[server.tokens]]\nenv = \"API_TOKEN\"\nprojects = []\nexpires = \"soon\"",
-        &expect!["backstory.toml:10: expires is no day; write it like 2027-01-31"],
+        &expect!["backstory.toml:10: expires is not a date; write it like 2027-01-31"],
     );
     check(
         "[[forge]]\nkind = \"github\"\nbase_url = \"https://github.com\"\nconfidential = true\n",
@@ -341,19 +344,19 @@ fn wrong_values_of_repositories_are_reported_with_what_would_be_right() {
     check_behind(
         "[repositories]\nallowed_hosts = [\"https://git.example.com\"]",
         &expect![
-            "backstory.toml:8: allowed_hosts: 'https://git.example.com' is no host; write its name or address alone, like git.example.com, without a scheme, a port or a path"
+            "backstory.toml:8: allowed_hosts: 'https://git.example.com' is not a host; write its name or address alone, like git.example.com, without a scheme, a port or a path"
         ],
     );
     check_behind(
         "[repositories]\nallowed_hosts = [\"a\", \"\"]",
         &expect![
-            "backstory.toml:8: allowed_hosts: '' is no host; write its name or address alone, like git.example.com, without a scheme, a port or a path"
+            "backstory.toml:8: allowed_hosts: '' is not a host; write its name or address alone, like git.example.com, without a scheme, a port or a path"
         ],
     );
     check_behind(
         "[repositories]\nallowed_hosts = [\"git.example.com:8080\"]",
         &expect![
-            "backstory.toml:8: allowed_hosts: 'git.example.com:8080' is no host; write its name or address alone, like git.example.com, without a scheme, a port or a path"
+            "backstory.toml:8: allowed_hosts: 'git.example.com:8080' is not a host; write its name or address alone, like git.example.com, without a scheme, a port or a path"
         ],
     );
     check_behind(
@@ -426,11 +429,11 @@ fn tokens_do_not_stand_in_the_file_and_are_not_repeated() {
     check_changed(
         "GITLAB_TOKEN",
         "GITLAB TOKEN",
-        &expect!["backstory.toml:4: token_env is no name of an environment variable; write one like GITLAB_TOKEN"],
+        &expect!["backstory.toml:4: token_env is not the name of an environment variable; write one like GITLAB_TOKEN"],
     );
     check_behind(
         "[server]\ntoken_env = \"\"",
-        &expect!["backstory.toml:8: token_env is no name of an environment variable; write one like GITLAB_TOKEN"],
+        &expect!["backstory.toml:8: token_env is not the name of an environment variable; write one like GITLAB_TOKEN"],
     );
 }
 
@@ -485,9 +488,9 @@ fn init_writes_a_configuration_that_works_and_overwrites_none() {
     let doctor = sandbox.run(&["doctor", "--data-dir", "data"]).ok();
     assert!(doctor.stdout.contains("acme/web can be read"), "{doctor:?}");
 
-    expect!["the address of the GitLab must be like https://gitlab.example.com"]
+    expect!["the address of the GitLab instance must be like https://gitlab.example.com"]
         .assert_eq(sandbox.run(&["init", "--config", "x", "--base-url", "gitlab", "--project", "a/b"]).error(2));
-    expect!["'a' is no path of a project; write group/project, or group/* for all of a group"]
+    expect!["'a' is not the path of a project; write group/project, or group/* for all of a group"]
         .assert_eq(sandbox.run(&["init", "--config", "x", "--base-url", "https://g", "--project", "a"]).error(2));
     let token = ["init", "--config", "x", "--base-url", "https://g", "--project", "a/b", "--token-env", "glpat-1"];
     expect!["expected the name of an environment variable, in capitals like GITLAB_TOKEN, not the token itself"]
@@ -495,4 +498,27 @@ fn init_writes_a_configuration_that_works_and_overwrites_none() {
     let nowhere = ["init", "--config", "no/where.toml", "--base-url", "https://g", "--project", "a/b"];
     expect!["no/where.toml cannot be written: no such file or directory"].assert_eq(sandbox.run(&nowhere).error(3));
     assert!(!sandbox.path().join("x").exists());
+}
+
+/// Whether a line is a section or a key with its value.
+fn is_toml(line: &&str) -> bool {
+    let is_name = |key: &str| key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    line.starts_with('[') || line.split_once(" = ").is_some_and(|(key, _)| is_name(key))
+}
+
+#[test]
+fn every_key_that_init_shows_is_valid() {
+    let sandbox = Sandbox::empty();
+    sandbox.run(&["init", "--base-url", "https://gitlab.example.com", "--project", "acme/shop"]).ok();
+    let file = sandbox.path().join("backstory.toml");
+    let written = std::fs::read_to_string(&file).unwrap();
+    let lines: Vec<&str> =
+        written.lines().map(|line| line.strip_prefix("# ").filter(is_toml).unwrap_or(line)).collect();
+    for section in ["[search.rerank]", "[llm]", "[snapshots]", "[index.chunks]", "[links]", "[people]", "[redact]"] {
+        assert!(lines.contains(&section), "{section}");
+    }
+    // The model and its address are examples of Ollama.
+    let text = lines.join("\n").replace("provider = \"bundled\"", "provider = \"ollama\"");
+    std::fs::write(&file, text).unwrap();
+    assert_eq!(sandbox.run(&["count", "issues"]).ok().stdout, "Issues: 0\n");
 }

@@ -306,7 +306,7 @@ fn a_pipe_in_the_place_of_a_file_is_no_reason_to_wait() {
         pipe(&sandbox.data().join(&place));
         is_well(&world, &sandbox, &place);
     }
-    for (name, said) in [("ledger.sqlite", "is no file"), ("lock", "it is a link or no file")] {
+    for (name, said) in [("ledger.sqlite", "is not a file"), ("lock", "it is a link or not a file")] {
         let sandbox = world.copy();
         pipe(&sandbox.data().join(name));
         let output = quiet(sandbox.run(&["search", "redis"]), name);
@@ -329,7 +329,7 @@ fn a_link_in_the_place_of_a_file_is_not_followed() {
     };
     let lock = link("lock");
     let output = quiet(sandbox.run(&["search", "redis"]), "lock");
-    assert!(output.code != 0 && output.stderr.contains("it is a link or no file"), "{output:#?}");
+    assert!(output.code != 0 && output.stderr.contains("it is a link or not a file"), "{output:#?}");
     assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
     fs::remove_file(lock).unwrap();
     sandbox.run(&["backup", "copy.sqlite"]).ok();

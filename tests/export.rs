@@ -58,7 +58,7 @@ async fn every_table_is_served_in_every_format() {
 
     for (path, parameter, status, words) in [
         ("people", ("format", "csv"), 404, "there is no table of that name"),
-        ("issues", ("format", "xls"), 400, "'xls' is no format"),
+        ("issues", ("format", "xls"), 400, "'xls' is not a format"),
         ("issues", ("colour", "red"), 400, "there is no parameter 'colour'"),
         ("files", ("state", "opened"), 400, "files cannot be filtered by state"),
         ("issues", ("project", "acme/nothing"), 400, "is not known"),

@@ -96,8 +96,8 @@ fn rules_of_one_project_hold_for_it_alone_and_count_at_the_next_sync() {
     assert!(!hits("acme/two", "limit").iter().any(|id| id.contains("large.py")));
     for (wrong, said) in [
         ("max_file_bytes = 0\n", "max_file_bytes is 0; it must be 1 to 4194304"),
-        ("output_directories = [\"a/b\"]\n", "output_directories: 'a/b' is no name of a directory, like dist"),
-        ("[[repositories.project]]\npath = \"a b\"\n", "path: 'a b' is no path of a project"),
+        ("output_directories = [\"a/b\"]\n", "output_directories: 'a/b' is not the name of a directory, like dist"),
+        ("[[repositories.project]]\npath = \"a b\"\n", "path: 'a b' is not the path of a project"),
     ] {
         configure(&format!("[repositories]\n{wrong}"));
         let error = sandbox.run(&["repos"]).error(3).to_owned();

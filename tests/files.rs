@@ -165,13 +165,13 @@ async fn files_without_text_say_why_and_wrong_requests_are_refused() {
         assert_eq!(answer.text, left_out.is_none().then(String::new), "{path}");
     }
     let wrong = [
-        (FileRequest { lines: Some((0, 1)), ..file(TOKEN) }, "0-1 are no lines"),
-        (FileRequest { lines: Some((3, 2)), ..file(TOKEN) }, "3-2 are no lines"),
+        (FileRequest { lines: Some((0, 1)), ..file(TOKEN) }, "0-1 is not a range of lines"),
+        (FileRequest { lines: Some((3, 2)), ..file(TOKEN) }, "3-2 is not a range of lines"),
         (FileRequest { lines: Some((900, 901)), ..file(TOKEN) }, "src/auth/token.rs has "),
         (file("src"), "src is a directory"),
         (file("src/nothing.rs"), "there is no file src/nothing.rs"),
         (file("../secret"), "'../secret' is outside of the repository"),
-        (FileRequest { rev: Some("nothing".to_owned()), ..file(TOKEN) }, "'nothing' is no branch, tag or commit"),
+        (FileRequest { rev: Some("nothing".to_owned()), ..file(TOKEN) }, "'nothing' is not a branch, tag or commit"),
     ];
     for (request, expected) in wrong {
         let error = world.engine.answer(request).await.unwrap_err().to_string();
@@ -238,15 +238,20 @@ async fn co_change_has_support_and_confidence() {
         origin.commit_index(format!("Change {number}"), &[]);
     }
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
-    let ask = async |path: &str| {
-        let request = CoChangeRequest { id: NodeId::file(PROJECT, path), limit: 10 };
-        indexed.engine.answer(request).await.unwrap()
-    };
+    let request = |path: &str| CoChangeRequest { id: NodeId::file(PROJECT, path), limit: 10, min_support: 3 };
+    let ask = async |path: &str| indexed.engine.answer(request(path)).await.unwrap();
     let of_a = ask("src/a.rs").await;
     assert_eq!(of_a.left_out, 0);
     let told: Vec<_> = of_a.changed.iter().map(|of| (of.id.to_string(), of.support, of.confidence)).collect();
     assert_eq!(told, [(format!("{PROJECT}:src/b.rs"), 3, 0.75)]);
     assert_eq!(ask("src/b.rs").await.changed[0].confidence, 1.0);
-    let request = CoChangeRequest { id: "@alice".parse().unwrap(), limit: 10 };
-    assert_eq!(indexed.engine.answer(request).await.unwrap_err().kind, ErrorKind::Invalid);
+    let rarer = indexed.engine.answer(CoChangeRequest { min_support: 4, ..request("src/a.rs") }).await.unwrap();
+    assert_eq!((rarer.changed, rarer.left_out), (vec![], 0));
+    let wrong = [
+        CoChangeRequest { id: "@alice".parse().unwrap(), ..request("src/a.rs") },
+        CoChangeRequest { min_support: 2, ..request("src/a.rs") },
+    ];
+    for request in wrong {
+        assert_eq!(indexed.engine.answer(request).await.unwrap_err().kind, ErrorKind::Invalid);
+    }
 }

@@ -238,8 +238,8 @@ fn what_cannot_be_forgotten_is_refused() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
     let refused = |args: &[&str], code: i32| sandbox.run(&[&["forget"], args].concat()).error(code).to_owned();
-    assert!(refused(&["acme/shop#99"], 1).starts_with("there is no acme/shop#99 here"));
-    assert!(refused(&["acme/shop"], 1).contains("take it out there first"));
+    assert!(refused(&["acme/shop#99"], 1).starts_with("nothing is known about acme/shop#99"));
+    assert!(refused(&["acme/shop"], 1).contains("remove it there first"));
     assert!(refused(&["src/a.rs:3"], 2).contains("cannot be forgotten; write an issue or merge request as"));
     assert!(refused(&["--undo", SECOND], 1).starts_with("acme/shop#2 is not forgotten"));
     assert!(refused(&[SECOND, "--reason", &"x".repeat(501)], 2).contains("at most 500 characters"));

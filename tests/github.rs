@@ -269,7 +269,7 @@ fn a_forge_that_may_not_be_asked_keeps_nothing_else_from_being_read() {
     entry.forge.as_mut().unwrap().base_url = "http://[::1".to_owned();
     ledger.put_repository(&entry).unwrap();
     drop(ledger);
-    expect!["error: acme/shop: 'http://[::1' is no address of a forge: invalid IPv6 address; remove the repository with 'backstory remove acme/shop' and add it again"]
+    expect!["error: acme/shop: 'http://[::1' is not the address of a forge: invalid IPv6 address; remove the repository with 'backstory remove acme/shop' and add it again"]
         .assert_eq(&synced_without(&forge, &sandbox, [&mut shop, &mut tool]));
 }
 

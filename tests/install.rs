@@ -172,7 +172,7 @@ fn entry_of_somebody_else_and_what_cannot_be_parsed_are_left_alone() {
     fs::write(home(&sandbox).join(".claude.json"), "{ \"mcpServers\": ").unwrap();
     let output = sandbox.run(&["install", "--client", "claude"]);
     assert_eq!(output.code, 1, "{output:?}");
-    assert!(output.stderr.contains(".claude.json: it is no JSON"), "{output:?}");
+    assert!(output.stderr.contains(".claude.json: it is not valid JSON"), "{output:?}");
     assert_eq!(fs::read_to_string(home(&sandbox).join(".claude.json")).unwrap(), "{ \"mcpServers\": ");
     // The others are written all the same.
     assert!(home(&sandbox).join(".claude/skills/backstory/SKILL.md").exists());
@@ -379,7 +379,7 @@ fn links_of_a_repository_lead_to_nothing_outside_of_it() {
     let output = install(&[]);
     assert_eq!(output.code, 1, "{output:?}");
     for path in [".mcp.json", ".cursor/mcp.json", "CLAUDE.md"] {
-        assert!(output.stderr.contains(&format!("{path} leads out of ")), "{path}: {output:?}");
+        assert!(output.stderr.contains(&format!("{path} points outside of ")), "{path}: {output:?}");
     }
     assert_eq!(files(&outside), before);
     assert!(!shop.path().join("absent").exists());

@@ -6,6 +6,7 @@ mod ask;
 mod ask_changes;
 mod ask_model;
 mod ask_projects;
+mod ask_quotes;
 mod ask_reasons;
 mod bundle;
 mod checkout;

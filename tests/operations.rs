@@ -39,9 +39,9 @@ fn a_copy_of_the_ledger_brings_everything_back() {
     let wrote = sandbox.run(&["backup", "copy.sqlite"]).ok().stdout;
     assert!(wrote.starts_with("Wrote copy.sqlite: "), "{wrote}");
     let again = sandbox.run(&["backup", "copy.sqlite"]);
-    assert!(again.error(3).contains("is there already"), "{again:?}");
+    assert!(again.error(3).contains("exists already"), "{again:?}");
     let refused = sandbox.run(&["restore", "copy.sqlite"]);
-    assert!(refused.error(1).contains("end it first"), "{refused:?}");
+    assert!(refused.error(1).contains("stop it first"), "{refused:?}");
     drop(server);
 
     forge.advance(3600);
@@ -124,7 +124,7 @@ fn what_is_no_ledger_is_not_restored() {
     let sandbox = Sandbox::synced(&forge);
     let before = digest(&sandbox);
     fs::write(sandbox.path().join("text"), "no ledger").unwrap();
-    for (file, what) in [("text", "is no ledger"), ("absent", "cannot be used")] {
+    for (file, what) in [("text", "is not a ledger"), ("absent", "cannot be used")] {
         let refused = sandbox.run(&["restore", file]);
         assert!(refused.stderr.contains(what) && refused.code != 0, "{refused:?}");
         assert_eq!(digest(&sandbox), before);
@@ -144,12 +144,12 @@ fn nothing_but_a_ledger_is_restored_and_no_ledger_is_lost() {
     drop(other);
     assert!(make_pipe(&sandbox.path().join("pipe")));
     for (file, what) in [
-        ("empty", "is no ledger"),
-        ("zeros", "is no ledger"),
-        ("other", "is no ledger"),
-        ("pipe", "is no file"),
-        (".", "is no file"),
-        ("/dev/zero", "is no file"),
+        ("empty", "is not a ledger"),
+        ("zeros", "is not a ledger"),
+        ("other", "is not a ledger"),
+        ("pipe", "is not a file"),
+        (".", "is not a file"),
+        ("/dev/zero", "is not a file"),
     ] {
         let refused = sandbox.run(&["restore", file]);
         assert!(refused.stderr.contains(what) && refused.code != 0, "{file}: {refused:?}");

@@ -103,7 +103,9 @@ async fn commits_and_people_between_two_releases_are_told() {
     assert_eq!(shipped(&indexed, Some("v2.0"), "main").await.count, 1);
     assert_eq!(shipped(&indexed, None, "v1.0").await.count, 1);
     let unknown = ShippedRequest { project: None, from: Some("v0".to_owned()), to: "v2.0".to_owned() };
-    assert!(indexed.engine.answer(unknown).await.unwrap_err().to_string().contains("'v0' is no branch, tag or commit"));
+    assert!(
+        indexed.engine.answer(unknown).await.unwrap_err().to_string().contains("'v0' is not a branch, tag or commit")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

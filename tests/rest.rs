@@ -251,15 +251,15 @@ async fn failures_are_problem_details() {
     for (address, status, code, detail) in [
         ("/api/v1/jobs/4711", 404, "NOT_FOUND", "there is no job 4711; ended ones are forgotten after a while"),
         ("/api/v1/search", 400, "INVALID", "the parameter 'query' is missing"),
-        ("/api/v1/search?query=a&limit=many", 400, "INVALID", "the parameter 'limit' is 'many', which is no number"),
-        ("/api/v1/search?query=a&query=b", 400, "INVALID", "the parameter 'query' is there twice"),
+        ("/api/v1/search?query=a&limit=many", 400, "INVALID", "the parameter 'limit' is 'many', which is not a number"),
+        ("/api/v1/search?query=a&query=b", 400, "INVALID", "the parameter 'query' is given twice"),
         ("/api/v1/search?query=%20", 400, "INVALID", "the parameter 'query' is empty"),
         ("/api/v1/history?target=", 400, "INVALID", "the parameter 'target' is empty"),
-        ("/api/v1/history?target=%233", 400, "INVALID", "'#3' is no file or symbol, and only these have a history"),
+        ("/api/v1/history?target=%233", 400, "INVALID", "'#3' is not a file or symbol, and only these have a history"),
         ("/api/v1/entities?name=login&limit=0", 400, "INVALID", "the limit is 0; it must be 1 to 50"),
         ("/api/v1/entities?name=login&limit=51", 400, "INVALID", "the limit is 51; it must be 1 to 50"),
         ("/api/v1/entities?name=login&project=acme/none", 400, "INVALID", "acme/none is not known"),
-        ("/api/v1/stats?page=2", 400, "INVALID", "'page' is no parameter; known: there is none"),
+        ("/api/v1/stats?page=2", 400, "INVALID", "'page' is not a parameter; known: there is none"),
         ("/nothing", 404, "NOT_FOUND", "there is nothing at this address; /api/docs lists what there is"),
     ] {
         let request = rest.http.get(format!("{}{address}", rest.url)).header("x-request-id", "mine-7");

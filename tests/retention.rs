@@ -134,7 +134,7 @@ fn a_wait_for_what_comes_back_is_told() {
     sandbox.configure("");
     forge.fail(Fault::Wait(3), "/issues/1/discussions", 1);
     let told = sandbox.run(&["sync"]).ok().stderr;
-    assert!(told.contains("rate limited, going on in "), "{told}");
+    assert!(told.contains("rate limited, continuing in "), "{told}");
     assert!(is_there(&sandbox, "acme/shop#1"));
 }
 

@@ -1,6 +1,12 @@
 //! Searching for code alone: hits are files, in the order in which somebody who asks for code wants them.
 
-use backstory_engine::{ledger::Branches, search::ListDocuments};
+use std::collections::BTreeSet;
+
+use backstory_engine::{
+    ledger::Branches,
+    model::filter::{DocumentKind, Filter},
+    search::ListDocuments,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Fixture, Indexed, Sandbox};
@@ -264,4 +270,36 @@ async fn documents_are_listed_page_by_page_as_all_at_once() {
         }
     }
     assert_eq!(found, all.documents);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_are_listed_by_each_condition() {
+    let mut repository = Fixture::new();
+    repository.write("src/cart.rs", "pub fn cart() {}\n");
+    repository.write("tools/cart.py", "def cart():\n    pass\n");
+    repository.commit_all("Add carts");
+    repository.author("Bob", "bob@example.com");
+    repository.write("docs/cart.md", "# Carts\n\nA cart has lines.\n");
+    repository.commit_all("Describe carts");
+    let indexed = Indexed::cold(repository.path(), Branches::default()).await;
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
+    let any = Filter::default;
+    for (filter, expected) in [
+        (Filter { languages: texts(&["RUST", "py"]), ..any() }, "Add carts, src/cart.rs, tools/cart.py"),
+        (Filter { paths: texts(&["docs/", "src/c"]), ..any() }, "Add carts, Describe carts, docs/cart.md, src/cart.rs"),
+        (Filter { authors: texts(&["Ada@Example.com"]), ..any() }, "Add carts"),
+        (Filter { nodes: texts(&["acme/tool:src/cart.rs"]), ..any() }, "src/cart.rs"),
+        (Filter { languages: texts(&["rust"]), exclude: texts(&["acme/tool:src/cart.rs"]), ..any() }, "Add carts"),
+        (Filter { labels: texts(&["ui"]), ..any() }, ""),
+    ] {
+        let request = ListDocuments { filter: filter.clone(), limit: 500, after: None };
+        let listed = indexed.engine.answer(request).await.unwrap().documents.into_iter();
+        // A part of a file stands for the file.
+        let names = listed.map(|of| match of.kind {
+            DocumentKind::Commit => of.title,
+            _ => of.parent.trim_start_matches("acme/tool:").to_owned(),
+        });
+        let names = names.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>();
+        assert_eq!(names.join(", "), expected, "{filter:?}");
+    }
 }

@@ -471,6 +471,6 @@ fn what_is_allowed_is_kept() {
     let shown = sandbox.run(&["show", "#2"]).ok().stdout;
     assert!(shown.contains(token) && shown.contains(&secrets["note"]), "{shown}");
     sandbox.configure(&format!("\n[redact]\nallow = [\"{token}\"]\n"));
-    expect!["backstory.toml:11: allow: this is no SHA-256 of a text, 64 hexadecimal digits in lower case; write what this prints: printf %s 'THE TEXT' | sha256sum"]
+    expect!["backstory.toml:11: allow: this is not the SHA-256 of a text, 64 hexadecimal digits in lower case; write what this prints: printf %s 'THE TEXT' | sha256sum"]
         .assert_eq(sandbox.run(&["sync"]).error(3));
 }

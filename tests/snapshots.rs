@@ -171,7 +171,7 @@ fn the_command_line_lists_pins_and_compares() {
     let shown = sandbox.run(&["snapshots", "show", &second]).ok().stdout;
     assert!(shown.contains("current") && shown.contains(&sha), "{shown}");
     assert_eq!(sandbox.run(&["snapshots", "unpin", &first]).ok().stdout, format!("Unpinned {first}\n"));
-    assert_eq!(sandbox.run(&["snapshots", "prune"]).ok().stdout, "0 snapshots were forgotten\n");
+    assert_eq!(sandbox.run(&["snapshots", "prune"]).ok().stdout, "0 snapshots were deleted\n");
     sandbox.write_config("data_dir = \"data\"\n[snapshots]\nkeep = 0\n");
     expect!["backstory.toml:3: keep is 0; it must be 1 to 1000"]
         .assert_eq(sandbox.run(&["snapshots", "list"]).error(3));

@@ -112,7 +112,7 @@ async fn what_is_no_query_is_refused_in_a_sentence() {
         ),
         (http.post(&url).header("content-type", "text/plain").body("ASK {}"), 415, "application/sparql-query"),
         (get("ASK {}").header("accept", "image/png"), 406, "none of the formats in Accept is known"),
-        (get("ASK {}").query(&[("default-graph-uri", "no iri")]), 400, "is no IRI of a graph"),
+        (get("ASK {}").query(&[("default-graph-uri", "no iri")]), 400, "is not the IRI of a graph"),
     ] {
         let (found, message) = refusal(request).await;
         assert_eq!(found, status, "{message}");

@@ -190,6 +190,9 @@ async fn documents_come_back_as_they_were_in_the_order_asked() {
         (at(0), Some(State::Opened), "https://forge/acme/shop#2")
     );
     assert_eq!(found[0].content_hash, b.content_hash());
+    let ids = ["acme/shop#1".to_owned(), "acme/shop#2".to_owned(), "acme/shop#1".to_owned()];
+    let again = index.documents(&ids).await.unwrap();
+    assert_eq!(again, [found[1].clone(), found[0].clone(), found[1].clone()], "one may be asked for twice");
 }
 
 #[tokio::test]

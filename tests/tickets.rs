@@ -116,9 +116,9 @@ fn trackers_come_from_the_configuration() {
     let notice = sandbox.run(&["count", "issues"]).ok();
     assert!(notice.stderr.contains("other trackers are configured"), "{notice:#?}");
     for (wrong, said) in [
-        ("pattern = \"(\"\nurl = \"https://x/{key}\"", "is no regular expression"),
+        ("pattern = \"(\"\nurl = \"https://x/{key}\"", "is not a regular expression"),
         ("pattern = \"[A-Z]*\"\nurl = \"https://x/{key}\"", "matches an empty text"),
-        ("pattern = \"[A-Z]+\"\nurl = \"https://x/\"", "is no http address with {key}"),
+        ("pattern = \"[A-Z]+\"\nurl = \"https://x/\"", "is not an http address with {key}"),
     ] {
         sandbox.configure(&format!("[[tracker]]\n{wrong}\n"));
         let error = sandbox.run(&["count", "issues"]).error(3).to_owned();

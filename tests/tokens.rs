@@ -52,6 +52,25 @@ fn log(sandbox: &Sandbox) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_token_ends_after_90_days_unless_it_is_said_when() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let never = create(&sandbox, &["--projects", "**", "--scopes", "admin", "--expires", "never"]);
+    assert_eq!(never["token"]["expires"], Value::Null);
+    let server = sandbox.serve();
+    let keeper = Client::new(&server, Some(&secret(&never)));
+    let (status, of_api) = keeper.post("/api/v1/create-token", &json!({ "projects": ["acme/*"] })).await;
+    assert_eq!(status, 200, "{of_api:#}");
+    for made in [create(&sandbox, &["--projects", "acme/*"]), of_api] {
+        let time = |field: &str| made["token"][field].as_str().unwrap().parse::<Timestamp>().unwrap();
+        let hours = time("expires").duration_since(time("created_at")).as_hours();
+        assert!((90 * 24 - 1..=90 * 24).contains(&hours), "{made:#}");
+    }
+    let endless = json!({ "projects": ["acme/*"], "expires": "never" });
+    assert_eq!(keeper.post("/api/v1/create-token", &endless).await.1["token"]["expires"], Value::Null);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_token_is_shown_once_and_ends_when_it_is_revoked() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
@@ -127,17 +146,22 @@ async fn a_token_shows_and_permits_what_it_grants() {
     assert_eq!(group_keeper.post("/api/v1/backup", &json!({})).await.0, 403, "it concerns all projects");
     assert_eq!(keeper.post("/api/v1/backup", &json!({})).await.0, 200);
     // Nobody grants more than they have.
-    let soon = Some(Timestamp::now() + SignedDuration::from_hours(1));
-    let grant = |confidential: bool, expires: Option<Timestamp>| json!({ "name": null, "projects": ["**"], "confidential": confidential, "scopes": ["read"], "expires": expires });
-    assert_eq!(keeper.post("/api/v1/create-token", &grant(true, soon)).await.0, 403);
-    assert_eq!(keeper.post("/api/v1/create-token", &grant(false, soon)).await.0, 200);
-    assert_eq!(group_keeper.post("/api/v1/create-token", &grant(false, soon)).await.0, 403);
+    let soon = json!(Timestamp::now() + SignedDuration::from_hours(1));
+    let grant = |confidential: bool, expires: &Value| json!({ "name": null, "projects": ["**"], "confidential": confidential, "scopes": ["read"], "expires": expires });
+    assert_eq!(keeper.post("/api/v1/create-token", &grant(true, &soon)).await.0, 403);
+    assert_eq!(keeper.post("/api/v1/create-token", &grant(false, &soon)).await.0, 200);
+    assert_eq!(group_keeper.post("/api/v1/create-token", &grant(false, &soon)).await.0, 403);
     // Nor for longer.
-    let later = Some(Timestamp::now() + SignedDuration::from_hours(24 * 365));
-    for expires in [None, later] {
-        let (status, refused) = keeper.post("/api/v1/create-token", &grant(false, expires)).await;
+    let later = json!(Timestamp::now() + SignedDuration::from_hours(24 * 365));
+    for expires in [json!("never"), later] {
+        let (status, refused) = keeper.post("/api/v1/create-token", &grant(false, &expires)).await;
         assert_eq!((status, &refused["code"]), (403, &json!("FORBIDDEN")), "{refused:#}");
     }
+    let (status, refused) = keeper.post("/api/v1/create-token", &grant(false, &json!("soon"))).await;
+    assert_eq!((status, &refused["code"]), (400, &json!("INVALID")), "{refused:#}");
+    // Without an end, for as long as their own token.
+    let (status, made) = keeper.post("/api/v1/create-token", &grant(false, &Value::Null)).await;
+    assert_eq!((status, made["token"]["expires"].is_string()), (200, true), "{made:#}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -187,7 +187,7 @@ fn webhooks_are_listed_in_graphql_to_those_who_administer_their_projects() {
     let rest = keeper.ids(&format!("(first: 2, after: {})", page["pageInfo"]["endCursor"]));
     assert!(rest.len() == 1 && page["nodes"].as_array().unwrap().iter().all(|node| node["id"] != *rest[0]), "{rest:?}");
     let wrong = keeper.ask("(after: \"12\")");
-    assert!(wrong["errors"][0]["message"].as_str().unwrap().contains("is no cursor of this list"), "{wrong:#}");
+    assert!(wrong["errors"][0]["message"].as_str().unwrap().contains("is not a cursor of this list"), "{wrong:#}");
 
     assert_eq!(Asker::new(&hooks, &sandbox, "acme/*", "admin").ids(""), ["one", "two"]);
     assert_eq!(Asker::new(&hooks, &sandbox, "tools/**", "admin").ids(""), Vec::<String>::new());
@@ -420,5 +420,8 @@ fn without_a_server_nothing_is_put_into_the_queue() {
     let sandbox = Sandbox::synced(&forge);
     let refused = sandbox.run(&["jobs", "start", "sync", "acme/shop"]);
     assert!(refused.error(1).contains("start 'backstory serve'"), "{refused:?}");
-    assert_eq!(sandbox.run(&["jobs", "list"]).ok().stdout, "No jobs; 'backstory serve' has some as soon as it runs.\n");
+    assert_eq!(
+        sandbox.run(&["jobs", "list"]).ok().stdout,
+        "No jobs; 'backstory serve' starts some as soon as it runs.\n"
+    );
 }

@@ -110,7 +110,7 @@ async fn files_of_a_large_commit_are_read_page_by_page() {
     let wrong =
         format!("{{ node(id: \"{id}\") {{ ... on Commit {{ changedFiles(after: \"many\") {{ totalCount }} }} }} }}");
     let (code, message) = api.error(&wrong).await;
-    assert!(code == "INVALID" && message.contains("is no cursor of this list"), "{code}: {message}");
+    assert!(code == "INVALID" && message.contains("is not a cursor of this list"), "{code}: {message}");
 }
 
 #[tokio::test]
@@ -146,7 +146,7 @@ async fn commits_of_a_range_of_revisions_are_listed() {
         let query = format!(r#"{{ project(fullPath: "acme/shop") {{ commits({arguments}) {{ totalCount }} }} }}"#);
         let (code, message) = api.error(&query).await;
         assert!(
-            code == "NOT_FOUND" && message.contains("'v9' is no branch, tag or commit of acme/shop"),
+            code == "NOT_FOUND" && message.contains("'v9' is not a branch, tag or commit of acme/shop"),
             "{code}: {message}"
         );
     }
@@ -209,7 +209,7 @@ async fn code_entities_are_told_at_every_revision() {
     assert_eq!(node["now"], json!({ "lines": node["lines"], "isTest": false }));
     assert_eq!(node["old"]["kind"], "FUNCTION");
     for (field, said) in [
-        (r#"definitions(rev: "v9") { totalCount }"#, "'v9' is no branch, tag or commit of acme/shop"),
+        (r#"definitions(rev: "v9") { totalCount }"#, "'v9' is not a branch, tag or commit of acme/shop"),
         (r#"definitions(path: "lib") { totalCount }"#, "there is no file lib in acme/shop"),
     ] {
         let query = format!(r#"{{ project(fullPath: "acme/shop") {{ {field} }} }}"#);

@@ -86,6 +86,24 @@ async fn of_fragments_that_exclude_each_other_the_most_expensive_counts() {
 }
 
 #[tokio::test]
+async fn a_duration_costs_one_query_for_all_groups_and_one_for_each_merge_request() {
+    let api = Api::new();
+    let cost =
+        async |query: String| api.answer(&query, Value::Null).await["extensions"]["cost"]["value"].as_u64().unwrap();
+    let groups = |fields: &str| {
+        format!(
+            "{{ mergeRequests(first: 0) {{ groupBy(field: AUTHOR, first: 50) {{ groups {{ value {fields} }} }} }} }}"
+        )
+    };
+    let values = cost(groups("")).await;
+    assert_eq!(cost(groups("timeToFirstReview { median }")).await - values, 20 + 2 * 50);
+    let twice = "timeToFirstReview { median } timeToMerge { count } again: timeToMerge { count }";
+    assert_eq!(cost(groups(twice)).await - values, 2 * 20 + 3 * 2 * 50);
+    let nodes = |field: &str| format!("{{ mergeRequests(first: 10) {{ nodes {{ {field} }} }} }}");
+    assert_eq!(cost(nodes("timeToFirstReview")).await - cost(nodes("timeToMerge")).await, 19 * 10);
+}
+
+#[tokio::test]
 async fn a_refused_operation_says_what_it_would_have_cost() {
     let api = Api::new();
     let query = "{ issues(first: 100) { nodes { edges(first: 100) { nodes { id } } } } }";

@@ -53,6 +53,7 @@ fn questions() -> BTreeMap<&'static str, (Value, &'static str)> {
         ("important_code", (json!({ "project": shop }), "/project/entities/nodes/0/name")),
         ("person", (json!({ "username": "johndoe", "time": time }), "/person/commits/nodes/0/title")),
         ("counts_over_time", (json!({ "project": shop, "time": time }), "/project/activity/0/start")),
+        ("lead_times", (json!({ "project": shop, "time": time }), "/project/mergeRequests/timeToMerge/median")),
         ("context_pack", (json!({ "question": "why is there clock skew", "projects": [shop] }), "/contextPack/text")),
         ("governing_documents", (json!({ "question": "what is the shop", "projects": [shop] }), "/contextPack/text")),
         ("operations", (json!({}), "/repositories/0/state")),
@@ -206,6 +207,204 @@ async fn commits_lead_to_merge_requests_and_their_issues() {
     );
     assert_eq!(commits["nodes"][2]["mergeRequest"], Value::Null, "{data:#}");
     assert_eq!(data["mergeRequest"]["commits"]["totalCount"], 2, "{data:#}");
+}
+
+#[tokio::test]
+async fn how_long_reviews_merges_and_closing_took_is_told_in_seconds() {
+    let mut fixture: Value = serde_json::from_str(include_str!("../fixtures/acme.json")).unwrap();
+    let program = json!({ "username": "renovate-bot", "name": "Renovate" });
+    fixture["people"].as_array_mut().unwrap().push(program);
+    // Neither a program nor the author reviews it.
+    let note = |author: &str, at: &str| json!([{ "author": author, "at": at, "body": "Buckets are per key." }]);
+    let notes = [note("renovate-bot", "2024-05-17T08:01:00.000Z"), note("alice", "2024-05-17T09:00:00.000Z")];
+    fixture["projects"][0]["merge_requests"][2]["discussions"].as_array_mut().unwrap().extend(notes);
+    let api = Api::of(Forge::start_with(&fixture.to_string()));
+    let query = "{ project(fullPath: \"acme/shop\") {
+        mergeRequests(orderBy: { field: NUMBER, direction: ASC }) { nodes { timeToFirstReview timeToMerge } }
+        issues(orderBy: { field: NUMBER, direction: ASC }) { nodes { timeToClose } } } }";
+    let project = api.data(query).await["project"].take();
+    let times = |list: &str, field: &str| -> Vec<Option<u64>> {
+        project[list]["nodes"].as_array().unwrap().iter().map(|node| node[field].as_u64()).collect()
+    };
+    let merged = [Some(977_400), Some(1_062_300), None, None, None];
+    assert_eq!(times("mergeRequests", "timeToMerge"), merged, "{project:#}");
+    let reviewed = [Some(83_520), Some(187_200), Some(345_600), Some(348_305), Some(84_540)];
+    assert_eq!(times("mergeRequests", "timeToFirstReview"), reviewed, "{project:#}");
+    let closed = [Some(2_012_700), None, Some(2_179_800), None, None, None];
+    assert_eq!(times("issues", "timeToClose"), closed, "{project:#}");
+}
+
+/// The durations of some items: median, 90th percentile and mean, if there are any.
+fn durations(count: u64, figures: &[u64]) -> Value {
+    let (median, p90, mean) = (figures.first(), figures.get(1), figures.get(2));
+    json!({ "count": count, "median": median, "p90": p90, "mean": mean, "complete": true })
+}
+
+/// A group of merge requests with their durations.
+fn group(value: &str, count: u64, durations: &Value) -> Value {
+    json!({ "value": value, "count": count, "timeToMerge": durations })
+}
+
+/// A period of merge requests with the durations of those that are counted in it.
+fn period(start: &str, count: u64, durations: &Value) -> Value {
+    json!({ "start": format!("{start}T00:00:00Z"), "count": count, "timeToMerge": durations })
+}
+
+/// A project in which four merge requests were merged, after 977,400, 1,062,300, 0 and 345,600 seconds.
+fn four_merged() -> Api {
+    let mut fixture: Value = serde_json::from_str(include_str!("../fixtures/acme.json")).unwrap();
+    let requests = &mut fixture["projects"][0]["merge_requests"];
+    // The first of these was merged before it was opened.
+    for (place, merged_at) in [(2_usize, "2024-05-17T07:00:00.000Z"), (3, "2024-05-06T13:44:55.900Z")] {
+        requests[place]["state"] = json!("merged");
+        requests[place]["merged_at"] = json!(merged_at);
+    }
+    Api::of(Forge::start_with(&fixture.to_string()))
+}
+
+#[tokio::test]
+async fn lists_and_their_groups_tell_how_long_their_items_took() {
+    let api = four_merged();
+    let query = "{ project(fullPath: \"acme/shop\") {
+        mergeRequests(first: 0) { timeToMerge { ...D }
+          authors: groupBy(field: AUTHOR) { groups { value count timeToMerge { ...D } timeToClose { ...D } } complete }
+          labels: groupBy(field: LABEL) { groups { value count timeToMerge { ...D } } } }
+        labeled: mergeRequests(first: 0, filter: { labels: { any: [\"PERFORMANCE\", \"database\"] } }) {
+          timeToMerge { ...D } }
+        closed: mergeRequests(first: 0, filter: { states: CLOSED }) { timeToMerge { ...D } }
+        issues(first: 0) { timeToClose { ...D }
+          groupBy(field: STATE) { groups { value count timeToClose { ...D } timeToMerge { ...D } } }
+          activity(by: YEAR) { periods { timeToFirstReview { ...D } } } }
+        discussions(first: 0) { groupBy(field: PROJECT) { groups { timeToMerge { ...D } timeToClose { ...D } } } } } }
+        fragment D on Durations { count median p90 mean complete }";
+    let project = api.data(query).await["project"].take();
+    let merged = &project["mergeRequests"];
+    assert_eq!(merged["timeToMerge"], durations(4, &[661_500, 1_036_830, 596_325]), "{project:#}");
+    let mut authors = [
+        group("bob", 3, &durations(2, &[661_500, 914_220, 661_500])),
+        group("alice", 1, &durations(1, &[0, 0, 0])),
+        group("johndoe", 1, &durations(1, &[1_062_300, 1_062_300, 1_062_300])),
+    ];
+    for author in &mut authors {
+        author["timeToClose"] = Value::Null;
+    }
+    assert_eq!(merged["authors"], json!({ "groups": authors, "complete": true }));
+    let labels = [
+        group("performance", 2, &durations(2, &[488_700, 879_660, 488_700])),
+        group("auth", 1, &durations(1, &[1_062_300, 1_062_300, 1_062_300])),
+        group("database", 1, &durations(1, &[345_600, 345_600, 345_600])),
+        group("flaky-test", 1, &durations(0, &[])),
+        group("security", 1, &durations(1, &[0, 0, 0])),
+    ];
+    assert_eq!(merged["labels"], json!({ "groups": labels }));
+    assert_eq!(project["labeled"]["timeToMerge"], durations(3, &[345_600, 851_040, 441_000]));
+    assert_eq!(project["closed"]["timeToMerge"], durations(0, &[]));
+    let closed = durations(2, &[2_096_250, 2_163_090, 2_096_250]);
+    assert_eq!(project["issues"]["timeToClose"], closed);
+    let states = json!([
+        { "value": "OPENED", "count": 4, "timeToClose": durations(0, &[]), "timeToMerge": null },
+        { "value": "CLOSED", "count": 2, "timeToClose": closed, "timeToMerge": null },
+    ]);
+    assert_eq!(project["issues"]["groupBy"]["groups"], states);
+    let years = project["issues"]["activity"]["periods"].as_array().unwrap();
+    assert!(!years.is_empty() && years.iter().all(|year| year["timeToFirstReview"].is_null()), "{project:#}");
+    let discussions = json!([{ "timeToMerge": null, "timeToClose": null }]);
+    assert_eq!(project["discussions"]["groupBy"]["groups"], discussions);
+}
+
+#[tokio::test]
+async fn a_period_tells_how_long_the_items_took_that_are_counted_in_it() {
+    let api = four_merged();
+    let query = "query ($time: DateRange) { mergeRequests(first: 0, filter: { merged: $time }) {
+        merged: activity(by: MONTH, of: MERGED) { periods { start count timeToMerge { ...D } } complete }
+        opened: activity(by: YEAR) { periods { start count timeToMerge { ...D } } } } }
+        fragment D on Durations { count median p90 mean complete }";
+    let (december, march) = (
+        period("2023-12-01", 1, &durations(1, &[977_400, 977_400, 977_400])),
+        period("2024-03-01", 1, &durations(1, &[1_062_300, 1_062_300, 1_062_300])),
+    );
+    let found = api.data(query).await["mergeRequests"].take();
+    let months = [
+        december,
+        period("2024-01-01", 0, &durations(0, &[])),
+        period("2024-02-01", 0, &durations(0, &[])),
+        march.clone(),
+        period("2024-04-01", 0, &durations(0, &[])),
+        period("2024-05-01", 2, &durations(2, &[172_800, 311_040, 172_800])),
+    ];
+    assert_eq!(found["merged"], json!({ "periods": months, "complete": true }));
+    // One of those that were opened in 2024 was not merged.
+    let years = [
+        period("2023-01-01", 1, &durations(1, &[977_400, 977_400, 977_400])),
+        period("2024-01-01", 4, &durations(3, &[345_600, 918_960, 469_300])),
+    ];
+    assert_eq!(found["opened"], json!({ "periods": years }));
+
+    let time = json!({ "from": "2024-02", "to": "2024-04" });
+    let found = api.data_with(query, json!({ "time": time })).await["mergeRequests"].take();
+    let months = [period("2024-02-01", 0, &durations(0, &[])), march];
+    assert_eq!(found["merged"], json!({ "periods": months, "complete": true }));
+}
+
+/// Count, median and mean of durations in seconds.
+fn figures(mut seconds: Vec<u64>) -> Value {
+    seconds.sort_unstable();
+    let count = seconds.len();
+    let median = (count > 0).then(|| (seconds[(count - 1) / 2] + seconds[count / 2]) / 2);
+    let mean = (count > 0).then(|| seconds.iter().sum::<u64>() / count as u64);
+    json!({ "count": count, "median": median, "mean": mean, "complete": true })
+}
+
+#[tokio::test]
+async fn first_reviews_of_a_list_are_those_of_its_merge_requests_one_by_one() {
+    let forge = Forge::start();
+    forge.join("renovate-bot", "Renovate");
+    // Nobody reviews the first; its author and a program write to the second before somebody else does.
+    let ignored = forge.new_merge_request("acme/shop", "alice", "Sell gift cards", "");
+    let noted = forge.new_merge_request("acme/shop", "alice", "Sell vouchers", "");
+    for (author, body) in [("alice", "It is ready."), ("renovate-bot", "Two updates wait."), ("carol", "Why now?")] {
+        forge.advance(1_001);
+        forge.discuss(&noted, author, body);
+    }
+    let api = Api::of(forge);
+    let listed = api.data("{ mergeRequests { nodes { id createdAt author { username } } } }").await;
+    let (mut all, mut missing): (Vec<u64>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut groups: BTreeMap<(&str, String), (u64, Vec<u64>)> = BTreeMap::new();
+    for node in listed["mergeRequests"]["nodes"].as_array().unwrap() {
+        let text = |pointer: &str| node.pointer(pointer).unwrap().as_str().unwrap().to_owned();
+        let query = format!("{{ mergeRequest(id: \"{}\") {{ timeToFirstReview }} }}", text("/id"));
+        let seconds = api.data(&query).await["mergeRequest"]["timeToFirstReview"].as_u64();
+        all.extend(seconds);
+        missing.extend(seconds.is_none().then(|| text("/id")));
+        let year = format!("{}-01-01T00:00:00Z", &text("/createdAt")[..4]);
+        for key in [("author", text("/author/username")), ("year", year)] {
+            let (count, of_group) = groups.entry(key).or_default();
+            *count += 1;
+            of_group.extend(seconds);
+        }
+    }
+    assert_eq!((all.len(), missing), (6, vec![ignored]));
+    assert!(all.contains(&3_003), "{all:?}");
+
+    let query = "{ mergeRequests(first: 0) { timeToFirstReview { ...D } timeToMerge { count }
+          groupBy(field: AUTHOR) { groups { value count timeToFirstReview { ...D } } }
+          activity(by: YEAR) { periods { start count timeToFirstReview { ...D } } } } }
+        fragment D on Durations { count median mean complete }";
+    let found = api.data(query).await["mergeRequests"].take();
+    assert_eq!(found["timeToFirstReview"], figures(all), "{found:#}");
+    assert_eq!(found["timeToMerge"]["count"], 2);
+    let mut grouped = BTreeMap::new();
+    for (list, kind, name) in [("/groupBy/groups", "author", "value"), ("/activity/periods", "year", "start")] {
+        for group in found.pointer(list).unwrap().as_array().unwrap() {
+            let key = (kind, group[name].as_str().unwrap().to_owned());
+            grouped.insert(key, (group["count"].as_u64().unwrap(), group["timeToFirstReview"].clone()));
+        }
+    }
+    // Periods without merge requests are there too.
+    grouped.retain(|_, (count, _)| *count > 0);
+    let expected: BTreeMap<_, _> =
+        groups.into_iter().map(|(key, (count, seconds))| (key, (count, figures(seconds)))).collect();
+    assert_eq!(grouped, expected);
 }
 
 // Row 79 of docs/requirements.md.

@@ -340,6 +340,33 @@ async fn periods_without_items_are_told_between_others() {
 }
 
 #[tokio::test]
+async fn values_of_facets_are_named_as_filters_take_them() {
+    const KIND: usize = 1;
+    const AUTHOR: usize = 2;
+    let api = whole_world();
+    let query = "query ($filter: SearchFilter) { search(query: \"token expiry\", mode: LEXICAL, filter: $filter) {
+        facets { facets { values { value node { id ... on Person { name } } } } } } }";
+    let values = async |filter: Value, property: usize| {
+        let mut found = api.data_with(query, json!({ "filter": filter })).await;
+        found["search"]["facets"]["facets"][property]["values"].take()
+    };
+    for (property, name) in [(KIND, "kinds"), (AUTHOR, "authors")] {
+        let all = texts(&values(Value::Null, property).await, "/value");
+        assert!(all.len() > 1, "{name}: {all:?}");
+        for value in all {
+            let narrowed = texts(&values(json!({ name: [value] }), property).await, "/value");
+            assert_eq!(narrowed, [value.as_str()], "{name}");
+        }
+    }
+    assert_eq!(texts(&values(json!({ "kinds": ["CODE"] }), KIND).await, "/value"), ["CODE"]);
+    // He has an account and two addresses.
+    let authors = values(Value::Null, AUTHOR).await;
+    let john = authors.as_array().unwrap().iter().find(|author| author["value"] == "johndoe");
+    assert_eq!(john.map(|john| &john["node"]), Some(&json!({ "id": "@johndoe", "name": "John Doe" })), "{authors:#}");
+    assert!(!texts(&authors, "/value").iter().any(|value| value.starts_with("john@")), "{authors:#}");
+}
+
+#[tokio::test]
 async fn every_period_of_a_range_is_told() {
     let api = Api::new();
     let query = "query ($time: DateRange!) { activity(by: WEEK, time: $time) { start issuesOpened }
@@ -445,6 +472,9 @@ async fn what_a_list_costs_follows_the_size_of_its_page_from_either_end() {
     assert!(forward >= 180, "{forward}");
     let groups = cost("{ issues(first: 0) { groupBy(field: AUTHOR, first: 50) { groups { value count } } } }").await;
     assert!(groups >= 100, "{groups}");
+    let plain = cost("{ issues(first: 0) { pageInfo { hasNextPage } } }").await;
+    let durations = cost("{ issues(first: 0) { timeToClose { median } } }").await;
+    assert!(durations >= plain + 19, "{durations} {plain}");
     assert!(cost("{ activity(by: DAY) { start commitsMade } }").await >= 200);
 }
 

@@ -295,7 +295,7 @@ async fn who_polls_is_told_what_changed_since_a_cursor() {
     for cursor in ["x", "-1", ""] {
         let query = format!("{{ changes(after: \"{cursor}\") {{ nodes {{ removedAt }} }} }}");
         let (code, message) = api.error(&query).await;
-        assert!(code == "INVALID" && message.contains("is no cursor of this list"), "{code}: {message}");
+        assert!(code == "INVALID" && message.contains("is not a cursor of this list"), "{code}: {message}");
     }
     let (code, message) = api.error("{ changes(projects: \"acme/nothing\") { nodes { removedAt } } }").await;
     assert!(code == "INVALID" && message.starts_with("acme/nothing is not known"), "{code}: {message}");

@@ -381,7 +381,7 @@ impl Requests {
             self.add(ContributorsRequest { project: project.clone(), path, limit: 10 });
         }
         let id = NodeId::file(project.as_deref().unwrap(), &*path);
-        self.add(CoChangeRequest { id, limit: 10 });
+        self.add(CoChangeRequest { id, limit: 10, min_support: 3 });
         let id = NodeId::commit(project.as_deref().unwrap(), "1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b");
         self.add(DiffRequest { id, paths: vec![], context: 3 });
         self.add(ContributorsRequest { project: project.clone(), path: path.clone(), limit: 10 });

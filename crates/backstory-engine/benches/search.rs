@@ -7,6 +7,8 @@
 
 #![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 
+#[path = "../../backstory/src/allocator.rs"]
+mod allocator;
 #[path = "../../backstory-store/benches/corpus/mod.rs"]
 mod corpus;
 
@@ -38,8 +40,6 @@ const FIRST_ANSWER: f64 = 1_000.0;
 const MEMORY: f64 = 1_536.0;
 /// Has the process fill a directory and end.
 const FILL: &str = "--fill";
-/// How glibc hands out memory in commands that run for long. It reads this as it starts.
-const MALLOC: [(&str, &str); 2] = [("MALLOC_ARENA_MAX", "2"), ("MALLOC_MMAP_THRESHOLD_", "1000000")];
 
 async fn fill(data_dir: &Path, vocabulary: &Vocabulary, documents: usize) -> Outcome<()> {
     // An index without a ledger beside it would be refused.
@@ -121,9 +121,9 @@ async fn run(data_dir: &Path, documents: usize) -> Outcome<Vec<String>> {
 }
 
 fn main() -> Outcome<ExitCode> {
-    if MALLOC.iter().any(|(name, _)| std::env::var_os(name).is_none()) {
+    if allocator::VARIABLES.iter().any(|(name, _)| std::env::var_os(name).is_none()) {
         let mut command = Command::new(std::env::current_exe()?);
-        let status = command.args(std::env::args_os().skip(1)).envs(MALLOC).status()?;
+        let status = command.args(std::env::args_os().skip(1)).envs(allocator::VARIABLES).status()?;
         return Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

@@ -9,7 +9,7 @@ mod requests;
 use std::{collections::BTreeSet, time::Duration};
 
 use backstory_model::{
-    access::{Actor, Grant, MAX_PATTERNS, ProjectPattern, Scope, Scopes},
+    access::{Actor, Expiry, Grant, MAX_PATTERNS, ProjectPattern, Scope, Scopes},
     digest::sha256,
     id::{NodeId, is_project_path},
     text::truncate_echo,
@@ -29,6 +29,8 @@ use crate::{
 
 /// Most tokens that are not revoked.
 pub const MAX_SERVER_TOKENS: usize = 1_000;
+/// How long a token is valid if nobody says when it ends.
+pub const DEFAULT_LIFETIME: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// Longest name of a token, in characters.
 pub const MAX_NAME: usize = 100;
 /// Most operations of one list.
@@ -62,8 +64,9 @@ pub struct CreateToken {
     /// What it permits; `read` if absent.
     #[serde(default = "default_scopes")]
     pub scopes: Scopes,
-    /// When it ends; absent for never.
-    pub expires: Option<Timestamp>,
+    /// When it ends: an instant or `never`; if absent, after 90 days, but no later than the token that makes it.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub expires: Option<Expiry>,
 }
 
 fn default_scopes() -> Scopes {
@@ -97,13 +100,13 @@ pub struct RevokeToken {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListOperations {
-    /// Only of an actor whose name has this in it.
+    /// Only operations of actors whose names contain this.
     pub actor: Option<String>,
-    /// Only of this use case.
+    /// Only operations of this use case.
     pub name: Option<String>,
-    /// Only those that need this scope.
+    /// Only operations that need this scope.
     pub scope: Option<Scope>,
-    /// Only those with a smaller number.
+    /// Only operations with a smaller number.
     pub before: Option<i64>,
     /// Most operations, at most 1,000; 20 if absent.
     #[serde(default = "crate::limits::default_limit")]
@@ -425,6 +428,7 @@ pub(crate) async fn visibility_of(resources: &Resources, grant: &Grant) -> Resul
 async fn create_token(resources: &Resources, request: CreateToken) -> Result<CreatedToken> {
     let now = Timestamp::now();
     let CreateToken { name, projects, confidential, scopes, expires } = request;
+    let expires = expires.map_or_else(|| Some(default_end(resources, now)), Expiry::instant);
     let grant = Grant { projects, confidential, scopes, expires };
     check_grant(resources, &grant, now)?;
     let (id, secret) = random_token()?;
@@ -443,6 +447,12 @@ async fn create_token(resources: &Resources, request: CreateToken) -> Result<Cre
     let made = resources.shared.access.valid(&id, now);
     let token = made.ok_or_else(|| Error::internal(format!("the token {id} was not kept")))?;
     Ok(CreatedToken { token, secret })
+}
+
+/// When a token ends if nobody says so: no later than the token that makes it.
+fn default_end(resources: &Resources, now: Timestamp) -> Timestamp {
+    let end = now + DEFAULT_LIFETIME;
+    resources.expires().map_or(end, |own| own.min(end))
 }
 
 /// Refuses to grant more than the one has who grants it.
@@ -476,7 +486,7 @@ fn check_name(name: &str) -> Result<()> {
     if !name.trim().is_empty() && name.chars().count() <= MAX_NAME && name.chars().all(is_plain) {
         return Ok(());
     }
-    Err(Error::invalid(format!("'{}' is no name of a token", truncate_echo(name)))
+    Err(Error::invalid(format!("'{}' is not a name for a token", truncate_echo(name)))
         .with_hint(format!("use at most {MAX_NAME} letters, digits, spaces, '-', '_', '.', '@' and '/'")))
 }
 

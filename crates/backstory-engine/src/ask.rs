@@ -31,7 +31,7 @@ use backstory_model::{
     change_question::{ChangeQuestion, says_change},
     filter::Filter,
     question::{Question, QuestionKind},
-    sentence::stems,
+    sentence::{include_list_marker, stems},
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -52,7 +52,7 @@ use definition::answer_place;
 use evidence::{SURE, Verdict, may_fit, share};
 use generate::generate_answer;
 use nowhere::{UnknownWord, find_nearest_names};
-use reading::{Reading, question_weights, read_stories};
+use reading::{NOT_COMPARED, Reading, question_weights, read_stories};
 use reasons::prefer_reasons;
 use select::{MAX_QUOTES, Scored, choose_quotes};
 use stories::Story;
@@ -62,7 +62,7 @@ pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
 /// Pieces whose meaning is compared only to tell whether there is an answer: a model takes milliseconds for each.
 const MAX_COMPARED: usize = 8;
 
-/// A question.
+/// Asks a question, which is answered strictly from what was read, or refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskRequest {
@@ -112,6 +112,15 @@ pub(crate) struct AskEvidence {
     is_barred: bool,
 }
 
+/// What a question lacks to be answered from what is stored.
+#[derive(Default)]
+pub(crate) struct Missing {
+    /// A sentence for each thing that is missing; `None` if the question can be answered.
+    pub(crate) sentences: Option<Vec<String>>,
+    /// What the reader must know of how that was found.
+    pub(crate) warning: Option<&'static str>,
+}
+
 /// Answers a question.
 ///
 /// # Errors
@@ -157,7 +166,7 @@ pub(crate) async fn ask_or_adopt(
 /// Answers a question, and tells each statement as soon as it is certain. A caller that no longer listens is not waited for.
 ///
 /// # Errors
-/// Those of [`Self::ask`].
+/// Those of [`ask`].
 pub(crate) async fn ask_streaming(
     resources: &Resources,
     request: AskRequest,
@@ -215,25 +224,26 @@ async fn date_citations(resources: &Resources, mut citations: Vec<Citation>) -> 
         .await
 }
 
-/// What a question lacks to be answered from what is stored, a sentence each; `None` if it can be answered.
+/// What a question lacks to be answered from what is stored.
 ///
 /// # Errors
 /// Those of [`ask`].
-pub(crate) async fn find_missing(resources: &Resources, request: AskRequest) -> Result<Option<Vec<String>>> {
-    let reading = Box::pin(read_stories(resources, &request)).await?;
+pub(crate) async fn find_missing(resources: &Resources, request: AskRequest) -> Result<Missing> {
+    let mut reading = Box::pin(read_stories(resources, &request)).await?;
     let mut scored = reading.score_by_words();
     // By words alone, which is quick; of a question that they can answer the meaning is not asked.
     let mut verdict = reading.judge(&scored);
     if !verdict.answerable {
         let weights = reading.asked.weights();
-        scored.retain(|one| may_fit(&weights, &one.around));
+        scored.retain(|one| may_fit(&weights, &one.around, reading.stories[one.story].fit));
         scored.truncate(MAX_COMPARED);
         if !scored.is_empty() {
             reading.add_meaning(resources, &mut scored).await;
             verdict = reading.judge(&scored);
         }
     }
-    Ok((!verdict.answerable).then_some(verdict.missing))
+    let warning = reading.comparison_failed.then_some(NOT_COMPARED);
+    Ok(Missing { sentences: (!verdict.answerable).then_some(verdict.missing), warning })
 }
 
 /// Whether one of these texts surely answers a question by its words, so that [`find_missing`], which searches and reads,
@@ -309,9 +319,10 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
     misspelled.append(&mut verdict.missing);
     verdict.missing = misspelled;
     let weights = reading.asked.weights();
-    let Reading { question, query, read, stories, mut warnings, change, unwritten, .. } = reading;
+    let Reading { question, query, read, stories, mut warnings, change, unwritten, comparison_failed, .. } = reading;
     verdict.missing.extend(unwritten);
     let search_warnings = warnings.clone();
+    warnings.extend(comparison_failed.then(|| NOT_COMPARED.to_owned()));
     // What lacks a name that the question gives is about something else.
     let is_about = |story: &Story| verdict.about.iter().any(|id| *id == story.id.to_string());
     scored.retain(|one| {
@@ -372,8 +383,9 @@ fn quote_answer(found: &AskEvidence) -> Answer {
     let confidence = found.verdict.confidence;
     let mut answer = Answer { question: found.question.clone(), confidence, ..Answer::default() };
     for (number, quote) in (1..).zip(&chosen) {
-        let (document, range) = quote.place();
-        let citation = found.stories[quote.story].documents[document].cite(number, range);
+        let (at, range) = quote.place();
+        let document = &found.stories[quote.story].documents[at];
+        let citation = document.cite(number, include_list_marker(&document.text, range));
         answer.statements.push(Statement { text: citation.text.clone(), citations: vec![number] });
         answer.citations.push(citation);
     }

@@ -32,7 +32,7 @@ const MAX_BACKUPS: usize = 100;
 const LOGS: [&str; 2] = ["-wal", "-shm"];
 /// What every database of SQLite begins with.
 const DATABASE_HEADER: &[u8; 16] = b"SQLite format 3\0";
-const NO_LEDGER: &str = "it is no ledger of this program";
+const NO_LEDGER: &str = "it is not a ledger of backstory";
 /// There as long as graph and index are those of another ledger.
 pub(crate) const RESTORED: &str = "restored";
 
@@ -201,7 +201,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     let found = fs::metadata(from).map_err(unusable(from))?;
     // Before it is opened: a pipe would wait for a writer.
     if !found.is_file() {
-        return Err(not_restorable(from, ErrorKind::Configuration, "it is no file"));
+        return Err(not_restorable(from, ErrorKind::Configuration, "it is not a file"));
     }
     let mut source = File::open(from).map_err(unusable(from))?;
     let mut header = [0; DATABASE_HEADER.len()];

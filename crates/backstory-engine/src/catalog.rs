@@ -70,7 +70,7 @@ pub(crate) async fn all_forges(resources: &Resources) -> Result<Forges> {
             Ok(url) => url,
             Err(error) => {
                 let (project, address) = (entry.project, truncate_echo(&added.base_url));
-                let message = format!("'{address}' is no address of a forge: {error}");
+                let message = format!("'{address}' is not the address of a forge: {error}");
                 let error = Error::new(ErrorKind::Configuration, message)
                     .with_hint(format!("remove the repository with 'backstory remove {project}' and add it again"));
                 unusable.push((project, error));
@@ -96,7 +96,7 @@ pub(crate) async fn all_forges(resources: &Resources) -> Result<Forges> {
 
 pub(crate) fn forgotten(project: &str) -> Error {
     Error::new(ErrorKind::Configuration, format!("{project} was forgotten, so it is not read")).with_hint(format!(
-        "take it out of the configuration, or let it be read again with 'backstory forget --undo {project}'"
+        "remove it from the configuration, or let it be read again with 'backstory forget --undo {project}'"
     ))
 }
 

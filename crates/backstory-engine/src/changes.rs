@@ -79,7 +79,7 @@ pub struct Changes {
 pub struct RecentChange {
     /// The commit.
     pub commit: CommitSummary,
-    /// What it changes, by rules; `None` for a merge.
+    /// What it changes, by rules; null for a merge.
     pub change_type: Option<ChangeType>,
     /// The merge request that introduced it.
     pub merge_request: Option<ThreadId>,

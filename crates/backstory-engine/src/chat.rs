@@ -61,7 +61,7 @@ pub struct Message {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CreateChat {
-    /// Full path of the project that it is narrowed to; everything if absent.
+    /// Full path of the project that it is limited to; everything if absent.
     pub project: Option<String>,
 }
 
@@ -77,7 +77,7 @@ pub struct ListChats {
     pub limit: usize,
 }
 
-/// Lists messages of a conversation in order; `None` if there is no such conversation.
+/// Lists messages of a conversation in order; null if there is no such conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListMessages {
@@ -355,8 +355,11 @@ async fn standalone_question(resources: &Resources, chat: i64, text: &str) -> Re
 }
 
 fn full(chat: i64) -> Error {
-    Error::new(ErrorKind::Conflict, format!("chat {chat} has {MAX_MESSAGES} messages, which is all it takes"))
-        .with_hint("begin another")
+    Error::new(
+        ErrorKind::Conflict,
+        format!("chat {chat} has {MAX_MESSAGES} messages, which is the most that it can have"),
+    )
+    .with_hint("begin another")
 }
 
 /// An answer as plain text, with its sources.

@@ -76,7 +76,7 @@ pub struct CheckReport {
     pub rows: u64,
 }
 
-/// Checks every rule.
+/// Checks that ledger, graph, lists and index are sound and agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckRequest {}
@@ -129,7 +129,7 @@ async fn check_stores(resources: &Resources) -> Result<CheckReport> {
         // Problems name things that this must not.
         for finding in report.findings.iter_mut().filter(|finding| !finding.problems.is_empty()) {
             let count = finding.problems.len();
-            finding.problems = vec![format!("{count} or more problems, told to those who may see everything")];
+            finding.problems = vec![format!("{count} or more problems, shown only to those who may see everything")];
         }
         let digest = projection_digest(resources).await?;
         (report.digest, report.quads, report.rows) = (digest.digest, digest.quads, digest.rows);

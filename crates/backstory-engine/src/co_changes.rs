@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use backstory_model::{
+    cochange::Thresholds,
     entity::{Item, ItemKind},
     id::NodeId,
     repository::{Record, code_key},
@@ -10,6 +11,8 @@ use backstory_model::{
 
 use crate::{error::Result, records::each_item, resources::Resources, state::co_changes::CoChangeTable};
 
+/// What a pair must reach to be kept.
+pub(crate) const THRESHOLDS: Thresholds = Thresholds { support: 3, confidence: 0.3 };
 /// Records of pairs that a project has: files and entities.
 const MAX_RECORDS: usize = 10;
 

@@ -104,9 +104,9 @@ pub struct Change {
     pub kind: EntityChangeKind,
     /// The name that the file or entity had then.
     pub name: NodeId,
-    /// Lines added to the file; `None` if unknown.
+    /// Lines added to the file; null if unknown.
     pub insertions: Option<u32>,
-    /// Lines deleted from the file; `None` if unknown.
+    /// Lines deleted from the file; null if unknown.
     pub deletions: Option<u32>,
     /// Merge requests that introduced the commit.
     pub merge_requests: Vec<ThreadId>,
@@ -179,7 +179,7 @@ pub struct EntityDetails {
     pub name: String,
     /// Whether the indexed head has it.
     pub current: bool,
-    /// Its kind; `None` if the indexed head does not have it.
+    /// Its kind; null if the indexed head does not have it.
     pub kind: Option<EntityKind>,
     /// How it is declared.
     pub signature: Option<String>,
@@ -194,7 +194,6 @@ pub struct EntityDetails {
     /// How many commits changed it, under all its names.
     pub changes: usize,
     /// The nodes that it has edges with.
-    #[serde(rename = "neighbours")]
     pub neighbors: Vec<Neighbors>,
 }
 

@@ -34,7 +34,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ask::{AskRequest, find_missing, is_surely_answered},
+    ask::{AskRequest, Missing, find_missing, is_surely_answered},
     error::{Error, ErrorKind, Result},
     resources::{Resources, blocking},
     search::{
@@ -87,7 +87,7 @@ pub enum About {
     },
 }
 
-/// What is wanted.
+/// Requests a context pack: what an agent must know about a question, code or an item, within a budget of tokens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContextRequest {
@@ -178,7 +178,7 @@ async fn build_contents(resources: &Resources, request: &ContextRequest) -> Resu
     let mut attempt = 1;
     loop {
         let state = load_state(resources).await?;
-        let mut pack = gather(resources, request, &state).await?;
+        let mut pack = Box::pin(gather(resources, request, &state)).await?;
         let changed = load_state(resources).await?.id != state.id;
         if changed && attempt < ATTEMPTS {
             attempt += 1;
@@ -202,7 +202,8 @@ async fn gather(resources: &Resources, request: &ContextRequest, state: &IndexSt
     let mut evidence = gather_evidence(resources, &resolved, state, resolved.tokens / TOKENS_PER_HIT).await?;
     evidence.warnings.extend(said);
     let missing = Box::pin(find_missing_of(resources, &resolved, &evidence)).await?;
-    evidence.missing = missing.filter(|_| evidence.coverage.documents > 0);
+    evidence.warnings.extend(missing.warning.map(str::to_owned));
+    evidence.missing = missing.sentences.filter(|_| evidence.coverage.documents > 0);
     // What is near to words that nothing has is no evidence for anything.
     let is_nonsense = evidence.warnings.iter().any(|warning| warning == BY_MEANING_ALONE);
     if is_nonsense && evidence.missing.is_some() && evidence.trace.is_none() {
@@ -249,17 +250,17 @@ async fn find_missing_of(
     resources: &Resources,
     request: &ContextRequest,
     evidence: &evidence::Evidence,
-) -> Result<Option<Vec<String>>> {
+) -> Result<Missing> {
     let Filter { project, projects, .. } = request.filter.clone();
     let of_projects = Filter { project, projects, ..Filter::default() };
     let is_narrow = request.path.is_some()
         || !request.near.is_empty()
         || request.mode != Mode::All
         || request.filter != of_projects;
-    let About::Query(question) = &request.about else { return Ok(None) };
+    let About::Query(question) = &request.about else { return Ok(Missing::default()) };
     // Of another state the texts of files are not those that would be read.
     if is_narrow || resources.has_view() {
-        return Ok(None);
+        return Ok(Missing::default());
     }
     let (question, filter) = (question.clone(), request.filter.clone());
     let said = evidence
@@ -267,7 +268,7 @@ async fn find_missing_of(
         .iter()
         .map(|found| format!("{} {}", found.document.title, found.hint.as_deref().unwrap_or_default()));
     if is_surely_answered(resources, &question, &filter, said).await? {
-        return Ok(None);
+        return Ok(Missing::default());
     }
     find_missing(resources, AskRequest { question, filter, ranking: request.ranking, ..AskRequest::default() }).await
 }
@@ -450,8 +451,10 @@ fn parameters(request: &ContextRequest) -> BTreeMap<String, String> {
         ("path", request.path.clone()),
         ("near", joined(request.near.iter().map(ToString::to_string).collect())),
         ("paths", joined(filter.paths.clone())),
+        ("languages", joined(filter.languages.clone())),
         ("document_types", joined(filter.document_types.iter().map(|of| of.as_str().to_owned()).collect())),
         ("nodes", joined(filter.nodes.clone())),
+        ("exclude", joined(filter.exclude.clone())),
         ("projects", joined(filter.projects.clone())),
         ("project", filter.project.clone()),
         ("author", joined(filter.authors.clone())),

@@ -24,7 +24,9 @@ use remote::Remote;
 use crate::provider::ProviderError;
 
 /// Most threads of the bundled model.
-const MAX_THREADS: usize = 64;
+pub const MAX_THREADS: usize = 64;
+/// Most numbers in a vector.
+pub const MAX_DIMENSION: usize = 8192;
 
 /// Who turns texts into vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]

@@ -44,7 +44,7 @@ pub enum ErrorKind {
     Timeout,
     /// There is too much to do at the moment.
     Busy,
-    /// This server does other things, or cannot do this as it is now.
+    /// This server has other roles, or cannot do this in its current state.
     Unavailable,
     /// The machine lacks room, file descriptors or memory.
     Lacking,
@@ -312,7 +312,7 @@ mod tests {
             ("a plain one: é".to_owned(), "a plain one: é".to_owned()),
             (format!("the token {token} is wrong"), "the token [redacted:gitlab-token:26] is wrong".to_owned()),
             ("403: \u{1b}]0;pwned\u{7}\u{1b}[2J".to_owned(), r"403: \u{1b}]0;pwned\u{7}\u{1b}[2J".to_owned()),
-            (format!("'{}' is no path", "x".repeat(20_000)), format!("'{}… is no path", "x".repeat(199))),
+            (format!("'{}' is not a path", "x".repeat(20_000)), format!("'{}… is not a path", "x".repeat(199))),
         ] {
             assert_eq!(message(&text), expected);
             assert_eq!(message(&expected), expected);

@@ -37,12 +37,12 @@ pub use self::pairs::PairRequest;
 
 /// Most questions that are asked at once.
 pub const MAX_QUESTIONS_PER_REQUEST: usize = 20;
-/// How many results of each leg are looked at, unless the request says.
+/// How many results of each retriever are looked at, unless the request says.
 pub const DEFAULT_DEPTH: usize = 50;
-/// Most results of each leg that are looked at.
+/// Most results of each retriever that are looked at.
 pub const MAX_DEPTH: usize = MAX_LIMIT;
 
-/// What to ask.
+/// Asks questions whose sources are known, and reports where each retriever ranks these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EvaluationRequest {
@@ -50,10 +50,10 @@ pub struct EvaluationRequest {
     pub project: Option<String>,
     /// The questions, at most 20.
     pub questions: Vec<Question>,
-    /// The legs to ask; all if absent.
+    /// The retrievers to ask; all if absent.
     #[serde(default = "default_legs")]
     pub legs: Vec<Retriever>,
-    /// How many results of each leg are looked at, 1 to 100; 50 if absent.
+    /// How many results of each retriever are looked at, 1 to 100; 50 if absent.
     #[serde(default = "default_depth")]
     pub depth: usize,
 }
@@ -88,7 +88,7 @@ pub struct Evaluated {
     pub unknown: Vec<String>,
     /// Whether it is refused to answer.
     pub refused: bool,
-    /// What each leg found, with the first 10 results.
+    /// What each retriever found, with the first 10 results.
     pub legs: BTreeMap<Retriever, Answer>,
 }
 

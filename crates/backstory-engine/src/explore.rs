@@ -34,7 +34,7 @@ use self::generality::{GENERAL, OpenNodes, generality};
 
 pub(crate) use self::measures::measure_edges;
 pub use self::measures::{EdgeMeasure, EdgeMethod};
-pub use crate::walk::GraphEdge;
+pub use backstory_store::graph::GraphEdge;
 
 /// Edges between a node and those of its neighborhood, unless a request asks for more.
 pub const DEFAULT_DEPTH: usize = 1;
@@ -60,6 +60,9 @@ const MAX_READ_EDGES: usize = 100_000;
 const EDGES_OF_CODE: usize = 10;
 /// and how many a general node.
 const EDGES_OF_GENERAL: usize = 100;
+
+/// What the first sentence about left out nodes ends with.
+const HOW_TO_GO_ON: &str = "name the edges to follow, or start from an outer node";
 
 /// Requests the nodes around one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +121,7 @@ pub struct Neighborhood {
     /// unless that was asked for.
     #[serde(default)]
     pub totals: Vec<EdgeTotal>,
-    /// What bounds left out, a sentence each; empty if nothing.
+    /// What bounds left out, a sentence each; empty if nothing. The first one says how to go on.
     pub left_out: Vec<String>,
 }
 
@@ -186,8 +189,8 @@ pub struct PathAnswer {
     pub titles: BTreeMap<NodeId, String>,
     /// Its edges in the same order; each starts at either of its two nodes.
     pub edges: Vec<GraphEdge>,
-    /// What bounds left out, a sentence each. While this is empty, the path is a shortest one, and without a path there
-    /// is none of that length.
+    /// What was left out because of limits, a sentence each. If this is empty, the path is a shortest one, and if there
+    /// is no path, there is none of that length.
     pub left_out: Vec<String>,
 }
 
@@ -231,6 +234,11 @@ async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) 
         }
         if omitted > 0 {
             walk.left_out.insert(0, format!("at least {omitted} more nodes; the limit is {}", request.limit));
+        }
+        if let Some(first) = walk.left_out.first_mut() {
+            let can_raise = omitted > 0 && request.limit < MAX_NEIGHBORS;
+            first.push_str(if can_raise { "; for more, raise the limit, " } else { "; for more, " });
+            first.push_str(HOW_TO_GO_ON);
         }
         let is_kept = |edge: &GraphEdge| distances.contains_key(&edge.from) && distances.contains_key(&edge.to);
         let edges = walk.edges.iter().filter(|edge| is_kept(edge)).cloned().collect();
@@ -380,7 +388,7 @@ impl<'a> Walk<'a> {
         if self.graph.exists(id)? || !self.graph.edges_around(id, None)?.edges.is_empty() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::NotFound, format!("nothing is known of {id}")))
+        Err(Error::new(ErrorKind::NotFound, format!("nothing is known about {id}")))
     }
 
     fn has_room(&self) -> bool {

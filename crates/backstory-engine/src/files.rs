@@ -18,7 +18,7 @@ pub use self::{
         ChunksRequest, Fact, FactsRequest, FileChunk, FileChunks, FileFacts, FileVersion, MAX_FACTS, MAX_FILE_CHUNKS,
         MAX_NODE_TYPES,
     },
-    co_change::{CoChangeAnswer, CoChangeRequest, CoChanged, MAX_CO_CHANGED},
+    co_change::{CoChangeAnswer, CoChangeRequest, CoChanged, LEAST_SUPPORT, MAX_CO_CHANGED},
     comments::{Carried, CommentPosition, CommentsRequest, FileComment, FileComments, MAX_COMMENTS},
     contributors::{Contributor, Contributors, ContributorsRequest, MAX_CONTRIBUTORS},
     definitions::{Definition, Definitions, DefinitionsRequest, MAX_DEFINING_FILES, MAX_DEFINITIONS},

@@ -410,7 +410,7 @@ async fn check_target(resources: &Resources, target: Target) -> Result<Validated
             ErrorKind::Conflict,
             format!("{project} is still named under [[forge]] in the configuration"),
         )
-        .with_hint("take it out there first"));
+        .with_hint("remove it there first"));
     }
     let of = subject.clone();
     let known = resources
@@ -431,7 +431,7 @@ async fn check_target(resources: &Resources, target: Target) -> Result<Validated
     if known {
         return Ok(ValidatedTarget::Kept(subject));
     }
-    Err(Error::new(ErrorKind::NotFound, format!("there is no {subject} here"))
+    Err(Error::new(ErrorKind::NotFound, format!("nothing is known about {subject}"))
         .with_hint("check the reference ('backstory status' lists the projects)"))
 }
 

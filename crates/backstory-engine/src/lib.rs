@@ -104,9 +104,9 @@ use backstory_store::{
     graph::{AdjacentEdge, Direction, EdgeCount, InferredLink},
     ledger::{Chat, IssuedToken, Job, LedgerError},
     lists::{
-        Activity, CodeRow, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery,
-        FileGroup, FileQuery, Groups, LanguageRow, ListQuery, Lists, Page, PageRequest, Period, PersonRow, RowQuery,
-        ThreadGroup, ThreadQuery, TimeRange, Total,
+        Activity, CodeRow, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, DurationKind, EntityGroup,
+        EntityQuery, FileGroup, FileQuery, GroupDurations, Groups, LanguageRow, ListQuery, Lists, Page, PageRequest,
+        Period, PersonRow, RowQuery, ThreadGroup, ThreadQuery, TimeRange, Total,
     },
 };
 use futures::future::BoxFuture;
@@ -531,6 +531,16 @@ impl Engine {
     /// Groups issues or merge requests.
     pub async fn group_threads(&self, query: ThreadQuery, by: ThreadGroup) -> Result<Groups> {
         pages::group_threads(&self.0, query, by).await
+    }
+
+    /// Measures how long issues or merge requests took until something happened: of all of them, or by group.
+    pub async fn measure_durations(
+        &self,
+        query: ThreadQuery,
+        kind: DurationKind,
+        by: Option<ThreadGroup>,
+    ) -> Result<GroupDurations> {
+        pages::measure_durations(&self.0, query, kind, by).await
     }
 
     /// Groups discussions.

@@ -27,7 +27,7 @@ pub const MAX_TEXT: usize = 2000;
 /// Most definitions of a name that an error lists.
 const MAX_LISTED: usize = 5;
 
-/// Asks what a text means.
+/// Locates the code or the item that a text names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LocateRequest {
@@ -250,7 +250,7 @@ async fn locate_address(resources: &Resources, text: &str, usual: Option<String>
     named.into_iter().next().map(node).ok_or_else(|| {
         Error::new(
             ErrorKind::NotFound,
-            format!("'{}' is no address of a known issue or merge request", truncate_echo(text)),
+            format!("'{}' is not the address of a known issue or merge request", truncate_echo(text)),
         )
         .with_hint("write its reference, like acme/shop!7")
     })

@@ -49,12 +49,12 @@ pub struct MapLinesRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MappedLines {
-    /// The same lines at `rev`; `None` if all of them are new.
+    /// The same lines at `rev`; null if all of them are new.
     pub lines: Option<(u32, u32)>,
     /// The path at which they are these, if it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The commit at which they are these; `None` for the indexed head.
+    /// The commit at which they are these; null for the indexed head.
     pub rev: Option<String>,
     /// Those of the lines that are new, as first and last line.
     pub new_lines: Vec<(u32, u32)>,
@@ -85,7 +85,7 @@ fn map_lines(resources: &Resources, request: &MapLinesRequest) -> Result<MappedL
     let is_too_long = |text: &String| text.len() > MAX_CHECKOUT_TEXT;
     let has_long_text = is_too_long(&request.text) || request.committed.as_ref().is_some_and(is_too_long);
     if has_long_text || request.commits.len() > MAX_COMMITS || request.earlier_paths.len() > MAX_EARLIER_PATHS {
-        return Err(Error::invalid("these are no lines of a file that can be compared")
+        return Err(Error::invalid("these are not lines of a file that can be compared")
             .with_hint(format!("a file may have {} MiB", MAX_CHECKOUT_TEXT >> 20)));
     }
     let place = resolve_place(resources, request.project.as_deref(), None)?;

@@ -73,14 +73,7 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
         std::fs::remove_file(&restored)
             .map_err(|error| Error::internal(format!("{} cannot be removed: {error}", restored.display())))?;
     }
-    if let Some(old) = index.model_changed() {
-        notices.push(format!(
-            "the embedding model was {} and is now {}; documents get new vectors in the background ('backstory \
-             embed' does it at once), until then text search finds them",
-            old.name,
-            embedder.model()
-        ));
-    }
+    notices.extend(index.model_changed().map(|old| describe_new_model(&old.name, embedder.model())));
     let access = AccessState::new(ledger.tokens()?);
     let shared = Shared {
         settings,
@@ -106,6 +99,7 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
         answers: Default::default(),
         co_changes: Default::default(),
         mentions: Default::default(),
+        people: Default::default(),
         listing: Default::default(),
         annotating: Default::default(),
         repairs: Default::default(),
@@ -115,6 +109,14 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
     let resources = Resources::new(shared, ledger);
     refresh_derived(&resources, known).await;
     Ok(resources)
+}
+
+/// Tells that documents get new vectors.
+fn describe_new_model(old: &str, new: &str) -> String {
+    format!(
+        "the embedding model was {old} and is now {new}; documents get new vectors in the background ('backstory embed' does it \
+         at once), until then text search finds them"
+    )
 }
 
 /// The embedder. A provider that must be asked about its model and does not answer keeps no command from the stores.
@@ -253,7 +255,7 @@ fn open_stores(directory: &Path, trackers: &Arc<Trackers>) -> Result<Opened> {
     }
     // Opening a pipe would wait for a writer.
     if path.exists() && !path.is_file() {
-        return Err(Error::new(ErrorKind::Configuration, format!("{} is no file; remove it", path.display())));
+        return Err(Error::new(ErrorKind::Configuration, format!("{} is not a file; remove it", path.display())));
     }
     if has_projections && !restored && Ledger::is_absent_or_blank(&path).map_err(unreadable)? {
         return Err(empty_ledger(directory));
@@ -263,7 +265,7 @@ fn open_stores(directory: &Path, trackers: &Arc<Trackers>) -> Result<Opened> {
     let known = ledger.last_seq()?;
     let replaced = restored || is_of_another(&graphs, &ledger);
     let opened = match graphs.irregular_file() {
-        Some(path) => Err(GraphError::Damaged(format!("{} is no file", path.display()))),
+        Some(path) => Err(GraphError::Damaged(format!("{} is not a file", path.display()))),
         None => Graph::open(&graphs.current())
             .and_then(|graph| graph.with_trackers(trackers.clone()))
             .and_then(|graph| Ok((graph.applied_seq()?, graph))),
@@ -338,7 +340,7 @@ async fn open_index(
     let old = indexes.current();
     if let Some(path) = indexes.irregular_file() {
         let path = path.display();
-        notices.push(format!("the index could not be opened and is rebuilt from the ledger: {path} is no file"));
+        notices.push(format!("the index could not be opened and is rebuilt from the ledger: {path} is not a file"));
         return Ok((Index::open(&fresh_generation(indexes)?, tag).await?, None));
     }
     match open_with_progress(&old, tag.clone()).await {

@@ -8,9 +8,9 @@ use backstory_sources::git::{command::Cancel, graph::CommitGraph};
 use backstory_store::{
     index::{self, ProjectScope},
     lists::{
-        Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery, FileGroup,
-        FileQuery, Groups, ListQuery, Named, Page, PageRequest, Period, PersonRow, RowQuery, ThreadGroup, ThreadQuery,
-        TimeRange, Total,
+        Activity, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, DurationKind, EntityGroup, EntityQuery,
+        FileGroup, FileQuery, GroupDurations, Groups, ListQuery, Named, Page, PageRequest, Period, PersonRow, RowQuery,
+        ThreadGroup, ThreadQuery, TimeRange, Total,
     },
 };
 
@@ -72,6 +72,17 @@ async fn total<Q: RowQuery>(resources: &Resources, query: Q) -> Result<Total> {
 pub(crate) async fn group_threads(resources: &Resources, query: ThreadQuery, by: ThreadGroup) -> Result<Groups> {
     let query = checked(resources, query).await?;
     resources.with_lists(move |lists, visibility| lists.group_threads(&query, by, visibility)).await
+}
+
+/// Measures how long issues or merge requests took until something happened: of all of them, or by group.
+pub(crate) async fn measure_durations(
+    resources: &Resources,
+    query: ThreadQuery,
+    kind: DurationKind,
+    by: Option<ThreadGroup>,
+) -> Result<GroupDurations> {
+    let query = checked(resources, query).await?;
+    resources.with_lists(move |lists, visibility| lists.measure_durations(&query, kind, by, visibility)).await
 }
 
 /// Groups discussions.

@@ -124,7 +124,7 @@ pub struct WaitingNote {
     pub title: String,
     /// The newest note in question; the issue or merge request itself if its description is meant.
     pub id: NodeId,
-    /// User name of who wrote it; `None` for a deleted account.
+    /// User name of who wrote it; null for a deleted account.
     pub author: Option<String>,
     /// When.
     pub at: Timestamp,
@@ -193,7 +193,7 @@ pub struct StartedDiscussion {
     pub last_note_at: Timestamp,
     /// Its notes.
     pub notes: u64,
-    /// Whether it is resolved; `None` if it cannot be.
+    /// Whether it is resolved; null if it cannot be.
     pub resolved: Option<bool>,
     /// The file that it is about.
     pub path: Option<String>,

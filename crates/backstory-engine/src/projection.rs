@@ -50,7 +50,7 @@ const FILES_WITHOUT_CLONE: &str = "files without clone";
 /// Largest file that is read for its documents, in bytes; the sync reads none that is larger.
 const MAX_FILE: u64 = 4 << 20;
 
-/// What graph and lists hold, in short: if they hold the same, they have the same digest.
+/// A digest of the contents of graph and lists: equal contents have equal digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProjectionDigest {

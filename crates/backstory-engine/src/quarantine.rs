@@ -42,7 +42,7 @@ pub struct Quarantine {
     pub items: Vec<QuarantinedItem>,
 }
 
-/// Something that a forge sent and that cannot be read.
+/// An item that a forge sent and that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuarantinedItem {

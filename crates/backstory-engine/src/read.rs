@@ -20,7 +20,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     records::{parse_if_readable, reference_syntax, resolve_thread_kind},
     resources::{Resources, blocking},
-    state::{answers::AnswerCache, discussions::DiscussionCache},
+    state::{answers::AnswerCache, discussions::DiscussionCache, people::PeopleCache},
 };
 
 /// Most items of one page of a list.
@@ -281,6 +281,7 @@ pub(crate) fn item_of_node(resources: &Resources, id: &NodeId) -> Result<Option<
 pub(crate) fn clear_caches(resources: &Resources) {
     *resources.shared.remembered.lock() = DiscussionCache::default();
     *resources.shared.answers.lock() = AnswerCache::default();
+    *resources.shared.people.lock() = PeopleCache::default();
 }
 
 /// The discussions of an issue or merge request that hold notes of people, oldest first.

@@ -26,11 +26,11 @@ pub struct Release {
     pub id: NodeId,
     /// Name of the tag.
     pub tag: String,
-    /// What the forge calls it; `None` if the forge has no release of the tag.
+    /// What the forge calls it; null if the forge has no release of the tag.
     pub name: Option<String>,
     /// When the forge released it; otherwise when the tag was made; otherwise when its commit was.
     pub at: Option<Timestamp>,
-    /// The commit that the tag stands on; `None` if the repository does not have the tag.
+    /// The commit that the tag points at; null if the repository does not have the tag.
     pub commit: Option<Sha>,
     /// Whether it is a pre-release, or planned.
     pub preliminary: bool,

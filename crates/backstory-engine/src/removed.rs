@@ -87,7 +87,7 @@ pub struct Removals {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Removal {
-    /// The file or symbol, as it was called last; `None` for a text.
+    /// The file or symbol, as it was called last; null for a text.
     pub node: Option<NodeId>,
     /// The commit.
     pub commit: CommitSummary,
@@ -95,7 +95,7 @@ pub struct Removal {
     pub parent: Option<Sha>,
     /// Path of the file then.
     pub path: String,
-    /// First of the removed lines in the file before; `None` for a whole file or symbol.
+    /// First of the removed lines in the file before; null for a whole file or symbol.
     pub line: Option<u32>,
     /// The lines that were removed there, at most a few.
     pub removed: Option<String>,
@@ -131,7 +131,7 @@ pub struct Move {
 pub struct Occurrence {
     /// Path of the file.
     pub path: String,
-    /// First line; `None` for a whole file or symbol.
+    /// First line; null for a whole file or symbol.
     pub line: Option<u32>,
 }
 

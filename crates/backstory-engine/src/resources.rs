@@ -38,7 +38,7 @@ use crate::{
     settings::Settings,
     state::{
         access::AccessState, answers::AnswerCache, co_changes::CoChangeCache, discussions::DiscussionCache,
-        mentions::MentionIndex, repairs::RepairLog, worker::WorkerState,
+        mentions::MentionIndex, people::PeopleCache, repairs::RepairLog, worker::WorkerState,
     },
     task::{Reporter, Task, TaskKind, Tasks, other_work},
 };
@@ -114,6 +114,8 @@ pub(crate) struct Shared {
     pub(crate) co_changes: Mutex<CoChangeCache>,
     /// Who is mentioned where, while anything is confidential.
     pub(crate) mentions: Mutex<MentionIndex>,
+    /// Everybody who is known, as they were read.
+    pub(crate) people: Mutex<PeopleCache>,
     /// Entries of the list of repositories are read and written back by one at a time.
     pub(crate) listing: Mutex<()>,
     /// The annotations of a node are read and written back by one at a time.

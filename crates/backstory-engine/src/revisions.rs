@@ -44,7 +44,7 @@ const LIST: &str = "revisions";
 pub struct IndexedRevision {
     /// Its name, as it was added.
     pub name: String,
-    /// The commit of it that is indexed; `None` if the repository has nothing of that name.
+    /// The commit of it that is indexed; null if the repository has nothing of that name.
     pub commit: Option<Sha>,
 }
 

@@ -20,6 +20,7 @@ pub(crate) mod names;
 mod order;
 mod page;
 mod paths;
+mod prepared_filter;
 mod provenance;
 mod query;
 mod request;
@@ -39,7 +40,10 @@ use backstory_model::{
     terms::TermWeights,
     text::snippet,
 };
-use backstory_store::index::{Coverage, DocumentFacts, Index, ProjectScope, StoredDocument};
+use backstory_store::{
+    graph::GraphEdge,
+    index::{Coverage, DocumentFacts, Index, ProjectScope, StoredDocument},
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -49,13 +53,13 @@ use crate::{
     resources::Resources,
     settings::Ranking,
     views::at_state,
-    walk::GraphEdge,
 };
 use candidates::{Candidates, retrieve_candidates, score_passages, stored};
 use code::{narrow_to_files, score_files};
 use conditions::{AskedConditions, describe_unmet};
 use evidence::{ScoredPassage, ScoringContext};
 use expand::{Relations, relate};
+use facets::Countable;
 use group::{ResultGroup, Stories, UNMIXED, behind, by_score, group_results, stories_of_graph};
 use license::{is_asked_for, without_license};
 use order::{RankingContext, build_candidates};
@@ -66,7 +70,7 @@ use understand::parse_query;
 
 pub use backstory_model::score::Mode;
 
-pub(crate) use candidates::meets;
+pub(crate) use prepared_filter::PreparedFilter;
 
 pub(crate) use definitions::Definition;
 
@@ -102,7 +106,7 @@ const SNIPPET: usize = 240;
 const WEIGHT_OF_NEAR: f32 = 0.2;
 /// What a search says of results that no word of the query led to.
 pub(crate) const BY_MEANING_ALONE: &str =
-    "no document has any word of the query; what was found is only near to it in meaning";
+    "no document has any word of the query; what was found is only close to it in meaning";
 /// What a search near to nodes says of such results.
 const BY_PLACE_ALONE: &str =
     "no document has any word of the query; what was found is only near to what the search is near to";
@@ -111,7 +115,7 @@ pub const LEXICAL_ONLY: &str = "Embedding service unavailable, using lexical sea
 /// What a page says when it is of another state of the stores than the one before.
 const CHANGED: &str = "documents or vectors changed since the page before: hits may be repeated or left out";
 
-/// What to search for.
+/// Searches issues, merge requests, discussions, commits, code and documents.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchRequest {
@@ -182,8 +186,8 @@ pub struct SearchResponse<H = Hit> {
     /// The candidates, counted, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facets: Option<Facets>,
-    /// Every candidate with its ranks before ranking, the best one in any leg first, if that was asked for: 500 at
-    /// most.
+    /// Every candidate with its ranks before ranking, those that any retriever ranks best first, if that was asked for:
+    /// 500 at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<CandidateRanks>,
 }
@@ -296,17 +300,16 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
     let coverage = index.coverage_of(projects);
     let terms = understood.terms.terms.iter().map(|term| term.id);
     let (documents, frequencies) = index.document_frequencies(projects, terms);
-    let words =
-        understood.terms.discriminating_words(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
+    let words = understood.terms.discriminating_words(documents, &frequencies);
+    let words = words.unwrap_or_else(|| understood.words.clone());
     let within = scope.as_ref().map(|scope| scope.documents.as_slice());
     let mut found = retrieve_candidates(resources, &request, &words, within).await?;
     found.is_cut |= scope.as_ref().is_some_and(|scope| !scope.left_out.is_empty());
     let weights = TermWeights::new(documents, &frequencies);
-    let bound = weights.total();
     let is_unknown = is_unknown_query(&found, &frequencies);
     drop_unknown(is_unknown && scope.is_none(), &mut found, &understood);
     let newest = index.newest_created_at().unwrap_or(Timestamp::UNIX_EPOCH);
-    let scale = ScoringContext { terms: &understood.terms, weights: &weights, bound, newest };
+    let scale = ScoringContext { terms: &understood.terms, weights: &weights, bound: weights.total(), newest };
 
     let ids = match &scope {
         Some(scope) => scope.documents.clone(),
@@ -334,7 +337,8 @@ async fn search_state(resources: &Resources, request: SearchRequest, least_code:
     let shown = stories.into_iter().skip(page.start).take(request.limit).collect();
     let hits = build_hits(resources, &request, &weights, &order, shown).await?;
     let unmet = if hits.is_empty() { describe_unmet(resources, asked, &request.filter).await? } else { Vec::new() };
-    let (facets, candidates) = describe_candidates(&index, &request, &found, &relations.unwrap_or_default());
+    let (facets, candidates) =
+        describe_candidates(resources, &request, (&found, &understood), &relations.unwrap_or_default()).await?;
     warnings.extend(warn_of_words(is_unknown && understood.definitions.is_empty(), &request, &hits));
     warnings.extend(unmet.into_iter().chain(found.warnings).chain(missing_vectors(mode, &coverage)));
     Ok(SearchResponse {
@@ -385,18 +389,28 @@ fn missing_vectors(mode: Mode, coverage: &Coverage) -> Option<String> {
 }
 
 /// The candidates, counted and with their ranks, as far as that is asked for.
-fn describe_candidates(
-    index: &Index,
+async fn describe_candidates(
+    resources: &Resources,
     request: &SearchRequest,
-    found: &Candidates,
+    (found, understood): (&Candidates, &ParsedQuery),
     relations: &Relations,
-) -> (Option<Facets>, Vec<CandidateRanks>) {
-    let proposed = || found.proposed().chain(relations.keys()).cloned().collect();
-    let facets = request.facets.then(|| facets::count(index, &proposed(), &request.filter, found.is_cut));
-    if !request.explain {
-        return (facets, Vec::new());
+) -> Result<(Option<Facets>, Vec<CandidateRanks>)> {
+    let mut facets = None;
+    if request.facets {
+        let candidates = Countable {
+            ids: found.proposed().chain(relations.keys()).cloned().collect(),
+            filter: request.filter.clone(),
+            asked_kind: understood.only_code.then_some(DocumentKind::Code),
+            is_lower_bound: found.is_cut,
+        };
+        facets = Some(facets::count(resources, candidates).await?);
     }
-    (facets, explain::candidate_ranks(found, relations, |id| index.facts([id]).get(id).map(|facts| facts.kind)))
+    if !request.explain {
+        return Ok((facets, Vec::new()));
+    }
+    let index = resources.index();
+    let kind_of = |id: &str| index.facts([id]).get(id).map(|facts| facts.kind);
+    Ok((facets, explain::candidate_ranks(found, relations, kind_of)))
 }
 
 /// How hits are ranked: as the request says or as configured. Near to nodes the relationship counts, unless the request
@@ -504,10 +518,10 @@ async fn build_hits(
     });
     let (documents, texts) = tokio::join!(index.documents(&ids), texts);
     let (documents, texts) = (documents?, texts??);
-    let documents: HashMap<&str, &StoredDocument> =
-        documents.iter().map(|document| (document.id.as_str(), document)).collect();
+    // They are in the order of the stories, without those that are gone meanwhile.
+    let mut documents = documents.into_iter().peekable();
     let hit = |(story, id): (ResultGroup, &String)| {
-        let document = (*documents.get(id.as_str())?).clone();
+        let document = documents.next_if(|document| document.id == *id)?;
         let passage = |measured: &ScoredPassage| {
             Some(Passage {
                 kind: order.facts.get(&measured.document)?.kind,

@@ -119,7 +119,7 @@ pub struct ShippedThread {
     pub title: String,
     /// Where it stands.
     pub state: State,
-    /// User name of the author; `None` for a deleted account.
+    /// User name of the author; null for a deleted account.
     pub author: Option<String>,
     /// When it was merged or closed.
     pub ended_at: Option<Timestamp>,
@@ -232,9 +232,8 @@ fn explain_emptiness(
 /// All commits that a tag is the first release of, by name, at most [`MAX_SHIPPED`](backstory_model::repository::MAX_SHIPPED).
 fn commits_of_release(resources: &Resources, to: &Revision, tag: &str) -> Result<Vec<String>> {
     if find_release(resources, to.project(), tag)?.is_none() {
-        return Err(
-            Error::new(ErrorKind::Invalid, format!("'{tag}' is no tag")).with_hint("name two revisions, like v1..v2")
-        );
+        return Err(Error::new(ErrorKind::Invalid, format!("'{tag}' is not a tag"))
+            .with_hint("name two revisions, like v1..v2"));
     }
     let Some(stored) = resources.ledger().item(to.project(), ItemKind::Shipment, tag)? else { return Ok(Vec::new()) };
     match parse_item(resources, &stored)? {

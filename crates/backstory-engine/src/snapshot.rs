@@ -64,7 +64,7 @@ pub struct Snapshots {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotReport {
-    /// Its id, which depends on what it holds alone.
+    /// Its id, which depends only on what it holds.
     pub id: String,
     /// When it was reached first.
     pub created_at: Timestamp,
@@ -91,7 +91,8 @@ pub struct SnapshotReport {
     /// Issues, merge requests, commits and files that have changed since then.
     #[serde(default)]
     pub changed: u64,
-    /// Bytes that these occupy in the ledger as they were, some of them for other states too.
+    /// Bytes of the ledger that hold what has changed since then, as it was; some of them are kept for other states
+    /// too.
     #[serde(default)]
     pub kept_bytes: u64,
     /// Why the work failed.
@@ -136,12 +137,12 @@ pub struct Difference {
     pub documents: Vec<String>,
 }
 
-/// Lists the states on record.
+/// Lists the states of the index that are on record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListSnapshots {}
 
-/// Looks at one of them.
+/// Requests a state of the index that is on record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetSnapshot {
@@ -149,7 +150,7 @@ pub struct GetSnapshot {
     pub id: String,
 }
 
-/// Pins a state, so that its record is kept, or unpins it.
+/// Pins a state of the index, so that it is kept and can be searched, or unpins it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PinSnapshot {
@@ -159,7 +160,7 @@ pub struct PinSnapshot {
     pub pinned: bool,
 }
 
-/// Compares two states.
+/// Compares two states of the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompareSnapshots {
@@ -172,7 +173,7 @@ pub struct CompareSnapshots {
     pub limit: usize,
 }
 
-/// Removes the records that need not be kept, as each sync does; their ids.
+/// Removes the records of old states of the index, as each sync does; answers with their ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PruneSnapshots {
@@ -413,10 +414,11 @@ pub(crate) async fn find_snapshot(resources: &Resources, id: &str) -> Result<Sna
 pub(crate) fn load_snapshot(resources: &Resources, id: &str) -> Result<Snapshot> {
     let id = id.trim().to_ascii_lowercase();
     if id.len() < MIN_DIGITS || id.len() > DIGITS || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(Error::invalid(format!("'{}' is no id of a snapshot", id.chars().take(80).collect::<String>()))
-            .with_hint(format!(
-                "write {MIN_DIGITS} to {DIGITS} hex digits, as 'backstory snapshots list' shows them"
-            )));
+        return Err(Error::invalid(format!(
+            "'{}' is not the id of a snapshot",
+            id.chars().take(80).collect::<String>()
+        ))
+        .with_hint(format!("write {MIN_DIGITS} to {DIGITS} hex digits, as 'backstory snapshots list' shows them")));
     }
     let mut found = resources.ledger().snapshots()?;
     found.retain(|known| known.id.starts_with(&id));

@@ -166,7 +166,7 @@ async fn describe_node(resources: &Resources, request: DescribeRequest) -> Resul
     let graph = resources.graph();
     let node = id.clone();
     let text = blocking(move || graph.describe(&node, format).map_err(sparql_error)).await?;
-    let unknown = || Error::new(ErrorKind::NotFound, format!("nothing is known of {id}"));
+    let unknown = || Error::new(ErrorKind::NotFound, format!("nothing is known about {id}"));
     Ok(Description { text: text.ok_or_else(unknown)?, id, format })
 }
 

@@ -5,5 +5,6 @@ pub(crate) mod answers;
 pub(crate) mod co_changes;
 pub(crate) mod discussions;
 pub(crate) mod mentions;
+pub(crate) mod people;
 pub(crate) mod repairs;
 pub(crate) mod worker;

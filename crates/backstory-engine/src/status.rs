@@ -127,7 +127,7 @@ pub struct SyncStatus {
     /// Groups that could not be asked for their projects, for those who see all projects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupFailure>,
-    /// What forges sent and cannot be read.
+    /// What forges sent that cannot be read.
     pub quarantine: Quarantine,
     /// Newest change in the ledger, of those that are visible.
     pub ledger_seq: u64,

@@ -46,7 +46,7 @@ impl UseCase for SummarizeRequest {
                 summarize(resources, self.id.clone()).await
             }
             id => Err(Error::invalid(format!(
-                "'{}' is no issue, merge request, commit or file",
+                "'{}' is not an issue, merge request, commit or file",
                 truncate_echo(&id.to_string())
             ))
             .with_hint("write group/project#12, group/project!7, group/project@1a2b3c4 or group/project:src/a.rs")),

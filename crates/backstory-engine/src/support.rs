@@ -37,6 +37,10 @@ impl Sentences {
     /// when the next one has begun.
     pub(super) fn push(&mut self, part: &str) -> Vec<Sentence> {
         self.buffer.push_str(part);
+        // What looks like the end of a sentence may stand in a code span that is still open.
+        if self.buffer.matches('`').count() % 2 == 1 {
+            return vec![];
+        }
         let ready = self.ranges();
         let complete = ready.len().saturating_sub(1);
         let begun = ready.last().is_some_and(|last| self.buffer[last.clone()].starts_with(char::is_alphanumeric));
@@ -153,4 +157,27 @@ fn contains_negation(text: &str) -> bool {
     const WORDS: [&str; 9] = ["not", "no", "never", "none", "cannot", "nobody", "nothing", "without", "neither"];
     let lower = text.to_lowercase().replace('’', "'");
     lower.contains("n't") || words(&lower).iter().any(|word| WORDS.contains(&word.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_that_arrive_in_parts_are_those_of_the_whole() {
+        let text = "It is `flag ? 1 : 0` [2]. Then it ends. [1] It is `so. And Not` else. A stray ` stays. The end.";
+        let mut whole = Sentences::default();
+        let mut expected: Vec<String> = whole.push(text).into_iter().map(|sentence| sentence.text).collect();
+        expected.extend(whole.end().into_iter().map(|sentence| sentence.text));
+        assert!(expected[0].starts_with("It is `flag") && expected[0].ends_with("0`."), "{}", expected[0]);
+        for size in 1..text.len() {
+            let mut parts = Sentences::default();
+            let mut found = Vec::new();
+            for part in text.as_bytes().chunks(size) {
+                found.extend(parts.push(str::from_utf8(part).unwrap()).into_iter().map(|sentence| sentence.text));
+            }
+            found.extend(parts.end().into_iter().map(|sentence| sentence.text));
+            assert_eq!(found, expected, "parts of {size} bytes");
+        }
+    }
 }

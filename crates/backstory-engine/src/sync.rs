@@ -57,10 +57,10 @@ const PAUSE_LOOK: Duration = Duration::from_millis(200);
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// What changed since the last sync, by the forge's word.
+    /// What has changed since the last sync, according to the forge.
     #[default]
     New,
-    /// Everything that the forge lists, and of that what differs from what is known; what it does not list is gone.
+    /// What differs from what is known, of everything that the forge lists; what it does not list is gone.
     Reconcile,
     /// Everything, again.
     Full,
@@ -77,7 +77,7 @@ impl Scope {
     }
 }
 
-/// What a sync can be narrowed to.
+/// What a sync can be limited to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -580,7 +580,7 @@ async fn reporting_pauses<T>(client: &Client, reporter: &Reporter, work: impl Fu
         reporter.note(match now.pause_ms {
             0 if is_failing => Some(format!("the forge does not answer, tried {} times", now.retries - begun.retries)),
             0 => None,
-            pause => Some(format!("rate limited, going on in {} s", pause.div_ceil(1000))),
+            pause => Some(format!("rate limited, continuing in {} s", pause.div_ceil(1000))),
         });
     }
 }

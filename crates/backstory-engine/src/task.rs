@@ -21,13 +21,13 @@ const MAX_ENDED_TASKS: usize = 100;
 pub enum TaskKind {
     /// Reads what is new at the forges and in repositories.
     Sync,
-    /// Gives every document its vector.
+    /// Gives every document its vectors.
     Embed,
-    /// Rebuilds the graph or the index.
+    /// Rebuilds the graph, the lists or the index.
     Rebuild,
     /// Has a language model classify commits and write design notes.
     Enrich,
-    /// Takes something out of all stores for good.
+    /// Removes something from all stores for good.
     Forget,
 }
 
@@ -75,7 +75,7 @@ pub struct Progress {
     pub done: u64,
     /// How many there are, once that is known.
     pub total: Option<u64>,
-    /// Something worth knowing: `rate limited, going on in 2 s`.
+    /// Something worth knowing: `rate limited, continuing in 2 s`.
     pub note: Option<String>,
 }
 

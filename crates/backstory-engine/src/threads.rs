@@ -51,7 +51,7 @@ pub struct ThreadFilter {
     pub project: Option<String>,
     /// State.
     pub state: Option<State>,
-    /// User name of the author, in any case.
+    /// The author: a user name, an address, or a name that nobody else has, in any case.
     pub author: Option<String>,
     /// Name of a label, in any case.
     pub label: Option<String>,
@@ -73,7 +73,7 @@ pub struct PageCursor {
 pub struct ThreadList {
     /// Issues or merge requests, the last changed first.
     pub threads: Vec<ThreadSummary>,
-    /// Where the next page begins; `None` on the last page.
+    /// Where the next page begins; null on the last page.
     pub next: Option<PageCursor>,
     /// Of an author or label that nothing has, the nearest that there is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -92,7 +92,7 @@ pub struct ThreadSummary {
     pub title: String,
     /// State.
     pub state: State,
-    /// User name of the author; `None` for a deleted account.
+    /// User name of the author; null for a deleted account.
     pub author: Option<String>,
     /// Names of its labels, sorted.
     pub labels: Vec<String>,

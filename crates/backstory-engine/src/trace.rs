@@ -54,7 +54,7 @@ pub const DEFAULT_EARLIER: usize = 5;
 /// Merge requests and issues of which the notes of a language model are told.
 const MAX_NOTED: usize = 4;
 
-/// What to trace.
+/// Traces lines, a symbol or an item to the reasons behind them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceRequest {
@@ -122,7 +122,7 @@ pub struct TraceNode {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
-    /// CodeWords quoted from the node.
+    /// Words quoted from the node; null if there are none.
     pub text: Option<String>,
     /// Where they stand, for people.
     pub url: Option<String>,

@@ -128,7 +128,7 @@ fn find_revision(resources: &Resources, projects: &[String], name: &str) -> Resu
         (None, _) => {
             let known: Vec<String> = known.into_iter().collect();
             let known = if known.is_empty() { String::new() } else { format!("; indexed are {}", known.join(", ")) };
-            let message = format!("'{}' is no indexed branch, tag or commit{known}", truncate_echo(name));
+            let message = format!("'{}' is not an indexed branch, tag or commit{known}", truncate_echo(name));
             Err(Error::new(ErrorKind::NotFound, message)
                 .with_hint("'backstory add PATH --ref REF' indexes the files of one more"))
         }

@@ -10,8 +10,7 @@ use backstory_model::{
     edge::Edge,
     id::{NodeId, NoteSource},
 };
-use backstory_store::graph::{Direction, EdgesAt, Graph};
-use serde::{Deserialize, Serialize};
+use backstory_store::graph::{Direction, EdgesAt, Graph, GraphEdge};
 
 use crate::error::Result;
 
@@ -21,29 +20,6 @@ const PER_EDGE: f32 = 0.7;
 const AT_ONCE: usize = 25;
 /// Most edges that may lead to a node.
 pub(crate) const MAX_EDGES: usize = 2;
-
-/// An edge of the graph.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct GraphEdge {
-    /// Where it starts.
-    pub from: NodeId,
-    /// Its name.
-    pub edge: Edge,
-    /// Where it ends.
-    pub to: NodeId,
-}
-
-impl GraphEdge {
-    /// The edge at a node that leads to another, or comes from there.
-    pub(crate) fn at(node: &NodeId, direction: Direction, edge: Edge, other: NodeId) -> Self {
-        let node = node.clone();
-        match direction {
-            Direction::Out => Self { from: node, edge, to: other },
-            Direction::In => Self { from: other, edge, to: node },
-        }
-    }
-}
 
 /// A node that a walk reached.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -14,6 +14,8 @@ pub const CONFIDENTIAL: &str = "confidential";
 pub const MAX_PATTERNS: usize = 100;
 /// Longest pattern, in bytes.
 const MAX_PATTERN: usize = 512;
+/// The word for a token that does not end.
+const NEVER: &str = "never";
 
 /// What somebody may do. Each scope includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -85,15 +87,6 @@ impl fmt::Display for Scopes {
 
 /// Projects by their full paths: `acme/shop` is one, `acme/*` those directly in a group, `acme/**` also those in its
 /// subgroups, `**` all. `*` stands for any part of a name, `**` for any number of names.
-///
-/// ```
-/// use backstory_model::access::ProjectPattern;
-///
-/// let of = |text: &str| text.parse::<ProjectPattern>().expect("a pattern");
-/// assert!(of("acme/*").matches("acme/shop") && !of("acme/*").matches("acme/tools/api"));
-/// assert!(of("acme/**").matches("acme/tools/api") && !of("acme/**").matches("acme-old/shop"));
-/// assert!(of("acme/shop-*").matches("acme/shop-admin") && !of("acme/shop-*").matches("acme/shop"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
@@ -116,6 +109,15 @@ impl ProjectPattern {
     }
 
     /// Whether it matches the full path of a project. Takes time in proportion to the product of both lengths at most.
+    ///
+    /// ```
+    /// use backstory_model::access::ProjectPattern;
+    ///
+    /// let of = |text: &str| text.parse::<ProjectPattern>().expect("a pattern");
+    /// assert!(of("acme/*").matches("acme/shop") && !of("acme/*").matches("acme/tools/api"));
+    /// assert!(of("acme/**").matches("acme/tools/api") && !of("acme/**").matches("acme-old/shop"));
+    /// assert!(of("acme/shop-*").matches("acme/shop-admin") && !of("acme/shop-*").matches("acme/shop"));
+    /// ```
     pub fn matches(&self, project: &str) -> bool {
         let names: Vec<&str> = project.split('/').collect();
         let patterns: Vec<&str> = self.0.split('/').collect();
@@ -167,7 +169,7 @@ impl FromStr for ProjectPattern {
             return Ok(Self(text.to_owned()));
         }
         Err(format!(
-            "'{}' is no pattern of projects; write group/project, group/* for a group, group/** for its subgroups too, or \
+            "'{}' is not a pattern of projects; write group/project, group/* for a group, group/** for its subgroups too, or \
              ** for all",
             truncate_echo(text)
         ))
@@ -194,6 +196,48 @@ impl fmt::Display for ProjectPattern {
     }
 }
 
+/// When a token ends, as a request says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Expiry {
+    /// At this instant.
+    At(Timestamp),
+    /// Never.
+    Never,
+}
+
+impl Expiry {
+    /// The instant; `None` for never.
+    pub fn instant(self) -> Option<Timestamp> {
+        match self {
+            Self::At(instant) => Some(instant),
+            Self::Never => None,
+        }
+    }
+}
+
+impl TryFrom<String> for Expiry {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        if text == NEVER {
+            return Ok(Self::Never);
+        }
+        text.parse::<Timestamp>().map(Self::At).map_err(|_| {
+            format!("'{}' is not an instant; write one like 2027-01-31T00:00:00Z, or {NEVER}", truncate_echo(&text))
+        })
+    }
+}
+
+impl From<Expiry> for String {
+    fn from(expiry: Expiry) -> Self {
+        match expiry {
+            Expiry::At(instant) => instant.to_string(),
+            Expiry::Never => NEVER.to_owned(),
+        }
+    }
+}
+
 /// What a token grants. Without patterns it shows nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -204,7 +248,7 @@ pub struct Grant {
     pub confidential: bool,
     /// What it permits.
     pub scopes: Scopes,
-    /// When it ends; `None` for never.
+    /// When it ends; null for never.
     pub expires: Option<Timestamp>,
 }
 
@@ -252,7 +296,7 @@ impl Grant {
                 None if word == CONFIDENTIAL => confidential = true,
                 None => {
                     return Err(format!(
-                        "'{}' is no scope; there are read, sync, admin and confidential",
+                        "'{}' is not a scope; scopes are read, sync, admin and confidential",
                         truncate_echo(word)
                     ));
                 }
@@ -375,6 +419,17 @@ mod tests {
     }
 
     #[test]
+    fn an_expiry_is_an_instant_or_never() {
+        for text in ["never", "2027-01-31T00:00:00Z"] {
+            let expiry = Expiry::try_from(text.to_owned()).expect("an expiry");
+            assert_eq!((String::from(expiry).as_str(), expiry.instant().is_none()), (text, text == NEVER));
+        }
+        for text in ["", "Never", "90d", "2027-01-31"] {
+            assert!(Expiry::try_from(text.to_owned()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn scopes_are_words() {
         let parse = |words: &[&str]| Grant::parse_scopes(words.iter().copied());
         let (scopes, confidential) = parse(&["sync", "confidential"]).expect("scopes");
@@ -386,7 +441,7 @@ mod tests {
         assert!(Scopes::all().cover(&scopes) && !scopes.cover(&Scopes::all()) && scopes.cover(&Scopes::default()));
         assert_eq!(
             parse(&["write"]),
-            Err("'write' is no scope; there are read, sync, admin and confidential".to_owned())
+            Err("'write' is not a scope; scopes are read, sync, admin and confidential".to_owned())
         );
         assert!(!Caller::nobody().scopes.permit(Scope::Read));
     }

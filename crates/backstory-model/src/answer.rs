@@ -50,7 +50,7 @@ pub struct Answer {
     pub statements: Vec<Statement>,
     /// Where the decision stands.
     pub standing: Option<Standing>,
-    /// What the statements stand on, by number from 1.
+    /// What the statements cite, numbered from 1.
     pub citations: Vec<Citation>,
     /// Why there is no answer.
     pub refusal: Option<Refusal>,
@@ -65,7 +65,7 @@ impl Answer {
     }
 }
 
-/// What a language model wrote, and how it was asked.
+/// Which language model wrote something, and with which prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Provenance {
@@ -75,7 +75,7 @@ pub struct Provenance {
     pub prompt: u32,
 }
 
-/// A sentence or quotation and what it stands on.
+/// A sentence or quotation and what it cites.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Statement {

@@ -129,9 +129,9 @@ pub enum Rule {
     Paths,
     /// The words of the subject.
     Words,
-    /// What the diff looks like.
+    /// The shape of the diff.
     Shape,
-    /// Nothing spoke: the most common type.
+    /// No rule matched: the most common type.
     Default,
 }
 

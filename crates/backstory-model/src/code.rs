@@ -72,7 +72,7 @@ pub enum EntityKind {
     Function,
     /// A function of a type.
     Method,
-    /// A function that is announced and defined elsewhere, as in a C header.
+    /// A function that is declared here and defined elsewhere, as in a C header.
     Declaration,
     /// A class, object or record.
     Class,

@@ -509,7 +509,7 @@ pub struct Tag {
     pub annotation: Option<TagAnnotation>,
 }
 
-/// Where a line of a diff stands.
+/// Which versions a line of a diff is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -536,11 +536,11 @@ pub struct DiffLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hunk {
-    /// Number of the first line in the old version, from 1; the line before if there is none.
+    /// Number of the first line in the old version, from 1; of the line before the hunk if it has no lines there.
     pub old_start: u32,
     /// Lines of the old version.
     pub old_count: u32,
-    /// Number of the first line in the new version, from 1; the line before if there is none.
+    /// Number of the first line in the new version, from 1; of the line before the hunk if it has no lines there.
     pub new_start: u32,
     /// Lines of the new version.
     pub new_count: u32,

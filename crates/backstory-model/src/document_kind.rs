@@ -21,7 +21,7 @@ pub enum DocumentKind {
     Discussion,
     /// A commit: its message.
     Commit,
-    /// A file: what it says of itself and what is in none of its parts.
+    /// A file: what it says about itself and what is in none of its parts.
     File,
     /// A code entity: a function, a type.
     Code,

@@ -1,5 +1,7 @@
 //! The types of edges: the names that people see and the RDF properties that they are stored as.
 
+use std::{collections::HashMap, sync::LazyLock};
+
 use serde::{Deserialize, Serialize};
 
 use crate::id::NAMESPACE;
@@ -7,6 +9,10 @@ use crate::id::NAMESPACE;
 const DCTERMS: &str = "http://purl.org/dc/terms/";
 const OWL: &str = "http://www.w3.org/2002/07/owl#";
 const SIOC: &str = "http://rdfs.org/sioc/ns#";
+
+/// Edges by the IRIs of their properties, of which each statement that is read has one.
+static BY_IRI: LazyLock<HashMap<String, Edge>> =
+    LazyLock::new(|| Edge::ALL.into_iter().map(|edge| (edge.iri(), edge)).collect());
 
 /// An edge from one node to another. `schema/backstory.ttl` says what each means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -55,7 +61,7 @@ pub enum Edge {
     Modifies,
     /// Commit → file or code entity that it adds.
     Introduces,
-    /// Commit → file or code entity that it takes away.
+    /// Commit → file or code entity that it removes.
     Removes,
     /// Merge request that is not merged → file that it would change.
     Proposes,
@@ -63,13 +69,13 @@ pub enum Edge {
     ReplacedBy,
     /// Commit → commit that builds on it.
     ParentOf,
-    /// Commit → merge commit that brought it to the default branch.
+    /// Commit → merge commit that introduced it to the default branch.
     MergedBy,
     /// Commit → the tag of the first release that has it.
     ShippedIn,
     /// Person → commit that they made of another's change.
     Committed,
-    /// Commit → issue, or commit that brought the fault.
+    /// Commit → issue, or commit that introduced the fault.
     Fixes,
     /// Commit → commit or merge request that it undoes.
     Reverts,
@@ -240,7 +246,7 @@ impl Edge {
 
     /// The edge a property stands for.
     pub fn from_iri(iri: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|edge| edge.iri() == iri)
+        BY_IRI.get(iri).copied()
     }
 
     /// Whether the property points from the edge's end to its start, as `dcterms:creator` does for AUTHORED.
@@ -266,5 +272,6 @@ mod tests {
             assert_eq!(Edge::from_iri(&edge.iri()), Some(edge));
             assert_eq!(serde_json::to_value(edge).unwrap_or_default(), edge.name());
         }
+        assert_eq!(Edge::from_iri("http://purl.org/dc/terms/title"), None);
     }
 }

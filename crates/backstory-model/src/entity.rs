@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     commit::ChangeStatus,
     id::{NodeId, ThreadId},
+    people::is_program,
     redaction::{self, SecretCounts},
     reference::Forge,
     repository::{CommitIdentity, RepositoryItem},
@@ -233,7 +234,7 @@ pub struct Thread {
     pub closed_by: Option<String>,
     /// Address for people.
     pub web_url: String,
-    /// How many notes people wrote, as the forge counts, without internal notes of what is not confidential.
+    /// How many notes people wrote, as the forge counts them, without internal notes of what is not confidential.
     pub notes_count: u64,
     /// Whether only some may see it and everything in it.
     pub confidential: bool,
@@ -311,6 +312,26 @@ pub struct MergeRequest {
     pub closes: Vec<ThreadId>,
     /// Files that it would change, as far as the forge tells; none once it is merged: then its commits tell.
     pub files: Vec<ProposedFile>,
+}
+
+impl MergeRequest {
+    /// When the first note on it was written that everybody sees who sees it, by anybody but its author and programs; `None` if
+    /// there is none.
+    pub fn first_reviewed_at<'a>(&self, discussions: impl IntoIterator<Item = &'a Discussion>) -> Option<Timestamp> {
+        let shown = discussions.into_iter().filter(|of| self.thread.confidential || !of.confidential);
+        let notes = shown.flat_map(|of| &of.notes).map(|note| (note.author.as_deref(), note.created_at));
+        find_first_review(self.thread.author.as_deref(), notes)
+    }
+}
+
+/// When the first review of a merge request was written, given who opened it and the author and time of each note that
+/// everybody sees who sees it. A note is a review unless the author of the merge request or a program wrote it.
+pub fn find_first_review<'a, T: Ord>(
+    author: Option<&str>,
+    notes: impl IntoIterator<Item = (Option<&'a str>, T)>,
+) -> Option<T> {
+    let is_review = |writer: Option<&str>| writer != author && !writer.is_some_and(is_program);
+    notes.into_iter().filter(|(writer, _)| is_review(*writer)).map(|(_, at)| at).min()
 }
 
 /// A file that a merge request would change.
@@ -420,7 +441,7 @@ impl Note {
 pub enum NoteKind {
     /// A comment on its own.
     Comment,
-    /// A note in a thread.
+    /// A note in a discussion.
     Discussion,
     /// A note on a line of the diff.
     Diff,

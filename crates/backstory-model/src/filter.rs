@@ -1,5 +1,7 @@
 //! Conditions that the documents of a list or a search must meet.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +15,8 @@ use crate::{document_type::DocumentType, entity::State, language::Language, time
 pub struct Filter {
     /// Any of these kinds; empty for all.
     pub kinds: Vec<DocumentKind>,
-    /// By any of these, user names or the addresses that commits name, in whatever case; empty for all. Of a discussion,
-    /// who began it.
+    /// By any of these people: user names, names or addresses of commits, in any case, or parts of names that nobody
+    /// else has; empty for all. Of a discussion, by those who began it.
     pub authors: Vec<String>,
     /// All of these labels, in whatever case; a discussion has those of what it belongs to.
     pub labels: Vec<String>,
@@ -61,5 +63,27 @@ impl Filter {
 
 /// Whether two names of people or labels are the same: their case does not count.
 pub fn is_same_name(one: &str, other: &str) -> bool {
-    one == other || one.to_lowercase() == other.to_lowercase()
+    one == other || lower_case(one) == lower_case(other)
+}
+
+/// A name in lower case, in which one that is held against many is prepared.
+pub fn lower_case(name: &str) -> Cow<'_, str> {
+    if name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_the_same_in_whatever_case() {
+        for (one, other) in [("ann", "ann"), ("Ann", "aNN"), ("ÄNN", "änn"), ("ann-b_1", "ANN-B_1")] {
+            assert!(is_same_name(one, other), "{one} {other}");
+            assert_eq!(lower_case(one), one.to_lowercase());
+        }
+        assert!(!is_same_name("ann", "anna") && !is_same_name("ann", "änn"));
+    }
 }

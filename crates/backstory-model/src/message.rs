@@ -61,6 +61,13 @@ impl Message {
     }
 }
 
+/// The trailers of a text, as git reads them in a commit message.
+pub(crate) fn find_trailers(text: &str) -> Vec<Trailer> {
+    let lines = lines(text);
+    let block = trailer::find_block(&lines);
+    trailer::parse(&lines[block.clone()], block.start)
+}
+
 /// What a commit message says of other things. Every list is without duplicates, and what stands in one of the others
 /// is not among the mentions.
 #[derive(Clone, Debug, Default, PartialEq)]

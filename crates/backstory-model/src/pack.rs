@@ -112,7 +112,7 @@ impl Section {
 /// What the pack is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Metadata {
-    /// What was asked, cut if it is long.
+    /// What was asked, shortened if it is long.
     pub query: String,
     /// Full path of the project, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -417,7 +417,7 @@ pub struct ContextPack {
     /// What could not be found, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// How many entries of each section had no room.
+    /// How many entries of each section did not fit.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<Section, usize>,
     /// What makes it again.

@@ -131,6 +131,17 @@ pub fn is_shared(email: &str) -> bool {
         || host.ends_with(".localdomain")
 }
 
+/// Whether a user name is that of a program, in whatever case: a forge marks it with `[bot]`, or it says so itself.
+pub fn is_program(username: &str) -> bool {
+    let name = username.to_lowercase();
+    // GitLab calls the users of access tokens `project_12_bot_34ab` and `group_12_bot_34ab`.
+    let token = ["project_", "group_"].iter().find_map(|kind| name.strip_prefix(kind));
+    let ending = token.and_then(|token| token.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix("_bot"));
+    ending.is_some_and(|ending| ending.is_empty() || ending.starts_with('_'))
+        || name == "bot"
+        || ["[bot]", "-bot", "_bot"].iter().any(|end| name.ends_with(end))
+}
+
 /// The forge's number and the user name in a noreply address: `123+ann@users.noreply.github.com`,
 /// `123-ann@users.noreply.gitlab.com`, `ann@users.noreply.git.example.com`.
 pub(crate) fn noreply(email: &str) -> Option<(Option<u64>, &str)> {

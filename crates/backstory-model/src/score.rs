@@ -78,6 +78,24 @@ impl Parts {
         }
     }
 
+    /// The sum of all parts.
+    pub fn sum(&self) -> f32 {
+        self.named().iter().map(|(_, part)| part).sum()
+    }
+
+    /// All parts divided by the same number.
+    pub fn divided_by(self, divisor: f32) -> Self {
+        let Self { semantic, lexical, recency, importance, relationship, author } = self;
+        Self {
+            semantic: semantic / divisor,
+            lexical: lexical / divisor,
+            recency: recency / divisor,
+            importance: importance / divisor,
+            relationship: relationship / divisor,
+            author: author / divisor,
+        }
+    }
+
     /// The weighted sum.
     pub fn score(&self, weights: &Parts) -> f32 {
         self.named().iter().zip(weights.named()).map(|((_, part), (_, weight))| part * weight).sum()
@@ -123,7 +141,7 @@ pub enum Profile {
     Default,
     /// New and important things first.
     Gitmemory,
-    /// Fused ranks of meaning and words, reciprocally with k = 60.
+    /// Reciprocal rank fusion of meaning and words, with k = 60.
     Rrf,
 }
 
@@ -179,6 +197,14 @@ mod tests {
         let parts = Parts { semantic: 0.5, lexical: 1.0, ..Parts::default() };
         assert!((parts.score(&Profile::Default.weights()) - 0.75).abs() < 1e-6);
         assert!((parts.score(&Profile::Gitmemory.weights()) - 0.2).abs() < 1e-6);
+    }
+
+    #[test]
+    fn weights_divided_by_their_sum_score_1_at_most() {
+        let all = Parts { semantic: 1.0, lexical: 1.0, recency: 1.0, importance: 1.0, relationship: 0.5, author: 0.5 };
+        let weights = all.divided_by(all.sum());
+        assert!((weights.sum() - 1.0).abs() < 1e-6 && (weights.author - 0.1).abs() < 1e-6);
+        assert!(all.score(&weights) <= 1.0);
     }
 
     proptest! {

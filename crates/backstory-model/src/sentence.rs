@@ -1,5 +1,10 @@
 //! Cuts texts into the pieces that can be quoted: sentences, list items, blocks of code.
 
+mod lines;
+#[cfg(test)]
+mod tests;
+mod trailers;
+
 use std::{
     collections::{BTreeSet, HashSet},
     ops::Range,
@@ -9,6 +14,8 @@ use crate::{
     question::is_stop_word,
     text::{stem, words},
 };
+pub use lines::is_foreign;
+use lines::{LineKind, LineReader, list_marker};
 
 /// Pieces of one text, the first ones.
 pub const MAX_PIECES: usize = 5_000;
@@ -37,73 +44,116 @@ pub struct SentencePiece {
     pub kind: PieceKind,
 }
 
-/// The pieces of a Markdown text, in order. What others said (`> …`), comments, trailers and what programs say of their own
-/// commits are left out.
+/// The pieces of a Markdown text, in order. A heading, a paragraph, an item of a list and a row of a table end a sentence; the
+/// end of a line within them does not. What others said (`> …`), comments and what programs say of their own commits are left
+/// out, and so are trailers with nothing but people, references and links; each other trailer is a paragraph.
 pub fn split_sentences(text: &str) -> Vec<SentencePiece> {
-    let mut cutter = Cutter { text, pieces: Vec::new(), open: None, fence: None, comment: false };
+    let mut cutter = Cutter { text, lines: LineReader::of_text(text), pieces: Vec::new(), open: None, code: None };
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         cutter.line(at..at + line.len());
         at += line.len();
     }
     cutter.close();
-    cutter.close_fence();
     cutter.pieces.truncate(MAX_PIECES);
     cutter.pieces
 }
 
+/// A quotation as it is shown where nothing else is laid out: the lines of a paragraph or list item are joined, and
+/// everything else is on lines of its own, without empty ones between. Since a quotation may begin within a list item,
+/// items with any number may follow its first paragraph.
+pub fn join_wrapped_lines(text: &str) -> String {
+    let mut lines = LineReader::of_quotation(text);
+    let mut joined = String::with_capacity(text.len());
+    for line in text.lines() {
+        let kind = lines.read(line);
+        let shown = match kind {
+            LineKind::Code => line.trim_end().to_owned(),
+            _ => line.split_whitespace().collect::<Vec<_>>().join(" "),
+        };
+        if shown.is_empty() {
+            continue;
+        }
+        if !joined.is_empty() {
+            joined.push(if kind == LineKind::Continuation { ' ' } else { '\n' });
+        }
+        joined.push_str(&shown);
+    }
+    joined
+}
+
+/// The lines of a Markdown text in which its writer says something: without what others or programs said, comments, marks, and
+/// trailers that only name people and references.
+pub fn own_lines(text: &str) -> String {
+    let mut lines = LineReader::of_text(text);
+    let own = text.lines().filter(|line| !matches!(lines.read(line), LineKind::End | LineKind::Underline));
+    own.collect::<Vec<_>>().join("\n")
+}
+
+/// The bytes of pieces of a text that lie side by side, from the marker of the list item that they begin with if others
+/// follow: without it these would look like items below the first.
+pub fn include_list_marker(text: &str, range: Range<usize>) -> Range<usize> {
+    let line = text[..range.start].rfind('\n').map_or(0, |end| end + 1);
+    let before = text[line..range.start].trim_start();
+    let start = range.start - before.len();
+    let begins_item = !before.is_empty() && list_marker(&text[start..range.end]) == before.len();
+    let has_others = text[range.clone()].lines().skip(1).any(|line| list_marker(line.trim_start()) > 0);
+    if begins_item && has_others { start..range.end } else { range }
+}
+
+/// Whether an item of a list begins at a place of a text, behind its marker.
+pub fn begins_list_item(text: &str, at: usize) -> bool {
+    let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let before = text[line..at].trim_start();
+    !before.is_empty() && list_marker(&text[at - before.len()..]) == before.len()
+}
+
 struct Cutter<'a> {
     text: &'a str,
+    lines: LineReader,
     pieces: Vec<SentencePiece>,
-    /// Bytes of the paragraph that is under way.
+    /// Bytes of the paragraph or list item that is under way.
     open: Option<Range<usize>>,
-    /// What closes the block of code that is under way, and its bytes so far.
-    fence: Option<(&'static str, Option<Range<usize>>)>,
-    comment: bool,
+    /// Bytes of the block of code that is under way.
+    code: Option<Range<usize>>,
 }
 
 impl Cutter<'_> {
     fn line(&mut self, range: Range<usize>) {
-        let line = &self.text[range.clone()];
-        let trimmed = line.trim();
-        if let Some((mark, body)) = &mut self.fence {
-            if trimmed.starts_with(*mark) {
-                self.close_fence();
-            } else {
-                let start = body.as_ref().map_or(range.start, |body| body.start);
-                *body = Some(start..range.end);
-            }
-            return;
-        }
-        if self.comment || trimmed.starts_with("<!--") {
-            self.close();
-            self.comment = !trimmed.contains("-->");
-            return;
-        }
-        if let Some(mark) = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark)) {
-            self.close();
-            self.fence = Some((mark, None));
-            return;
-        }
-        if trimmed.is_empty() || trimmed.starts_with('>') || is_trailer(trimmed) || is_of_program(trimmed) {
-            return self.close();
-        }
+        let text = self.text;
+        let line = &text[range.clone()];
         let start = range.start + (line.len() - line.trim_start().len());
         let end = range.start + line.trim_end().len();
-        if let Some(title) = heading(trimmed) {
-            self.close();
-            self.pieces.push(SentencePiece { range: end - title.len()..end, kind: PieceKind::Heading });
-            return;
+        match self.lines.read(line) {
+            LineKind::Code => {
+                let start = self.code.as_ref().map_or(range.start, |code| code.start);
+                self.code = Some(start..range.end);
+            }
+            LineKind::End => self.close(),
+            LineKind::Underline => self.close_title(),
+            LineKind::Heading(title) => {
+                self.close();
+                self.pieces.push(SentencePiece { range: end - title.len()..end, kind: PieceKind::Heading });
+            }
+            LineKind::Alone => {
+                self.close();
+                self.open = Some(start..end);
+                self.close();
+            }
+            LineKind::Beginning(marker) => {
+                self.close();
+                self.open = Some(start + marker..end);
+            }
+            LineKind::Continuation => {
+                let start = self.open.as_ref().map_or(start, |open| open.start);
+                self.open = Some(start..end);
+            }
         }
-        let marker = list_marker(trimmed);
-        if marker > 0 {
-            self.close();
-        }
-        let start = self.open.as_ref().map_or(start + marker, |open| open.start);
-        self.open = Some(start..end);
     }
 
+    /// Ends what is under way.
     fn close(&mut self) {
+        self.close_code();
         let Some(paragraph) = self.open.take() else { return };
         for range in sentences(&self.text[paragraph.clone()]) {
             let range = paragraph.start + range.start..paragraph.start + range.end;
@@ -113,8 +163,21 @@ impl Cutter<'_> {
         }
     }
 
-    fn close_fence(&mut self) {
-        let Some((_, Some(body))) = self.fence.take() else { return };
+    /// Ends the paragraph under way, which is underlined: a heading, unless it has several lines or is a sentence.
+    fn close_title(&mut self) {
+        let text = self.text;
+        let is_title = |open: &mut Range<usize>| {
+            let title = &text[open.clone()];
+            !title.contains('\n') && !title.ends_with(['.', '!', '?', ':'])
+        };
+        match self.open.take_if(is_title) {
+            Some(range) => self.pieces.push(SentencePiece { range, kind: PieceKind::Heading }),
+            None => self.close(),
+        }
+    }
+
+    fn close_code(&mut self) {
+        let Some(body) = self.code.take() else { return };
         let code = &self.text[body.clone()];
         let length: usize = code.split_inclusive('\n').take(MAX_CODE_LINES).map(str::len).sum();
         let code = code[..length].trim_end();
@@ -122,38 +185,6 @@ impl Cutter<'_> {
             self.pieces.push(SentencePiece { range: body.start..body.start + code.len(), kind: PieceKind::Code });
         }
     }
-}
-
-fn heading(line: &str) -> Option<&str> {
-    let rest = line.trim_start_matches('#');
-    let level = line.len() - rest.len();
-    (1..=6).contains(&level).then(|| rest.strip_prefix(' ')).flatten().map(str::trim).filter(|title| !title.is_empty())
-}
-
-/// Bytes of `- `, `* `, `1. ` at the beginning of a line.
-fn list_marker(line: &str) -> usize {
-    let bullet = ["- [ ] ", "- [x] ", "- ", "* ", "+ ", "• "].into_iter().find(|mark| line.starts_with(mark));
-    if let Some(bullet) = bullet {
-        return bullet.len();
-    }
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let numbered = (1..=3).contains(&digits) && (line[digits..].starts_with(". ") || line[digits..].starts_with(") "));
-    if numbered { digits + 2 } else { 0 }
-}
-
-/// `Signed-off-by: …` and the like.
-fn is_trailer(line: &str) -> bool {
-    let Some((key, value)) = line.split_once(": ") else { return false };
-    let dashed = key.contains('-') && key.chars().all(|c| c.is_ascii_alphabetic() || c == '-');
-    dashed && key.to_ascii_lowercase().ends_with("-by") && !value.trim().is_empty()
-}
-
-/// `[pre-commit.ci] auto fixes …` and the like, as it stands in the message of a squashed merge request, too.
-fn is_of_program(line: &str) -> bool {
-    let rest = line[list_marker(line)..].strip_prefix('[');
-    let is_program = |name: &str| name.ends_with(".ci") || name.ends_with("-bot") || name == "bot";
-    rest.and_then(|rest| rest.split_once(']')).is_some_and(|(name, _)| is_program(name))
-        || line.starts_with("for more information, see https://pre-commit.ci")
 }
 
 /// Words before a full stop that do not end a sentence.
@@ -168,7 +199,8 @@ fn sentences(paragraph: &str) -> Vec<Range<usize>> {
     let mut code = false;
     while let Some((at, c)) = chars.next() {
         if c == '`' {
-            code = !code;
+            // One that nothing closes is no code.
+            code = !code && paragraph[at + 1..].contains('`');
         }
         if code || !matches!(c, '.' | '!' | '?') {
             continue;
@@ -268,62 +300,4 @@ pub fn exact_words(text: &str) -> Vec<String> {
         digits || (word.contains('_') && word.chars().any(char::is_alphanumeric) && written.contains(word.as_str()))
     };
     words(text).into_iter().filter(exact).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn shown(text: &str) -> Vec<&str> {
-        split_sentences(text).into_iter().map(|piece| &text[piece.range]).collect()
-    }
-
-    #[test]
-    fn sentences_end_where_they_end() {
-        assert_eq!(
-            shown("We use Redis, e.g. for sessions. It is fast! Is it? See v1.2.3 of `a. B`. (Done.)"),
-            ["We use Redis, e.g. for sessions.", "It is fast!", "Is it?", "See v1.2.3 of `a. B`.", "(Done.)"]
-        );
-        assert_eq!(shown("one line\nand the next.\n\nAnother"), ["one line\nand the next.", "Another"]);
-        assert_eq!(shown("- first\n- second\n  goes on\n1. third"), ["first", "second\n  goes on", "third"]);
-    }
-
-    #[test]
-    fn what_others_said_is_no_piece() {
-        let text =
-            "> Why?\n\nBecause of it.\n\nSigned-off-by: A <a@b.c>\n<!-- say\nmore -->\n# Title\n```sh\nmake\n```\n";
-        assert_eq!(shown(text), ["Because of it.", "Title", "make"]);
-        let kinds: Vec<PieceKind> = split_sentences(text).into_iter().map(|piece| piece.kind).collect();
-        assert_eq!(kinds, [PieceKind::Prose, PieceKind::Heading, PieceKind::Code]);
-    }
-
-    #[test]
-    fn what_programs_say_of_their_commits_is_no_piece() {
-        let text =
-            "Fix it.\n* [pre-commit.ci] auto fixes\nfor more information, see https://pre-commit.ci\n\n[arm] Use it.";
-        assert_eq!(shown(text), ["Fix it.", "[arm] Use it."]);
-    }
-
-    #[test]
-    fn stems_have_parts_of_identifiers() {
-        let found = stems("The getUserName of load_session caches");
-        for stem in ["user", "nam", "load", "session", "cach"] {
-            assert!(found.contains(stem), "{stem}: {found:?}");
-        }
-        assert!(!found.contains("the"));
-    }
-
-    proptest! {
-        #[test]
-        fn pieces_lie_in_the_text_in_order(text in "([a-z.!?>#` \n-]|é|```|<!--){0,200}") {
-            let mut end = 0;
-            for piece in split_sentences(&text) {
-                prop_assert!(piece.range.start >= end && piece.range.end > piece.range.start);
-                end = piece.range.end;
-                prop_assert!(!text[piece.range].is_empty());
-            }
-        }
-    }
 }

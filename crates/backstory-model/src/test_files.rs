@@ -21,11 +21,11 @@ const LEAST_CONFIDENCE: f32 = 0.1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestKind {
-    /// Of one unit of code.
+    /// Tests one unit of code.
     Unit,
-    /// Of parts together.
+    /// Tests several parts together.
     Integration,
-    /// Of the whole, from outside.
+    /// Tests the whole from outside.
     EndToEnd,
 }
 

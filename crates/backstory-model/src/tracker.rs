@@ -30,7 +30,9 @@ pub enum InvalidTracker {
     #[error("pattern: '{0}' matches an empty text; write one like [A-Z][A-Z0-9]+-[0-9]+")]
     Empty(String),
     /// The address has no place for the key.
-    #[error("url: '{0}' is no http address with {KEY_PLACEHOLDER} in it, like https://jira.example.com/browse/{{key}}")]
+    #[error(
+        "url: '{0}' is not an http address with {KEY_PLACEHOLDER} in it, like https://jira.example.com/browse/{{key}}"
+    )]
     Url(String),
     /// There are too many.
     #[error("there are more than {MAX_TRACKERS} trackers; remove some")]
@@ -78,7 +80,7 @@ impl Tracker {
         let compiled = RegexBuilder::new(pattern).size_limit(MAX_PATTERN).build();
         let compiled = compiled.map_err(|error| {
             let last = error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            InvalidTracker::Pattern(format!("'{pattern}' is no regular expression: {last}"))
+            InvalidTracker::Pattern(format!("'{pattern}' is not a regular expression: {last}"))
         })?;
         if compiled.is_match("") {
             return Err(InvalidTracker::Empty(pattern.to_owned()));
@@ -212,9 +214,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let wrong = |pattern: &str, url: &str| Tracker::new(pattern, url).unwrap_err().to_string();
-        assert!(wrong("(", "https://x/{key}").starts_with("pattern: '(' is no regular expression"));
+        assert!(wrong("(", "https://x/{key}").starts_with("pattern: '(' is not a regular expression"));
         assert!(wrong("[A-Z]*", "https://x/{key}").contains("matches an empty text"));
-        assert!(wrong("[A-Z]+", "https://x/").starts_with("url: 'https://x/' is no http address"));
+        assert!(wrong("[A-Z]+", "https://x/").starts_with("url: 'https://x/' is not an http address"));
         assert!(wrong("[A-Z]+", "ftp://x/{key}").starts_with("url: "));
     }
 }

@@ -278,7 +278,7 @@ async fn graphql(
         return Err(invalid(StatusCode::BAD_REQUEST, "send one operation at a time, not a batch".to_owned()));
     }
     let request: GraphQlRequest = serde_json::from_slice(&body.bytes).map_err(|error| {
-        let message = format!("the body is no GraphQL request, an object with 'query' and 'variables': {error}");
+        let message = format!("the body is not a GraphQL request, an object with 'query' and 'variables': {error}");
         invalid(StatusCode::BAD_REQUEST, message)
     })?;
     drop(body);

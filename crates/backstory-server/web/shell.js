@@ -154,7 +154,7 @@ function Current({ screen }) {
     if (!screen) return html`<${NotFound} />`;
     if (broken) {
         console.error(broken);
-        const error = { message: "This screen failed to draw itself", code: "PAGE", hint: String(broken?.message ?? broken) };
+        const error = { message: "This screen could not be drawn", code: "PAGE", hint: String(broken?.message ?? broken) };
         return html`<${Failed} error=${error} again=${reset} />`;
     }
     if (failure) {

@@ -174,7 +174,7 @@ pub enum ForgeError {
         what: String,
     },
     /// One project takes more than a sync has for it.
-    #[error("{url} was not read, since {spent}; what was read is kept, and the next sync goes on from there")]
+    #[error("{url} was not read, since {spent}; what was read is kept, and the next sync continues from there")]
     UsedUp {
         /// What was asked for.
         url: String,

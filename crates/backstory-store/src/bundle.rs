@@ -92,7 +92,7 @@ pub struct BundleSize {
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// It is something else.
-    #[error("it is no bundle of backstory")]
+    #[error("it is not a backstory bundle")]
     NotABundle,
     /// It was written by a newer program.
     #[error("it is a bundle of another format; read it with the version of backstory that wrote it")]

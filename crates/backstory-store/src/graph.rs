@@ -34,11 +34,10 @@ use oxigraph::{
     store::{BulkLoader, StorageError, Store, StoreOptions},
 };
 
-pub use edges::{AdjacentEdge, Direction, EdgeCount, EdgesAround, EdgesAt, Ends};
+pub use edges::{AdjacentEdge, Direction, EdgeCount, EdgesAround, EdgesAt, Ends, GraphEdge};
 pub use generated::GeneratedFact;
 pub use inferred::InferredLink;
 pub use select::{Cancel, Row, Value};
-pub use stated::StatedEdge;
 
 use crate::{
     guard::{Damage, catch_panic},

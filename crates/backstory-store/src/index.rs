@@ -32,6 +32,7 @@ mod query;
 mod rows;
 mod schema;
 mod scratch;
+mod spellings;
 mod stats;
 mod tables;
 mod types;
@@ -72,7 +73,7 @@ pub use self::{
     maintain::KEPT_VERSIONS,
     query::MAX_QUERY_WORDS,
     types::{
-        ApplyCounts, Coverage, DocumentFacts, KindCoverage, ModelTag, NewPassage, NewPassages, PassageId,
+        ApplyCounts, Coverage, DocumentFacts, KindCoverage, ModelTag, NewPassage, NewPassages, PassageId, PathPart,
         PendingDocument, ProjectScope, StoredDocument, StoredPassage, TextHit, ThreadDocuments, VectorHit,
     },
     vectors::Vectors,
@@ -98,6 +99,7 @@ const DOCUMENTS_FOR_IMAGE: usize = 500;
 /// Least time between two images of a process.
 const IMAGE_INTERVAL: Duration = Duration::from_secs(10 * 60);
 const SAVING: &str = "write the image of the index";
+const REMOVING: &str = "delete the image of the index";
 /// Key of the last applied sequence number in the configuration of `documents`.
 const APPLIED_SEQ: &str = "backstory.applied_seq";
 /// Key of the version that `passages` had when the sequence number was recorded.
@@ -353,11 +355,13 @@ impl Index {
                 let rows: Vec<Arc<str>> = documents.iter().filter(is_visible).map(|id| self.row_id(id)).collect();
                 counted.stats.quantized.find(&rows.iter().map(|row| &**row).collect::<Vec<_>>())
             };
-            let read = tokio::task::spawn_blocking(move || found.read()).await;
-            let read = read.map_err(IndexError::store("read quantized passages"))??;
-            let mut passages = read.compare(vector, terms);
-            passages.iter_mut().for_each(|passage| passage.document.truncate(public_id(&passage.document).len()));
-            Ok(passages)
+            let (vector, terms) = (vector.to_vec(), terms.clone());
+            let compared = tokio::task::spawn_blocking(move || {
+                let mut passages = found.read()?.compare(&vector, &terms);
+                passages.iter_mut().for_each(|passage| passage.document.truncate(public_id(&passage.document).len()));
+                Ok::<_, IndexError>(passages)
+            });
+            compared.await.map_err(IndexError::store("read quantized passages"))?
         })
         .await
     }
@@ -482,13 +486,17 @@ impl Index {
         image.write(&self.shared.path, key, (&file, length))
     }
 
-    /// Says that a write begins. If the one before did not end, what is known is read again.
-    async fn begin_write(&self) -> Result<(), IndexError> {
-        // Before anything else, whether one is known or not: what must be forgotten may be in it.
-        image::remove(&self.shared.path).map_err(IndexError::store("delete the image of the index"))?;
+    /// Waits until nobody writes and says that a write begins, which nobody else does while the guard is held. If the one
+    /// before did not end, what is known is read again.
+    async fn begin_write(&self) -> Result<OwnedMutexGuard<()>, IndexError> {
+        let (writer, path) = (self.shared.writer.clone().lock_owned().await, self.shared.path.clone());
         if let Some(saved) = self.shared.image.lock().as_mut() {
             saved.key.clear();
         }
+        // Before anything else, whether one is known or not: what must be forgotten may be in it. Nobody writes another one
+        // until it is gone, even if the caller no longer waits.
+        let removing = tokio::task::spawn_blocking(move || image::remove(&path).map(|()| writer));
+        let writer = removing.await.map_err(IndexError::store(REMOVING))?.map_err(IndexError::store(REMOVING))?;
         if std::mem::replace(&mut self.counted_mut().writing, true) {
             let Found { stats, stale } = load_stats(
                 (&self.shared.path, &self.shared.names),
@@ -501,7 +509,7 @@ impl Index {
             self.shared.changes.fetch_add(1, Ordering::AcqRel);
             self.delete_stale(&stale).await?;
         }
-        Ok(())
+        Ok(writer)
     }
 
     fn end_write(&self) {

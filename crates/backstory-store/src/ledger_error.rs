@@ -55,7 +55,7 @@ pub enum LedgerError {
         path: PathBuf,
     },
     /// A copy could not be written.
-    #[error("the copy {path} cannot be written: {reason}; name a file that is not there yet, on a disk with room")]
+    #[error("the copy {path} cannot be written: {reason}; name a file that does not exist yet, on a disk with room")]
     Backup {
         /// The file.
         path: PathBuf,

@@ -51,6 +51,7 @@ mod columns;
 mod commits;
 mod digest;
 mod discussions;
+mod durations;
 mod entry;
 mod groups;
 mod links;
@@ -62,6 +63,7 @@ mod planning;
 mod projects;
 mod query;
 mod refs;
+mod reviews;
 pub(crate) mod schema;
 mod select;
 mod short;
@@ -84,6 +86,7 @@ pub use code::{EntityOrder, EntityQuery, EntityRow, FileOrder, FileQuery, FileRo
 pub use commits::{CommitKind, CommitOrder, CommitQuery, CommitRow};
 pub use digest::TableDigest;
 pub use discussions::{DiscussionOrder, DiscussionQuery, DiscussionRow};
+pub use durations::{DurationKind, Durations, GroupDurations};
 pub use entry::{Key, ListKind};
 pub use groups::{
     Activity, CommitGroup, DiscussionGroup, EntityGroup, FileGroup, GroupCount, Groups, MAX_GROUPED, MAX_GROUPS,

@@ -318,7 +318,7 @@ fn read(path: &Path) -> Result<String> {
             io::ErrorKind::FileTooLarge => {
                 format!("the configuration {name} is larger than {} KiB; name another file", MAX_FILE >> 10)
             }
-            io::ErrorKind::InvalidInput => format!("the configuration {name} is no regular file; name another one"),
+            io::ErrorKind::InvalidInput => format!("the configuration {name} is not a regular file; name another one"),
             _ => format!("the configuration {name} cannot be read: {}", reason(&error)),
         })
     })
@@ -372,5 +372,5 @@ fn default_data_dir() -> Result<PathBuf> {
 /// What an address looks like.
 pub(crate) fn parse_address(text: &str) -> std::result::Result<SocketAddr, String> {
     let numeric = text.strip_prefix("localhost:").map_or_else(|| text.to_owned(), |port| format!("127.0.0.1:{port}"));
-    numeric.parse().map_err(|_| format!("'{text}' is no address to listen on; write 127.0.0.1:7373"))
+    numeric.parse().map_err(|_| format!("'{text}' is not an address to listen on; write 127.0.0.1:7373"))
 }

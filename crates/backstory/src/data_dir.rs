@@ -104,7 +104,7 @@ impl ProcessSecret {
 
 impl std::fmt::Debug for ProcessSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("OwnSecret")
+        f.write_str("ProcessSecret")
     }
 }
 
@@ -197,7 +197,7 @@ impl DataDir {
         // It is written to, so it must be the file that it seems to be; opening a pipe does not wait for another.
         options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
         let path = self.path.join(LOCK);
-        let other = || io::Error::new(io::ErrorKind::InvalidInput, "it is a link or no file; remove it");
+        let other = || io::Error::new(io::ErrorKind::InvalidInput, "it is a link or not a file; remove it");
         let file = options.open(&path).map_err(|error| if path.is_symlink() { other() } else { error })?;
         if file.metadata()?.is_file() { Ok(file) } else { Err(other()) }
     }

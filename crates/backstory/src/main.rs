@@ -2,6 +2,7 @@
 
 #![recursion_limit = "256"] // what LanceDB awaits is nested deep
 
+mod allocator;
 mod cli;
 mod client;
 mod config;

@@ -4,9 +4,7 @@ use std::{env, os::unix::process::CommandExt as _, process::Command};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What glibc reads as it starts: how many parts memory is handed out from, and from which size on in bytes a block is one
-/// by itself, which goes back to the system as soon as it is free.
-const VARIABLES: [(&str, &str); 2] = [("MALLOC_ARENA_MAX", "2"), ("MALLOC_MMAP_THRESHOLD_", "1000000")];
+use crate::allocator::VARIABLES;
 
 /// Begins the program once more with an allocator that holds little back, unless the environment says how much. By default
 /// each thread of glibc has a part of its own, and what is freed in one is used by no other: indexing 130,000 documents

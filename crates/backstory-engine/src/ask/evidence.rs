@@ -1,8 +1,19 @@
 //! Judges whether the results can answer a question at all: a pure function of words, how many documents have them, and
 //! which of them each result group and each of its passages has.
 
-/// Least fit of the best passage: the share of the question's words that it has, times how near its meaning is.
-const LEAST_FIT: f32 = 0.15;
+/// Least evidence of the best passage.
+const LEAST_EVIDENCE: f32 = 0.285;
+/// What the fit of its story counts of that; the rest is the fit of the passage itself.
+const OF_STORY: f32 = 2.0 / 3.0;
+/// How often the fit of a passage counts where that of its story is not known.
+const ALONE: f32 = 1.9;
+/// Share of the question's words that a story must have somewhere, or its fit does not count.
+const LEAST_OF_STORY: f32 = 0.33;
+/// The same of a short question, and of the number of its words: who asks why the cart was rewritten in Haskell does not ask about
+/// whatever else has to do with Haskell.
+const LEAST_OF_SHORT: f32 = 0.5;
+/// Most content words of a short question.
+const SHORT: usize = 4;
 /// Cosine that few passages surpass that answer a question.
 const NEAR: f32 = 0.8;
 /// Share of a question's words from which a passage is about it, however far its meaning seems.
@@ -69,6 +80,33 @@ impl WeightedQuestion {
         self.words.iter().enumerate().map(weight).collect()
     }
 
+    /// Whether a story with these words of the question may be about it: those of the question before do not count.
+    fn has_enough(&self, weights: &[f32], covered: &[bool]) -> bool {
+        let own = if self.own > 0 { self.own } else { weights.len() };
+        let own = own.min(weights.len()).min(covered.len());
+        let (weights, covered) = (&weights[..own], &covered[..own]);
+        if own > SHORT {
+            return share(weights, covered) >= LEAST_OF_STORY;
+        }
+        let number = covered.iter().filter(|covered| **covered).count() as f32;
+        share(weights, covered).min(number / own.max(1) as f32) >= LEAST_OF_SHORT
+    }
+
+    /// The passage that fits best: of those that are surely about the question, or of all. Words stand for the meaning where
+    /// there is no vector. The fit of its story counts for one that has a word of the question.
+    fn best<'a>(&self, weights: &[f32], candidates: &[&'a Candidate]) -> Option<Best<'a>> {
+        let fit_of = |of: &Candidate| of.fit.map(|fit| if self.has_enough(weights, &of.covered) { fit } else { 0.0 });
+        let passages = candidates.iter().flat_map(|of| of.passages.iter().map(move |passage| (passage, fit_of(of))));
+        let measured = passages.map(|(passage, of_story)| {
+            let share = share(weights, &passage.covered);
+            let fit = share * passage.meaning.unwrap_or(share).clamp(0.0, 1.0);
+            Best { passage, share, evidence: evidence(fit, of_story.filter(|_| share > 0.0)) }
+        });
+        let rank = |of: &Best<'_>| if of.share >= SURE { 1.0 + of.share } else { of.evidence };
+        // Of equal ones the first.
+        measured.reduce(|best, other| if rank(&other) > rank(&best) { other } else { best })
+    }
+
     /// The words that no document has, with their places. What is found in a candidate is in one, whatever the counts say:
     /// who wrote a document is not among its words.
     fn words_of_no_document(&self, candidates: &[Candidate]) -> Vec<(usize, &QuestionWord)> {
@@ -108,6 +146,8 @@ pub struct Candidate {
     pub id: String,
     /// Which of the question's words its text has, in their order.
     pub covered: Vec<bool>,
+    /// How well it fits as a whole by words and meaning, 0 to 1, as the search says; `None` if one of them did not count.
+    pub fit: Option<f32>,
     /// Its passages.
     pub passages: Vec<PassageFit>,
 }
@@ -130,7 +170,8 @@ pub struct Verdict {
     pub searched: (u64, Vec<String>),
     /// What was looked for and not found, a sentence each. An answer lacks it too.
     pub missing: Vec<String>,
-    /// How well the best passage fits, 0 to 1: the share of the question's words that it has, times how near it is.
+    /// How much evidence there is, 0 to 1: how well the best passage fits, which is the share of the question's words that it has
+    /// times how near it is, and how well its story does.
     pub confidence: f32,
     /// References of the stories that have every rare name of the question: only these can answer it.
     pub about: Vec<String>,
@@ -139,15 +180,15 @@ pub struct Verdict {
 }
 
 /// Judges. Without a story there is no answer; nor where a thing that the question names occurs nowhere, or in no story
-/// that was found; nor where an uncommon word of it does, unless a passage is surely about the rest; nor where no passage
-/// fits. Where no meaning is known and some other thing of a question occurs nowhere, a
-/// passage must surely be about it. What a whole story has, over many pages, says little: the question's words must stand
-/// together.
+/// that was found; nor where an uncommon word of it does, unless a passage is surely about the rest; nor where no passage and
+/// its story fit well enough. Where no meaning is known and some other thing of a question occurs nowhere, a
+/// passage must surely be about it. What a whole story has, over many pages, is not enough: a passage must have some of the
+/// question's words, too.
 pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
     let ids = |of: &[&Candidate]| of.iter().map(|candidate| candidate.id.clone()).collect::<Vec<_>>();
     let all: Vec<&Candidate> = candidates.iter().collect();
     let weights = asked.weights();
-    let confidence = best(&weights, &all).map_or(0.0, |best| best.fit);
+    let confidence = asked.best(&weights, &all).map_or(0.0, |best| best.evidence);
     let nothing = Verdict { searched: (asked.documents, vec![]), confidence, ..Verdict::default() };
     let refuse = |missing: Vec<String>| Verdict { missing, ..nothing.clone() };
     if !asked.absent.is_empty() {
@@ -182,7 +223,7 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
     let about: Vec<&Candidate> = all.iter().copied().filter(|candidate| !lacks_name(candidate)).collect();
     let together =
         |words: Vec<String>| format!("nothing mentions {} together with the rest of the question", words.join(", "));
-    let best = best(&weights, &about);
+    let best = asked.best(&weights, &about);
     let is_sure = best.as_ref().is_some_and(|best| best.share >= SURE);
     if asked.is_strict && !is_sure {
         let things = asked.things_of_no_document(candidates);
@@ -199,7 +240,7 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
     };
     let lacking = asked.words.iter().zip(&best.passage.covered).filter(|(_, covered)| !**covered);
     let lacking: Vec<String> = lacking.map(|(word, _)| quoted(word)).collect();
-    if !is_sure && best.fit < LEAST_FIT {
+    if !is_sure && best.evidence < LEAST_EVIDENCE {
         return Verdict { searched, ..refuse(vec![together(lacking)]) };
     }
     let missing = if is_sure { vec![] } else { vec![together(lacking)] };
@@ -222,29 +263,22 @@ pub(super) fn share(weights: &[f32], covered: &[bool]) -> f32 {
     if total > 0.0 { found / total } else { 0.0 }
 }
 
-/// Whether a passage with these words of the question could answer it if its meaning were near.
-pub(super) fn may_fit(weights: &[f32], covered: &[bool]) -> bool {
-    share(weights, covered) * NEAR >= LEAST_FIT
+/// Whether a passage with these words of the question, of a story that fits so well, could answer it if its meaning were near.
+pub(super) fn may_fit(weights: &[f32], covered: &[bool], of_story: Option<f32>) -> bool {
+    evidence(share(weights, covered) * NEAR, of_story) >= LEAST_EVIDENCE
 }
 
-/// A passage with the share of the question's words that it has, and its fit.
+/// How much evidence a passage is that fits so well, 0 to 1. A sentence may say in other words what its story says in those of
+/// the question.
+fn evidence(fit: f32, of_story: Option<f32>) -> f32 {
+    of_story.map_or((ALONE * fit).min(1.0), |of_story| OF_STORY.mul_add(of_story, (1.0 - OF_STORY) * fit))
+}
+
+/// A passage with the share of the question's words that it has, and how much evidence it is.
 struct Best<'a> {
     passage: &'a PassageFit,
     share: f32,
-    fit: f32,
-}
-
-/// The passage that fits best: of those that are surely about the question, or of all. Words stand for the meaning where
-/// there is no vector.
-fn best<'a>(weights: &[f32], candidates: &[&'a Candidate]) -> Option<Best<'a>> {
-    let passages = candidates.iter().flat_map(|candidate| &candidate.passages);
-    let measured = passages.map(|passage| {
-        let share = share(weights, &passage.covered);
-        Best { passage, share, fit: share * passage.meaning.unwrap_or(share).clamp(0.0, 1.0) }
-    });
-    let rank = |of: &Best<'_>| if of.share >= SURE { 1.0 + of.share } else { of.fit };
-    // Of equal ones the first.
-    measured.reduce(|best, other| if rank(&other) > rank(&best) { other } else { best })
+    evidence: f32,
 }
 
 #[cfg(test)]
@@ -269,7 +303,7 @@ mod tests {
         }
         let fit =
             |(covered, meaning): &(&[bool], Option<f32>)| PassageFit { covered: covered.to_vec(), meaning: *meaning };
-        Candidate { id: id.to_owned(), covered, passages: passages.iter().map(fit).collect() }
+        Candidate { id: id.to_owned(), covered, fit: None, passages: passages.iter().map(fit).collect() }
     }
 
     #[test]
@@ -305,6 +339,43 @@ mod tests {
             ["nothing mentions 'banned', 'timing' together with the rest of the question"]
         );
     }
+
+    #[test]
+    fn how_well_a_story_fits_counts_more_than_one_sentence_of_it() {
+        let asked = question(&[("banned", 40), ("floats", 40), ("timing", 40)]);
+        let judged = |fit, meaning| {
+            let of = Candidate { fit, ..story("a", &[(&[false, true, false], Some(meaning))]) };
+            judge(&asked, &[Candidate { covered: vec![true, true, false], ..of }])
+        };
+        assert!(!judged(None, 0.3).answerable && judged(Some(0.41), 0.3).answerable);
+        assert!(judged(None, 0.6).answerable && !judged(Some(0.3), 0.6).answerable);
+        assert!((judged(Some(0.41), 0.3).confidence - 0.3066).abs() < 1e-3);
+        assert!((judged(None, 0.3).confidence - 0.19).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_story_that_lacks_most_of_a_short_question_does_not_answer_it() {
+        let of = |id, covered: &[bool]| Candidate { fit: Some(0.6), ..story(id, &[(covered, Some(0.4))]) };
+        // Another story cannot stand for one that has the rare name.
+        let asked = question(&[("Haskell", 3), ("cart", 90), ("rewritten", 80)]);
+        assert!(!judge(&asked, &[of("a", &[false, true, true]), of("b", &[true, false, false])]).answerable);
+        assert!(judge(&asked, &[of("a", &[true, true, false])]).answerable);
+        // A long one may be answered in other words.
+        let words = ["banned", "floats", "timing", "integers", "header", "benchmark"].map(|word| (word, 40));
+        assert!(judge(&question(&words), &[of("a", &[true, true, false, false, false, false])]).answerable);
+        assert!(!judge(&question(&words), &[of("a", &[true, false, false, false, false, false])]).answerable);
+        // Nor does a sentence answer that has none of its words.
+        let silent = Candidate { covered: vec![true; 6], ..of("a", &[false; 6]) };
+        assert!(!judge(&question(&words), &[silent]).answerable);
+        // What was asked before makes no short question long.
+        let words = [("Haskell", 3), ("cart", 90), ("rewritten", 80), ("payments", 80), ("retried", 80)];
+        let judged = |own| {
+            let asked = WeightedQuestion { own, ..question(&words) };
+            judge(&asked, &[of("a", &[true, false, false, false, false])]).answerable
+        };
+        assert!(judged(0) && !judged(3));
+    }
+
     #[test]
     fn without_vectors_a_thing_that_no_document_has_must_be_made_up_for() {
         let judged = |words: &[(&str, u64)], covered: &[bool], meaning, own| {

@@ -176,7 +176,7 @@ fn answer_by_changelog(
     let (subject, verb, source) = (&change.subject, change.direction.verb(), citation.source());
     let text = format!("{subject} was {verb} in version {version}{when}, as {source} says");
     if !told {
-        return Ok(ChangeFacts { answer: None, missing: vec![format!("{text}, and nothing more is known of it")] });
+        return Ok(ChangeFacts { answer: None, missing: vec![format!("{text}, and nothing more is known about it")] });
     }
     let statement = Statement { text: format!("{text}."), citations: vec![1] };
     let mut citations = vec![Citation { number: 1, ..citation }];

@@ -6,6 +6,7 @@ use backstory_model::{
     filter::Filter,
     id::NodeId,
     question::{Question, Term},
+    score::Parts,
     sentence::stems,
     terms::term_of,
     text::{has_stem, stem},
@@ -21,14 +22,14 @@ use super::{
     evidence::{self, Candidate, PassageFit, QuestionWord, Verdict, WeightedQuestion},
     nowhere::{UnknownWord, mark_familiar_words},
     release_names::{relax_releases, releases_asked},
-    select::{Scored, add_meaning, score_by_words},
+    select::{Scored, add_meaning, order, score_by_words},
     stories::{Story, load_stories},
 };
 use crate::{
     error::{Error, Result},
     read::existing_nodes,
     resources::Resources,
-    search::{Expansion, MAX_QUERY, Mode, SearchRequest, find_named, search_documents},
+    search::{Expansion, MAX_QUERY, Mode, SearchRequest, SearchResponse, find_named, search_documents},
 };
 
 /// Hits of the search that stories are made of.
@@ -37,6 +38,9 @@ const HITS: usize = 40;
 const QUOTED_WORDS: usize = 4;
 /// Documents that are left out in which a rare word is looked for.
 const LEFT_OUT_HITS: usize = 30;
+/// Said if the embedding model failed or took too long.
+pub(super) const NOT_COMPARED: &str =
+    "sentences were chosen by their words alone: the embedding model failed or took too long to compare them";
 
 /// What was read for a question, before it is judged.
 pub(super) struct Reading {
@@ -47,6 +51,8 @@ pub(super) struct Reading {
     pub(super) asked: WeightedQuestion,
     pub(super) stories: Vec<Story>,
     pub(super) by_meaning: bool,
+    /// Whether the model failed or took too long where it should have compared pieces by meaning.
+    pub(super) comparison_failed: bool,
     pub(super) warnings: Vec<String>,
     pub(super) change: Option<ChangeQuestion>,
     /// Says of releases that it names and no text mentions.
@@ -64,10 +70,13 @@ impl Reading {
         scored
     }
 
-    /// Adds how near the best pieces are in meaning, if there are vectors.
-    pub(super) async fn add_meaning(&self, resources: &Resources, scored: &mut [Scored]) {
-        if self.by_meaning {
-            add_meaning(resources, &self.query, &self.stories, scored).await;
+    /// Adds how near the best pieces are in meaning, if there are vectors, and orders them as they answer.
+    pub(super) async fn add_meaning(&mut self, resources: &Resources, scored: &mut [Scored]) {
+        if !self.by_meaning {
+            order(scored);
+        } else if !add_meaning(resources, &self.query, &self.stories, scored).await {
+            self.by_meaning = false;
+            self.comparison_failed = true;
         }
     }
 
@@ -123,8 +132,11 @@ pub(super) async fn read_stories(resources: &Resources, request: &AskRequest) ->
     let releases = releases_asked(resources, &question, &request.filter).await?;
     let unwritten = relax_releases(&releases, &mut read, &mut asked);
     let definitions = definitions_asked(resources, &question, &request.filter).await?;
-    let stories = load_stories(resources, &response.hits, &definitions).await?;
+    let mut stories = load_stories(resources, &response.hits, &definitions).await?;
     let by_meaning = response.mode == Mode::Hybrid && response.coverage.embedded > 0;
+    if by_meaning {
+        add_fits(&response, &mut stories);
+    }
     let named = find_named(resources, &question, request.filter.project.as_deref()).await?;
     let is_read = named.iter().any(|id| stories.iter().any(|story| story.id == *id));
     // Who made an issue or commit that the question names is no change to what the project has.
@@ -142,7 +154,32 @@ pub(super) async fn read_stories(resources: &Resources, request: &AskRequest) ->
     let mut asked = WeightedQuestion { named: is_read, absent, unsaid, ..asked };
     mark_familiar_words(&mut asked, &read, &stories, resources.embedder());
     let warnings = response.warnings;
-    Ok(Reading { question, query, read, asked, stories, by_meaning, warnings, change, unwritten })
+    Ok(Reading {
+        question,
+        query,
+        read,
+        asked,
+        stories,
+        by_meaning,
+        comparison_failed: false,
+        warnings,
+        change,
+        unwritten,
+    })
+}
+
+/// Notes how well stories fit by words and meaning, as their best hits do, unless the ranking leaves one of these out. Of what
+/// has no vectors yet it is not known.
+fn add_fits(response: &SearchResponse, stories: &mut [Story]) {
+    let Parts { semantic, lexical, .. } = response.ranking.weights;
+    if semantic == 0.0 || lexical == 0.0 {
+        return;
+    }
+    for story in stories {
+        let id = story.id.to_string();
+        let hits = response.hits.iter().filter(|hit| *hit.document.facts.thread == *id && hit.parts.semantic > 0.0);
+        story.fit = hits.map(|hit| f32::midpoint(hit.parts.semantic, hit.parts.lexical)).reduce(f32::max);
+    }
 }
 
 /// Those of the issues, merge requests and commits that are not there, or left out. A merge that only repeats its
@@ -219,6 +256,7 @@ fn candidates(question: &Question, stories: &[Story], scored: &[Scored]) -> Vec<
     let candidate = |(story, passages): (&Story, Vec<PassageFit>)| Candidate {
         id: story.id.to_string(),
         covered: story.found(question),
+        fit: story.fit,
         passages,
     };
     stories.iter().zip(passages).map(candidate).collect()

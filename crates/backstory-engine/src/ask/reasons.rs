@@ -139,7 +139,7 @@ mod tests {
             text: text.to_owned(),
             confidential: false,
         };
-        Story { id, documents: vec![document], passages }
+        Story { id, documents: vec![document], passages, fit: None }
     }
 
     fn commit(text: &str) -> Story {

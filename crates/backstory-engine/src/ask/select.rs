@@ -12,7 +12,7 @@ use std::{
 use backstory_model::{
     question::{Question, QuestionKind},
     reason::{ReasonCue, reason_cue},
-    sentence::{PieceKind, word_overlap},
+    sentence::{PieceKind, begins_list_item, is_foreign, word_overlap},
     text::words,
 };
 use regex::Regex;
@@ -27,7 +27,7 @@ use crate::resources::Resources;
 pub(super) const MAX_QUOTES: usize = 5;
 /// Pieces that are compared with the question by meaning.
 const MAX_EMBEDDED: usize = 48;
-/// Longest time for that; without it words alone decide.
+/// Longest time for that.
 const EMBED_TIME: Duration = Duration::from_secs(5);
 /// A quotation has at least this share of the score that the first one has, whatever story it is of.
 const LEAST_SHARE: f32 = 0.72;
@@ -77,7 +77,8 @@ pub(super) struct Scored {
     own: f32,
 }
 
-/// The pieces of stories by the words of the question, the best first.
+/// The pieces of stories by the words of the question, the best first, whatever story they are of: whether there is an answer
+/// at all depends on them.
 pub(super) fn score_by_words(question: &Question, weights: &[f32], stories: &[Story]) -> Vec<Scored> {
     let mut scored: Vec<Scored> = Vec::new();
     for (place, story) in stories.iter().enumerate() {
@@ -102,7 +103,7 @@ pub(super) fn score_by_words(question: &Question, weights: &[f32], stories: &[St
             scored.push(Scored { story: place, passage: at, score, alone, around, meaning: None, own });
         }
     }
-    sort(&mut scored);
+    sort_by(&mut scored, |one| one.alone);
     scored
 }
 
@@ -111,10 +112,9 @@ fn unite(words: &mut [bool], others: &[bool]) {
     words.iter_mut().zip(others).for_each(|(word, other)| *word |= other);
 }
 
-/// Compares the best pieces with the question by meaning; the others stay behind them.
-pub(super) async fn add_meaning(resources: &Resources, query: &str, stories: &[Story], scored: &mut [Scored]) {
-    // Whether there is an answer at all depends on them, whatever story they are of.
-    scored.sort_by(|a, b| b.alone.total_cmp(&a.alone).then_with(|| (a.story, a.passage).cmp(&(b.story, b.passage))));
+/// Compares the best pieces with the question by meaning, and orders them by that and by their stories; the others stay
+/// behind them. False if they could not be compared; then words alone decide.
+pub(super) async fn add_meaning(resources: &Resources, query: &str, stories: &[Story], scored: &mut [Scored]) -> bool {
     let nearest = scored.len().min(MAX_EMBEDDED);
     let (best, _) = scored.split_at_mut(nearest);
     let passage = |one: &Scored| &stories[one.story].passages[one.passage];
@@ -123,7 +123,10 @@ pub(super) async fn add_meaning(resources: &Resources, query: &str, stories: &[S
         let query = resources.embedder().embed_query(query).await.ok()?;
         Some((query, resources.embedder().embed_documents(&texts).await.ok()?))
     };
-    let Ok(Some((query, vectors))) = tokio::time::timeout(EMBED_TIME, vectors).await else { return sort(scored) };
+    let Ok(Some((query, vectors))) = tokio::time::timeout(EMBED_TIME, vectors).await else {
+        order(scored);
+        return false;
+    };
     for (one, vector) in best.iter_mut().zip(&vectors) {
         let nearness = resources.embedder().nearness(query.iter().zip(vector).map(|(a, b)| a * b).sum());
         let meaning = ((nearness - FAR) / (NEAR - FAR)).clamp(0.0, 1.0);
@@ -132,11 +135,17 @@ pub(super) async fn add_meaning(resources: &Resources, query: &str, stories: &[S
         one.alone += gained;
         one.meaning = Some(nearness);
     }
-    sort(best);
+    order(best);
+    true
 }
 
-fn sort(scored: &mut [Scored]) {
-    scored.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.story, a.passage).cmp(&(b.story, b.passage))));
+/// Orders by how well they answer, the best first; how well the search ranks their stories counts, too.
+pub(super) fn order(scored: &mut [Scored]) {
+    sort_by(scored, |one| one.score);
+}
+
+fn sort_by(scored: &mut [Scored], value: impl Fn(&Scored) -> f32) {
+    scored.sort_by(|a, b| value(b).total_cmp(&value(a)).then_with(|| (a.story, a.passage).cmp(&(b.story, b.passage))));
 }
 
 /// Whether a quotation may begin with a piece: a title is near to the question and says nothing about it.
@@ -152,7 +161,7 @@ pub(super) fn restrict_leads(scored: &mut [Scored], leads: &[bool]) {
         one.score = one.score.min(BEHIND * score);
         one.alone = one.alone.min(BEHIND * alone);
     }
-    sort(scored);
+    order(scored);
 }
 
 /// What to quote: pieces that stand together in one document.
@@ -208,7 +217,7 @@ pub(super) fn choose_quotes(scored: &[Scored], stories: &[Story], most: usize) -
             continue;
         }
         let joins = |at: usize| !taken(at) && alone.get(&(one.story, at)).is_some_and(|s| *s >= JOINS * one.alone);
-        let quote = extend_quote(one, &stories[one.story].passages, joins);
+        let quote = extend_quote(one, &stories[one.story], joins, |at| !taken(at));
         let said = |known: &Quote| word_overlap(&known.stems, &passage(one).stems) > SAME;
         // Parts of a file lie in one another.
         if let Some(known) = chosen.iter_mut().find(|known| known.overlaps(&quote)) {
@@ -223,22 +232,43 @@ pub(super) fn choose_quotes(scored: &[Scored], stories: &[Story], most: usize) -
     chosen
 }
 
-/// A piece with those beside it in the same document that join it, as long as they fit; what follows comes first.
-fn extend_quote(one: &Scored, passages: &[Passage], joins: impl Fn(usize) -> bool) -> Quote {
+/// A piece with those beside it in the same document that join it, as long as they fit; what follows comes first. What a
+/// colon introduces joins if it is free: the next piece, or the items of a list. Between them stands nothing that others said.
+fn extend_quote(one: &Scored, story: &Story, joins: impl Fn(usize) -> bool, is_free: impl Fn(usize) -> bool) -> Quote {
+    let passages = &story.passages;
     let own = &passages[one.passage];
+    let text = &story.documents[own.document].text;
     let (mut first, mut last) = (one.passage, one.passage);
-    let beside = |at: usize| {
-        let there = passages.get(at).filter(|o| o.document == own.document && o.kind != PieceKind::Heading);
-        there.is_some() && joins(at)
+    let is_there =
+        |at: usize| passages.get(at).is_some_and(|o| o.document == own.document && o.kind != PieceKind::Heading);
+    let is_introduced = |first: usize, at: usize| {
+        let lead = (first..at).rev().find(|lead| text[passages[*lead].range.clone()].ends_with(':'));
+        let is_of_list = |at: usize| {
+            let before = text.get(passages[at - 1].range.end..passages[at].range.start);
+            begins_list_item(text, passages[at].range.start) || before.is_some_and(|before| !before.contains('\n'))
+        };
+        lead.is_some_and(|lead| at == lead + 1 || (lead + 1..=at).all(is_of_list))
+    };
+    // Parts of a file may lie in one another, with nothing between them.
+    let is_joined = |before: usize, after: usize| {
+        let between = text.get(passages[before].range.end..passages[after].range.start);
+        between.is_none_or(|between| !between.lines().any(is_foreign))
     };
     let fits = |first: usize, last: usize| {
         let (start, end) = (passages[first].range.start, passages[last].range.end);
         start < end && end - start <= MAX_QUOTE
     };
     loop {
-        if beside(last + 1) && fits(first, last + 1) {
-            last += 1;
-        } else if first > 0 && beside(first - 1) && fits(first - 1, last) {
+        let next = last + 1;
+        let follows = is_there(next) && (joins(next) || (is_introduced(first, next) && is_free(next)));
+        if follows && is_joined(last, next) && fits(first, next) {
+            last = next;
+        } else if first > 0
+            && is_there(first - 1)
+            && joins(first - 1)
+            && is_joined(first - 1, first)
+            && fits(first - 1, last)
+        {
             first -= 1;
         } else {
             break;

@@ -38,6 +38,8 @@ pub(super) struct Story {
     pub(super) documents: Vec<CitedDocument>,
     /// The pieces of its texts, in order.
     pub(super) passages: Vec<Passage>,
+    /// How well it fits the question as a whole, 0 to 1, if the search told.
+    pub(super) fit: Option<f32>,
 }
 
 /// A piece of a text that could be quoted.
@@ -210,7 +212,7 @@ fn load_story(resources: &Resources, id: &NodeId, wanted: &Wanted) -> Result<Opt
         mark_definition(&documents[0].bytes_of(*lines), &mut passages);
     }
     passages.truncate(MAX_PIECES);
-    Ok(Some(Story { id: id.clone(), documents, passages }))
+    Ok(Some(Story { id: id.clone(), documents, passages, fit: None }))
 }
 
 impl Wanted {

@@ -48,7 +48,7 @@ pub struct Check {
     pub number: u32,
     /// Reference of the document that it names.
     pub id: String,
-    /// Why it does not hold; `None` if it does.
+    /// Why it does not hold; null if it does.
     pub problem: Option<String>,
 }
 
@@ -81,11 +81,11 @@ fn verify_citation(resources: &Resources, citation: &Citation) -> Result<Option<
         return Ok(Some("the quoted text has another SHA-256 than the citation says".to_owned()));
     }
     let Ok(id) = citation.id.parse::<NodeId>() else {
-        return Ok(Some(format!("'{}' is no reference", citation.id)));
+        return Ok(Some(format!("'{}' is not a reference", citation.id)));
     };
     let commit = match citation.commit.as_deref().map(str::parse::<Sha>).transpose() {
         Ok(commit) => commit,
-        Err(_) => return Ok(Some("the commit is no object name".to_owned())),
+        Err(_) => return Ok(Some("the commit is not an object name".to_owned())),
     };
     if matches!(id, NodeId::File { .. }) && commit.is_none() {
         return Ok(Some("a file is cited without the commit".to_owned()));

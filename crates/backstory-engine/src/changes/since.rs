@@ -46,7 +46,7 @@ pub enum RemovalReason {
     Gone,
     /// Somebody wanted it forgotten.
     Forgotten,
-    /// The rules of retention do not permit it any more.
+    /// The rules for retention do not keep it any more.
     Retired,
 }
 

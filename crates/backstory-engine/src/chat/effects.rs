@@ -230,7 +230,7 @@ fn describe_state(resources: &Resources, source: &Citation, id: &NodeId) -> Resu
                 SourceNote { citation, sentence, is_known: true }
             }
             None => {
-                let sentence = format!("{path} says so no more, at the indexed head {head}.");
+                let sentence = format!("{path} does not say so any more, at the indexed head {head}.");
                 SourceNote { citation: source.clone(), sentence, is_known: true }
             }
         }]);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use backstory_model::{
     entity::Discussion,
     id::{NodeId, ThreadId, ThreadKind},
+    sentence::own_lines,
     text::snippet,
 };
 use backstory_store::lists::{DiscussionQuery, DiscussionRow, PageRequest};
@@ -46,7 +47,7 @@ pub struct FileDiscussion {
     pub path: String,
     /// First and last line, as the change left it then.
     pub lines: Option<(u32, u32)>,
-    /// User name of who started it; `None` for a deleted account.
+    /// User name of who started it; null for a deleted account.
     pub author: Option<String>,
     /// When it was started.
     pub created_at: Timestamp,
@@ -105,7 +106,7 @@ impl FileDiscussion {
             lines: position.new_lines,
             author: first.author.clone(),
             created_at: first.created_at,
-            text: snippet(&first.body, "", QUOTED),
+            text: snippet(&own_lines(&first.body), "", QUOTED),
             notes: discussion.notes.len(),
             url: discussion.note_url(first.id),
         })

@@ -110,7 +110,11 @@ fn diff_of(
         commit.title(),
         commit.author.name,
         utc_date(commit.author.at),
-        if change.old.is_none() { "added" } else { "changed" },
+        match (change.old, change.new) {
+            (None, _) => "added",
+            (_, None) => "removed",
+            _ => "changed",
+        },
     );
     if !asked.is_empty() {
         explanation.push_str(" and wrote the lines that were asked about");

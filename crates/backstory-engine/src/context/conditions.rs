@@ -4,13 +4,17 @@ use backstory_model::{edge::Edge, filter::Filter, id::NodeId, repository::Commit
 use backstory_store::index::StoredDocument;
 use jiff::Timestamp;
 
-use crate::{error::Result, records::commit_record, resources::Resources, search::meets, trace::Step};
+use crate::{error::Result, records::commit_record, resources::Resources, search::PreparedFilter, trace::Step};
 
 /// The conditions of a request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackConditions {
     /// All but the project, which a chain may leave.
     filter: Filter,
+    /// The same for documents,
+    of_documents: PreparedFilter,
+    /// and for those of any kind.
+    of_any_kind: PreparedFilter,
     /// Beginnings of paths, of which a change that is shown has one; any if empty.
     paths: Vec<String>,
 }
@@ -18,7 +22,10 @@ pub(super) struct PackConditions {
 impl PackConditions {
     pub(super) fn of(filter: &Filter, path: Option<&String>) -> Self {
         let paths = path.map_or_else(|| filter.paths.clone(), |path| vec![path.clone()]);
-        Self { filter: Filter { project: None, projects: Vec::new(), ..filter.clone() }, paths }
+        let filter = Filter { project: None, projects: Vec::new(), ..filter.clone() };
+        let of_documents = PreparedFilter::of(&filter);
+        let of_any_kind = PreparedFilter::of(&Filter { kinds: Vec::new(), ..filter.clone() });
+        Self { filter, of_documents, of_any_kind, paths }
     }
 
     /// Whether a change of a file may be shown.
@@ -38,13 +45,12 @@ impl PackConditions {
 
     /// Whether a document meets all conditions.
     pub(super) fn meets(&self, document: &StoredDocument) -> bool {
-        meets(&self.filter, &document.id, &document.facts)
+        self.of_documents.is_met_by(&document.id, &document.facts)
     }
 
     /// Whether a part of a document that meets all conditions meets them too, of whatever kind it is.
     pub(super) fn meets_as_part(&self, document: &StoredDocument) -> bool {
-        let filter = Filter { kinds: vec![], ..self.filter.clone() };
-        meets(&filter, &document.id, &document.facts)
+        self.of_any_kind.is_met_by(&document.id, &document.facts)
     }
 }
 
@@ -58,9 +64,8 @@ pub(super) fn accepts_commit(
     if narrowing.is_open() {
         return true;
     }
-    let filter = Filter { kinds: vec![], ..narrowing.filter.clone() };
     // A merge that only repeats its request has no document.
-    let own = resources.index().facts([id]).get(id).map(|facts| meets(&filter, id, facts));
+    let own = resources.index().facts([id]).get(id).map(|facts| narrowing.of_any_kind.is_met_by(id, facts));
     own.unwrap_or_else(|| narrowing.within(record.commit.author.at))
 }
 

@@ -46,7 +46,9 @@ pub struct ChunkVerification {
 pub(crate) async fn verify_chunk(resources: &Resources, chunk: &ChunkRef) -> Result<ChunkVerification> {
     let (first, last) = chunk.lines;
     if first == 0 || last < first {
-        return Err(Error::invalid(format!("{first}-{last} are no lines; they count from 1, the first one first")));
+        return Err(Error::invalid(format!(
+            "{first}-{last} is not a range of lines; lines count from 1, the first one first"
+        )));
     }
     let proof = |source, text: Option<String>| ChunkVerification {
         chunk_id: chunk.chunk_id(),

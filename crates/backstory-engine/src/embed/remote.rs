@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Provider, Settings, normalize, tokens};
+use super::{MAX_DIMENSION, Provider, Settings, normalize, tokens};
 use crate::provider::{ProviderClient, ProviderContext, ProviderError, Server};
 
 /// Texts in a request.
@@ -16,8 +16,6 @@ const QUERY: Duration = Duration::from_secs(15);
 const CHECK: Duration = Duration::from_secs(60);
 /// How long Ollama keeps the model in memory after a request, so that queries do not wait for it to be loaded.
 const KEEP_ALIVE: &str = "30m";
-/// Most numbers in a vector.
-const MAX_DIMENSION: usize = 8192;
 /// Longest time for an answer, in which Ollama loads a model, and embeds 32 long texts on a slow machine.
 const TOTAL: Duration = Duration::from_secs(180);
 /// Largest answer, in bytes: 32 vectors of 4,096 numbers, written at length, have three million.

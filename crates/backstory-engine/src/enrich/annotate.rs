@@ -68,7 +68,7 @@ impl UseCase for AnnotateRequest {
     }
 }
 
-/// Takes an annotation of a node away, or approves it.
+/// Removes an annotation of a node, or approves it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangeAnnotation {
@@ -149,7 +149,7 @@ async fn annotate(resources: &Resources, request: AnnotateRequest) -> Result<Ann
             let _held = resources.shared.annotating.lock();
             let mut all = annotations_of(resources, &id)?;
             if all.len() >= MAX_ANNOTATIONS {
-                return Err(Error::invalid(format!("{id} has {MAX_ANNOTATIONS} annotations; take one away first")));
+                return Err(Error::invalid(format!("{id} has {MAX_ANNOTATIONS} annotations; remove one first")));
             }
             let clean = |text: &str| resources.redactor().redact(text.trim()).0.into_owned();
             let mut tags: Vec<String> = request.tags.iter().map(|tag| clean(&normal_tag(tag))).collect();
@@ -196,8 +196,10 @@ fn check(request: &AnnotateRequest) -> Result<()> {
     match (request.lines, &request.id) {
         (None, _) => Ok(()),
         (Some((first, last)), NodeId::File { .. }) if first > 0 && first <= last => Ok(()),
-        (Some((first, last)), _) => Err(Error::invalid(format!("{first}-{last} are no lines of {}", request.id))
-            .with_hint("lines are those of a file, from 1")),
+        (Some((first, last)), _) => {
+            Err(Error::invalid(format!("{first}-{last} is not a range of lines of {}", request.id))
+                .with_hint("lines are those of a file, from 1"))
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use backstory_model::{
     id::{NodeId, ThreadId},
     question::Question,
     sentence::{split_sentences, stems},
+    text::stem,
 };
 use backstory_store::{graph::Direction, index::StoredDocument};
 use serde::{Deserialize, Serialize};
@@ -128,11 +129,13 @@ async fn add_commits(resources: &Resources, project: &str, pair: &mut Pair) -> R
     Ok(())
 }
 
-/// Whether no document beside the evidence has the identifier that a question is about.
+/// Whether no document beside the evidence has the identifier that a question is about, in whatever case and number: who asks
+/// about `XoShiRo256` is answered by what says `xoshiro256`.
 async fn is_identifier_only_there(resources: &Resources, project: &str, pair: &Pair) -> Result<bool> {
     let identifier = pair.question.trim_end_matches('?').rsplit(' ').next().unwrap_or_default();
     let others = documents_elsewhere(resources, project, pair, identifier).await?;
-    Ok(!others.iter().any(|document| document.text.contains(identifier)))
+    let stem = stem(&identifier.to_lowercase());
+    Ok(!others.iter().any(|document| document.text.contains(identifier) || stems(&document.text).contains(&stem)))
 }
 
 /// Whether no passage beside the evidence has every word of a question that is made from a title: `Why was a typo fixed?`

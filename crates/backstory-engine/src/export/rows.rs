@@ -6,7 +6,7 @@ use backstory_model::{
 };
 use backstory_store::{
     export::{Cell, Column, ColumnType},
-    graph::{InferredLink, StatedEdge},
+    graph::{GraphEdge, InferredLink},
     ledger::ItemChange,
     lists::{CommitKind, CommitRow, DiscussionRow, FileRow, ThreadRow},
 };
@@ -216,7 +216,7 @@ pub(super) fn file(row: FileRow) -> Vec<Cell> {
     ]
 }
 
-pub(super) fn edge(edge: &StatedEdge, item: &ItemChange) -> Vec<Cell> {
+pub(super) fn edge(edge: &GraphEdge, item: &ItemChange) -> Vec<Cell> {
     vec![
         edge.from.to_string().into(),
         edge.edge.name().into(),

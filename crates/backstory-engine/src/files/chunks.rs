@@ -95,23 +95,23 @@ pub struct FileVersion {
     pub indexed: Indexed,
     /// Object name of its content.
     pub blob: Sha,
-    /// SHA-256 of its text without secrets; `None` if it is no text.
+    /// SHA-256 of its text without secrets; null if it is no text.
     pub content_hash: Option<String>,
     /// Bytes of its content.
     pub bytes: u64,
-    /// How many lines it has; `None` if it is no text.
+    /// How many lines it has; null if it is no text.
     pub line_count: Option<u32>,
-    /// How many tokens it has, in the vocabulary `o200k_base`; `None` if it is no text.
+    /// How many tokens it has, in the vocabulary `o200k_base`; null if it is no text.
     pub tokens: Option<usize>,
-    /// Name of its programming language; `None` for what is no code.
+    /// Name of its programming language; null for what is no code.
     pub language: Option<String>,
     /// Its MIME type.
     pub mime_type: String,
     /// What it is for.
     pub document_type: DocumentType,
-    /// Name and version of the grammar that reads it; `None` for what is no code.
+    /// Name and version of the grammar that reads it; null for what is no code.
     pub grammar: Option<String>,
-    /// The commit that changed it last, and when; `None` unless the revision is the head of the default branch.
+    /// The commit that changed it last, and when; null unless the revision is the head of the default branch.
     pub last_commit: Option<CommitSummary>,
 }
 
@@ -135,7 +135,7 @@ pub struct FileChunk {
     pub tokens: usize,
     /// SHA-256 of what it says.
     pub text_hash: String,
-    /// Name of the model that embedded its document, which names its version; `None` if no model has.
+    /// Name of the model that embedded its document, which names its version; null if no model has.
     pub embedding_model: Option<String>,
     /// What it says.
     pub text: String,

@@ -4,7 +4,7 @@ use backstory_model::{id::NodeId, repository::code_node_id, text::truncate_echo}
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    co_changes::{co_changes_in, code_key_of},
+    co_changes::{THRESHOLDS, co_changes_in, code_key_of},
     error::{Error, Result},
     read::not_found,
     resources::Resources,
@@ -13,6 +13,8 @@ use crate::{
 
 /// Most files or entities of one answer.
 pub const MAX_CO_CHANGED: usize = 200;
+/// Fewest commits in which both changed, unless a request asks for more.
+pub const LEAST_SUPPORT: u32 = THRESHOLDS.support;
 
 /// Requests what changes together with a file or code entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +25,13 @@ pub struct CoChangeRequest {
     /// Most files or entities, at most 200; 20 if absent.
     #[serde(default = "crate::limits::default_limit")]
     pub limit: usize,
+    /// Fewest commits in which both changed, 3 or more; 3 if absent.
+    #[serde(default = "least_support")]
+    pub min_support: u32,
+}
+
+const fn least_support() -> u32 {
+    LEAST_SUPPORT
 }
 
 impl UseCase for CoChangeRequest {
@@ -70,15 +79,19 @@ fn find_co_changed(resources: &Resources, request: &CoChangeRequest) -> Result<C
     if request.limit > MAX_CO_CHANGED {
         return Err(Error::invalid(format!("{} were asked for; at most {MAX_CO_CHANGED}", request.limit)));
     }
+    if request.min_support < LEAST_SUPPORT {
+        let message = format!("the least support is {}; it must be {LEAST_SUPPORT} or more", request.min_support);
+        return Err(Error::invalid(message).with_hint("pairs that changed together in fewer commits are not kept"));
+    }
     if !resources.graph().exists(id)? {
         return Err(not_found("file or code entity", &name));
     }
     let table = co_changes_in(resources, project)?;
-    let pairs = table.partners(&code);
-    let changed = pairs.iter().take(request.limit).map(|pair| CoChanged {
+    let pairs = table.partners(&code).iter().filter(|pair| pair.support >= request.min_support);
+    let changed = pairs.clone().take(request.limit).map(|pair| CoChanged {
         id: code_node_id(project, &pair.second),
         support: pair.support,
         confidence: pair.confidence,
     });
-    Ok(CoChangeAnswer { changed: changed.collect(), left_out: pairs.len().saturating_sub(request.limit) })
+    Ok(CoChangeAnswer { changed: changed.collect(), left_out: pairs.count().saturating_sub(request.limit) })
 }

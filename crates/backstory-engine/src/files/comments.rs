@@ -99,13 +99,13 @@ pub struct FileComment {
     pub discussion: NodeId,
     /// The issue or merge request that it belongs to.
     pub thread: ThreadId,
-    /// First and last line at this revision; `None` if they are gone.
+    /// First and last line at this revision; null if they are gone.
     pub lines: Option<(u32, u32)>,
     /// How the lines were found.
     pub carried: Carried,
     /// Where it was written.
     pub position: CommentPosition,
-    /// User name of who began it; `None` for a deleted account.
+    /// User name of who began it; null for a deleted account.
     pub author: Option<String>,
     /// When it was begun.
     pub created_at: Timestamp,
@@ -133,7 +133,7 @@ impl FileComment {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Carried {
-    /// The very lines were followed.
+    /// The lines themselves were followed.
     Exact,
     /// The commit it was written on is not in the clone; lines of its merge request near the position were taken.
     Near,
@@ -147,7 +147,7 @@ pub enum Carried {
 pub struct CommentPosition {
     /// Path of the file then.
     pub path: String,
-    /// First and last line then; `None` on removed lines or the file as a whole.
+    /// First and last line then; null on removed lines or the file as a whole.
     pub lines: Option<(u32, u32)>,
     /// The commit that has these lines.
     pub commit: Option<String>,

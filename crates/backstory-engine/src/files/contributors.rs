@@ -78,7 +78,7 @@ pub struct Contributors {
 pub struct Contributor {
     /// The person: of several identities the one that they are merged to.
     pub person: NodeId,
-    /// Lines of the file that they wrote; `None` for a directory.
+    /// Lines of the file that they wrote; null for a directory.
     pub lines: Option<u32>,
     /// Commits that changed it, without merges.
     pub commits: usize,
@@ -86,7 +86,7 @@ pub struct Contributor {
     pub insertions: u64,
     /// Lines that these remove, in all files.
     pub deletions: u64,
-    /// When they wrote the first of these; `None` without commits.
+    /// When they wrote the first of these; null without commits.
     pub first_at: Option<Timestamp>,
     /// When they wrote the last of these.
     pub last_at: Option<Timestamp>,

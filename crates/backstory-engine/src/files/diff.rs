@@ -79,9 +79,9 @@ pub struct FileHunks {
     pub status: ChangeStatus,
     /// How much of a renamed or copied file stays, in percent.
     pub similarity: Option<u8>,
-    /// Lines that it adds; `None` for a binary file.
+    /// Lines that it adds; null for a binary file.
     pub additions: Option<u32>,
-    /// Lines that it removes; `None` for a binary file.
+    /// Lines that it removes; null for a binary file.
     pub deletions: Option<u32>,
     /// What differs, from top to bottom.
     pub hunks: Vec<Hunk>,

@@ -103,7 +103,7 @@ pub struct OriginMergeRequest {
     pub title: String,
     /// Where it stands.
     pub state: State,
-    /// User name of the author; `None` for a deleted account.
+    /// User name of the author; null for a deleted account.
     pub author: Option<String>,
     /// When it was merged.
     pub merged_at: Option<Timestamp>,

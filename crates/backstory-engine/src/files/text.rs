@@ -98,13 +98,13 @@ pub struct FileText {
     pub blob: Sha,
     /// Bytes of its content.
     pub bytes: u64,
-    /// Name of its programming language; `None` for what is no code.
+    /// Name of its programming language; null for what is no code.
     pub language: Option<String>,
-    /// How many lines it has; `None` if it is no text that can be shown.
+    /// How many lines it has; null if it is no text that can be shown.
     pub line_count: Option<u32>,
-    /// First and last line of `text`; `None` without any.
+    /// First and last line of `text`; null without any.
     pub lines: Option<(u32, u32)>,
-    /// Its lines, joined with line feeds, without the secrets in them; `None` if they are left out.
+    /// Its lines, joined with line feeds, without the secrets in them; null if they are left out.
     pub text: Option<String>,
     /// SHA-256 of the whole text as it is shown, in hex.
     pub text_hash: Option<String>,
@@ -291,7 +291,7 @@ fn check_lines(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<Opti
         return Ok((count > 0).then(|| Lines::new(1, count.min(MAX_FILE_LINES))));
     };
     if first == 0 || last < first {
-        let message = format!("{first}-{last} are no lines; lines count from 1, the first one first");
+        let message = format!("{first}-{last} is not a range of lines; lines count from 1, the first one first");
         return Err(Error::invalid(message));
     }
     check_line_exists(path, first, count)?;

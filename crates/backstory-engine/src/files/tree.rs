@@ -89,11 +89,11 @@ pub struct TreeEntry {
     pub kind: TreeEntryKind,
     /// Object name of its content; of a submodule, that of the commit.
     pub object: Sha,
-    /// Bytes of its content; `None` for what is no file.
+    /// Bytes of its content; null for what is no file.
     pub bytes: Option<u64>,
-    /// Name of its programming language by its name; `None` for what is no code.
+    /// Name of its programming language by its name; null for what is no code.
     pub language: Option<String>,
-    /// The node of a file; `None` for anything else.
+    /// The node of a file; null for anything else.
     pub file: Option<NodeId>,
     /// The commit that changed it last, if that was asked for and is known.
     pub last_commit: Option<CommitSummary>,

@@ -16,7 +16,7 @@ use crate::{error::Result, records::commit_record, resources::Resources};
 /// Rows of the ledger that are read at once.
 const BATCH: usize = 1000;
 
-/// The type of a commit as a language model sees it.
+/// The type of a commit according to a language model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommitClassification {

@@ -36,7 +36,7 @@ use crate::{
     use_case::{Scope, UseCase, Weight},
 };
 
-/// A repository to index.
+/// Adds a repository to those that are indexed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AddRequest {
@@ -56,8 +56,8 @@ pub struct AddRequest {
     /// Which forge it is on, whose issues and merge requests are read too. Told from the host of an address, if that is
     /// one that is configured or well known; read from nowhere otherwise.
     pub forge: Option<Forge>,
-    /// How many commits of each branch to clone, without tags; 0 for the whole history. As it was if absent, and the whole
-    /// history of a new one.
+    /// How many commits of each branch to clone, without tags; 0 for the whole history. If absent, it stays as it was,
+    /// and a new repository is cloned with its whole history.
     #[serde(default)]
     pub depth: Option<u32>,
 }
@@ -83,7 +83,7 @@ impl UseCase for AddRequest {
     }
 }
 
-/// Takes a repository, its clone and everything known from it away.
+/// Removes a repository, its clone and everything known from it; answers how many items were removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RemoveRepository {
@@ -187,7 +187,7 @@ fn name_project(
     match name {
         Some(name) if is_project_path(&name) => return Ok(name),
         Some(name) => {
-            return Err(Error::invalid(format!("'{}' is no path of a project", truncate_echo(&name)))
+            return Err(Error::invalid(format!("'{}' is not the path of a project", truncate_echo(&name)))
                 .with_hint("write group/project or a single name"));
         }
         None => {}
@@ -244,7 +244,7 @@ fn check_place(resources: &Resources, address: &str, checked: &Address) -> Resul
     Err(Error::invalid(format!("'{}' {what}", truncate_echo(address))))
 }
 
-/// AbbreviatedShas of branches as they are kept: without secrets.
+/// Names of branches as they are kept: without secrets.
 fn redact_branches(resources: &Resources, branches: Branches) -> Branches {
     match branches {
         Branches::Selected(names) => {

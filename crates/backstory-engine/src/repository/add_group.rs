@@ -13,7 +13,7 @@ use crate::{
     use_case::{Scope, UseCase},
 };
 
-/// A group whose projects are all read.
+/// Adds a group, all of whose projects are read, new ones too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AddGroup {
@@ -63,7 +63,7 @@ fn find_group(resources: &Resources, address: &str, asked: Option<Forge>) -> Res
     let configured = &resources.settings().forges;
     if !address.contains("://") {
         if !is_project_path(address) {
-            return Err(Error::invalid(format!("'{}' is no path of a group", truncate_echo(address)))
+            return Err(Error::invalid(format!("'{}' is not the path of a group", truncate_echo(address)))
                 .with_hint("write group, or its address like https://gitlab.example.com/group"));
         }
         let [only] = configured.as_slice() else {
@@ -73,7 +73,7 @@ fn find_group(resources: &Resources, address: &str, asked: Option<Forge>) -> Res
         let forge = ForgeAddress { kind: only.kind, base_url: only.connection.base_url.to_string() };
         return Ok(AddedGroup { forge, group: address.to_owned() });
     }
-    let wrong = || Error::invalid(format!("'{}' is no address of a group", truncate_echo(address)));
+    let wrong = || Error::invalid(format!("'{}' is not the address of a group", truncate_echo(address)));
     let (host, group) = host_and_project(address).ok_or_else(wrong)?;
     let known = configured.iter().find(|forge| authority_of(&forge.web_url()) == host);
     let well_known = WELL_KNOWN.iter().find(|(known, _)| *known == host_of(address)).map(|(_, kind)| *kind);

@@ -1,7 +1,7 @@
 //! Co-change: which files and entities change together, counted over all commits.
 
 use backstory_model::{
-    cochange::{CoChangeCounter, Limits, Thresholds},
+    cochange::{CoChangeCounter, Limits},
     repository::{CoChangedPair, CoChangedPairs},
 };
 
@@ -9,13 +9,11 @@ use super::{
     aggregates::{CommitRange, fold_commits},
     summary::CommitSummary,
 };
-use crate::{error::Result, resources::Resources};
+use crate::{co_changes::THRESHOLDS, error::Result, resources::Resources};
 
-/// AbbreviatedShas of the two counts in the ledger.
+/// Names of the two counts in the ledger.
 pub(super) const FILES: &str = "files";
 pub(super) const ENTITIES: &str = "entities";
-/// What a pair must reach to be told.
-const TOLD: Thresholds = Thresholds { support: 3, confidence: 0.3 };
 /// Most pairs of one repository that are told, those with the highest support.
 const MAX_PAIRS: usize = 20_000;
 
@@ -32,7 +30,7 @@ pub(super) fn co_changes(
         fold_commits(resources, project, &format!("co_change {name}"), of, all, nothing, |counts, summary| {
             counts.add(if name == FILES { summary.files.clone() } else { summary.entities.clone() });
         })?;
-    let mut pairs = counts.pairs(TOLD);
+    let mut pairs = counts.pairs(THRESHOLDS);
     pairs.sort_by(|a, b| b.support.cmp(&a.support).then_with(|| (&a.first, &a.second).cmp(&(&b.first, &b.second))));
     pairs.truncate(MAX_PAIRS);
     let mut pairs: Vec<CoChangedPair> = pairs

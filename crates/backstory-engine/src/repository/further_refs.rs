@@ -20,7 +20,7 @@ use crate::{
 /// Longest name of a branch, tag or commit, in bytes.
 const MAX_REF_NAME: usize = 250;
 
-/// Has the files of a further branch, tag or commit of a repository indexed by the next sync.
+/// Adds a further branch, tag or commit of a repository, whose files the next sync indexes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AddRef {
@@ -31,7 +31,7 @@ pub struct AddRef {
     pub name: String,
 }
 
-/// Has the files of a further branch, tag or commit indexed no more: the next sync drops what only it has.
+/// Stops indexing the files of a further branch, tag or commit: the next sync drops what only it has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DropRef {
@@ -90,7 +90,7 @@ fn check_known(resources: &Resources, entry: &RepositoryEntry, added: &[String])
     let refs = refs::read(&clone)?;
     let unknown = added.iter().find(|name| find_commit(&clone, short_name(name.trim()), &refs).is_none());
     let Some(name) = unknown else { return Ok(()) };
-    let message = format!("'{}' is no branch, tag or commit of {}", truncate_echo(name), entry.project);
+    let message = format!("'{}' is not a branch, tag or commit of {}", truncate_echo(name), entry.project);
     Err(Error::new(ErrorKind::NotFound, message).with_hint("if it is new, sync first"))
 }
 
@@ -109,8 +109,11 @@ pub(super) fn with_refs(
     for text in added {
         let name = name(text);
         if !is_ref_name(&name) {
-            return Err(Error::invalid(format!("'{}' is no name of a branch, tag or commit", truncate_echo(text)))
-                .with_hint("write one like release-1.2, v1.2 or 1a2b3c4d"));
+            return Err(Error::invalid(format!(
+                "'{}' is not the name of a branch, tag or commit",
+                truncate_echo(text)
+            ))
+            .with_hint("write one like release-1.2, v1.2 or 1a2b3c4d"));
         }
         names.insert(name);
     }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{error::Result, resources::Resources};
 
-/// AbbreviatedShas of it in the ledger.
+/// Names of it in the ledger.
 const COMMITS: &str = "left_out_commits";
 const FILES: &str = "left_out_files";
 /// Most commits and most paths with secrets that are named.
@@ -123,7 +123,7 @@ pub(super) fn left_out(resources: &Resources, project: &str) -> Result<Vec<Strin
     Ok(sentences)
 }
 
-/// AbbreviatedShas with how many more there are.
+/// Names with how many more there are.
 fn listed(names: impl Iterator<Item = String>, count: u64) -> String {
     let names: Vec<String> = names.collect();
     let more = count.saturating_sub(names.len() as u64);

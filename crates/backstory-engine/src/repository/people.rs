@@ -1,7 +1,10 @@
 //! The authors of commits: joins their addresses with each other and with the users of the forges, in each project by what
 //! that project knows. People of a forge are in `store::ledger`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use backstory_model::{
     alias::{PersonNames, alias_email},
@@ -24,6 +27,7 @@ use crate::{
     payload::{each_string, json_of},
     records::{commit_record, each_stored, parse_if_readable, reference_syntax, repository_record},
     resources::Resources,
+    state::people::Everybody,
 };
 
 /// What notes in the ledger that there may be names that no commit has.
@@ -154,11 +158,7 @@ pub(crate) fn names_of(resources: &Resources, person: &str) -> Result<Option<Per
 }
 
 /// The people whom a reader knows.
-#[derive(Default)]
-pub(crate) struct KnownPeople {
-    identities: Vec<CommitIdentity>,
-    users: Vec<ForgeUser>,
-}
+pub(crate) struct KnownPeople(Arc<Everybody>);
 
 /// Somebody whom a part of a name stands for.
 pub(crate) struct PartialMatch {
@@ -171,7 +171,15 @@ pub(crate) struct PartialMatch {
 impl KnownPeople {
     /// The people of projects, or of all that are visible if none are given.
     pub(crate) fn load(resources: &Resources, projects: &[String]) -> Result<Self> {
-        Ok(Self { identities: all_identities(resources, projects)?, users: forge_users(resources, projects)? })
+        let kept = || resources.shared.people.lock();
+        let (seq, key) = (resources.ledger().last_seq()?, (projects.to_vec(), resources.visibility().clone()));
+        if let Some(everybody) = kept().get(seq, &key) {
+            return Ok(Self(everybody));
+        }
+        let (identities, users) = (all_identities(resources, projects)?, forge_users(resources, projects)?);
+        let everybody = Arc::new(Everybody { identities, users });
+        kept().keep(seq, key, &everybody);
+        Ok(Self(everybody))
     }
 
     /// All by which documents name an author of that name, by a user name, an address or a name in whatever case:
@@ -179,7 +187,7 @@ impl KnownPeople {
     pub(crate) fn author_keys(&self, called: &str) -> BTreeSet<String> {
         let mut keys = self.people_called(called);
         keys.insert(called.to_owned());
-        let theirs = self.identities.iter().filter(|of| keys.contains(person_of(of)));
+        let theirs = self.0.identities.iter().filter(|of| keys.contains(person_of(of)));
         let addresses: Vec<String> = theirs.map(|of| of.key.clone()).collect();
         keys.extend(addresses);
         keys
@@ -189,11 +197,11 @@ impl KnownPeople {
     /// commits know.
     pub(crate) fn people_called(&self, called: &str) -> BTreeSet<String> {
         let is_called = |name: &str| is_same_name(name, called);
-        let users = self.users.iter().filter(|user| is_called(&user.username) || is_called(&user.name));
+        let users = self.0.users.iter().filter(|user| is_called(&user.username) || is_called(&user.name));
         let is_theirs = |of: &&CommitIdentity| {
             is_called(&of.key) || is_called(person_of(of)) || of.names.iter().any(|name| is_called(name))
         };
-        let of_commits = self.identities.iter().filter(is_theirs).map(|of| person_of(of).to_owned());
+        let of_commits = self.0.identities.iter().filter(is_theirs).map(|of| person_of(of).to_owned());
         users.map(|user| user.username.clone()).chain(of_commits).collect()
     }
 
@@ -243,16 +251,16 @@ impl KnownPeople {
 
     /// The name, user name or address that is nearest to one that nobody has; `None` if none is near.
     pub(crate) fn nearest_to(&self, called: &str) -> Option<&str> {
-        let keys = self.identities.iter().map(|of| of.key.as_str());
+        let keys = self.0.identities.iter().map(|of| of.key.as_str());
         let keys = keys.filter(|key| !is_shared_key(key) && !key.ends_with(NO_ADDRESS));
-        let known = self.names().chain(self.users.iter().map(|user| user.username.as_str())).chain(keys);
+        let known = self.names().chain(self.0.users.iter().map(|user| user.username.as_str())).chain(keys);
         most_alike(called, known, MAX_ALIKE).into_iter().find(|name| may_be_meant(called, name))
     }
 
     /// The names of people.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        let of_commits = self.identities.iter().flat_map(|of| &of.names).map(String::as_str);
-        of_commits.chain(self.users.iter().map(|user| user.name.as_str()))
+        let of_commits = self.0.identities.iter().flat_map(|of| &of.names).map(String::as_str);
+        of_commits.chain(self.0.users.iter().map(|user| user.name.as_str()))
     }
 
     /// The names that have a part, in whatever case, then the user names, then the addresses, each in order.
@@ -266,9 +274,9 @@ impl KnownPeople {
             !is_shared_key(key) && !key.ends_with(NO_ADDRESS) && local_parts(key).any(|local| is_word(local, part))
         };
         let names: BTreeSet<&str> = self.names().filter(has_word).collect();
-        let user_names = self.users.iter().map(|user| user.username.as_str());
+        let user_names = self.0.users.iter().map(|user| user.username.as_str());
         let user_names: BTreeSet<&str> = user_names.filter(has_user_name).collect();
-        let addresses = self.identities.iter().map(|of| of.key.as_str());
+        let addresses = self.0.identities.iter().map(|of| of.key.as_str());
         let addresses: BTreeSet<&str> = addresses.filter(has_local_part).collect();
         names.into_iter().chain(user_names).chain(addresses).collect()
     }

@@ -134,7 +134,7 @@ impl<'a> RepositorySync<'a> {
         finish_sync(self.resources, self.project, basis)
     }
 
-    /// AbbreviatedShas of branches and tags are kept and shown like texts. Where two have become the same, the first one counts.
+    /// Names of branches and tags are kept and shown like texts. Where two have become the same, the first one counts.
     fn redact_refs(&self, mut refs: Refs) -> Refs {
         let redactor = self.resources.redactor();
         let clean = |name: &mut RepoPath| {

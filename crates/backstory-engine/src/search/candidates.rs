@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
     document_type::DocumentType,
-    filter::{DocumentKind, Filter, is_same_name},
+    filter::{DocumentKind, Filter},
     terms::TermExtractor,
 };
-use backstory_store::index::{self, DocumentFacts, Index, IndexError, PassageId, VectorHit};
+use backstory_store::index::{self, Index, IndexError, PassageId, VectorHit};
 use futures::future::try_join_all;
-use jiff::Timestamp;
 
 use super::{
     LEXICAL_ONLY, Mode, SearchRequest,
     evidence::{NearnessRange, ScoredPassage, ScoringContext, Text},
     id_of,
+    prepared_filter::PreparedFilter,
     query::ParsedQuery,
 };
 use crate::{error::Result, resources::Resources};
@@ -47,6 +47,8 @@ pub(super) struct Candidates {
     pub(super) warnings: Vec<String>,
     /// Whether a leg found as many as it may, so that there may be more.
     pub(super) is_cut: bool,
+    /// Whether there is anything but repositories.
+    has_conversations: bool,
 }
 
 /// Asks both legs at the same time. Where the search is `within` some documents all of them are read anyway: those are
@@ -62,10 +64,11 @@ pub(super) async fn retrieve_candidates(
         Mode::Hybrid if resources.embedder().is_off() => Mode::Lexical,
         mode => mode,
     };
+    let coverage = index.coverage();
+    let has_conversations = coverage.by_kind.iter().any(|of| is_conversation(of.kind));
     // In a task of its own, so that the legs can use a core each.
     let lexical = tokio::spawn({
         let (index, words, filter) = (index.clone(), words.to_owned(), request.filter.clone());
-        let has_conversations = has_conversations(&index);
         let within = within.map(<[String]>::to_vec);
         async move {
             if mode == Mode::Semantic {
@@ -78,13 +81,13 @@ pub(super) async fn retrieve_candidates(
             let searches = filters.iter().map(|(filter, limit)| index.search_text(&words, filter, *limit));
             let found = try_join_all(searches).await?;
             let is_cut = found.iter().zip(&filters).any(|(hits, (_, limit))| hits.len() >= *limit);
-            let (mut found, mut seen) = (found.concat(), BTreeSet::new());
-            found.retain(|hit| seen.insert(hit.document.clone()));
+            let mut seen = BTreeSet::new();
+            let found = found.into_iter().flatten().filter(|hit| seen.insert(hit.document.clone())).collect();
             Ok::<_, IndexError>((found, is_cut))
         }
     });
     let semantic = async {
-        if mode == Mode::Lexical || (index.coverage().embedded == 0 && !resources.embedder().is_off()) {
+        if mode == Mode::Lexical || (coverage.embedded == 0 && !resources.embedder().is_off()) {
             return Ok(Ok((vec![], vec![])));
         }
         match resources.embedder().embed_query(&request.query).await {
@@ -103,7 +106,8 @@ pub(super) async fn retrieve_candidates(
     };
     let (lexical, semantic) = tokio::join!(lexical, semantic);
     let (words, is_cut) = lexical??;
-    let mut found = Candidates { mode, words, passages: vec![], vector: vec![], warnings: vec![], is_cut };
+    let (passages, vector, warnings) = (vec![], vec![], vec![]);
+    let mut found = Candidates { mode, words, passages, vector, warnings, is_cut, has_conversations };
     match semantic? {
         Ok((vector, passages)) => {
             found.is_cut |= passages.len() >= SEMANTIC_CANDIDATES;
@@ -134,10 +138,17 @@ pub(super) async fn score_passages(
     let embedded: BTreeSet<&str> = measured.iter().map(|passage| passage.document.as_str()).collect();
     let others: Vec<String> = ids.iter().filter(|id| !embedded.contains(id.as_str())).cloned().collect();
     if !others.is_empty() {
-        let mut cutter = TermExtractor::default();
         let near = NearnessRange::of(&measured);
-        let texts = index.documents(&others).await?.into_iter();
-        measured.extend(texts.map(|document| scale.document(document, near, &mut cutter)));
+        let texts = index.documents(&others).await?;
+        let (terms, weights) = (scale.terms.clone(), scale.weights.clone());
+        let (bound, newest) = (scale.bound, scale.newest);
+        // Cutting texts into terms takes long enough to keep others waiting.
+        let measure = move |_: &Resources| {
+            let scale = ScoringContext { terms: &terms, weights: &weights, bound, newest };
+            let mut cutter = TermExtractor::default();
+            Ok(texts.into_iter().map(|document| scale.document(document, near, &mut cutter)).collect::<Vec<_>>())
+        };
+        measured.extend(resources.blocking(measure).await?);
     }
     Ok(measured)
 }
@@ -186,14 +197,13 @@ impl Candidates {
         let mut chosen: BTreeSet<String> = BTreeSet::new();
         let words = self.words.iter().map(|hit| hit.document.as_str());
         let meaning = self.passages.iter().map(|hit| hit.document.as_str());
-        let has_conversations = has_conversations(index);
+        let (prepared, narrows) = (PreparedFilter::of(filter), narrows_to_some(filter));
         for leg in [words.collect::<Vec<_>>(), meaning.collect()] {
-            let mut left = RemainingQuota::of(filter, least_code, has_conversations);
+            let mut left = RemainingQuota::of(filter, least_code, self.has_conversations);
             let leg = leg.into_iter().filter_map(|id| Some((id, facts.get(id)?)));
-            let leg = leg.filter(|(id, of)| !is_excluded(filter, id, of));
+            let leg = leg.filter(|(id, of)| !prepared.excludes(id, of));
             // What is wanted itself comes before what may only be part of it.
-            let (wanted, others): (Vec<_>, Vec<_>) =
-                leg.partition(|(id, of)| !narrows_to_some(filter) || meets(filter, id, of));
+            let (wanted, others): (Vec<_>, Vec<_>) = leg.partition(|(id, of)| !narrows || prepared.is_met_by(id, of));
             for (id, of) in wanted.into_iter().chain(others) {
                 if left.takes(of.kind) {
                     chosen.insert(id.to_owned());
@@ -207,7 +217,7 @@ impl Candidates {
         chosen.extend(understood.definitions.keys().chain(understood.defining.keys()).cloned());
         let facts = index.facts(chosen.iter().map(String::as_str));
         // A part of something that is left out is left out.
-        let kept = |id: &&String| facts.get(id.as_str()).is_some_and(|of| !is_excluded(filter, id, of));
+        let kept = |id: &&String| facts.get(id.as_str()).is_some_and(|of| !prepared.excludes(id, of));
         chosen.iter().filter(kept).cloned().collect()
     }
 }
@@ -309,11 +319,6 @@ fn by_class(filter: &Filter, limits: [usize; 2], has_conversations: bool) -> Vec
     [conversations, others].into_iter().zip(limits).filter(|(kinds, _)| !kinds.is_empty()).map(of_class).collect()
 }
 
-/// Whether there is anything but a repository.
-fn has_conversations(index: &Index) -> bool {
-    index.coverage().by_kind.iter().any(|of| is_conversation(of.kind))
-}
-
 fn is_conversation(kind: DocumentKind) -> bool {
     matches!(kind, DocumentKind::Issue | DocumentKind::MergeRequest | DocumentKind::Discussion)
 }
@@ -330,36 +335,6 @@ fn lexical_filters(filter: &Filter, has_conversations: bool) -> Vec<(Filter, usi
     let parts = DocumentKind::ALL.into_iter().filter(is_of_parts).collect();
     let apart = [filter.clone(), Filter { kinds: parts, ..candidates }];
     apart.iter().flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES, has_conversations)).collect()
-}
-
-pub(super) fn is_excluded(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
-    is_of(&filter.exclude, id, facts)
-}
-
-/// Whether a document is one of these, or a part of one.
-fn is_of(nodes: &[String], id: &str, facts: &DocumentFacts) -> bool {
-    nodes.iter().any(|node| **node == *id || **node == *facts.thread)
-}
-
-fn is_one_of(name: &str, names: &[String]) -> bool {
-    names.iter().any(|other| is_same_name(name, other))
-}
-
-pub(crate) fn meets(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
-    let within =
-        |at: Timestamp| filter.after.is_none_or(|after| at >= after) && filter.before.is_none_or(|before| at < before);
-    (filter.kinds.is_empty() || filter.kinds.contains(&facts.kind))
-        && (filter.authors.is_empty() || facts.author.as_deref().is_some_and(|own| is_one_of(own, &filter.authors)))
-        && filter.labels.iter().all(|label| facts.labels.iter().any(|own| is_same_name(own, label)))
-        && (filter.paths.is_empty() || filter.paths.iter().any(|prefix| facts.is_below(prefix)))
-        && (filter.languages.is_empty() || filter.extensions().into_iter().any(|of| facts.has_extension(of)))
-        && (filter.document_types.is_empty() || filter.document_types.contains(&facts.document_type))
-        && within(facts.created_at)
-        && filter.project.as_deref().is_none_or(|project| *project == *facts.project)
-        && (filter.projects.is_empty() || filter.projects.iter().any(|project| **project == *facts.project))
-        && (filter.nodes.is_empty() || is_of(&filter.nodes, id, facts))
-        && filter.state.is_none_or(|state| facts.state == Some(state))
-        && !is_excluded(filter, id, facts)
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use backstory_store::index::{Index, ProjectScope};
 
 use super::{
     SearchRequest,
-    candidates::meets,
     paths::{MAX_PATHS, describe_absent_prefixes},
+    prepared_filter::PreparedFilter,
     request::NOTHING,
 };
 use crate::{
@@ -74,7 +74,8 @@ pub(super) async fn describe_unmet(
 
 /// Whether anything meets a filter.
 fn has_any(index: &Index, filter: &Filter) -> bool {
-    index.has_any(|id, facts| meets(filter, id, facts))
+    let filter = PreparedFilter::of(filter);
+    index.has_any(|id, facts| filter.is_met_by(id, facts))
 }
 
 /// A filter with nothing but the projects of another one.

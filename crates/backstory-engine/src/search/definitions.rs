@@ -7,25 +7,20 @@ use std::{
 
 use backstory_model::{
     code::{EntityKind, name_without_count, plain_name, plain_spelling},
-    filter::Filter,
+    filter::{DocumentKind, Filter},
     id::NodeId,
 };
-use backstory_store::{
-    index::ProjectScope,
-    lists::{EntityQuery, EntityRow, MAX_PAGE, PageRequest},
-};
+use backstory_store::lists::{EntityQuery, EntityRow, MAX_PAGE, PageRequest};
 
 use super::{
-    candidates::meets,
     code::worth_of_role,
+    prepared_filter::PreparedFilter,
     symbols::{CodeName, NamedKind},
 };
 use crate::{error::Result, resources::Resources};
 
 /// Definitions of one plain name that are looked at, the most central.
 const MAX_NAMESAKES: usize = 20_000;
-/// Paths among which a file is looked for.
-const MAX_PATHS: usize = 100_000;
 /// Definitions of one name that lead a search.
 const MAX_DEFINITIONS: usize = 5;
 
@@ -122,6 +117,7 @@ pub(crate) fn read_definitions<'a>(
 ) -> Result<(Vec<Definition>, NameMatch)> {
     let CodeName { name, kind: wanted, is_strict } = name.into();
     let filter = Filter { kinds: vec![], ..filter.clone() };
+    let prepared = PreparedFilter::of(&filter);
     let (path, written) = split_path(name);
     let own = joined(written);
     let mut namesakes = read_namesakes(resources, &own, &filter)?;
@@ -135,7 +131,7 @@ pub(crate) fn read_definitions<'a>(
         let Some((document, facts)) = holders.iter().find_map(|holder| facts.get_key_value(holder.as_str())) else {
             continue;
         };
-        if path.is_some_and(|path| !is_path(at, path)) || !meets(&filter, document, facts) {
+        if path.is_some_and(|path| !is_path(at, path)) || !prepared.is_met_by(document, facts) {
             continue;
         }
         let is_whole = name == written && path.is_none_or(|path| at == path);
@@ -269,8 +265,13 @@ fn is_qualified_by(path: &str, entity: &str, name: &str) -> bool {
 
 /// Whether what could be a name is that of a file: `package.json`.
 fn names_file(resources: &Resources, name: &str, filter: &Filter) -> bool {
-    let paths = resources.index().known_paths(ProjectScope::of(filter), MAX_PATHS);
-    paths.iter().any(|path| is_path(path, name))
+    let Filter { project, projects, .. } = filter.clone();
+    let of_projects = PreparedFilter::of(&Filter { project, projects, ..Filter::default() });
+    // The paths of commits may be gone.
+    resources.index().has_any(|id, facts| {
+        let is_of_file = facts.kind != DocumentKind::Commit && of_projects.is_met_by(id, facts);
+        is_of_file && facts.paths().any(|path| is_path(path, name))
+    })
 }
 
 /// The path before a name, as in `src/auth.rs#login`, and the name. `Server#start` is a name.

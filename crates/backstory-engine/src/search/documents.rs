@@ -9,7 +9,7 @@ use backstory_store::index::StoredDocument;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{candidates::meets, names::check_names, request::check_filter};
+use super::{names::check_names, prepared_filter::PreparedFilter, request::check_filter};
 use crate::{
     catalog::check_project,
     error::{Error, Result},
@@ -91,7 +91,7 @@ pub struct DocumentSummary {
     pub tokens: usize,
     /// SHA-256 of its text.
     pub content_hash: String,
-    /// Name of the model that embedded it, which names its version; `None` if no model has.
+    /// Name of the model that embedded it, which names its version; null if no model has.
     pub embedding_model: Option<String>,
     /// Whether only some may see it.
     pub confidential: bool,
@@ -142,7 +142,8 @@ async fn list_documents(resources: &Resources, request: ListDocuments) -> Result
     let (page, embedded) = {
         let index = index.clone();
         let select = move |_: &Resources| {
-            let page = index.page(after.as_deref(), limit, |id, facts| meets(&filter, id, facts));
+            let filter = PreparedFilter::of(&filter);
+            let page = index.page(after.as_deref(), limit, |id, facts| filter.is_met_by(id, facts));
             let embedded = index.embedded(page.ids.iter().map(String::as_str));
             Ok((page, embedded))
         };

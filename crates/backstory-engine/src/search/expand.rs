@@ -8,10 +8,11 @@ use backstory_model::{filter::Filter, id::NodeId};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    candidates::{meets, score_passages},
+    candidates::score_passages,
     evidence::Candidate,
     facts_of,
     order::{RankingContext, build_candidates},
+    prepared_filter::PreparedFilter,
 };
 use crate::{
     error::Result,
@@ -71,8 +72,8 @@ pub(super) async fn graph_candidates(
 ) -> Result<BTreeMap<String, Candidate>> {
     let index = resources.index();
     let mut ids: Vec<String> = relations.keys().filter(|id| !known.contains(id.as_str())).cloned().collect();
-    let facts = facts_of(&index, &ids);
-    ids.retain(|id| facts.get(id).is_some_and(|of| meets(filter, id, of) && !known.contains(&*of.thread)));
+    let (facts, prepared) = (facts_of(&index, &ids), PreparedFilter::of(filter));
+    ids.retain(|id| facts.get(id).is_some_and(|of| prepared.is_met_by(id, of) && !known.contains(&*of.thread)));
     ids.sort_by(|a, b| relations[b].strength.total_cmp(&relations[a].strength).then_with(|| a.cmp(b)));
     ids.truncate(MAX_FOUND);
     let wholes: Vec<String> = ids.iter().filter_map(|id| facts.get(id)).map(|of| of.thread.to_string()).collect();

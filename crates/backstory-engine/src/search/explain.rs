@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use backstory_model::{document_kind::DocumentKind, id::NodeId};
+use backstory_store::graph::GraphEdge;
 use serde::{Deserialize, Serialize};
 
 use super::{candidates::Candidates, expand::Relations};
-use crate::walk::GraphEdge;
 
 /// Most candidates that are explained, those that legs rank best.
 pub const MAX_EXPLAINED: usize = 500;

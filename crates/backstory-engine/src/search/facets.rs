@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backstory_model::filter::Filter;
-use backstory_store::index::Index;
+use backstory_model::filter::{DocumentKind, Filter};
+use backstory_store::index::DocumentFacts;
 use serde::{Deserialize, Serialize};
 
-use super::candidates::meets;
+use super::prepared_filter::PreparedFilter;
+use crate::{error::Result, resources::Resources};
 
 /// Most values of a facet.
 pub const MAX_FACET_VALUES: usize = 20;
@@ -40,35 +41,55 @@ pub struct Facet {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FacetValue {
-    /// What a filter takes: a name, or the beginning of a path.
+    /// What a filter takes: a name, of an author that of the person, or the beginning of a path.
     pub value: String,
     /// How many candidates have it.
     pub count: usize,
 }
 
-/// Counts candidates that meet a filter. One that only counts for what it is part of stands for that.
-pub(super) fn count(index: &Index, ids: &BTreeSet<String>, filter: &Filter, is_lower_bound: bool) -> Facets {
+/// The candidates of a search that are counted.
+pub(super) struct Countable {
+    pub(super) ids: BTreeSet<String>,
+    /// What is counted meets it.
+    pub(super) filter: Filter,
+    /// The kind that was asked for, if the filter lets another one through in its place: files for code.
+    pub(super) asked_kind: Option<DocumentKind>,
+    /// Whether there are more than these.
+    pub(super) is_lower_bound: bool,
+}
+
+/// Counts candidates that meet their filter. One that only counts for what it is part of stands for that.
+pub(super) async fn count(resources: &Resources, candidates: Countable) -> Result<Facets> {
+    resources.blocking(move |resources| count_values(resources, &candidates)).await
+}
+
+fn count_values(resources: &Resources, candidates: &Countable) -> Result<Facets> {
+    let Countable { ids, filter, asked_kind, is_lower_bound } = candidates;
+    let index = resources.index();
     let mut facts = index.facts(ids.iter().map(String::as_str));
     let unread = facts.values().filter(|of| !facts.contains_key(&*of.thread));
     let wholes: BTreeSet<String> = unread.map(|of| of.thread.to_string()).collect();
     facts.extend(index.facts(wholes.iter().map(String::as_str)));
-    let counted: BTreeSet<&str> = ids
+    let prepared = PreparedFilter::of(filter);
+    let standing: BTreeSet<&str> = ids
         .iter()
         .filter_map(|id| {
             let of = facts.get(&**id)?;
-            let whole = || facts.get_key_value(&*of.thread).filter(|(id, of)| meets(filter, id, of));
-            if meets(filter, id, of) { Some(&**id) } else { whole().map(|(id, _)| *id) }
+            let whole = || facts.get_key_value(&*of.thread).filter(|(id, of)| prepared.is_met_by(id, of));
+            if prepared.is_met_by(id, of) { Some(&**id) } else { whole().map(|(id, _)| *id) }
         })
         .collect();
+    let counted: Vec<&DocumentFacts> = standing.iter().filter_map(|id| facts.get(id)).collect();
+    let people = people_of(resources, counted.iter().filter_map(|of| of.author.as_deref()))?;
     let names = ["project", "kind", "author", "label", "path"];
     let mut counts: [BTreeMap<&str, usize>; 5] = Default::default();
     let begun = common_beginning(&filter.paths);
-    for of in counted.iter().filter_map(|id| facts.get(id)) {
+    for of in &counted {
         let directories: BTreeSet<&str> = of.paths().filter_map(|path| directory(path, begun)).collect();
         let values: [Vec<&str>; 5] = [
             vec![&*of.project],
-            vec![of.kind.as_str()],
-            of.author.as_deref().into_iter().collect(),
+            vec![asked_kind.unwrap_or(of.kind).as_str()],
+            of.author.as_deref().and_then(|author| people.get(author)).map(String::as_str).into_iter().collect(),
             of.labels.iter().map(|label| &**label).collect(),
             directories.into_iter().collect(),
         ];
@@ -78,18 +99,30 @@ pub(super) fn count(index: &Index, ids: &BTreeSet<String>, filter: &Filter, is_l
             }
         }
     }
-    let facet = |(name, counts): (&str, BTreeMap<&str, usize>)| {
-        let left_out = counts.len().saturating_sub(MAX_FACET_VALUES);
-        let mut values: Vec<(&str, usize)> = counts.into_iter().collect();
-        // Equal ones stay in the order of their values.
-        values.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        values.truncate(MAX_FACET_VALUES);
-        let value = |(value, count): (&str, usize)| FacetValue { value: value.to_owned(), count };
-        let values = values.into_iter().map(value).collect();
-        Facet { name: name.to_owned(), values, left_out }
-    };
-    let facets = names.into_iter().zip(counts).map(facet).collect();
-    Facets { documents: counted.len(), is_lower_bound, facets }
+    let facets = names.into_iter().zip(counts).map(|(name, counts)| most_frequent(name, counts)).collect();
+    Ok(Facets { documents: counted.len(), is_lower_bound: *is_lower_bound, facets })
+}
+
+/// The person whom each author is known to be: one who has several addresses is one person.
+fn people_of<'a>(resources: &Resources, authors: impl Iterator<Item = &'a str>) -> Result<BTreeMap<&'a str, String>> {
+    let lists = resources.ledger().lists();
+    let mut people = BTreeMap::new();
+    for author in authors.collect::<BTreeSet<_>>() {
+        let person = lists.person_of(author, resources.visibility())?;
+        people.insert(author, person.unwrap_or_else(|| author.to_owned()));
+    }
+    Ok(people)
+}
+
+/// The facet of a property with its most frequent values.
+fn most_frequent(name: &str, counts: BTreeMap<&str, usize>) -> Facet {
+    let left_out = counts.len().saturating_sub(MAX_FACET_VALUES);
+    let mut values: Vec<(&str, usize)> = counts.into_iter().collect();
+    // Equal ones stay in the order of their values.
+    values.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    values.truncate(MAX_FACET_VALUES);
+    let value = |(value, count): (&str, usize)| FacetValue { value: value.to_owned(), count };
+    Facet { name: name.to_owned(), values: values.into_iter().map(value).collect(), left_out }
 }
 
 /// The directories that all prefixes of a filter begin with, so that facets go one level deeper.

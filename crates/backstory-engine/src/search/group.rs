@@ -16,11 +16,11 @@ use backstory_store::graph::Direction;
 
 use super::{
     Member, SearchRequest,
-    candidates::meets,
     evidence::Candidate,
     expand::{Expansion, Relations, add_relations, graph_candidates, relate, relation_of},
     facts_of, id_of,
     order::RankingContext,
+    prepared_filter::PreparedFilter,
 };
 use crate::{error::Result, resources::Resources, walk::Reached};
 
@@ -285,9 +285,9 @@ async fn fold_commits_into_merge_requests(
     let carriers = carriers.await?;
     let ids: Vec<String> = carriers.iter().map(|(_, carrier)| carrier.clone()).collect();
     order.facts.extend(facts_of(&resources.index(), &ids));
-    let mut raised = Vec::new();
+    let (mut raised, prepared) = (Vec::new(), PreparedFilter::of(filter));
     for (commit, carrier) in carriers {
-        let Some(facts) = order.facts.get(&carrier).filter(|facts| meets(filter, &carrier, facts)) else {
+        let Some(facts) = order.facts.get(&carrier).filter(|facts| prepared.is_met_by(&carrier, facts)) else {
             continue;
         };
         let Some(own) = candidates.remove(&commit) else { continue };

@@ -9,8 +9,9 @@ use backstory_model::{
 use backstory_store::index::DocumentFacts;
 
 use super::{
-    candidates::meets,
+    WEIGHT_OF_NEAR,
     evidence::{Candidate, ScoredPassage, ScoringContext, group_by_document},
+    prepared_filter::PreparedFilter,
     query::ParsedQuery,
 };
 use crate::settings::Ranking;
@@ -80,12 +81,27 @@ impl RankingContext<'_> {
         let has_vectors = candidates.values().any(|of| of.nearness > 0.0);
         // Where only the meaning counts, words stand for it as long as there are no vectors at all.
         let by_words = weights.lexical == 0.0 && weights.semantic > 0.0 && !has_vectors;
-        let weights = if by_words { Parts { lexical: weights.semantic, ..weights } } else { weights };
+        let weights = if by_words { Parts { lexical: weights.semantic, semantic: 0.0, ..weights } } else { weights };
+        let weights = self.bounded(weights);
         let scored = candidates.iter().map(|(id, of)| (id.clone(), self.score(id, of, weights)));
         match self.only_part().filter(|_| !by_words) {
             Some(part) => self.ranked_by(part, candidates),
             None => sorted(scored.filter(|(_, score)| *score > 0.0)),
         }
+    }
+
+    /// Weights that are no profile's, in proportion if they could make more than 1 of a score, as those can that add up to more, or
+    /// of code where it is asked for: what is shown is at most 1, and must tell hits apart.
+    fn bounded(&self, weights: Parts) -> Parts {
+        let most = weights.sum() * self.understood.largest_prior();
+        if most > 1.0 && !self.has_usual_weights() { weights.divided_by(most) } else { weights }
+    }
+
+    /// Whether the weights are those of the profile, or of a search near to nodes by that profile.
+    fn has_usual_weights(&self) -> bool {
+        let of_profile = self.ranking.profile.weights();
+        let of_near = Parts { relationship: of_profile.relationship.max(WEIGHT_OF_NEAR), ..of_profile };
+        [of_profile, of_near].contains(&self.ranking.weights)
     }
 
     /// By words and meaning, whatever has a weight: best first. What the query means by its name is as good as the best.
@@ -143,7 +159,8 @@ pub(super) fn build_candidates(
     lexical: &HashMap<String, f32>,
     filter: &Filter,
 ) -> BTreeMap<String, Candidate> {
-    let wanted = |id: &str| facts.get(id).is_some_and(|facts| meets(filter, id, facts));
+    let prepared = PreparedFilter::of(filter);
+    let wanted = |id: &str| facts.get(id).is_some_and(|facts| prepared.is_met_by(id, facts));
     let whole_of = |id: &str| {
         let Some(of) = facts.get(id) else { return vec![] };
         let whole = &*of.thread;

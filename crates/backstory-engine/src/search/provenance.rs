@@ -31,7 +31,7 @@ pub struct HitChunk {
     pub chunk_id: String,
     /// What its document is for.
     pub document_type: DocumentType,
-    /// Object name of the commit at which it stands so; `None` for what is not in the repository.
+    /// Object name of the commit at which it stands so; null for what is not in the repository.
     pub commit: Option<String>,
     /// First and last line: of the file, else of the document's text.
     pub lines: (u32, u32),
@@ -39,7 +39,7 @@ pub struct HitChunk {
     pub index: u32,
     /// How many tokens it has, in the vocabulary `o200k_base`.
     pub tokens: usize,
-    /// Name of the model that embedded its document; `None` if no model has.
+    /// Name of the model that embedded its document; null if no model has.
     pub embedding_model: Option<String>,
 }
 

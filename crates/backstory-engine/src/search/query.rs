@@ -200,9 +200,19 @@ impl ParsedQuery {
         match facts.kind {
             DocumentKind::Issue | DocumentKind::MergeRequest | DocumentKind::Discussion => 1.0,
             DocumentKind::Commit => COMMIT,
-            DocumentKind::File | DocumentKind::Code | DocumentKind::Section if self.asks_for_code => 1.1,
+            DocumentKind::File | DocumentKind::Code | DocumentKind::Section if self.asks_for_code => CODE_ASKED_FOR,
             DocumentKind::File | DocumentKind::Code => CODE,
             DocumentKind::Section => SECTION,
+        }
+    }
+
+    /// The most that any document counts as an answer.
+    pub(super) fn largest_prior(&self) -> f32 {
+        match self {
+            Self { only_code: true, .. } => 1.0,
+            Self { asks_how_to_use: true, .. } => README,
+            Self { asks_for_code: true, .. } => CODE_ASKED_FOR,
+            _ => 1.0,
         }
     }
 }
@@ -210,6 +220,7 @@ impl ParsedQuery {
 /// A commit's message is often the summary of its merge request, which says more.
 const COMMIT: f32 = 0.85;
 const CODE: f32 = 0.7;
+const CODE_ASKED_FOR: f32 = 1.1;
 const SECTION: f32 = 0.8;
 /// Where it is asked how something is used.
 const README: f32 = 1.6;

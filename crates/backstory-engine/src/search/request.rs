@@ -64,7 +64,7 @@ pub(super) async fn checked(resources: &Resources, mut request: SearchRequest) -
     if let Some(project) = project {
         // What is no reference reads like the name of a project.
         if !known_projects(resources).await?.contains(project) {
-            let error = Error::new(ErrorKind::NotFound, format!("nothing is known of {}", truncate_echo(project)));
+            let error = Error::new(ErrorKind::NotFound, format!("nothing is known about {}", truncate_echo(project)));
             return Err(error.with_hint("name a node, such as group/project#12 or group/project:src/auth.rs"));
         }
         return Err(Error::invalid(format!("everything of {project} is near to it"))

@@ -4,10 +4,8 @@
 use backstory_model::id::NodeId;
 
 use super::{
-    SearchRequest,
-    candidates::{candidate_filter, meets},
-    expand::Relations,
-    paths::hint_at_nearest_file,
+    SearchRequest, candidates::candidate_filter, expand::Relations, paths::hint_at_nearest_file,
+    prepared_filter::PreparedFilter,
 };
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -41,9 +39,9 @@ pub(super) async fn load_scope(resources: &Resources, request: &SearchRequest) -
     } else {
         rank_by_strength(&relations)
     };
-    let candidates = candidate_filter(&request.filter);
+    let candidates = PreparedFilter::of(&candidate_filter(&request.filter));
     let index = resources.index();
-    let (documents, total) = index.documents_of(&nodes, MAX_DOCUMENTS, |id, facts| meets(&candidates, id, facts));
+    let (documents, total) = index.documents_of(&nodes, MAX_DOCUMENTS, |id, facts| candidates.is_met_by(id, facts));
     if total > documents.len() {
         let rest = total - documents.len();
         left_out.push(format!("{rest} more documents of these nodes were not searched; the limit is {MAX_DOCUMENTS}"));
@@ -69,7 +67,7 @@ async fn walk_around(resources: &Resources, near: &[NodeId]) -> Result<(Relation
             let graph = resources.graph();
             for id in &start {
                 if !graph.exists(id)? {
-                    let error = Error::new(ErrorKind::NotFound, format!("nothing is known of {id}"));
+                    let error = Error::new(ErrorKind::NotFound, format!("nothing is known about {id}"));
                     return Err(match hint_at_nearest_file(resources, id) {
                         Some(hint) => error.with_hint(hint),
                         None => error,

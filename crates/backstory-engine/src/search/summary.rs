@@ -7,6 +7,7 @@ use backstory_model::{
     repository::Record,
     score::Parts,
 };
+use backstory_store::graph::GraphEdge;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,6 @@ use crate::{
     tokens,
     use_case::{UseCase, Weight},
     views::at_state,
-    walk::GraphEdge,
 };
 
 /// A hit without the text of its document.
@@ -61,7 +61,7 @@ pub struct HitSummary {
     pub updated_at: Timestamp,
     /// The part of its text that answers best.
     pub snippet: String,
-    /// What it is ranked by, 0 to 1: what would be more, as of what the query names, is 1.
+    /// What it is ranked by, 0 to 1; 1 for what the query names.
     pub score: f32,
     /// What the score is made of, each 0 to 1.
     pub parts: Parts,
@@ -72,7 +72,7 @@ pub struct HitSummary {
     /// The edges by which the graph leads to it, from what the search is near to or from another hit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reached_by: Vec<GraphEdge>,
-    /// The piece that answers best; `None` if it cannot be read any more.
+    /// The piece that answers best; absent if it cannot be read any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<HitChunk>,
     /// Of a discussion, its issue or merge request; of code and sections, their file.

@@ -38,7 +38,7 @@ pub struct CommitDetails {
     pub author_name: String,
     /// When the change was written.
     pub authored_at: Timestamp,
-    /// Type of the change by rules; `None` for a merge.
+    /// Type of the change by rules; null for a merge.
     pub change_type: Option<ChangeType>,
     /// Confidence of that, 0 to 1, in hundredths.
     pub change_type_confidence: Option<f32>,
@@ -60,7 +60,7 @@ pub struct CommitDetails {
     pub file_count: usize,
     /// The first of them in git's order, at most 100.
     pub files: Vec<FileSummary>,
-    /// Address for people; `None` if the repository has no forge.
+    /// Address for people; null if the repository has no forge.
     pub url: Option<String>,
 }
 
@@ -72,9 +72,9 @@ pub struct FileSummary {
     pub path: String,
     /// What the commit does to it.
     pub status: ChangeStatus,
-    /// Lines added; `None` for a binary file.
+    /// Lines added; null for a binary file.
     pub insertions: Option<u32>,
-    /// Lines deleted; `None` for a binary file.
+    /// Lines deleted; null for a binary file.
     pub deletions: Option<u32>,
 }
 

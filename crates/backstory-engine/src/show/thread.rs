@@ -215,7 +215,7 @@ pub struct NoteDetails {
     pub id: NodeId,
     /// Its kind.
     pub kind: NoteKind,
-    /// User name of the author; `None` for a deleted account.
+    /// User name of the author; null for a deleted account.
     pub author: Option<String>,
     /// Text, Markdown.
     pub body: String,
@@ -252,11 +252,11 @@ pub struct DiffPosition {
     pub old_path: String,
     /// Path after the change.
     pub new_path: String,
-    /// First line before the change; `None` for added lines.
+    /// First line before the change; null for added lines.
     pub old_line_start: Option<u32>,
     /// Last line before the change.
     pub old_line_end: Option<u32>,
-    /// First line after the change; `None` for deleted lines.
+    /// First line after the change; null for deleted lines.
     pub new_line_start: Option<u32>,
     /// Last line after the change.
     pub new_line_end: Option<u32>,

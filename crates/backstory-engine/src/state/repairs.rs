@@ -44,7 +44,7 @@ impl Times {
         if self.done.len() >= MOST {
             return Err(Error::internal(format!(
                 "the {name} proved damaged again ({reason}) although it was rebuilt from the ledger {MOST} times within an \
-                 hour; look whether the disk is sound, then run 'backstory rebuild {name}'"
+                 hour; check whether the disk is sound, then run 'backstory rebuild {name}'"
             )));
         }
         match &self.failed {

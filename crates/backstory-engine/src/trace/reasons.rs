@@ -7,14 +7,15 @@ use backstory_model::{
     edge::Edge,
     entity::{Discussion, Item, MergeRequest, Note, Position},
     id::{NodeId, ThreadId, ThreadKind},
-    text::snippet,
+    sentence::own_lines,
+    text::one_line,
     time::utc_date,
 };
 use backstory_store::graph::Direction;
 
 use super::{
     Evidence, LineOrigin, Step, Trace, TraceNode,
-    steps::{QUOTED, inferred, issue_step},
+    steps::{inferred, issue_step, quote},
     words::CodeWords,
 };
 use crate::{
@@ -182,7 +183,8 @@ fn relevance(
     origins: &[LineOrigin],
     words: &CodeWords,
 ) -> Relevance {
-    let long_enough = note.body.trim().chars().count() >= MIN_NOTE;
+    let body = own_lines(&note.body);
+    let long_enough = body.trim().chars().count() >= MIN_NOTE;
     // On the lines themselves the question that began it counts, elsewhere only what says something.
     if on_lines < 2 && !long_enough {
         return Relevance::default();
@@ -190,10 +192,10 @@ fn relevance(
     let position = discussion.notes.iter().find_map(|note| note.position.as_ref());
     Relevance {
         on_lines: if on_lines >= 2 { on_lines } else { 0 },
-        names_symbol: words.names_symbol(&note.body),
-        shared_words: words.shared(&note.body),
+        names_symbol: words.names_symbol(&body),
+        shared_words: words.shared(&body),
         same_file: position.is_some_and(|position| origins.iter().any(|origin| is_file(position, &origin.path))),
-        length: if long_enough { note.body.len().min(2_000) } else { 0 },
+        length: if long_enough { body.len().min(2_000) } else { 0 },
     }
 }
 
@@ -205,20 +207,17 @@ fn discussion_step(
     words: &CodeWords,
 ) -> Step {
     let position = discussion.notes.iter().find_map(|note| note.position.as_ref());
-    let author = note.author.as_deref().unwrap_or("deleted");
-    let first = discussion.notes.first().map_or("", |note| note.body.trim());
-    let beginning: String = first.lines().next().unwrap_or_default().chars().take(TITLE).collect();
     let edge = if relevance.on_lines > 0 { Edge::CommentsOn } else { Edge::PartOf };
     Step {
         edge,
         from: Some(mr.id.clone().into()),
         node: TraceNode::new(
             discussion.node_id(),
-            format!("@{author}, {}: {beginning}", utc_date(note.created_at)),
+            discussion_title(discussion, note),
             Some(discussion.web_url.clone()),
         ),
         evidence: Evidence {
-            text: Some(snippet(&note.body, &words.query(), QUOTED)),
+            text: quote(&note.body, words),
             url: Some(discussion.note_url(note.id)),
             path: position.map(|position| position.new_path.clone()),
             lines: position.and_then(|position| position.new_lines.or(position.old_lines)),
@@ -226,6 +225,16 @@ fn discussion_step(
         },
         confidence: None,
     }
+}
+
+/// Who wrote a note, when and, if it is a reply, to whom, with what the discussion begins with.
+fn discussion_title(discussion: &Discussion, note: &Note) -> String {
+    let name = |note: &Note| format!("@{}", note.author.as_deref().unwrap_or("deleted"));
+    let first = discussion.notes.first().unwrap_or(note);
+    let own = own_lines(&first.body);
+    let beginning = own.lines().next().map(|line| format!(": {}", one_line(line, TITLE))).unwrap_or_default();
+    let reply = if first.id == note.id { String::new() } else { format!(", in reply to {}", name(first)) };
+    format!("{}, {}{reply}{beginning}", name(note), utc_date(note.created_at))
 }
 
 /// How much the discussions of a merge request say of lines.

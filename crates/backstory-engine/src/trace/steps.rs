@@ -9,6 +9,7 @@ use backstory_model::{
     message,
     reference::ReferenceContext,
     repository::CommitRecord,
+    sentence::own_lines,
     text::snippet,
 };
 use backstory_store::graph::InferredLink;
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// Length of quoted text, in characters.
-pub(crate) const QUOTED: usize = 400;
+const QUOTED: usize = 400;
 
 pub(crate) fn commit_step(
     resources: &Resources,
@@ -51,7 +52,7 @@ pub(crate) fn commit_step(
         edge,
         from: None,
         evidence: Evidence {
-            text: Some(snippet(text, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
+            text: quote(text, words),
             url: node.url.clone(),
             path: origin.map(|origin| origin.path.clone()),
             lines: origin.map(|origin| (origin.line, origin.line + origin.lines - 1)),
@@ -92,7 +93,7 @@ pub(crate) fn quoted_merge_step(
     let Some(record) = commit_record(resources, project, sha)? else { return Ok(None) };
     let Some(mut step) = merge_step(resources, project, merge, from)? else { return Ok(None) };
     let body = message::Message::parse(&record.commit.message).body;
-    step.evidence.text = Some(snippet(body.as_str(), &words.query(), QUOTED)).filter(|text| !text.is_empty());
+    step.evidence.text = quote(body.as_str(), words);
     Ok(Some(step))
 }
 
@@ -106,7 +107,7 @@ pub(crate) fn merge_request_step(mr: &MergeRequest, edge: Edge, from: Option<&No
         from: from.cloned(),
         node: merge_request_node(mr),
         evidence: Evidence {
-            text: Some(snippet(&mr.thread.description, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
+            text: quote(&mr.thread.description, words),
             url: Some(mr.thread.web_url.clone()),
             ..Evidence::default()
         },
@@ -142,9 +143,10 @@ pub(crate) fn inferred(mut step: Step, link: InferredLink) -> Step {
 }
 
 pub(crate) fn quoted(text: &str, url: &str, words: &CodeWords) -> Evidence {
-    Evidence {
-        text: Some(snippet(text, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
-        url: Some(url.to_owned()),
-        ..Evidence::default()
-    }
+    Evidence { text: quote(text, words), url: Some(url.to_owned()), ..Evidence::default() }
+}
+
+/// The part of a text that has most of the words, as far as its writer says it; `None` if nothing is left.
+pub(crate) fn quote(text: &str, words: &CodeWords) -> Option<String> {
+    Some(snippet(&own_lines(text), &words.query(), QUOTED)).filter(|text| !text.is_empty())
 }

@@ -165,7 +165,7 @@ fn resolve_revision(
         return Ok((*tip, Some(rev.to_owned())));
     }
     let unknown = || {
-        let message = format!("'{}' is no branch, tag or commit of {}", truncate_echo(rev), entry.project);
+        let message = format!("'{}' is not a branch, tag or commit of {}", truncate_echo(rev), entry.project);
         Error::new(ErrorKind::NotFound, message).with_hint("check it, or run 'backstory sync'")
     };
     if let Some(sha) = Sha::from_hex(rev.to_ascii_lowercase().as_bytes()) {
@@ -427,7 +427,7 @@ pub(crate) fn find_symbol(resources: &Resources, place: &Revision, path: &str, n
     }
     let lines = format!("ask about its lines, like {path}:1");
     let (message, hint) = match (analysis.is_some(), alike.is_empty()) {
-        (false, _) => (format!("{path} is no source code that can be read"), lines),
+        (false, _) => (format!("{path} is not source code that can be read"), lines),
         (true, true) => (format!("{path} defines no symbols"), lines),
         (true, false) => (format!("{path} has no symbol {name}"), format!("it has {}", alike.join(", "))),
     };

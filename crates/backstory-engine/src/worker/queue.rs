@@ -64,7 +64,7 @@ pub struct RetryJob {
     pub id: i64,
 }
 
-/// Has the server do something as soon as it can.
+/// Queues a job, which the server does as soon as it can.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueJob {

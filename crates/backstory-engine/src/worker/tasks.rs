@@ -12,7 +12,7 @@ use crate::{
     use_case::{Scope, UseCase},
 };
 
-/// Looks at a task; nothing answers if it has been dropped since it ended.
+/// Requests a task; the answer is null if it ended long ago and was dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetTask {

@@ -36,13 +36,15 @@ impl Bounds {
 
     /// Reads `{fused: {mrr: 0.7}, refusal: {recall: 0.8, false: 0.1}}`.
     pub(super) fn read(value: &Value) -> Result<Self, String> {
-        let Value::Object(groups) = value else { return Err("'bounds' is no object".to_owned()) };
+        let Value::Object(groups) = value else { return Err("'bounds' is not an object".to_owned()) };
         let mut bounds = Self::default();
         for (group, limits) in groups {
-            let Value::Object(limits) = limits else { return Err(format!("the bounds of '{group}' are no object")) };
+            let Value::Object(limits) = limits else {
+                return Err(format!("the bounds of '{group}' are not an object"));
+            };
             for (name, limit) in limits {
                 let limit = limit.as_f64().filter(|limit| (0.0..=1.0).contains(limit));
-                let limit = limit.ok_or_else(|| format!("the bound {group} {name} is no number from 0 to 1"))?;
+                let limit = limit.ok_or_else(|| format!("the bound {group} {name} is not a number from 0 to 1"))?;
                 bounds.add(group, name, limit)?;
             }
         }
@@ -138,9 +140,9 @@ mod tests {
     #[test]
     fn refuses_bounds_that_mean_nothing() {
         let wrong = |value| Bounds::read(&value).unwrap_err();
-        assert_eq!(wrong(json!([])), "'bounds' is no object");
-        assert_eq!(wrong(json!({ "fused": 1 })), "the bounds of 'fused' are no object");
-        assert_eq!(wrong(json!({ "fused": { "mrr": 74 } })), "the bound fused mrr is no number from 0 to 1");
+        assert_eq!(wrong(json!([])), "'bounds' is not an object");
+        assert_eq!(wrong(json!({ "fused": 1 })), "the bounds of 'fused' are not an object");
+        assert_eq!(wrong(json!({ "fused": { "mrr": 74 } })), "the bound fused mrr is not a number from 0 to 1");
         assert_eq!(
             wrong(json!({ "fuse": { "mrr": 0.7 } })),
             "the bound fuse mrr is of no leg that there is: lexical, semantic, graph, rrf, fused, refusal"

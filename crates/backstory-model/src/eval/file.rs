@@ -51,14 +51,14 @@ pub fn parse_questions(text: &str) -> Result<QuestionFile, String> {
             let bounds = object.get("bounds").map(Bounds::read).transpose()?.unwrap_or_default();
             match object.remove("questions") {
                 Some(Value::Array(questions)) => (project, bounds, questions),
-                Some(_) => return Err("'questions' is no list".to_owned()),
+                Some(_) => return Err("'questions' is not a list".to_owned()),
                 None => return Err("it has no 'questions'; give it a list of them, or be that list".to_owned()),
             }
         }
         _ => return Err("it is neither a list of questions nor an object with 'questions'".to_owned()),
     };
     if let Some(project) = project.as_ref().filter(|project| !is_project_path(project)) {
-        return Err(format!("'{project}' is no path of a project; write group/project"));
+        return Err(format!("'{project}' is not the path of a project; write group/project"));
     }
     if questions.is_empty() {
         return Err("it has no questions".to_owned());
@@ -88,13 +88,13 @@ fn value(text: &str) -> Result<Value, String> {
     let json = text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str(text));
     match json {
         Some(Ok(value)) => Ok(value),
-        Some(Err(wrong)) => serde_yaml_ng::from_str(text).map_err(|_| format!("it is no JSON: {wrong}")),
-        None => serde_yaml_ng::from_str(text).map_err(|wrong| format!("it is no YAML: {wrong}; {QUOTES}")),
+        Some(Err(wrong)) => serde_yaml_ng::from_str(text).map_err(|_| format!("it is not valid JSON: {wrong}")),
+        None => serde_yaml_ng::from_str(text).map_err(|wrong| format!("it is not valid YAML: {wrong}; {QUOTES}")),
     }
 }
 
 fn question(value: &Value, number: usize) -> Result<Question, String> {
-    let Value::Object(object) = value else { return Err("it is no object with 'question' and 'gold'".to_owned()) };
+    let Value::Object(object) = value else { return Err("it is not an object with 'question' and 'gold'".to_owned()) };
     let id = match object.get("id") {
         Some(Value::Number(id)) => id.to_string(),
         _ => text_of(object, "id", MAX_IDENTIFIER_CHARS)?.unwrap_or_else(|| number.to_string()),
@@ -120,13 +120,13 @@ fn question(value: &Value, number: usize) -> Result<Question, String> {
 /// The expected sources, each once.
 fn gold(object: &Map<String, Value>) -> Result<Vec<String>, String> {
     let none = "it has no 'gold'; write [] if nothing answers it";
-    let Value::Array(list) = object.get("gold").ok_or(none)? else { return Err("'gold' is no list".to_owned()) };
+    let Value::Array(list) = object.get("gold").ok_or(none)? else { return Err("'gold' is not a list".to_owned()) };
     if list.len() > MAX_EXPECTED {
         return Err(format!("it expects {} sources; at most {MAX_EXPECTED} are looked for", list.len()));
     }
     let mut gold = Vec::with_capacity(list.len());
     for source in list {
-        let source = source.as_str().ok_or_else(|| format!("'gold' has what is no text; {QUOTES}"))?;
+        let source = source.as_str().ok_or_else(|| format!("'gold' has a value that is not a string; {QUOTES}"))?;
         check_length("a source", source, MAX_IDENTIFIER_CHARS)?;
         let source = source.trim().to_owned();
         // Which project it is of does not matter for whether it is one.
@@ -146,7 +146,7 @@ fn text_of(object: &Map<String, Value>, key: &str, longest: usize) -> Result<Opt
             check_length(&format!("'{key}'"), text, longest)?;
             Ok(Some(text.clone()))
         }
-        Some(_) => Err(format!("'{key}' is no text")),
+        Some(_) => Err(format!("'{key}' is not a string")),
     }
 }
 
@@ -218,13 +218,12 @@ questions:
         );
         for source in ["#12", "12"] {
             let text = format!("- id: x\n  question: q\n  gold:\n  - {source}\n");
-            let expected =
-                "question x: 'gold' has what is no text; YAML wants quotes around \"#12\", \"!7\" and \"@1a2b3c4\"";
+            let expected = "question x: 'gold' has a value that is not a string; YAML wants quotes around \"#12\", \"!7\" and \"@1a2b3c4\"";
             assert_eq!(wrong(&text), expected, "{source}");
         }
         for source in ["!7", "@1a2b3c4"] {
             let wrong = wrong(&format!("- {{question: q, gold: [{source}]}}"));
-            assert!(wrong.starts_with("it is no YAML: ") && wrong.ends_with(QUOTES), "{wrong}");
+            assert!(wrong.starts_with("it is not valid YAML: ") && wrong.ends_with(QUOTES), "{wrong}");
         }
         assert_eq!(
             wrong("- {id: a, question: q, gold: []}\n- {id: a, question: r, gold: []}"),
@@ -234,8 +233,8 @@ questions:
             wrong("- {question: q, gold: [], symbol: f}"),
             "question 1: it has a 'line_text' or 'symbol' but no 'path' of the file"
         );
-        assert!(wrong("[{").starts_with("it is no JSON: EOF while parsing"), "{}", wrong("[{"));
-        assert!(wrong("a: [").starts_with("it is no YAML: "), "{}", wrong("a: ["));
+        assert!(wrong("[{").starts_with("it is not valid JSON: EOF while parsing"), "{}", wrong("[{"));
+        assert!(wrong("a: [").starts_with("it is not valid YAML: "), "{}", wrong("a: ["));
         let many = format!("[{}]", vec![r#"{"question":"q","gold":[]}"#; MAX_QUESTIONS + 1].join(","));
         assert_eq!(wrong(&many), "it has 2001 questions; at most 2000 are read");
         assert_eq!(wrong(&" ".repeat(MAX_FILE + 1)), "it has 4194305 bytes; at most 4194304 are read");
@@ -247,7 +246,7 @@ questions:
         for n in 1..12 {
             text.push_str(&format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(",")));
         }
-        assert!(parse_questions(&text).unwrap_err().starts_with("it is no YAML: "));
+        assert!(parse_questions(&text).unwrap_err().starts_with("it is not valid YAML: "));
     }
 
     proptest! {

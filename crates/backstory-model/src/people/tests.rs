@@ -254,3 +254,14 @@ proptest! {
         let _ = Mailmap::parse(&text).resolve("a", "a");
     }
 }
+
+#[test]
+fn programs_are_told_by_their_user_names() {
+    for name in ["dependabot[bot]", "Renovate-Bot", "gitlab-bot", "ci_bot", "bot", "project_12_bot_34ab", "group_7_bot"]
+    {
+        assert!(is_program(name), "{name}");
+    }
+    for name in ["abbot", "botanist", "alice", "project_bots", "bot-lover", "project_12_botany"] {
+        assert!(!is_program(name), "{name}");
+    }
+}

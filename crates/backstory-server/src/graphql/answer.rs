@@ -23,11 +23,12 @@ pub(crate) enum AnswerMethod {
     Extractive,
     /// A language model wrote the statements of the answer; each was checked against what it cites.
     Model,
-    /// The statements of the answer say what is known of a change, as who made it and when, or where something is defined.
+    /// The statements of the answer say what is known about a change, such as who made it and when, or where something
+    /// is defined.
     Facts,
 }
 
-/// An answer. Each statement stands on citations; without an answer there is a refusal.
+/// An answer, whose statements have citations, or a refusal.
 #[derive(SimpleObject)]
 pub(crate) struct Answer {
     /// Question that was asked.
@@ -42,9 +43,9 @@ pub(crate) struct Answer {
     model: Option<Provenance>,
     /// Statements of the answer, in order; empty if there is none.
     statements: Vec<Statement>,
-    /// State of the decision that the answer tells of; null where nothing has a state.
+    /// State of the decision that the answer is about; null if nothing has a state.
     standing: Option<Standing>,
-    /// What the statements stand on, by number from 1.
+    /// What the statements cite, numbered from 1.
     citations: Vec<Citation>,
     /// Why there is no answer; null if there is one.
     refusal: Option<Refusal>,
@@ -52,7 +53,7 @@ pub(crate) struct Answer {
     warnings: Vec<String>,
 }
 
-/// What a language model wrote, and how it was asked.
+/// Which language model wrote something, and with which prompt.
 #[derive(SimpleObject)]
 pub(crate) struct Provenance {
     /// Names of provider and model.
@@ -61,7 +62,7 @@ pub(crate) struct Provenance {
     prompt: u32,
 }
 
-/// A sentence or quotation and what it stands on.
+/// A sentence or quotation and what it cites.
 #[derive(SimpleObject)]
 pub(crate) struct Statement {
     /// Text of the statement, without the numbers of its citations.
@@ -81,7 +82,7 @@ pub(crate) struct Standing {
     url: Option<String>,
 }
 
-/// Text that an answer stands on, and how to find it again.
+/// Text that an answer cites, and how to find it again.
 #[derive(SimpleObject)]
 pub(crate) struct Citation {
     /// Number of the citation in the answer, from 1.
@@ -102,9 +103,9 @@ pub(crate) struct Citation {
     path: Option<String>,
     /// Lines of a file; null for other documents.
     lines: Option<LineRange>,
-    /// Two numbers: the first byte of the text in the document, from 0, and the one behind its last. The document is the
-    /// title, an empty line and the description of an issue or merge request, the text of a note, the message of a commit,
-    /// the content of a file with secrets replaced.
+    /// Two numbers: the first byte of the text in the document, from 0, and the first byte after it. The document is
+    /// the title, an empty line and the description of an issue or merge request; the text of a note; the message of a
+    /// commit; or the content of a file with secrets replaced.
     bytes: Vec<u64>,
     /// Text that is cited, verbatim.
     text: String,
@@ -112,7 +113,7 @@ pub(crate) struct Citation {
     hash: String,
     /// SHA-256 of the document, in hex.
     document: String,
-    /// Place of the text, as a list of sources tells it: `src/a.rs:45–88`, or the address or reference of an item.
+    /// Place of the text, as a list of sources gives it: `src/a.rs:45–88`, or the address or reference of an item.
     source: String,
     /// Node of the document.
     node: Option<Node>,
@@ -131,7 +132,7 @@ pub(crate) struct Refusal {
     missing: Vec<String>,
 }
 
-/// A citation to be verified, with what `Citation` tells.
+/// A citation to be verified, with the values of a `Citation`.
 #[derive(InputObject)]
 pub(crate) struct CitationInput {
     /// Number of the citation in the answer.
@@ -140,7 +141,7 @@ pub(crate) struct CitationInput {
     document_id: ID,
     /// User name, or name in the commit, of who wrote the document.
     author: Option<String>,
-    /// When the document was written, as RFC 3339 writes it.
+    /// When the document was written, in RFC 3339 format.
     at: String,
     /// Name of the commit at which a file has the text.
     commit: Option<String>,
@@ -148,7 +149,7 @@ pub(crate) struct CitationInput {
     path: Option<String>,
     /// First and last line of the text in a file.
     lines: Option<Vec<u32>>,
-    /// Two numbers: the first byte of the text in the document, and the one behind its last.
+    /// Two numbers: the first byte of the text in the document, and the first byte after it.
     bytes: Vec<u64>,
     /// Text that is cited, verbatim.
     text: String,

@@ -26,16 +26,16 @@ pub(crate) struct AuditEntry {
     action: AuditAction,
     /// Kind of the subject.
     kind: ForgottenKind,
-    /// Reference of the subject; of a person what stands in place of their name.
+    /// Reference of the subject; for a person, the alias that replaces their name.
     subject: String,
     /// Reason that somebody gave; null if nobody did.
     reason: Option<String>,
     /// How much was removed where, as an object of counts; null if nothing was counted.
     counts: Option<Json<Value>>,
-    /// Whether the subject was looked for afterwards and nothing was found; null if that has not ended, or nothing was known
-    /// any more that could be looked for.
+    /// Whether the subject was searched for afterwards and nothing was found; null if the search has not ended, or
+    /// nothing was known any more to search for.
     verified: Option<bool>,
-    /// Who wanted it: `owner`, `local` or a token by its name; null if that is not on record.
+    /// Who asked for it: `owner`, `local` or a token by its name; null if that is not on record.
     actor: Option<String>,
 }
 

@@ -16,7 +16,7 @@ use super::{
 /// What has changed.
 #[derive(SimpleObject)]
 pub(crate) struct Changed {
-    /// Number of the newest change of the ledger that is told.
+    /// Number of the newest change of the ledger that is included.
     seq: BigInt,
     /// Nodes that are new or have changed, in the order in which they changed; without nodes that are gone.
     nodes: Vec<Node>,
@@ -31,7 +31,7 @@ pub(crate) struct RemovedNode {
     node: Node,
     /// Why the node is gone.
     reason: RemovalReason,
-    /// When it was found that the node is gone, or somebody wanted that.
+    /// When the node was found to be gone, or somebody had it removed.
     removed_at: DateTime,
 }
 
@@ -39,11 +39,11 @@ pub(crate) struct RemovedNode {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "changes::RemovalReason")]
 pub(crate) enum RemovalReason {
-    /// The forge or the repository has it no more: it was deleted or renamed, or is not read any more.
+    /// The forge or the repository does not have it any more: it was deleted or renamed, or is not read any more.
     Gone,
-    /// Somebody wanted it forgotten: the issue or merge request, or the whole project. What belonged to it is not named.
+    /// Somebody had the issue or merge request, or the whole project, forgotten. What belonged to it is not named.
     Forgotten,
-    /// The rules of retention do not permit it any more.
+    /// The rules for retention do not keep it any more.
     Retired,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct NodeChange {
     node: Node,
     /// Why the node is gone; null if it is there.
     removal_reason: Option<RemovalReason>,
-    /// When it was found that the node is gone, or somebody wanted that; null if it is there.
+    /// When the node was found to be gone, or somebody had it removed; null if it is there.
     removed_at: Option<DateTime>,
 }
 
@@ -80,7 +80,7 @@ impl NodeChangeConnection {
         self.edges.iter().map(|edge| &edge.node).collect()
     }
 
-    /// Information to aid in pagination; the endCursor is there also if the page is empty.
+    /// Information to aid in pagination; there is an endCursor even if the page is empty.
     async fn page_info(&self) -> PageInfo {
         PageInfo {
             has_previous_page: self.has_previous_page,

@@ -31,13 +31,13 @@ pub(crate) struct Chat {
     id: ID,
     /// Number of the conversation.
     number: i64,
-    /// Project that the conversation is narrowed to; null if it is about everything.
+    /// Project that the conversation is limited to; null if it is about everything.
     project: Option<Project>,
-    /// When the conversation was begun.
+    /// When the conversation began.
     created_at: DateTime,
     /// Who began the conversation, as the audit log names them; null if that is not on record.
     created_by: Option<String>,
-    /// First message of the conversation; null if nothing was said yet.
+    /// First message of the conversation; null if there is none yet.
     title: Option<String>,
     /// How many messages the conversation has.
     message_count: u64,
@@ -73,14 +73,14 @@ pub(crate) type ChatConnection = Connection<String, Chat>;
 /// A page of messages.
 pub(crate) type MessageConnection = Connection<String, Message>;
 
-/// A part of an answer that is being made: statements as soon as they are certain, then the message.
+/// A part of an answer that is being made: each statement as soon as it is certain, then the message.
 #[derive(SimpleObject)]
 pub(crate) struct AnswerPart {
     /// Next statement of the answer; null in the last part.
     statement: Option<Statement>,
     /// Citations of the statement.
     citations: Vec<Citation>,
-    /// The whole message; null but in the last part.
+    /// The whole message; null except in the last part.
     message: Option<Message>,
 }
 
@@ -91,7 +91,7 @@ impl Chat {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 50)] first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before: the number of its last message.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page: the number of its last message.")] after: Option<String>,
     ) -> Result<MessageConnection> {
         let size = page::size(first, DEFAULT_MESSAGES)?;
         let number = page::number_of(after.as_deref())?.unwrap_or(0);

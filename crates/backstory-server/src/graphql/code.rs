@@ -142,8 +142,8 @@ impl File {
         self.links.id().to_string().into()
     }
 
-    /// Whether backstory has read the file, now or in the past, a note is known to stand on its lines, or a merge request to
-    /// change it.
+    /// Whether backstory has read the file, now or in the past, or knows a note on its lines or a merge request that
+    /// changes it.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         loaders::is_known(ctx, self.links.id().clone()).await
     }
@@ -162,7 +162,7 @@ impl File {
         Ok(known.then_some(false))
     }
 
-    /// Programming language of the content; null for what is no code.
+    /// Programming language of the content; null if it is not code.
     async fn language(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         let language = |file: &HeadFile| Some(file.analysis.as_ref()?.code()?.language.name().to_owned());
         Ok(self.read(ctx, language).await?.flatten())
@@ -208,8 +208,9 @@ impl File {
         content::content(ctx, (&self.project, &self.path), rev, lines).await.map(Some)
     }
 
-    /// Discussions about lines of the file, in the order of the lines, then those on lines that are gone: of the newest 500
-    /// about the file. Comments are carried from the revision that they were written on. Null, with an error, if there is no such revision.
+    /// Discussions about lines of the file, in the order of the lines, then those about lines that are gone; only the
+    /// newest 500 about the file are looked at. Their lines are followed from the revision that they were written on.
+    /// Null, with an error, if there is no such revision.
     async fn comments(
         &self,
         ctx: &Context<'_>,
@@ -221,19 +222,22 @@ impl File {
         content::comments(ctx, (&self.project, &self.path), rev, lines, resolved).await.map(Some)
     }
 
-    /// Summary by a language model, if `summarize` was ever asked for; null otherwise.
+    /// Summary by a language model, if `summarize` was ever called; null otherwise.
     async fn summary(&self, ctx: &Context<'_>) -> Result<Option<Summary>> {
         summary::of(ctx, self.links.id()).await
     }
 
-    /// Files and code entities that change together with the file, the most confident first. Null, with an error, if too many
-    /// are asked for.
+    /// Files and code entities that change together with the file, the most confident first: in at least three commits,
+    /// and in at least three of ten that change the file. For each repository, the 20,000 pairs of files with the most
+    /// support are kept, counted in each direction, and as many pairs of entities. Null, with an error, if too many are
+    /// asked for, or too little support.
     async fn co_changes(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Most files and entities, 0 to 100.", default = 20)] first: Option<i32>,
+        #[graphql(desc = "Fewest commits that changed both, 3 or more.", default = 3)] min_support: Option<i32>,
     ) -> Result<Option<Vec<CoChange>>> {
-        content::co_changes(ctx, self.links.id(), first).await.map(Some)
+        content::co_changes(ctx, self.links.id(), first, min_support).await.map(Some)
     }
 
     /// People who know the file: those who wrote most of its lines first, then those with most commits, then with most
@@ -329,7 +333,7 @@ impl CodeEntity {
         loaders::is_known(ctx, self.links.id().clone()).await
     }
 
-    /// Name of the entity with those of what it stands in, unique in the file.
+    /// Qualified name of the entity, unique in the file.
     async fn name(&self) -> &str {
         &self.name
     }
@@ -344,30 +348,33 @@ impl CodeEntity {
         File::new(self.project.clone(), self.path.clone())
     }
 
-    /// Package or module that the file makes or belongs to, by what the languages agree on about paths: `com.acme.auth`
-    /// for Java, `acme.auth` for Python, `auth::token` for Rust, the directory for Go, C and others. Null if there is none.
+    /// Package or module that the file is or belongs to, by the language's conventions for paths: `com.acme.auth` for
+    /// Java, `acme.auth` for Python, `auth::token` for Rust, the directory for Go, C and others. Null if there is none.
     async fn package(&self) -> Option<String> {
         package_of(&self.path)
     }
 
-    /// Kind of a test by the conventions about paths; null for what is no test, or is gone.
+    /// Kind of test, by conventions for paths; null if it is not a test, or is gone.
     async fn test_kind(&self, ctx: &Context<'_>) -> Result<Option<TestKind>> {
         let is_test = self.read(ctx, |entity| entity.test == code::TestRole::Test).await?.unwrap_or_default();
         // A test beside what it tests is one of a unit.
         Ok(is_test.then(|| test_kind(&self.path).map_or(TestKind::Unit, TestKind::from)))
     }
 
-    /// Files and code entities that change together with the entity, the most confident first. Null, with an error, if too
-    /// many are asked for.
+    /// Files and code entities that change together with the entity, the most confident first: in at least three
+    /// commits, and in at least three of ten that change the entity. For each repository, the 20,000 pairs of files
+    /// with the most support are kept, counted in each direction, and as many pairs of entities. Null, with an error,
+    /// if too many are asked for, or too little support.
     async fn co_changes(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Most files and entities, 0 to 100.", default = 20)] first: Option<i32>,
+        #[graphql(desc = "Fewest commits that changed both, 3 or more.", default = 3)] min_support: Option<i32>,
     ) -> Result<Option<Vec<CoChange>>> {
-        content::co_changes(ctx, self.links.id(), first).await.map(Some)
+        content::co_changes(ctx, self.links.id(), first, min_support).await.map(Some)
     }
 
-    /// Kind of the entity; null if its file has it no more.
+    /// Kind of the entity; null if it is gone.
     async fn kind(&self, ctx: &Context<'_>) -> Result<Option<EntityKind>> {
         self.read(ctx, |entity| entity.kind.into()).await
     }

@@ -73,7 +73,7 @@ pub(crate) struct PackSubject {
     line: Option<u32>,
     /// Last line; the first if absent.
     end_line: Option<u32>,
-    /// Name of a function or type of the file, in place of lines.
+    /// Name of a function or type of the file, instead of lines.
     symbol: Option<String>,
     /// Branch, tag or commit at which the path and lines are; the indexed head if absent.
     rev: Option<String>,
@@ -97,34 +97,34 @@ pub(crate) struct PackOptions {
     format: Option<PackFormat>,
     /// What the pack may hold; everything if absent.
     mode: Option<PackContents>,
-    /// Beginning of a path: only code and documents of files whose paths have it, and commits that change such files, in every
-    /// section.
+    /// Beginning of a path: in every section, only code and documents of files whose paths start with it, and commits
+    /// that change such files.
     path_prefix: Option<String>,
-    /// How what search finds is ranked, where it is not as configured.
+    /// How what search finds is ranked, where that differs from the configuration.
     ranking: Option<RankingInput>,
     /// Whether the pack shows changes; true if absent.
     diffs: Option<bool>,
     /// Whether the pack names tests; true if absent.
     tests: Option<bool>,
-    /// Id of the state of the index that the pack must be made from, or at least four of its first digits; the current state
-    /// if absent.
+    /// Id of the state of the index that the pack must be made from, or at least its first four digits; the current
+    /// state if absent.
     snapshot: Option<String>,
 }
 
-/// What an agent must know about a question or a piece of code, in a budget of tokens.
+/// What an agent must know about a question or a piece of code, within a token budget.
 #[derive(SimpleObject)]
 pub(crate) struct ContextPack {
     /// Text of the pack as it is printed, whose tokens were counted.
     text: String,
-    /// What was asked, cut if it is long.
+    /// What was asked, shortened if it is long.
     query: String,
     /// How many tokens the printed pack has.
     token_count: u32,
-    /// Most tokens that the printed pack might have.
+    /// Most tokens that the printed pack could have.
     token_budget: u32,
     /// Name of the tokenizer that counted the tokens.
     tokenizer: String,
-    /// Answer in a few sentences of the people who gave it.
+    /// Answer in a few sentences, in the words of the people who gave it.
     summary: String,
     /// What happened when, oldest first.
     timeline: Vec<PackEvent>,
@@ -140,13 +140,14 @@ pub(crate) struct ContextPack {
     related_tests: Vec<PackTest>,
     /// Sources that the pack is made from.
     provenance: PackSources,
-    /// Passages of what was found: what governs first, then the better tenth of scores, then by id.
+    /// Passages of what was found: those of the most binding document types first, then by score in steps of a tenth,
+    /// then by id.
     retrieved: Vec<PackChunk>,
     /// What could not be found, a sentence each; empty if everything was.
     missing: Vec<String>,
-    /// How many entries of each section had no room.
+    /// How many entries of each section did not fit.
     left_out: Vec<PackCount>,
-    /// What makes the pack again, and shows what was read.
+    /// What is needed to make the pack again, and what was read.
     manifest: PackManifest,
 }
 

@@ -67,7 +67,7 @@ impl Discussion {
         self.links.id().to_string().into()
     }
 
-    /// Whether backstory has read the discussion. If others only refer to it, what the id does not tell is null.
+    /// Whether backstory has read the discussion. If it is only mentioned, whatever its id does not say is null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.item(ctx).await?.is_some())
     }
@@ -137,7 +137,7 @@ impl Discussion {
         Ok(names.into_iter().take(size).map(Person::new).collect())
     }
 
-    /// Where on the diff the first note of the discussion stands; null if it stands on none.
+    /// Where the discussion's first note is on the diff; null if it is not on a diff.
     async fn position(&self, ctx: &Context<'_>) -> Result<Option<Position>> {
         let position = |discussion: &DiscussionItem| {
             let position = discussion.notes.first()?.position.as_ref()?;
@@ -228,7 +228,7 @@ impl Note {
         self.links.id().to_string().into()
     }
 
-    /// Whether backstory has read the note. If others only refer to it, what the id does not tell is null.
+    /// Whether backstory has read the note. If it is only mentioned, whatever its id does not say is null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.place(ctx).await?.is_some())
     }
@@ -248,7 +248,7 @@ impl Note {
         self.thread.clone().into()
     }
 
-    /// Whether the note stands alone, in a thread or on the diff.
+    /// Whether the note is a comment on its own, in a discussion or on the diff.
     async fn note_kind(&self, ctx: &Context<'_>) -> Result<Option<NoteKind>> {
         self.read(ctx, |note| note.kind.into()).await
     }
@@ -308,7 +308,7 @@ impl Note {
         Ok(self.read(ctx, |note| note.resolved_at.map(DateTime::from)).await?.flatten())
     }
 
-    /// Where on the diff the note stands; null if it stands on none.
+    /// Where the note is on the diff; null if it is not on a diff.
     async fn position(&self, ctx: &Context<'_>) -> Result<Option<Position>> {
         let position = |note: &NoteItem| Some(Position::of(&self.thread.project, note.position.as_ref()?));
         Ok(self.read(ctx, position).await?.flatten())
@@ -325,16 +325,16 @@ impl Note {
     }
 }
 
-/// Where on a diff a note stands: lines of `newFile` at `head`, or of `oldFile` at `base`.
+/// Where a note is on a diff: lines of `newFile` at `head`, or of `oldFile` at `base`.
 #[derive(SimpleObject)]
 pub(crate) struct Position {
     /// The file under its path before the change.
     old_file: File,
     /// The file under its path after the change.
     new_file: File,
-    /// Lines before the change; null if the note stands on added lines only.
+    /// Lines before the change; null if the note is on added lines only.
     old_lines: Option<LineRange>,
-    /// Lines after the change; null if the note stands on removed lines only.
+    /// Lines after the change; null if the note is on removed lines only.
     new_lines: Option<LineRange>,
     /// Commit that the change starts from; null if that is not known.
     base: Option<Commit>,

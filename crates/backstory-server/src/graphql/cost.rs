@@ -67,8 +67,12 @@ const QUERIED_TYPES: [&str; 8] = [
     "SyntaxFactConnection",
 ];
 /// Types and fields of theirs that are queries, as those of the same name of other types are not.
-const QUERIES_OF: [(&str, &str); 8] = [
+const QUERIES_OF: [(&str, &str); 12] = [
     ("CodeEntity", "definition"),
+    ("IssueConnection", "timeToClose"),
+    ("MergeRequest", "timeToFirstReview"),
+    ("MergeRequestConnection", "timeToFirstReview"),
+    ("MergeRequestConnection", "timeToMerge"),
     ("Person", "accounts"),
     ("Person", "addresses"),
     ("Person", "names"),
@@ -77,6 +81,10 @@ const QUERIES_OF: [(&str, &str); 8] = [
     ("Project", "updatedAt"),
     ("Tag", "release"),
 ];
+/// Types of which one query measures a duration for all that are in a list.
+const MEASURED_TYPES: [&str; 2] = ["Group", "PeriodCount"];
+/// Fields of these types that are durations.
+const DURATIONS: [&str; 3] = ["timeToClose", "timeToFirstReview", "timeToMerge"];
 /// Arguments that say how many items a field returns.
 const SIZES: [&str; 3] = ["first", "last", "ids"];
 /// What is grouped has as many groups as it is asked for.
@@ -85,6 +93,8 @@ const GROUPS: &str = "Groups";
 /// comment on a file, earlier version of lines, or node that is gone.
 const LONG_LISTS: [&str; 8] =
     ["Activity", "EarlierVersion", "FileComment", "LineOrigin", "LineSpan", "PeriodCount", "RemovedNode", "TreeEntry"];
+/// Types and their nodes, of which there are several for each hit of a search.
+const NODES_OF_MANY: [(&str, &str); 2] = [("SearchCandidate", "node"), ("SearchFacetValue", "node")];
 /// A type and its list of nodes that has as many as a page may.
 const LONG_LIST_OF: (&str, &str) = ("Changed", "nodes");
 /// The argument of lists of nodes.
@@ -141,6 +151,8 @@ impl<'a> CostMeter<'a> {
             (page, 1)
         } else if is_list && (LONG_LISTS.contains(&returned) || (parent, name) == LONG_LIST_OF) {
             (MAX_PAGE, 1)
+        } else if NODES_OF_MANY.contains(&(parent, name)) {
+            (FEW, 1)
         } else if let Some(size) = size {
             (size, 1)
         } else if is_list && is_root {
@@ -160,8 +172,18 @@ impl<'a> CostMeter<'a> {
             _ if meta.args.contains_key(ORDER) => LIST,
             _ => 1,
         };
+        let durations = self.count_durations(field, returned) * QUERY;
         let child = self.cost_of_set(&field.selection_set.node, returned, inner_page);
-        child.saturating_mul(times).min(MAX_COST) + own
+        child.saturating_mul(times).min(MAX_COST) + own + durations
+    }
+
+    /// How many durations a field selects of the groups or periods that it returns; each is a query.
+    fn count_durations(&self, field: &'a Field, returned: &str) -> usize {
+        if !MEASURED_TYPES.contains(&returned) {
+            return 0;
+        }
+        let fields = self.selections.fields(&field.selection_set.node, returned);
+        DURATIONS.iter().filter(|name| fields.iter().any(|selected| selected.name.node.as_str() == **name)).count()
     }
 
     /// How many items a field is asked for; `None` if it has no argument for that.

@@ -40,9 +40,9 @@ impl Counter {
     pub(super) fn number<N: FromStr>(self, id: &str) -> Result<N> {
         let prefix = self.prefix();
         let number = id.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('/')).unwrap_or(id);
-        number
-            .parse()
-            .map_err(|_| page::invalid(format!("'{}' is no id of this type; write {prefix}/1 or 1", truncate_echo(id))))
+        number.parse().map_err(|_| {
+            page::invalid(format!("'{}' is not an id of this type; write {prefix}/1 or 1", truncate_echo(id)))
+        })
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
         }
         for id in ["task/12", "job12", "job/", "/12", "job/job/12", "x", ""] {
             let error = Counter::Job.number::<i64>(id).unwrap_err().to_string();
-            assert!(error.ends_with("is no id of this type; write job/1 or 1"), "{error}");
+            assert!(error.ends_with("is not an id of this type; write job/1 or 1"), "{error}");
         }
     }
 }

@@ -34,8 +34,8 @@ pub(crate) struct WebhookDelivery {
 
 #[ComplexObject]
 impl WebhookDelivery {
-    /// Job that the webhook asked for, which may have waited already; null if nothing was to be done, or the job is not on
-    /// record any more.
+    /// Job that the webhook asked for, which may have been waiting already; null if nothing was to be done, or the job
+    /// is not on record any more.
     async fn job(&self, ctx: &Context<'_>) -> Result<Option<Job>> {
         match self.job_number {
             Some(number) => Ok(loaders::job(ctx, number).await?.map(Job::from)),

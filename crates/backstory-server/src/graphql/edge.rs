@@ -82,7 +82,7 @@ impl Named {
         self.edge.edge.into()
     }
 
-    /// Whether the edge is inferred: found by names, counts or likeness.
+    /// Whether the edge is inferred: found by names, counts or similarity.
     async fn inferred(&self) -> bool {
         self.link.is_some() || self.edge.edge.is_inferred()
     }
@@ -114,7 +114,7 @@ impl Named {
         Ok(self.measure(ctx).await?.and_then(|measure| measure.support))
     }
 
-    /// When the younger of the edge's ends came into being, from when on it can hold; null if neither end tells.
+    /// When the younger end of the edge was created, before which the edge cannot hold; null if neither end has a time.
     async fn since(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         Ok(self.measure(ctx).await?.and_then(|measure| measure.since).map(DateTime::from))
     }

@@ -19,9 +19,10 @@ use super::{
 pub(crate) struct Neighborhood {
     /// Nodes of the neighborhood, the nearest first; without the one that they are around.
     nodes: Vec<Neighbor>,
-    /// The edges over which they were reached, and others between them that were met.
+    /// The edges over which they were reached, and others between them that were found.
     edges: Vec<GraphEdge>,
-    /// What bounds left out, a sentence each; empty if nothing.
+    /// What was left out because of limits, a sentence each; empty if nothing was. To continue, ask for more nodes,
+    /// which keeps those that were there, for fewer edges, or for the neighborhood of an outer node.
     left_out: Vec<String>,
 }
 
@@ -66,8 +67,8 @@ pub(crate) struct NodePath {
     nodes: Vec<Node>,
     /// Edges of the path in the order of its nodes; each starts at either of its two nodes.
     edges: Vec<GraphEdge>,
-    /// What bounds left out, a sentence each. While this is empty, the path is a shortest one, and without a path there is
-    /// none of that length.
+    /// What was left out because of limits, a sentence each. If this is empty, the path is a shortest one, and if there
+    /// is no path, there is none of that length.
     left_out: Vec<String>,
 }
 

@@ -7,6 +7,7 @@ use backstory_engine::{
     graph::Direction,
     model::{
         edge::Edge,
+        entity::Thread as ThreadItem,
         id::{NodeId, ThreadId, ThreadKind},
     },
 };
@@ -21,7 +22,7 @@ use super::{
     person::Person,
     planning::Milestone,
     project::Project,
-    scalar::DateTime,
+    scalar::{DateTime, seconds_between},
     thread::{ThreadFields, shared_fields},
 };
 
@@ -68,9 +69,15 @@ impl Issue {
         self.fields.id.to_string().into()
     }
 
-    /// Whether backstory has read the issue. If others only refer to it, what the id does not tell is null.
+    /// Whether backstory has read the issue. If it is only mentioned, whatever its id does not say is null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         self.fields.known(ctx).await
+    }
+
+    /// How many whole seconds passed from when the issue was opened until it was closed; null if it is open.
+    async fn time_to_close(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
+        let read = |thread: &ThreadItem| Some(seconds_between(thread.created_at, thread.closed_at?));
+        Ok(self.fields.read(ctx, read).await?.flatten())
     }
 
     /// Merge requests that closed the issue, or will when they are merged.

@@ -42,13 +42,13 @@ pub(crate) struct Job {
     status: JobStatus,
     /// Who waits for the job.
     priority: JobPriority,
-    /// How often the job was begun.
+    /// How often the job was started.
     attempts: u32,
     /// When the job was put into the queue.
     queued_at: DateTime,
-    /// Time before which the job is not begun.
+    /// Time before which the job is not started.
     due_at: DateTime,
-    /// When the job was last begun; null if it never was.
+    /// When the job was last started; null if it never was.
     started_at: Option<DateTime>,
     /// When the job ended; null if it has not.
     finished_at: Option<DateTime>,
@@ -60,7 +60,7 @@ pub(crate) struct Job {
 
 #[ComplexObject]
 impl Job {
-    /// Task that does the job now, with how far it is; null unless it is at work on a whole project.
+    /// Task that runs the job, with its progress; null unless the job is running for a whole project.
     async fn task(&self, ctx: &Context<'_>) -> Result<Option<Task>> {
         Ok(loaders::engine(ctx)?.task_of_job(self.number).map(Task::from))
     }

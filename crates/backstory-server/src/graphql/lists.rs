@@ -28,14 +28,14 @@ macro_rules! list_fields {
                     $ctx: &async_graphql::Context<'_>,
                     #[graphql(name = "filter", desc = "Only items that meet all these conditions; all items if absent.")]
                     $filter: Option<$filter_type>,
-                    #[graphql(name = "orderBy", desc = "Order of the list; the usual one if absent.")] $order: Option<$order_type>,
+                    #[graphql(name = "orderBy", desc = "Order of the list; its default order if absent.")] $order: Option<$order_type>,
                     #[graphql(
                         desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
                     )]
                     first: Option<i32>,
-                    #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+                    #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
                     #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
-                    #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+                    #[graphql(desc = "The startCursor of the next page.")] before: Option<String>,
                     $($($further)*)?
                 ) -> async_graphql::Result<$page> {
                     let $own = self;
@@ -113,13 +113,13 @@ pub(crate) enum OrderDirection {
     Descending,
 }
 
-/// A range of time: from a time on, until before another, which must be later.
+/// A range of time, which must end after it starts.
 #[derive(Clone, Copy, Default, InputObject)]
 #[graphql(validator = "check_range")]
 pub(crate) struct DateRange {
-    /// Start of the range, included; without a limit if absent.
+    /// Start of the range, included; unlimited if absent.
     pub(super) from: Option<DateTime>,
-    /// End of the range, excluded; without a limit if absent.
+    /// End of the range, excluded; unlimited if absent.
     pub(super) to: Option<DateTime>,
 }
 
@@ -138,7 +138,7 @@ fn direction(given: Option<OrderDirection>, is_text: bool) -> Direction {
     given.map_or(if is_text { Direction::Ascending } else { Direction::Descending }, Into::into)
 }
 
-/// A part of a text that what is listed has.
+/// Which items a list has, by a part of their text.
 #[derive(Default, InputObject)]
 pub(crate) struct TextFilter {
     /// Part of a name, or of a description if there is one, in any case.
@@ -336,8 +336,8 @@ impl Totals {
 
 #[Object]
 impl Totals {
-    /// How many items the list has on all its pages. They are counted only if this is asked for: exactly if there is no
-    /// filter, or one with one value that is no time; else up to 10,000.
+    /// How many items the list has on all its pages. They are counted only if this is asked for: exactly without a
+    /// filter, or with a filter of one value that is not a time; otherwise up to 10,000.
     async fn total_count(&self, ctx: &Context<'_>) -> Result<u64> {
         Ok(self.total(ctx).await?.count)
     }

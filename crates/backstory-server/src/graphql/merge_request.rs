@@ -22,7 +22,7 @@ use super::{
     person::Person,
     planning::Milestone,
     project::Project,
-    scalar::DateTime,
+    scalar::{DateTime, seconds_between},
     thread::{ThreadFields, shared_fields},
 };
 
@@ -139,7 +139,7 @@ impl MergeRequest {
         self.fields.id.to_string().into()
     }
 
-    /// Whether backstory has read the merge request. If others only refer to it, what the id does not tell is null.
+    /// Whether backstory has read the merge request. If it is only mentioned, whatever its id does not say is null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         self.fields.known(ctx).await
     }
@@ -179,6 +179,24 @@ impl MergeRequest {
         Ok(self.read(ctx, |mr| mr.merged_by.clone()).await?.flatten().map(Person::new))
     }
 
+    /// How many whole seconds passed from when the merge request was opened until it was merged; null if it is not merged.
+    async fn time_to_merge(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
+        let read = |mr: &MergeRequestItem| Some(seconds_between(mr.thread.created_at, mr.merged_at?));
+        Ok(self.read(ctx, read).await?.flatten())
+    }
+
+    /// How many whole seconds passed from when the merge request was opened until somebody else wrote the first note
+    /// that is visible to everyone who can see it; null if nobody did. Notes of programs, which are recognized by names
+    /// like `renovate[bot]`, do not count, nor do approvals without a note, since their time is not known.
+    async fn time_to_first_review(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
+        let discussions = loaders::discussions(ctx, self.fields.id.clone()).await?;
+        let read = |mr: &MergeRequestItem| {
+            let reviewed_at = mr.first_reviewed_at(discussions.iter().map(|discussion| &**discussion))?;
+            Some(seconds_between(mr.thread.created_at, reviewed_at))
+        };
+        Ok(self.read(ctx, read).await?.flatten())
+    }
+
     /// Commit at the tip of the source branch.
     async fn head(&self, ctx: &Context<'_>) -> Result<Option<Commit>> {
         let sha = self.read(ctx, |mr| mr.head_sha.clone()).await?.flatten();
@@ -205,9 +223,9 @@ impl MergeRequest {
             desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
         )]
         first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
         #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
-        #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+        #[graphql(desc = "The startCursor of the next page.")] before: Option<String>,
     ) -> Result<Option<FileChangeConnection>> {
         let paging = Paging { first, after, last, before };
         let squash = self.read(ctx, |mr| mr.squash_commit_sha.clone()).await?.flatten();

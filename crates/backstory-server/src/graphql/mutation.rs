@@ -29,10 +29,10 @@ use super::{
 /// Work to be done.
 pub(crate) struct Mutation;
 
-/// Work to be done. What takes long starts a task and returns it at once; `task` and `taskProgress` tell how far it is.
+/// Work to be done. Long work starts a task and returns it at once; `task` and `taskProgress` report its progress.
 #[Object]
 impl Mutation {
-    /// Reads what is new at the forges and in the repositories. One sync is at work at a time.
+    /// Reads what is new at the forges and in the repositories. One sync runs at a time.
     async fn sync(
         &self,
         ctx: &Context<'_>,
@@ -53,16 +53,13 @@ impl Mutation {
         Ok(loaders::engine(ctx)?.answer(request).await?.into())
     }
 
-    /// Puts a job into the queue of the server that has the stores, which does it as soon as it can; one that waits there
-    /// already is done at once instead.
+    /// Queues a job for the server that has the stores, which does it as soon as it can. One that is already waiting
+    /// there is done at once instead.
     async fn queue_job(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Full path of the project.")] project: String,
-        #[graphql(
-            desc = "What to do; `REFETCH` is asked for by webhooks alone.",
-            default_with = "Some(JobKind::Sync)"
-        )]
+        #[graphql(desc = "What to do; only webhooks ask for `REFETCH`.", default_with = "Some(JobKind::Sync)")]
         kind: Option<JobKind>,
     ) -> Result<Job> {
         let kind = kind.unwrap_or(JobKind::Sync);
@@ -88,7 +85,7 @@ impl Mutation {
         Ok(loaders::engine(ctx)?.answer(StopTask { id: Counter::Task.number(&id)? }).await?.into())
     }
 
-    /// Puts a git repository on the list of those that a sync reads. One that is there already gets the new branches.
+    /// Adds a git repository to those that a sync reads. One that is there already gets the new branches.
     #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
     async fn add_repository(
         &self,
@@ -99,13 +96,13 @@ impl Mutation {
         branches: Option<Vec<String>>,
         #[graphql(desc = "Whether to index all branches.", default_with = "Some(false)")] all_branches: Option<bool>,
         #[graphql(
-            desc = "The forge it is on, whose issues and merge requests are read too; told from the address if that is of \
-                    github.com, gitlab.com or a forge that is configured."
+            desc = "The forge it is on, whose issues and merge requests are read too; found by the address if that is \
+                    on github.com, gitlab.com or a configured forge."
         )]
         forge: Option<Forge>,
         #[graphql(
-            desc = "How many commits of each branch to clone, without tags; 0 for the whole history. As it was if absent, and \
-                    the whole history of a new one."
+            desc = "How many commits of each branch to clone, without tags; 0 for the whole history. If absent, it \
+                    stays as it was, and a new repository is cloned with its whole history."
         )]
         depth: Option<u32>,
         #[graphql(
@@ -120,7 +117,7 @@ impl Mutation {
         repository::add(ctx, request).await
     }
 
-    /// Has the files of a further branch, tag or commit indexed by the next sync.
+    /// Adds a further branch, tag or commit of a repository, whose files the next sync indexes.
     async fn add_ref(
         &self,
         ctx: &Context<'_>,
@@ -131,7 +128,7 @@ impl Mutation {
         Ok(loaders::engine(ctx)?.answer(AddRef { project, name }).await?.into())
     }
 
-    /// Has the files of a further branch, tag or commit indexed no more: the next sync drops what only it has.
+    /// Stops indexing the files of a further branch, tag or commit: the next sync drops what only it has.
     async fn drop_ref(
         &self,
         ctx: &Context<'_>,
@@ -141,7 +138,7 @@ impl Mutation {
         Ok(loaders::engine(ctx)?.answer(DropRef { project, name }).await?.into())
     }
 
-    /// Forgets a repository, its clone and everything known from it; says how many objects were forgotten.
+    /// Removes a repository, its clone and everything known from it; returns how many objects were removed.
     async fn remove_repository(
         &self,
         ctx: &Context<'_>,
@@ -150,11 +147,11 @@ impl Mutation {
         Ok(loaders::engine(ctx)?.answer(RemoveRepository { project }).await?)
     }
 
-    /// Pins a state of the index, so that its record is kept.
+    /// Pins a state of the index, so that it is kept and can be searched.
     async fn pin_snapshot(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Id of the state, or at least four of its first digits.")] id: ID,
+        #[graphql(desc = "Id of the state, or at least its first four digits.")] id: ID,
     ) -> Result<Snapshot> {
         Ok(loaders::engine(ctx)?.answer(PinSnapshot { id: id.0, pinned: true }).await?.into())
     }
@@ -163,28 +160,29 @@ impl Mutation {
     async fn unpin_snapshot(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Id of the state, or at least four of its first digits.")] id: ID,
+        #[graphql(desc = "Id of the state, or at least its first four digits.")] id: ID,
     ) -> Result<Snapshot> {
         Ok(loaders::engine(ctx)?.answer(PinSnapshot { id: id.0, pinned: false }).await?.into())
     }
 
-    /// Forgets the records of old states of the index, as each sync does; returns their ids.
+    /// Removes the records of old states of the index, as each sync does; returns their ids.
     async fn prune_snapshots(&self, ctx: &Context<'_>) -> Result<Vec<ID>> {
         Ok(loaders::engine(ctx)?.answer(PruneSnapshots::default()).await?.into_iter().map(ID).collect())
     }
 
-    /// Gives every document that has none its vectors.
+    /// Gives vectors to every document that has none.
     async fn embed(&self, ctx: &Context<'_>) -> Result<Task> {
         Ok(loaders::engine(ctx)?.answer(EmbedRequest {}).await?.into())
     }
 
-    /// Writes a copy of the ledger into the data directory, while everything goes on. Graph and index can be rebuilt
-    /// from it.
+    /// Writes a copy of the ledger into the data directory, without interrupting anything. Graph, lists and index can
+    /// be rebuilt from it.
     async fn backup(&self, ctx: &Context<'_>) -> Result<Backup> {
         Ok(loaders::engine(ctx)?.answer(BackupRequest {}).await?.into())
     }
 
-    /// Rebuilds the graph, the lists, the index or all from the ledger, without a network. The old ones answer meanwhile.
+    /// Rebuilds the graph, the lists, the index or all from the ledger, without a network. The old ones are used until
+    /// then.
     async fn rebuild(
         &self,
         ctx: &Context<'_>,
@@ -196,9 +194,10 @@ impl Mutation {
             .into())
     }
 
-    /// Begins to forget an issue, a merge request or a project: it leaves ledger, graph, index, conversations and files,
-    /// and is not read again. An alias takes the place of a person, now and in what is read later; what they wrote stays. The
-    /// task's summary tells what was removed and where it was looked for afterwards; the task fails if something is left.
+    /// Starts to forget an issue, a merge request or a project: it is removed from ledger, graph, lists, index,
+    /// conversations and files, and is not read again. A person is replaced by an alias, now and in what is read later;
+    /// what they wrote stays. The task's summary says what was removed and where it was searched for afterwards; the
+    /// task fails if something is left.
     async fn forget(
         &self,
         ctx: &Context<'_>,
@@ -208,7 +207,8 @@ impl Mutation {
         Ok(loaders::engine(ctx)?.answer(ForgetRequest { reference: id.0, reason }).await?.into())
     }
 
-    /// Lets the next sync read again what was forgotten, for a person the next full one; answers with the record of it.
+    /// Lets the next sync read again what was forgotten; for a person, the next full sync. Returns the audit record of
+    /// it.
     async fn undo_forget(
         &self,
         ctx: &Context<'_>,
@@ -222,15 +222,16 @@ impl Mutation {
     async fn create_chat(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Full path of the project that it is narrowed to; everything if absent.")] project: Option<
+        #[graphql(desc = "Full path of the project that it is limited to; everything if absent.")] project: Option<
             String,
         >,
     ) -> Result<Chat> {
         chat::create(ctx, project).await
     }
 
-    /// Asks in a conversation; question and answer are kept. A question that has fewer than two content words, or begins
-    /// with a pronoun, is about what was asked before. The subscription `answer` tells the answer as it is made.
+    /// Asks in a conversation, which keeps question and answer. A question with fewer than two content words, or with a
+    /// pronoun for something said before, is about what was asked before. The subscription `answer` returns the answer
+    /// as it is made.
     async fn send_message(
         &self,
         ctx: &Context<'_>,
@@ -245,7 +246,7 @@ impl Mutation {
         chat::send(ctx, &chat, &text, model).await
     }
 
-    /// Forgets a conversation; says whether it was there.
+    /// Removes a conversation; returns whether it existed.
     async fn remove_chat(
         &self,
         ctx: &Context<'_>,
@@ -254,8 +255,9 @@ impl Mutation {
         chat::remove(ctx, &id).await
     }
 
-    /// Has the configured language model classify commits and write design notes of issues and merge requests, the newest
-    /// first, those that it has not written about as they are now. Stops when the budget of the day is used up.
+    /// Has the configured language model classify commits and write design notes about issues and merge requests,
+    /// newest first: those that it has not written about in their current state. Stops when the day's budget is used
+    /// up.
     async fn enrich(
         &self,
         ctx: &Context<'_>,

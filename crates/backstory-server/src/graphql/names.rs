@@ -21,19 +21,19 @@ pub(crate) enum Forge {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "Scope")]
 pub(crate) enum SyncScope {
-    /// What changed since the last sync, by the forge's word.
+    /// What has changed since the last sync, according to the forge.
     New,
-    /// Everything that the forge lists, and of that what differs from what is known; what it does not list is gone.
+    /// What differs from what is known, of everything that the forge lists; what it does not list is gone.
     Reconcile,
     /// Everything that the forge lists, again.
     Full,
 }
 
-/// What a sync can be narrowed to.
+/// What a sync can be limited to.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "Part")]
 pub(crate) enum SyncPart {
-    /// Issues of the forge, with their discussions; of GitHub merge requests too, as it has them in one list.
+    /// Issues of the forge, with their discussions; for GitHub also merge requests, since it lists both together.
     Issues,
     /// Merge requests of the forge.
     MergeRequests,
@@ -61,13 +61,13 @@ pub(crate) enum JobKind {
 pub(crate) enum JobStatus {
     /// The job waits for its turn, or for its next attempt.
     Queued,
-    /// The job is at work.
+    /// The job is running.
     Running,
     /// The job ended well.
     Succeeded,
     /// The job was given up after an error.
     Failed,
-    /// Somebody did not want the job any more.
+    /// Somebody cancelled the job.
     Cancelled,
 }
 
@@ -79,7 +79,7 @@ pub(crate) enum AuditAction {
     Forget,
     /// The subject may be read again.
     Undo,
-    /// The setting `[retention]` does not keep some of the subject any more.
+    /// Some of the subject is not kept any more, because of the setting `[retention]`.
     Retire,
 }
 
@@ -155,7 +155,7 @@ pub(crate) enum DocumentKind {
     Discussion,
     /// A commit: its message.
     Commit,
-    /// A file: what it says of itself, and what is in none of its parts.
+    /// A file: what it says about itself, and what is in none of its parts.
     File,
     /// A code entity: a function, a type.
     Code,
@@ -169,7 +169,7 @@ pub(crate) enum DocumentKind {
 pub(crate) enum NoteKind {
     /// A comment on its own.
     Comment,
-    /// A note in a thread.
+    /// A note in a discussion.
     Discussion,
     /// A note on lines of the diff.
     Diff,
@@ -191,9 +191,9 @@ pub(crate) enum SearchMode {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::score::Profile")]
 pub(crate) enum RankingProfile {
-    /// Meaning and words count alike; who and where in the graph a little.
+    /// Meaning and words count alike, the author a little.
     Default,
-    /// New and important things count much, words nothing.
+    /// Meaning counts most, then age and importance, then the place in the graph; words count nothing.
     Gitmemory,
     /// Ranks by meaning and by words are fused, reciprocally with k = 60.
     Rrf,
@@ -211,13 +211,13 @@ pub(crate) enum ChangeStatus {
     Deleted,
     /// The file moves to another path, possibly with edits.
     Renamed,
-    /// The file is made from another one, which stays.
+    /// The file is a copy of another one, which stays.
     Copied,
     /// The entry becomes another kind: file, symbolic link, submodule.
     TypeChanged,
 }
 
-/// Sort of change that a commit is.
+/// Type of change that a commit is.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::classify::ChangeType")]
 pub(crate) enum ChangeType {
@@ -269,7 +269,7 @@ pub(crate) enum EntityKind {
     Function,
     /// A function of a type.
     Method,
-    /// A function that is announced and defined elsewhere, as in a C header.
+    /// A function that is declared here and defined elsewhere, as in a C header.
     Declaration,
     /// A class, object or record.
     Class,
@@ -327,7 +327,7 @@ pub(crate) enum TaskKind {
     Rebuild,
     /// Has a language model classify commits and write design notes.
     Enrich,
-    /// Takes something out of all stores for good.
+    /// Removes something from all stores for good.
     Forget,
 }
 
@@ -335,7 +335,7 @@ pub(crate) enum TaskKind {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "task::TaskStatus")]
 pub(crate) enum TaskStatus {
-    /// The work goes on.
+    /// The work is running.
     Running,
     /// The work ended well.
     Succeeded,
@@ -389,7 +389,7 @@ pub(crate) enum EdgeName {
     InMilestone,
     /// Merge request → commit.
     MergedAs,
-    /// Issue → issue or merge request; means the same both ways.
+    /// Issue → issue or merge request; the same in both directions.
     RelatesTo,
     /// Issue → issue.
     Blocks,
@@ -399,7 +399,7 @@ pub(crate) enum EdgeName {
     Modifies,
     /// Commit → file or code entity that it adds.
     Introduces,
-    /// Commit → file or code entity that it takes away.
+    /// Commit → file or code entity that it removes.
     Removes,
     /// Merge request that is not merged → file that it would change.
     Proposes,
@@ -407,13 +407,13 @@ pub(crate) enum EdgeName {
     ReplacedBy,
     /// Commit → commit that builds on it.
     ParentOf,
-    /// Commit → merge commit that brought it to the default branch.
+    /// Commit → merge commit that introduced it to the default branch.
     MergedBy,
     /// Commit → the tag of the first release that has it.
     ShippedIn,
     /// Person → commit that they made of another's change.
     Committed,
-    /// Commit → issue, or commit that brought the fault.
+    /// Commit → issue, or commit that introduced the fault.
     Fixes,
     /// Commit → commit or merge request that it undoes.
     Reverts,
@@ -443,11 +443,11 @@ pub(crate) enum EdgeName {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::test_files::TestKind")]
 pub(crate) enum TestKind {
-    /// Of one unit of code.
+    /// Tests one unit of code.
     Unit,
-    /// Of parts together.
+    /// Tests several parts together.
     Integration,
-    /// Of the whole, from outside.
+    /// Tests the whole from outside.
     EndToEnd,
 }
 
@@ -467,7 +467,7 @@ pub(crate) enum EdgeMethod {
     Similarity,
 }
 
-/// Where a line of a diff stands.
+/// Which versions a line of a diff is in.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::commit::LineKind")]
 pub(crate) enum DiffLineKind {
@@ -495,7 +495,7 @@ pub(crate) enum HunksLeftOut {
     NotInClone,
 }
 
-/// Rule that told what sort of change a commit is.
+/// Rule that determined the type of change that a commit is.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::classify::Rule")]
 pub(crate) enum ChangeRule {
@@ -507,6 +507,6 @@ pub(crate) enum ChangeRule {
     Words,
     /// The shape of the diff.
     Shape,
-    /// No rule matched, so it is the most common sort.
+    /// No rule matched, so it is the most common type.
     Default,
 }

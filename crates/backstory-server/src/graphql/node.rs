@@ -36,27 +36,27 @@ use super::{
     field(
         name = "known",
         ty = "bool",
-        desc = "Whether backstory has read the node. Of one that others only refer to, what the id does not tell is null."
+        desc = "Whether backstory has read the node. If it is only mentioned, whatever its id does not say is null."
     ),
     field(
         name = "edges",
         ty = "EdgeConnection",
-        desc = "What the node is linked with, ordered by name and other end.",
+        desc = "Edges of the node, ordered by name and other end.",
         arg(name = "names", ty = "Option<Vec<EdgeName>>", desc = "Names of edges. All if absent or empty."),
         arg(
             name = "direction",
             ty = "Option<EdgeDirection>",
             default_with = "Some(EdgeDirection::Out)",
-            desc = "Edges that start at the node, or their inverse: those that end there."
+            desc = "Whether to list edges that start at the node or those that end there."
         ),
         arg(name = "first", ty = "Option<i32>", default_with = "Some(50)", desc = "Size of the page, 0 to 100."),
-        arg(name = "after", ty = "Option<String>", desc = "The endCursor of the page before.")
+        arg(name = "after", ty = "Option<String>", desc = "The endCursor of the previous page.")
     ),
     field(
         name = "neighborhood",
         ty = "Option<Neighborhood>",
-        desc = "The nodes around the node, over edges in either direction; null, with an error, if the depth or the number \
-                of nodes is out of bounds, or nothing is known of the node.",
+        desc = "The nodes around this one, over edges in either direction; null, with an error, if the depth or the \
+                number of nodes is out of bounds, or nothing is known about the node.",
         arg(name = "depth", ty = "i32", default = 1, desc = "Most edges between the node and another, 1 to 3."),
         arg(
             name = "names",
@@ -157,34 +157,35 @@ impl Links {
 
 #[Object]
 impl Links {
-    /// What the node is linked with, ordered by name and other end.
+    /// Edges of the node, ordered by name and other end.
     pub(crate) async fn edges(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Names of edges. All if absent or empty.")] names: Option<Vec<EdgeName>>,
         #[graphql(
-            desc = "Edges that start at the node, or their inverse: those that end there.",
+            desc = "Whether to list edges that start at the node or those that end there.",
             default_with = "Some(EdgeDirection::Out)"
         )]
         direction: Option<EdgeDirection>,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 50)] first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
     ) -> Result<EdgeConnection> {
         let direction = direction.unwrap_or(EdgeDirection::Out);
         edge::page(ctx, &self.id, names.as_deref(), direction, first, after.as_deref()).await
     }
 
-    /// What people and programs wrote about the node, in the order in which they did; at most 100.
+    /// What people and programs wrote about the node, oldest first; at most 100.
     async fn annotations(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Tags that an annotation has all of, in any case. All annotations if absent or empty.")] tags: Option<Vec<String>>,
+        #[graphql(desc = "Only annotations with all of these tags, in any case. All annotations if absent or empty.")]
+        tags: Option<Vec<String>>,
     ) -> Result<Vec<Annotation>> {
         annotation::of(ctx, &self.id, tags).await
     }
 
-    /// The nodes around the node, over edges in either direction; null, with an error, if the depth or the number of nodes is
-    /// out of bounds, or nothing is known of the node.
+    /// The nodes around this one, over edges in either direction; null, with an error, if the depth or the number of
+    /// nodes is out of bounds, or nothing is known about the node.
     pub(crate) async fn neighborhood(
         &self,
         ctx: &Context<'_>,

@@ -76,7 +76,7 @@ pub(super) fn number_of<N: FromStr>(cursor: Option<&str>) -> Result<Option<N>> {
 /// The error for a cursor that is none of the list it is used with.
 pub(super) fn bad_cursor(cursor: &str) -> Error {
     invalid(format!(
-        "'{}' is no cursor of this list; pass the endCursor of its previous page, or begin without one",
+        "'{}' is not a cursor of this list; pass the endCursor of its previous page, or begin without one",
         truncate_echo(cursor)
     ))
 }

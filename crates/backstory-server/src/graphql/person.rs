@@ -67,7 +67,7 @@ impl Person {
         self.links.id().to_string().into()
     }
 
-    /// Whether backstory has read of the person. If others only mention them, what the id does not tell is null.
+    /// Whether backstory has read about the person. If they are only mentioned, whatever the id does not say is null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |_| ()).await?.is_some() || self.identity(ctx).await?.is_some())
     }

@@ -47,8 +47,7 @@ impl Label {
         self.links.id().to_string().into()
     }
 
-    /// Whether the project lists the label. Of one that items still have but the project does not, color and description are
-    /// null.
+    /// Whether the project lists the label. If only items still have it, color and description are null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |_| ()).await?.is_some())
     }
@@ -122,7 +121,7 @@ impl Milestone {
         self.links.id().to_string().into()
     }
 
-    /// Whether backstory has read the milestone. If others only refer to it, what the id does not tell is null.
+    /// Whether backstory has read the milestone. If it is only mentioned, whatever its id does not say is null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |_| ()).await?.is_some())
     }

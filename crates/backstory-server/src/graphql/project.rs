@@ -53,7 +53,7 @@ impl Project {
         self.path.clone().into()
     }
 
-    /// Whether backstory has read the project. If others only refer to it, what the id does not tell is null.
+    /// Whether backstory has read the project. If it is only mentioned, whatever its id does not say is null.
     pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         Ok(self.read(ctx, |_| ()).await?.is_some())
     }
@@ -213,10 +213,11 @@ impl Project {
         &self,
         ctx: &Context<'_>,
         #[graphql(
-            desc = "Tag, branch or commit whose commits do not count; if absent, what no earlier tag than `to` has counts."
+            desc = "Tag, branch or commit whose commits are left out; if absent, those of all tags before `to` are \
+                    left out."
         )]
         from: Option<String>,
-        #[graphql(desc = "Tag, branch or commit whose commits count; a tag if `from` is absent.")] to: String,
+        #[graphql(desc = "Tag, branch or commit whose commits are included; it must be a tag if `from` is absent.")] to: String,
     ) -> Result<Option<Shipped>> {
         release::find_shipped(ctx, self.path.clone(), from, to).await.map(Some)
     }

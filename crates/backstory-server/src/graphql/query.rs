@@ -48,7 +48,7 @@ pub(crate) struct Query;
 /// Questions about projects, what was said in them and why.
 #[Object]
 impl Query {
-    /// The node of an id; null if nothing is known of it, or it is no id of a node.
+    /// The node with an id; null if nothing is known about it, or it is not the id of a node.
     async fn node(
         &self,
         ctx: &Context<'_>,
@@ -57,8 +57,8 @@ impl Query {
         node::find(ctx, &id).await
     }
 
-    /// The nodes of ids, in their order; null for each id of which nothing is known. Null as a whole, with an error, if there
-    /// are more than 100 ids.
+    /// The nodes with these ids, in their order; null for each id that nothing is known about. Null as a whole, with an
+    /// error, if there are more than 100 ids.
     async fn nodes(
         &self,
         ctx: &Context<'_>,
@@ -70,9 +70,9 @@ impl Query {
         async_graphql::futures_util::future::try_join_all(ids.iter().map(|id| node::find(ctx, id))).await.map(Some)
     }
 
-    /// The shortest path between two nodes, over edges in either direction. It never runs over a project, and over people, labels
-    /// and milestones only if `names` is given; it may start or end there. Null, with an error, if nothing is known of one of
-    /// them, or the length is out of bounds.
+    /// The shortest path between two nodes, over edges in either direction. It never passes through a project, and
+    /// through people, labels and milestones only if `names` is given; it may start or end there. Null, with an error,
+    /// if nothing is known about one of them, or the length is out of bounds.
     async fn path(
         &self,
         ctx: &Context<'_>,
@@ -84,7 +84,7 @@ impl Query {
         explore::path(ctx, &from, &to, names, max_length).await.map(Some)
     }
 
-    /// A project; null if it has not been read, and, with an error, if the path is no path of a project.
+    /// A project; null if it has not been read, and, with an error, if the path is not that of a project.
     async fn project(
         &self,
         ctx: &Context<'_>,
@@ -101,7 +101,7 @@ impl Query {
         repository::all(ctx).await.map(Some)
     }
 
-    /// An issue; null if it has not been read, and, with an error, if the id is none of an issue.
+    /// An issue; null if it has not been read, and, with an error, if the id is not that of an issue.
     async fn issue(
         &self,
         ctx: &Context<'_>,
@@ -115,7 +115,7 @@ impl Query {
         }
     }
 
-    /// A merge request; null if it has not been read, and, with an error, if the id is none of a merge request.
+    /// A merge request; null if it has not been read, and, with an error, if the id is not that of a merge request.
     async fn merge_request(
         &self,
         ctx: &Context<'_>,
@@ -129,7 +129,7 @@ impl Query {
         }
     }
 
-    /// A discussion; null if it has not been read, and, with an error, if the id is none of a discussion.
+    /// A discussion; null if it has not been read, and, with an error, if the id is not that of a discussion.
     async fn discussion(
         &self,
         ctx: &Context<'_>,
@@ -141,7 +141,7 @@ impl Query {
         }
     }
 
-    /// A person by user name, address or name; null if nothing was read of them, or if several people have the name.
+    /// A person by user name, address or name; null if nothing was read about them, or if several people have the name.
     async fn person(
         &self,
         ctx: &Context<'_>,
@@ -173,11 +173,12 @@ impl Query {
             SearchMode,
         >,
         #[graphql(
-            desc = "How hits are ranked, where it is not as configured; a model that is configured for reranking takes no part then."
+            desc = "How hits are ranked, where that differs from the configuration; a configured reranking model is \
+                    not used then."
         )]
         ranking: Option<RankingInput>,
         #[graphql(desc = "Most hits, 1 to 100.", default_with = "Some(DEFAULT_HITS as i32)")] first: Option<i32>,
-        #[graphql(desc = "Hits after this `endCursor` of the page before.")] after: Option<String>,
+        #[graphql(desc = "The `endCursor` of the previous page.")] after: Option<String>,
     ) -> Result<Option<SearchResult>> {
         let mode = mode.unwrap_or(SearchMode::Hybrid);
         search::search(ctx, query, SearchArguments { filter, mode, ranking, first, after }).await.map(Some)
@@ -198,13 +199,15 @@ impl Query {
             default_with = "Some(true)"
         )]
         model: Option<bool>,
-        #[graphql(desc = "How what is found is ranked, where it is not as configured.")] ranking: Option<RankingInput>,
+        #[graphql(desc = "How what is found is ranked, where that differs from the configuration.")] ranking: Option<
+            RankingInput,
+        >,
     ) -> Result<Option<Answer>> {
         answer::ask(ctx, question, filter, model, ranking).await.map(Some)
     }
 
-    /// Proves again, from the ledger and the clones, that citations stand where they say; in their order. Null, with an error,
-    /// if a citation is not well-formed or there are too many.
+    /// Verifies, against the ledger and the clones, that citations are where they say; in their order. Null, with an
+    /// error, if a citation is not well-formed or there are too many.
     async fn verify(
         &self,
         ctx: &Context<'_>,
@@ -218,12 +221,13 @@ impl Query {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
     ) -> Result<Option<ChatConnection>> {
         chat::list(ctx, first, after.as_deref()).await.map(Some)
     }
 
-    /// A conversation; null if there is none of that number, and, with an error, if the id is none of a conversation.
+    /// A conversation; null if there is none with that number, and, with an error, if the id is not that of a
+    /// conversation.
     async fn chat(
         &self,
         ctx: &Context<'_>,
@@ -232,22 +236,22 @@ impl Query {
         chat::find(ctx, &id).await
     }
 
-    /// Why code is as it is: from lines to the commit that truly wrote them, the merge request that carried it, the
-    /// discussion on that hunk and the issue behind it. Ask about a path, alone or with lines or a symbol, or about a
-    /// commit, merge request or issue by its id. Null, with an error, if what is asked about is not there.
+    /// Why code is the way it is: from lines to the commit that wrote them, the merge request that introduced it, the
+    /// discussion of those lines, and the issue behind it. Ask about a path, alone or with lines or a symbol, or about
+    /// a commit, merge request or issue by its id. Null, with an error, if what is asked about does not exist.
     #[allow(clippy::too_many_arguments)]
     async fn trace(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Full path of the project; may be absent where there is one repository.")] project: Option<
+        #[graphql(desc = "Full path of the project; may be absent if there is only one repository.")] project: Option<
             String,
         >,
         #[graphql(desc = "Path from the repository's root.")] path: Option<String>,
         #[graphql(desc = "First line, from 1.")] line: Option<u32>,
         #[graphql(desc = "Last line; the first if absent.")] end_line: Option<u32>,
-        #[graphql(desc = "Name of a function or type of the file, in place of lines.")] symbol: Option<String>,
+        #[graphql(desc = "Name of a function or type of the file, instead of lines.")] symbol: Option<String>,
         #[graphql(
-            desc = "Id of a commit, merge request or issue, in place of a path: `acme/shop@1a2b3c4`, `acme/shop!7`, \
+            desc = "Id of a commit, merge request or issue, instead of a path: `acme/shop@1a2b3c4`, `acme/shop!7`, \
                     `acme/shop#12`."
         )]
         id: Option<ID>,
@@ -259,10 +263,10 @@ impl Query {
         trace::trace(ctx, asked, rev, earlier).await.map(Some)
     }
 
-    /// What an agent must know about a question, a piece of code or an item, in a budget of tokens: a summary, the
-    /// items, reasons, code, changes and tests that matter, and passages with all that proves them. One question on one state
-    /// of the index always gives one text. Null, with an error, if what is asked about is not there, or the filter or options
-    /// are wrong.
+    /// What an agent must know about a question, a piece of code or an item, within a token budget: a summary, the
+    /// items, reasons, code, changes and tests that matter, and passages with what is needed to verify them. The same
+    /// question on the same state of the index always gives the same text. Null, with an error, if what is asked about
+    /// does not exist, or the filter or options are wrong.
     async fn context_pack(
         &self,
         ctx: &Context<'_>,
@@ -282,12 +286,12 @@ impl Query {
         snapshot::all(ctx).await.map(Some)
     }
 
-    /// A state of the index that is on record; null if none of that id is, and, with an error, if the id is no id of a state
-    /// or several begin with it.
+    /// A state of the index that is on record; null if none has that id, and, with an error, if the id is not that of a
+    /// state or several ids begin with it.
     async fn snapshot(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Id of the state, or at least four of its first digits.")] id: ID,
+        #[graphql(desc = "Id of the state, or at least its first four digits.")] id: ID,
     ) -> Result<Option<Snapshot>> {
         let found = loaders::engine(ctx)?.answer(GetSnapshot { id: id.0 }).await;
         Ok(loaders::if_found(found)?.map(Snapshot::from))
@@ -297,8 +301,8 @@ impl Query {
     async fn compare_snapshots(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Id of the first state, or at least four of its first digits.")] from: ID,
-        #[graphql(desc = "Id of the second state, or at least four of its first digits.")] to: ID,
+        #[graphql(desc = "Id of the first state, or at least its first four digits.")] from: ID,
+        #[graphql(desc = "Id of the second state, or at least its first four digits.")] to: ID,
         #[graphql(desc = "Most documents of each difference that are named, 0 to 1,000.", default = 20)] first: Option<
             i32,
         >,
@@ -306,20 +310,20 @@ impl Query {
         snapshot::compare(ctx, &from, &to, first).await.map(Some)
     }
 
-    /// The commits that changed a file or code entity, newest first, also under the names it had before. Null, with an error,
-    /// if the id is none of a file or code entity, or the cursor or size of the page is wrong.
+    /// The commits that changed a file or code entity, newest first, also under the names it had before. Null, with an
+    /// error, if the id is not that of a file or code entity, or the cursor or size of the page is wrong.
     async fn history(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Id of the file or code entity, `acme/shop:src/a.rs` or `acme/shop:src/a.rs#login`.")] id: ID,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
     ) -> Result<Option<ChangeConnection>> {
         trace::history(ctx, id.parse()?, first, after.as_deref()).await.map(Some)
     }
 
-    /// Code entities by name, with or without what they stand in, or the one of an id. Null, with an error, if the project is
-    /// not known or too many are asked for.
+    /// Code entities by name, qualified or not, or the one with an id. Null, with an error, if the project is not known
+    /// or too many are asked for.
     async fn entity(
         &self,
         ctx: &Context<'_>,
@@ -330,8 +334,8 @@ impl Query {
         trace::entities(ctx, name, project, first).await.map(Some)
     }
 
-    /// A file of a repository, whether it is at the indexed head or not; ask its content for a revision. Null, with an error,
-    /// if the project is no path of a project.
+    /// A file of a repository, whether it is at the indexed head or not; its content takes a revision. Null, with an
+    /// error, if the project is not the path of a project.
     async fn file(
         &self,
         #[graphql(desc = "Full path of the project.")] project: String,
@@ -351,7 +355,8 @@ impl Query {
         Ok(Some(Coverage::from(loaders::engine(ctx)?.answer(CoverageRequest {}).await?)))
     }
 
-    /// How the stores stand towards the forges and each other; null, with an error, if too many runs are asked for.
+    /// How fresh the stores are, compared with the forges and each other; null, with an error, if too many runs are
+    /// asked for.
     async fn sync_status(
         &self,
         ctx: &Context<'_>,
@@ -362,20 +367,20 @@ impl Query {
         status::sync_status(ctx, runs).await.map(Some)
     }
 
-    /// Checks that ledger, graph and index are sound and agree. Reads everything: it may take minutes. Null, with an error, if
-    /// something cannot be read.
+    /// Checks that ledger, graph, lists and index are sound and agree. Reads everything, which may take minutes. Null,
+    /// with an error, if something cannot be read.
     async fn check(&self, ctx: &Context<'_>) -> Result<Option<CheckReport>> {
         Ok(Some(CheckReport::from(loaders::engine(ctx)?.answer(CheckRequest {}).await?)))
     }
 
-    /// The digest of graph and lists, which depends on nothing but what they hold. Reads both whole. Null, with an error, if
+    /// The digest of graph and lists, which depends only on what they hold. Reads both whole. Null, with an error, if
     /// one of them cannot be read.
     async fn digest(&self, ctx: &Context<'_>) -> Result<Option<Digest>> {
         Ok(Some(Digest::from(loaders::engine(ctx)?.answer(DigestRequest {}).await?)))
     }
 
-    /// A job of the queue, or one that was done; null if there is none of that number, and, with an error, if the id is none
-    /// of a job.
+    /// A job of the queue, or one that was done; null if there is none with that number, and, with an error, if the id
+    /// is not that of a job.
     async fn job(
         &self,
         ctx: &Context<'_>,
@@ -391,7 +396,7 @@ impl Query {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
         #[graphql(desc = "State of the jobs; all jobs if absent.")] status: Option<JobStatus>,
         #[graphql(desc = "Full paths of projects: the jobs are about one of them. All if absent or empty.")]
         projects: Option<Vec<String>>,
@@ -401,30 +406,30 @@ impl Query {
         job::list(ctx, first, after.as_deref(), status, projects).await.map(Some)
     }
 
-    /// Webhooks that were received, newest first, without their payloads. Null, with an error, if the caller's token has not
-    /// the scope `admin`, a project is not known, or the cursor or size of the page is wrong.
+    /// Webhooks that were received, newest first, without their payloads. Null, with an error, if the caller's token
+    /// does not have the scope `admin`, a project is not known, or the cursor or size of the page is wrong.
     async fn webhook_deliveries(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
         #[graphql(desc = "Full paths of projects: the webhooks are about one of them. All if absent or empty.")]
         projects: Option<Vec<String>>,
     ) -> Result<Option<WebhookDeliveryConnection>> {
         delivery::list(ctx, first, after.as_deref(), projects.unwrap_or_default()).await.map(Some)
     }
 
-    /// What came, changed or went after a cursor, oldest first, each node as it is now: what the subscription `changes`
-    /// tells, for those who poll. The endCursor is there also if nothing has changed, may be kept as long as the data
-    /// directory, and is where the next request goes on. Null, with an error, if a project is not known, or the cursor or
-    /// size of the page is wrong.
+    /// What was added, changed or removed after a cursor, oldest first, each node in its current state: what the
+    /// subscription `changes` sends, for clients that poll. There is an endCursor even if nothing has changed; it is
+    /// valid as long as the data directory exists, and is where the next request continues. Null, with an error, if a
+    /// project is not known, or the cursor or size of the page is wrong.
     async fn changes(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(
-            desc = "The endCursor of the page before, a `seq` of the subscription, or `0` for the last change of each node. If \
-                    absent, the page is empty, and its endCursor leads to what changes from now on."
+            desc = "The endCursor of the previous page, a `seq` of the subscription, or `0` for the last change of \
+                    each node. If absent, the page is empty, and its endCursor leads to what changes from now on."
         )]
         after: Option<String>,
         #[graphql(desc = "Full paths of projects. All if absent or empty.")] projects: Option<Vec<String>>,
@@ -434,21 +439,21 @@ impl Query {
         change::list(ctx, first, after.as_deref(), &projects).await.map(Some)
     }
 
-    /// What was forgotten, what may be read again and what is not kept any more, newest first. None of it has any content;
-    /// of what is not kept any more there are the last 1,000 records. Null, with an error, if the cursor or size of the
-    /// page is wrong.
+    /// What was forgotten, what may be read again and what is not kept any more, newest first, without any of its
+    /// content; only the last 1,000 records of what is not kept any more. Null, with an error, if the cursor or size of
+    /// the page is wrong.
     async fn audit(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
         #[graphql(desc = "What was done to the subjects; all records if absent.")] action: Option<AuditAction>,
     ) -> Result<Option<AuditConnection>> {
         audit::list(ctx, first, after.as_deref(), action).await.map(Some)
     }
 
-    /// A task of this process; null if there is none of that number, or it ended long ago, and, with an error, if the id is
-    /// none of a task.
+    /// A task of this process; null if there is none with that number, or it ended long ago, and, with an error, if the
+    /// id is not that of a task.
     async fn task(
         &self,
         ctx: &Context<'_>,
@@ -468,7 +473,7 @@ fn check_project_path(path: &str) -> Result<()> {
     if is_project_path(path) {
         return Ok(());
     }
-    Err(page::invalid(format!("'{}' is no path of a project; write group/project", truncate_echo(path))).into())
+    Err(page::invalid(format!("'{}' is not the path of a project; write group/project", truncate_echo(path))).into())
 }
 
 fn wrong_kind(reference: &str, what: &str, form: &str) -> async_graphql::Error {

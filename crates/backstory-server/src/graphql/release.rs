@@ -42,7 +42,7 @@ impl Release {
 /// A release: a tag of the repository, with what the forge says about it.
 #[Object]
 impl Release {
-    /// Id of the release, `acme/shop@releases/v1`. It is no node: its tag is.
+    /// Id of the release, `acme/shop@releases/v1`. The release is not a node; its tag is.
     async fn id(&self) -> ID {
         format!("{}@releases/{}", self.project, self.release.tag).into()
     }
@@ -68,7 +68,7 @@ impl Release {
         self.release.at.map(DateTime::from)
     }
 
-    /// The commit that the tag stands on; null if the repository does not have the tag.
+    /// The commit that the tag points at; null if the repository does not have the tag.
     async fn commit(&self) -> Option<Commit> {
         self.release.commit.map(|sha| Commit::new(self.project.clone(), sha.to_string()))
     }
@@ -197,7 +197,7 @@ pub(crate) struct ReleaseOrder {
     direction: Option<OrderDirection>,
 }
 
-/// A page of the releases of a project, unless otherwise ordered the latest first.
+/// A page of the releases of a project, the latest first unless ordered otherwise.
 pub(super) async fn releases(
     ctx: &Context<'_>,
     project: &str,

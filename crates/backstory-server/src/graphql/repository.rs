@@ -136,7 +136,7 @@ pub(crate) struct BranchTip {
 /// What is looked up only if it is asked for.
 #[ComplexObject]
 impl Repository {
-    /// Id of the repository, `acme/shop@repository`. It is no node: its project is.
+    /// Id of the repository, `acme/shop@repository`. The repository is not a node; its project is.
     async fn id(&self) -> ID {
         format!("{}@repository", self.path).into()
     }

@@ -299,7 +299,7 @@ fn check_integers(argument: &str, value: &Value) -> Result<(), Error> {
         Value::Number(number)
             if !number.is_f64() && number.as_i64().is_none_or(|number| i32::try_from(number).is_err()) =>
         {
-            Err(invalid(format!("{argument}: {number} is no Int; those are {} to {}", i32::MIN, i32::MAX)))
+            Err(invalid(format!("{argument}: {number} is not an Int; those are {} to {}", i32::MIN, i32::MAX)))
         }
         Value::List(values) => values.iter().try_for_each(|value| check_integers(argument, value)),
         Value::Object(fields) => fields.values().try_for_each(|value| check_integers(argument, value)),

@@ -20,7 +20,7 @@ impl From<DateTime> for Timestamp {
     }
 }
 
-/// An instant in UTC, as RFC 3339 writes it: `2024-03-15T10:00:00.123Z`. An argument may also be a date, which stands for
+/// An instant in UTC, in RFC 3339 format: `2024-03-15T10:00:00.123Z`. An argument may also be a date, which stands for
 /// its first instant: `2024-03-15`, `2024-03` or `2024`.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339")]
 impl ScalarType for DateTime {
@@ -34,6 +34,11 @@ impl ScalarType for DateTime {
     fn to_value(&self) -> Value {
         Value::String(self.0.to_string())
     }
+}
+
+/// The whole seconds between two instants; 0 if the second is earlier, as it may be of what a forge took over from another.
+pub(super) fn seconds_between(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(to.duration_since(from).as_secs()).unwrap_or(0)
 }
 
 /// A score or weight as its shortest decimal: 0.1 of 32 bits is 0.10000000149011612 of 64.
@@ -61,7 +66,7 @@ impl From<BigInt> for u64 {
 impl ScalarType for BigInt {
     fn parse(value: Value) -> InputValueResult<Self> {
         match &value {
-            Value::Number(number) => number.as_u64().map(Self).ok_or_else(|| "it is no whole number".into()),
+            Value::Number(number) => number.as_u64().map(Self).ok_or_else(|| "it is not a whole number".into()),
             _ => Err(InputValueError::expected_type(value)),
         }
     }
@@ -73,7 +78,13 @@ impl ScalarType for BigInt {
 
 #[cfg(test)]
 mod tests {
-    use super::decimal;
+    use super::*;
+
+    #[test]
+    fn seconds_are_whole_and_not_negative() {
+        let (from, to) = ("2024-03-10T09:00:00.500Z".parse().unwrap(), "2024-03-10T09:01:00Z".parse().unwrap());
+        assert_eq!((seconds_between(from, to), seconds_between(to, from)), (59, 0));
+    }
 
     #[test]
     fn scores_are_their_shortest_decimals() {

@@ -33,21 +33,21 @@ pub(super) const DEFAULT_HITS: usize = 10;
 /// Which documents are read: those that meet all conditions.
 #[derive(Default, InputObject)]
 pub(crate) struct DocumentFilter {
-    /// Full paths of projects: the documents are of one of them. If it is one, what is short in the query, like `#12`, is of
-    /// it. All if absent or empty.
+    /// Full paths of projects: the documents belong to one of them. If there is only one, short references in the
+    /// query, like `#12`, refer to it. All if absent or empty.
     projects: Option<Vec<String>>,
     /// Kinds of documents. All if absent or empty.
     kinds: Option<Vec<DocumentKind>>,
     /// User names, names or e-mail addresses, in any case: one of these people wrote the documents, or began the discussions.
     /// All if absent or empty.
     authors: Option<Vec<String>>,
-    /// Labels that the documents have all of, in any case; a discussion has those of what it belongs to. All if absent or
-    /// empty.
+    /// Only documents with all of these labels, in any case; a discussion has the labels of its issue or merge request.
+    /// All if absent or empty.
     all_labels: Option<Vec<String>>,
     /// When the documents were created.
     created: Option<DateRange>,
-    /// Beginnings of paths: the documents are of files whose paths have one of them, or commits that change such files. All if
-    /// absent or empty.
+    /// Beginnings of paths: the documents belong to files whose paths start with one of them, or are commits that
+    /// change such files. All if absent or empty.
     path_prefixes: Option<Vec<String>>,
     /// Names or extensions of programming languages: the documents are of files in one of them, or commits that change such
     /// files. All if absent or empty.
@@ -56,7 +56,7 @@ pub(crate) struct DocumentFilter {
     document_types: Option<Vec<DocumentType>>,
     /// Ids of nodes, at most 1,000: the documents are these, or parts of them. All if absent or empty.
     nodes: Option<Vec<ID>>,
-    /// State of the documents; a discussion has that of what it belongs to.
+    /// State of the documents; a discussion has that of its issue or merge request.
     state: Option<State>,
     /// Ids of documents that are left out with their parts, at most 1,000. None are left out if absent or empty.
     exclude: Option<Vec<ID>>,
@@ -64,8 +64,8 @@ pub(crate) struct DocumentFilter {
     /// conversations. The default branch, with all indexed commits, if absent.
     #[graphql(name = "ref")]
     revision: Option<String>,
-    /// Id of a recorded state of the index, or at least four of its first digits: the documents are what was in it. The current
-    /// state if absent.
+    /// Id of a recorded state of the index, or at least its first four digits: the documents are what was in it. The
+    /// current state if absent.
     snapshot: Option<ID>,
 }
 
@@ -81,22 +81,23 @@ pub(crate) struct SearchFilter {
     pub(super) tags: Option<Vec<String>>,
 }
 
-/// How hits are ranked, where it is not as configured.
+/// How hits are ranked, where that differs from the configuration. Weights that add up to more than 1 are scaled down,
+/// so that scores are 0 to 1.
 #[derive(InputObject)]
 pub(crate) struct RankingInput {
     /// How the parts of a hit become its score; as configured if absent.
     profile: Option<RankingProfile>,
-    /// What likeness of meaning counts, 0 to 1; as the profile says if absent.
+    /// Weight of similar meaning, 0 to 1; that of the profile if absent.
     semantic: Option<f32>,
-    /// What likeness of words counts, 0 to 1; as the profile says if absent.
+    /// Weight of matching words, 0 to 1; that of the profile if absent.
     lexical: Option<f32>,
-    /// What the age of a document counts, 0 to 1; as the profile says if absent.
+    /// Weight of the document's age, 0 to 1; that of the profile if absent.
     recency: Option<f32>,
-    /// What the weight of a document counts, 0 to 1; as the profile says if absent.
+    /// Weight of the document's importance, 0 to 1; that of the profile if absent.
     importance: Option<f32>,
-    /// What the place of a document in the graph counts, 0 to 1; as the profile says if absent.
+    /// Weight of the document's place in the graph, 0 to 1; that of the profile if absent.
     relationship: Option<f32>,
-    /// What the author of a document counts, 0 to 1; as the profile says if absent.
+    /// Weight of the document's author, 0 to 1; that of the profile if absent.
     author: Option<f32>,
 }
 
@@ -157,7 +158,7 @@ impl From<DocumentFilter> for model::filter::Filter {
 pub(crate) struct SearchResult {
     /// Query without white space around it.
     query: String,
-    /// What the query was compared with: LEXICAL if its vector could not be had.
+    /// What the query was compared with: LEXICAL if its vector could not be computed.
     mode: SearchMode,
     /// How many documents there are, and how many have vectors.
     coverage: Coverage,
@@ -165,7 +166,7 @@ pub(crate) struct SearchResult {
     took_ms: f64,
     /// Profile that hits were ranked with.
     profile: RankingProfile,
-    /// What each part of a score counted, 0 to 1; empty with the profile RRF, for which weights do not count.
+    /// Weight of each part of a score, 0 to 1; empty with the profile RRF, which has no weights.
     weights: Vec<ScorePart>,
     /// How the query was understood beyond its words, a sentence each.
     understood: Vec<String>,
@@ -178,7 +179,7 @@ pub(crate) struct SearchResult {
     end_cursor: Option<String>,
     /// Counts of the candidates; null unless they were asked for.
     facets: Option<SearchFacets>,
-    /// Every candidate with its ranks before ranking, the best one in any leg first, at most 500.
+    /// Every candidate with its ranks before ranking, those that any retriever ranks best first; at most 500.
     candidates: Vec<SearchCandidate>,
 }
 
@@ -198,9 +199,9 @@ pub(crate) struct SearchFacets {
 pub(crate) enum SearchProperty {
     /// Full path of the project.
     Project,
-    /// Kind of the document.
+    /// Kind of the document. All that a search for code alone finds are of kind CODE, whole files too.
     Kind,
-    /// Person who wrote the document or began the discussion.
+    /// Person who wrote the document or began the discussion, under all their names and addresses.
     Author,
     /// Labels of the document.
     Label,
@@ -222,10 +223,13 @@ pub(crate) struct SearchFacet {
 /// How many candidates of a search have a value.
 #[derive(SimpleObject)]
 pub(crate) struct SearchFacetValue {
-    /// Value of the property: a name, a value of `DocumentKind`, or the beginning of a path.
+    /// Value of the property, as filters take it: the full path of a project, a value of `DocumentKind`, the user name of a
+    /// person or the address that commits know them by, the name of a label, or the beginning of a path.
     value: String,
     /// How many candidates have the value.
     count: usize,
+    /// The person or project that the value names; null if it names neither.
+    node: Option<Node>,
 }
 
 /// A document that words, meaning or the graph proposed, before it was ranked.
@@ -253,11 +257,23 @@ impl From<search::Facets> for SearchFacets {
     }
 }
 
+impl SearchProperty {
+    /// The node that a value names.
+    fn node(self, value: &str) -> Option<Node> {
+        match self {
+            Self::Project => Some(NodeId::Project(value.to_owned()).into()),
+            Self::Author => Some(NodeId::person(value).into()),
+            Self::Kind | Self::Label | Self::Path => None,
+        }
+    }
+}
+
 impl SearchFacet {
     /// `None` for a property that the API does not know.
     fn new(of: search::Facet) -> Option<Self> {
         let name = value_of::<SearchProperty>(&of.name)?;
         let value = |of: search::FacetValue| SearchFacetValue {
+            node: name.node(&of.value),
             value: if name == SearchProperty::Kind { name_of::<DocumentKind>(of.value) } else { of.value },
             count: of.count,
         };
@@ -283,7 +299,7 @@ impl From<search::CandidateRanks> for SearchCandidate {
 pub(crate) struct Hit {
     /// Id of the document: that of its node, or of a section of a file.
     document_id: ID,
-    /// Kind of the document.
+    /// Kind of the document. In a search for code alone, it is FILE for a file of which no part answers.
     kind: DocumentKind,
     /// What the document is for.
     document_type: DocumentType,
@@ -291,28 +307,28 @@ pub(crate) struct Hit {
     title: String,
     /// Page of the document at the forge; null if there is none.
     url: Option<String>,
-    /// Path of the file; null for what is in none.
+    /// Path of the file; null for what is not in a file.
     path: Option<String>,
-    /// Lines of the file; null for what is in none.
+    /// Lines of the file; null for what is not in a file.
     lines: Option<LineRange>,
     /// Person who wrote the document or began the discussion; null if that is not known.
     author: Option<Person>,
     /// Project that the document belongs to.
     project: Project,
-    /// State of the document; null for what has none.
+    /// State of the document; null if it has none.
     state: Option<State>,
-    /// Labels of the document; a discussion has those of what it belongs to.
+    /// Labels of the document; a discussion has those of its issue or merge request.
     labels: Vec<Label>,
-    /// When the document was opened or begun.
+    /// When the document was opened or started.
     created_at: DateTime,
     /// When the document last changed.
     updated_at: DateTime,
     /// Part of the text that answers best, about 240 characters.
     snippet: String,
-    /// What the hit is ranked by, 0 to 1; only comparable within one search.
+    /// What the hit is ranked by, 0 to 1, and 1 for what the query names; only comparable within one search.
     score: f64,
-    /// Parts of the score, each 0 to 1. Parts without a weight are not computed, and 0, but for the relationship of what only
-    /// the graph found.
+    /// Parts of the score, each 0 to 1. Parts without a weight are not computed and are 0, except for the relationship
+    /// of what only the graph found.
     parts: Vec<ScorePart>,
     /// Why the document was found, in words.
     why: Vec<String>,
@@ -362,15 +378,15 @@ pub(crate) enum ScorePartName {
     Lexical,
     /// How new the document is.
     Recency,
-    /// How much the document weighs among those of its kind.
+    /// How important the document is among those of its kind.
     Importance,
     /// How near the document is in the graph to what the query names and to what matches best.
     Relationship,
-    /// Whether the document is by somebody whom the query names.
+    /// Whether the query names the author of the document.
     Author,
 }
 
-/// One of the scores that rank a hit, or what it counts.
+/// A part of the score of a hit, or its weight.
 #[derive(SimpleObject)]
 pub(crate) struct ScorePart {
     /// Name of the part.

@@ -6,7 +6,7 @@ use backstory_engine::{model::redaction::SecretCounts, sources::redact::kinds};
 /// Secrets of one kind that were replaced in a text before it was stored, or found in the lines of a commit.
 #[derive(SimpleObject)]
 pub(crate) struct Secrets {
-    /// Name of the kind of secret, as it stands in `[redacted:<kind>:<length>]`.
+    /// Name of the kind of secret, as it is written in `[redacted:<kind>:<length>]`.
     kind: String,
     /// Description of the kind; null if this program no longer knows it.
     description: Option<&'static str>,

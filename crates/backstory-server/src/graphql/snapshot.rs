@@ -58,7 +58,8 @@ pub(crate) struct Snapshot {
     searchable: bool,
     /// How many issues, merge requests, commits and files have changed since then.
     changed_count: u64,
-    /// Bytes that these occupy in the ledger as they were, some of them for other states too.
+    /// Bytes of the ledger that hold what has changed since then, as it was; some of them are kept for other states
+    /// too.
     kept_bytes: BigInt,
     /// Why the work failed; null if it did not.
     last_error: Option<String>,

@@ -42,9 +42,9 @@ pub(crate) struct Stats {
     milestone_count: u64,
     /// How many commits the graph has.
     commit_count: u64,
-    /// How many files the graph has, also those that are no more.
+    /// How many files the graph has, including those that are gone.
     file_count: u64,
-    /// How many code entities the graph has, also those that are no more.
+    /// How many code entities the graph has, including those that are gone.
     code_entity_count: u64,
     /// How many branches the graph has.
     branch_count: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Stats {
     quads: BigInt,
     /// Name of the embedding model.
     model: String,
-    /// In how many places a secret was replaced before anything was stored; one secret may stand in many.
+    /// In how many places a secret was replaced before anything was stored; one secret may be in many.
     redaction_count: u64,
     /// In how many places secrets were replaced, by project and kind.
     secrets: Vec<ProjectSecrets>,
@@ -91,9 +91,9 @@ pub(crate) enum NodeClass {
     Branch,
     /// Tags of repositories.
     Tag,
-    /// Files, also those that are no more.
+    /// Files, including those that are gone.
     File,
-    /// Code entities, also those that are no more.
+    /// Code entities, including those that are gone.
     CodeEntity,
     /// Code entities that are tests.
     TestCase,
@@ -141,12 +141,12 @@ impl From<stats::Stats> for Stats {
     }
 }
 
-/// How the stores stand towards the forges and each other.
+/// How fresh the stores are, compared with the forges and each other.
 #[derive(SimpleObject)]
 pub(crate) struct SyncStatus {
     /// The newest runs, newest first.
     runs: Vec<SyncRun>,
-    /// Every configured project.
+    /// Every project of a forge.
     projects: Vec<ProjectSync>,
     /// How fresh each project is, of a forge or not, and how much of it is known.
     freshness: Vec<Freshness>,
@@ -161,7 +161,7 @@ pub(crate) struct SyncStatus {
     lists_seq: BigInt,
     /// Number of the newest change that the index has.
     index_seq: BigInt,
-    /// Sync that is at work; null if none is.
+    /// Sync that is running; null if none is.
     running: Option<Task>,
 }
 
@@ -227,7 +227,7 @@ impl From<stats::ProjectSecrets> for ProjectSecrets {
 /// How fresh a project is, and how much of it is known.
 #[derive(SimpleObject)]
 pub(crate) struct Freshness {
-    /// Project that this tells of.
+    /// Project that this is about.
     project: Project,
     /// When the last sync that read it to the end began; null if none did.
     synced_at: Option<DateTime>,
@@ -241,7 +241,7 @@ pub(crate) struct Freshness {
     merge_request_count: u64,
     /// How many confidential issues are known.
     confidential_issue_count: u64,
-    /// How many internal discussions are known of what is not confidential itself.
+    /// How many internal discussions are known on what is not itself confidential.
     internal_discussion_count: u64,
 }
 
@@ -260,7 +260,7 @@ impl From<status::ProjectFreshness> for Freshness {
     }
 }
 
-/// What forges sent and cannot be read.
+/// What forges sent that cannot be read.
 #[derive(SimpleObject)]
 pub(crate) struct Quarantine {
     /// How many items cannot be read.
@@ -293,7 +293,7 @@ pub(crate) enum ItemKind {
     Repository,
     /// A commit and the code entities that it changes.
     Commit,
-    /// What a merge commit brought to the default branch.
+    /// What a merge commit introduced to the default branch.
     Merge,
     /// A branch of a repository.
     Branch,
@@ -313,14 +313,14 @@ pub(crate) enum ItemKind {
     Identity,
 }
 
-/// Something that a forge sent and that cannot be read.
+/// An item that a forge sent and that cannot be read.
 #[derive(SimpleObject)]
 pub(crate) struct QuarantinedItem {
     /// Project that the item came with.
     project: Project,
     /// Kind of the item, of those that forges send.
     kind: ItemKind,
-    /// What the item is called: `acme/shop#12`, `label bug of acme/shop`; `?` stands for what cannot be told.
+    /// What the item is called: `acme/shop#12`, `label bug of acme/shop`; `?` stands for what is not known.
     reference: String,
     /// Path of the field that is wrong, `notes[0].created_at`; empty if no single one is.
     field: String,
@@ -437,7 +437,7 @@ pub(crate) struct Finding {
     problems: Vec<String>,
 }
 
-/// What graph and lists hold, in short: if they hold the same, they have the same digest.
+/// A digest of the contents of graph and lists: equal contents have equal digests.
 #[derive(SimpleObject)]
 pub(crate) struct Digest {
     /// Digest in 64 hex digits.

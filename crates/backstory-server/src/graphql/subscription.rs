@@ -30,10 +30,10 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// Time between two looks at what has changed.
 const CHANGES_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What clients are told as it happens.
+/// What clients are sent as it happens.
 pub(crate) struct Subscription;
 
-/// What clients are told as it happens.
+/// What clients are sent as it happens.
 #[GraphQlSubscription]
 impl Subscription {
     /// A task as it is now, and again whenever it has changed, at most ten times a second, until it has ended.
@@ -60,7 +60,8 @@ impl Subscription {
         Ok(stream::unfold(Follow::First(first), move |follow| follow.next(engine.clone())))
     }
 
-    /// What changes or goes from now on, as soon as it can be read: at most once a second, and 100 changes at a time.
+    /// What changes or is removed from now on, as soon as it can be read: at most once a second, and 100 changes at a
+    /// time.
     async fn changes(
         &self,
         ctx: &Context<'_>,
@@ -77,7 +78,7 @@ impl Subscription {
         Ok(stream::unfold(Changing { engine, projects, after }, Changing::next))
     }
 
-    /// Asks in a conversation, like `sendMessage`, and tells the answer as it is made: each statement as soon as it has
+    /// Asks in a conversation, like `sendMessage`, and sends the answer as it is made: each statement as soon as it has
     /// been checked against what it cites, then the message that is kept.
     async fn answer(
         &self,

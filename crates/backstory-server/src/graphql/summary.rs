@@ -11,8 +11,8 @@ use super::{answer::Provenance, loaders, scalar::DateTime};
 /// What a language model wrote about an issue, merge request, commit or file.
 #[derive(SimpleObject)]
 pub(crate) struct Summary {
-    /// Text of the summary. Sentences with a number or identifier that stands nowhere in what is summarized are left out;
-    /// more is not checked.
+    /// Text of the summary. Sentences with a number or identifier that does not occur in what is summarized are left
+    /// out; nothing else is checked.
     text: String,
     /// Model that wrote the summary.
     model: Provenance,

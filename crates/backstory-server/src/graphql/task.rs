@@ -26,7 +26,7 @@ pub(crate) struct Task {
     done: u64,
     /// How many steps the phase has; null if that is not known yet.
     total: Option<u64>,
-    /// Something worth knowing, `rate limited, going on in 2 s`; null if there is nothing.
+    /// Something worth knowing, `rate limited, continuing in 2 s`; null if there is nothing.
     note: Option<String>,
     /// When the task began.
     started_at: DateTime,
@@ -46,7 +46,7 @@ pub(crate) enum ErrorCode {
     Invalid,
     /// What was asked for does not exist.
     NotFound,
-    /// What was asked for was there and is not kept any more.
+    /// What was asked for existed and is not kept any more.
     Gone,
     /// Something else is in the way: another sync, another process.
     Conflict,
@@ -62,7 +62,7 @@ pub(crate) enum ErrorCode {
     Timeout,
     /// There is too much to do at the moment.
     Busy,
-    /// This server does other things, or cannot do this as it is now.
+    /// This server has other roles, or cannot do this in its current state.
     Unavailable,
     /// The machine lacks room, file descriptors or memory.
     Lacking,

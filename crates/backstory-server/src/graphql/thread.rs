@@ -36,8 +36,8 @@ use super::{
     field(
         name = "known",
         ty = "bool",
-        desc = "Whether backstory has read the issue or merge request. If others only refer to it, what the id does not \
-                tell is null."
+        desc = "Whether backstory has read the issue or merge request. If it is only mentioned, whatever its id does \
+                not say is null."
     ),
     field(name = "title", ty = "Option<String>", desc = "One-line title."),
     field(name = "state", ty = "Option<State>", desc = "State of the issue or merge request."),
@@ -56,7 +56,7 @@ use super::{
         name = "updatedAt",
         method = "updated_at",
         ty = "Option<DateTime>",
-        desc = "When the issue or merge request last changed, as far as the forge tells."
+        desc = "When the issue or merge request last changed, according to the forge."
     ),
     field(
         name = "closedAt",
@@ -75,32 +75,34 @@ use super::{
         ty = "Option<Milestone>",
         desc = "Milestone that the issue or merge request is in; null if it is in none."
     ),
-    field(name = "assignees", ty = "Vec<Person>", desc = "People whom the issue or merge request is assigned to."),
+    field(name = "assignees", ty = "Vec<Person>", desc = "People to whom the issue or merge request is assigned."),
     field(
         name = "participants",
         ty = "Vec<Person>",
-        desc = "People who opened the issue or merge request or wrote a note that everybody sees who sees it, by user \
-                name.",
+        desc = "People who opened the issue or merge request, or wrote a note that is visible to everyone who can see \
+                it, by user name.",
         arg(name = "first", ty = "Option<i32>", default_with = "Some(20)", desc = "Most people, 0 to 100.")
     ),
     field(
         name = "lastNoteAt",
         method = "last_note_at",
         ty = "Option<DateTime>",
-        desc = "When the last note was written that everybody sees who sees the issue or merge request; null without notes."
+        desc = "When the last note was written, of those visible to everyone who can see the issue or merge request; \
+                null without notes."
     ),
     field(
         name = "unresolvedCount",
         method = "unresolved_count",
         ty = "Option<u64>",
-        desc = "How many discussions can be resolved and are not, of those that everybody sees who sees the issue or merge \
-                request."
+        desc = "How many discussions can be resolved and are not, of those visible to everyone who can see the issue \
+                or merge request."
     ),
     field(
         name = "noteCount",
         method = "note_count",
         ty = "Option<u64>",
-        desc = "How many notes people wrote, as the forge counts, without internal notes of what is not confidential."
+        desc = "How many notes people wrote, as the forge counts them, without internal notes of what is not \
+                confidential."
     ),
     field(
         name = "confidential",
@@ -116,48 +118,53 @@ use super::{
             ty = "Option<i32>",
             desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
         ),
-        arg(name = "after", ty = "Option<String>", desc = "The endCursor of the page before."),
+        arg(name = "after", ty = "Option<String>", desc = "The endCursor of the previous page."),
         arg(name = "last", ty = "Option<i32>", desc = "How many from the end or before a cursor, 0 to 100."),
-        arg(name = "before", ty = "Option<String>", desc = "The startCursor of the page behind.")
+        arg(name = "before", ty = "Option<String>", desc = "The startCursor of the next page.")
     ),
     field(
         name = "discussions",
         ty = "DiscussionConnection",
-        desc = "Discussions of the issue or merge request with notes of people, unless otherwise ordered the oldest first.",
+        desc = "Discussions of the issue or merge request with notes of people, the oldest first unless ordered \
+                otherwise.",
         arg(
             name = "filter",
             ty = "Option<DiscussionFilter>",
             desc = "Only discussions that meet all these conditions; all of them if absent."
         ),
-        arg(name = "order_by", ty = "Option<DiscussionOrder>", desc = "Order of the list; the usual one if absent."),
+        arg(
+            name = "order_by",
+            ty = "Option<DiscussionOrder>",
+            desc = "Order of the list; its default order if absent."
+        ),
         arg(
             name = "first",
             ty = "Option<i32>",
             desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
         ),
-        arg(name = "after", ty = "Option<String>", desc = "The endCursor of the page before."),
+        arg(name = "after", ty = "Option<String>", desc = "The endCursor of the previous page."),
         arg(name = "last", ty = "Option<i32>", desc = "How many from the end or before a cursor, 0 to 100."),
-        arg(name = "before", ty = "Option<String>", desc = "The startCursor of the page behind.")
+        arg(name = "before", ty = "Option<String>", desc = "The startCursor of the next page.")
     ),
     field(
         name = "edges",
         ty = "EdgeConnection",
-        desc = "What the issue or merge request is linked with, ordered by name and other end.",
+        desc = "Edges of the issue or merge request, ordered by name and other end.",
         arg(name = "names", ty = "Option<Vec<EdgeName>>", desc = "Names of edges. All if absent or empty."),
         arg(
             name = "direction",
             ty = "Option<EdgeDirection>",
             default_with = "Some(EdgeDirection::Out)",
-            desc = "Edges that start at the node, or their inverse: those that end there."
+            desc = "Whether to list edges that start at the node or those that end there."
         ),
         arg(name = "first", ty = "Option<i32>", default_with = "Some(50)", desc = "Size of the page, 0 to 100."),
-        arg(name = "after", ty = "Option<String>", desc = "The endCursor of the page before.")
+        arg(name = "after", ty = "Option<String>", desc = "The endCursor of the previous page.")
     ),
     field(
         name = "neighborhood",
         ty = "Option<Neighborhood>",
-        desc = "The nodes around the issue or merge request, over edges in either direction; null, with an error, if the \
-                depth or the number of nodes is out of bounds, or nothing is known of it.",
+        desc = "The nodes around the issue or merge request, over edges in either direction; null, with an error, if \
+                the depth or the number of nodes is out of bounds, or nothing is known about it.",
         arg(name = "depth", ty = "i32", default = 1, desc = "Most edges between the node and another, 1 to 3."),
         arg(
             name = "names",
@@ -198,7 +205,7 @@ impl ThreadFields {
         self.links.id()
     }
 
-    async fn read<T>(&self, ctx: &Context<'_>, read: impl FnOnce(&ThreadItem) -> T) -> Result<Option<T>> {
+    pub(super) async fn read<T>(&self, ctx: &Context<'_>, read: impl FnOnce(&ThreadItem) -> T) -> Result<Option<T>> {
         let item = loaders::item(ctx, self.node_id().clone()).await?;
         Ok(match item.as_deref() {
             Some(Item::Issue(issue)) => Some(read(&issue.thread)),
@@ -267,9 +274,9 @@ impl ThreadFields {
             desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
         )]
         first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
         #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
-        #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+        #[graphql(desc = "The startCursor of the next page.")] before: Option<String>,
     ) -> Result<LabelConnection> {
         let names = self.read(ctx, |thread| thread.labels.clone()).await?.unwrap_or_default();
         lists::labels_of(&self.id.project, names, &Paging { first, after, last, before })
@@ -281,7 +288,7 @@ impl ThreadFields {
         Ok(iid.map(|iid| Milestone::new(self.id.project.clone(), iid)))
     }
 
-    /// People whom the issue or merge request is assigned to.
+    /// People to whom the issue or merge request is assigned.
     pub(super) async fn assignees(&self, ctx: &Context<'_>) -> Result<Vec<Person>> {
         let usernames = self.read(ctx, |thread| thread.assignees.clone()).await?.unwrap_or_default();
         Ok(usernames.into_iter().map(Person::new).collect())
@@ -292,7 +299,7 @@ impl ThreadFields {
         self.read(ctx, |thread| thread.created_at.into()).await
     }
 
-    /// When the issue or merge request last changed, as far as the forge tells.
+    /// When the issue or merge request last changed, according to the forge.
     pub(super) async fn updated_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         self.read(ctx, |thread| thread.updated_at.into()).await
     }
@@ -317,23 +324,23 @@ impl ThreadFields {
         Ok(self.read(ctx, |thread| thread.confidential).await?.unwrap_or_default())
     }
 
-    /// How many notes people wrote, as the forge counts, without internal notes of what is not confidential.
+    /// How many notes people wrote, as the forge counts them, without internal notes of what is not confidential.
     pub(super) async fn note_count(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
         self.read(ctx, |thread| thread.notes_count).await
     }
 
-    /// Summary by a language model, if `summarize` was ever asked for; null otherwise.
+    /// Summary by a language model, if `summarize` was ever called; null otherwise.
     async fn summary(&self, ctx: &Context<'_>) -> Result<Option<Summary>> {
         summary::of(ctx, &self.id.clone().into()).await
     }
 
-    /// Design notes by a language model, if `enrich` was ever asked for and any could be proved; null
-    /// otherwise.
+    /// Design notes by a language model, if `enrich` was ever called and any could be verified; null otherwise.
     async fn model_notes(&self, ctx: &Context<'_>) -> Result<Option<ModelNotes>> {
         written::notes(ctx, &self.id).await
     }
 
-    /// People who opened the issue or merge request or wrote a note that everybody sees who sees it, by user name.
+    /// People who opened the issue or merge request, or wrote a note that is visible to everyone who can see it, by
+    /// user name.
     pub(super) async fn participants(
         &self,
         ctx: &Context<'_>,
@@ -344,17 +351,19 @@ impl ThreadFields {
         Ok(names.into_iter().take(size).map(Person::new).collect())
     }
 
-    /// When the last note was written that everybody sees who sees the issue or merge request; null without notes.
+    /// When the last note was written, of those visible to everyone who can see the issue or merge request; null
+    /// without notes.
     pub(super) async fn last_note_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
         Ok(self.row(ctx, |row| row.last_note_at.map(DateTime::from)).await?.flatten())
     }
 
-    /// How many discussions can be resolved and are not, of those that everybody sees who sees the issue or merge request.
+    /// How many discussions can be resolved and are not, of those visible to everyone who can see the issue or merge
+    /// request.
     pub(super) async fn unresolved_count(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
         self.row(ctx, |row| row.unresolved).await
     }
 
-    /// Discussions of the issue or merge request with notes of people, unless otherwise ordered the oldest first.
+    /// Discussions of the issue or merge request with notes of people, the oldest first unless ordered otherwise.
     #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
     pub(super) async fn discussions(
         &self,
@@ -362,14 +371,14 @@ impl ThreadFields {
         #[graphql(desc = "Only discussions that meet all these conditions; all of them if absent.")] filter: Option<
             DiscussionFilter,
         >,
-        #[graphql(desc = "Order of the list; the usual one if absent.")] order_by: Option<DiscussionOrder>,
+        #[graphql(desc = "Order of the list; its default order if absent.")] order_by: Option<DiscussionOrder>,
         #[graphql(
             desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
         )]
         first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
         #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
-        #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+        #[graphql(desc = "The startCursor of the next page.")] before: Option<String>,
     ) -> Result<DiscussionConnection> {
         let paging = Paging { first, after, last, before };
         lists::discussions(ctx, &self.id, filter, order_by, paging).await

@@ -83,13 +83,13 @@ pub(crate) struct LineOrigin {
     file: File,
     /// Lines of the file when they were written.
     origin_lines: LineRange,
-    /// Name of the author, also of a commit that is not kept.
+    /// Name of the author, even if the commit is not kept.
     author_name: String,
-    /// When the lines were written, also of a commit that is not kept.
+    /// When the lines were written, even if the commit is not kept.
     authored_at: DateTime,
-    /// First line of the commit's message, also of a commit that is not kept.
+    /// First line of the commit's message, even if the commit is not kept.
     title: String,
-    /// What was seen through on the way from the lines to their origin.
+    /// What blame passed over on the way from the lines to their origin.
     seen_through: Vec<SeenThrough>,
 }
 
@@ -136,11 +136,11 @@ pub(crate) struct EarlierVersion {
     file: File,
     /// Lines of the version in the file.
     lines: LineRange,
-    /// Name of the author, also of a commit that is not kept.
+    /// Name of the author, even if the commit is not kept.
     author_name: String,
-    /// When the version was written, also of a commit that is not kept.
+    /// When the version was written, even if the commit is not kept.
     authored_at: DateTime,
-    /// First line of the commit's message, also of a commit that is not kept.
+    /// First line of the commit's message, even if the commit is not kept.
     title: String,
     /// Text of the first few lines as they were.
     text: String,
@@ -284,7 +284,7 @@ pub(crate) enum ChangeKind {
     Introduced,
     /// The commit changed it.
     Modified,
-    /// The commit took it away, or gave it another name.
+    /// The commit removed or renamed it.
     Removed,
 }
 
@@ -298,7 +298,7 @@ pub(crate) struct Change {
     commit: Option<Commit>,
     /// What the commit did to the file or entity.
     kind: ChangeKind,
-    /// File or entity as it was called then.
+    /// File or entity under the name that it had then.
     node: Node,
     /// How many lines were added to the file; null if that is not known.
     additions: Option<u32>,
@@ -344,7 +344,7 @@ pub(crate) struct Entity {
     project: Project,
     /// File that defines the entity.
     file: File,
-    /// Name of the entity with those of what it stands in.
+    /// Qualified name of the entity.
     name: String,
     /// Whether the entity is there at the indexed head.
     current: bool,
@@ -356,7 +356,7 @@ pub(crate) struct Entity {
     lines: Option<LineRange>,
     /// Doc comment of the entity; null if it has none or is gone.
     doc: Option<String>,
-    /// Commit that the entity is first known from; null if that is not known.
+    /// First commit that is known to have the entity; null if none is.
     introduced: Option<Commit>,
     /// Commit that changed the entity last; null if that is not known.
     last_changed: Option<Commit>,

@@ -37,14 +37,14 @@ pub(crate) enum NoteAspect {
     Alternative,
 }
 
-/// The type of a commit as a language model sees it.
+/// The type of a commit according to a language model.
 #[derive(SimpleObject)]
 pub(crate) struct ModelClassification {
     /// Type of the change.
     change_type: ChangeType,
     /// How sure the model says it is, 0 to 1.
     confidence: f64,
-    /// Reason in one sentence of the model. A number or identifier in it stands in the commit; more is not checked.
+    /// Reason in one sentence by the model. Its numbers and identifiers occur in the commit; nothing else is checked.
     reason: String,
     /// Model that classified the commit.
     model: Provenance,
@@ -70,11 +70,12 @@ pub(crate) struct ModelNotes {
 /// A design note that a language model wrote.
 #[derive(SimpleObject)]
 pub(crate) struct ModelNote {
-    /// What the note tells: a decision, a reason or an alternative.
+    /// What the note is about: a decision, a reason or an alternative.
     aspect: NoteAspect,
-    /// Text of the note, in words of the model. Its numbers and identifiers, and most of its words, stand in what it cites.
+    /// Text of the note, in words of the model. Its numbers and identifiers, and most of its words, occur in what it
+    /// cites.
     text: String,
-    /// Share of the note's words that stand in what it cites, 0 to 1.
+    /// Share of the note's words that occur in what it cites, 0 to 1.
     confidence: f64,
     /// What the note cites: notes, or the issue or merge request for its description.
     evidence: Vec<Node>,

@@ -57,7 +57,8 @@ async fn answer<U: UseCase>(
     }
     let body = app.bodies.read(body).await?;
     let _working = connection.hold_open();
-    let wrong = |what: String| Error::new(ErrorKind::Invalid, format!("the body is no request '{}': {what}", U::NAME));
+    let wrong =
+        |what: String| Error::new(ErrorKind::Invalid, format!("the body is not a '{}' request: {what}", U::NAME));
     let request: U = shape.read_body(&body.bytes).map_err(wrong)?;
     drop(body);
     Ok(Json(execute(&app, &caller, request).await?))

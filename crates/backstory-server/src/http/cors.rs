@@ -35,7 +35,7 @@ impl Origin {
     /// It is something else, such as an address with a path, or `*`.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |advice: &str| {
-            Error::new(ErrorKind::Invalid, format!("'{}' is no origin; write {advice}", truncate_echo(text)))
+            Error::new(ErrorKind::Invalid, format!("'{}' is not an origin; write {advice}", truncate_echo(text)))
         };
         let example = "one such as https://grafana.example.com";
         let url = Url::parse(text).map_err(|_| wrong(example))?;

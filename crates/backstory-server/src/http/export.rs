@@ -11,7 +11,7 @@ use axum::{
 use backstory_engine::{
     error::{Error, ErrorKind},
     export::{ExportBatch, ExportFilter, ExportKind, ExportRequest, MAX_BATCH, TableEncoder, TableFormat},
-    model::{access::Caller, edge::Edge, entity::State as ThreadState, text::truncate_echo},
+    model::{access::Caller, edge::Edge, entity::State as ThreadState, text::truncate_echo, time::parse_instant},
 };
 use futures::stream;
 use url::form_urlencoded;
@@ -53,7 +53,7 @@ async fn answer(
 ) -> Result<Response, Refusal> {
     let Some(what) = ExportKind::from_name(&what) else {
         let known = ExportKind::ALL.map(ExportKind::as_str).join(", ");
-        let message = format!("there is no table of that name; there are {known}");
+        let message = format!("there is no table of that name; tables are {known}");
         return Err(Refusal::new(StatusCode::NOT_FOUND, "NOT_FOUND", message));
     };
     let (format, filter) = read_parameters(&query.unwrap_or_default())?;
@@ -119,24 +119,24 @@ fn unwritten(error: std::io::Error) -> Error {
 fn read_parameters(query: &str) -> Result<(TableFormat, ExportFilter), Refusal> {
     let (mut format, mut filter) = (TableFormat::default(), ExportFilter::default());
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-        let invalid = |what: &str| Error::new(ErrorKind::Invalid, format!("'{}' is no {what}", truncate_echo(&value)));
-        let time = || value.parse().map_err(|_| invalid("time; write it like 2024-03-15T00:00:00Z"));
+        let invalid = |what: &str| Error::new(ErrorKind::Invalid, format!("'{}' is not {what}", truncate_echo(&value)));
+        let time = || parse_instant(&value).map_err(|wrong| Error::new(ErrorKind::Invalid, wrong));
         match &*name {
             "format" => {
                 let found = TableFormat::ALL.into_iter().find(|format| format.as_str() == value);
-                format = found.ok_or_else(|| invalid("format; there are ndjson, csv, arrow and parquet"))?;
+                format = found.ok_or_else(|| invalid("a format; there are ndjson, csv, arrow and parquet"))?;
             }
             "project" => filter.projects.push(value.into_owned()),
-            "state" => filter.states.push(ThreadState::from_name(&value).ok_or_else(|| invalid("state"))?),
+            "state" => filter.states.push(ThreadState::from_name(&value).ok_or_else(|| invalid("a state"))?),
             "author" => filter.authors.push(value.into_owned()),
             "label" => filter.labels.push(value.into_owned()),
             "path" => filter.paths.push(value.into_owned()),
-            "edge" => filter.edges.push(Edge::from_name(&value).ok_or_else(|| invalid("edge"))?),
+            "edge" => filter.edges.push(Edge::from_name(&value).ok_or_else(|| invalid("an edge"))?),
             "after" => filter.after = Some(time()?),
             "before" => filter.before = Some(time()?),
             _ => {
                 let known = "format, project, state, author, label, path, edge, after and before";
-                let message = format!("there is no parameter '{}'; there are {known}", truncate_echo(&name));
+                let message = format!("there is no parameter '{}'; parameters are {known}", truncate_echo(&name));
                 return Err(Error::new(ErrorKind::Invalid, message).into());
             }
         }
@@ -154,6 +154,9 @@ mod tests {
         let (format, filter) = read_parameters(query).map_err(|refusal| refusal.message).unwrap_or_default();
         assert_eq!(format, TableFormat::Parquet);
         assert_eq!((filter.projects.len(), filter.states.len(), filter.after.is_some()), (2, 1, true));
+        let query = "after=2024-03&before=2024-03-15";
+        let (_, filter) = read_parameters(query).map_err(|refusal| refusal.message).unwrap_or_default();
+        assert_eq!((filter.after, filter.before), (parse_instant("2024-03").ok(), parse_instant("2024-03-15").ok()));
         for wrong in ["format=xls", "state=lost", "edge=likes", "after=yesterday", "projekt=a"] {
             assert!(read_parameters(wrong).is_err(), "{wrong}");
         }

@@ -101,7 +101,7 @@ impl FromStr for Network {
     fn from_str(text: &str) -> Result<Self, Error> {
         let wrong = || {
             let message =
-                format!("'{}' is no network; write an address or one such as 10.0.0.0/8", truncate_echo(text));
+                format!("'{}' is not a network; write an address or one such as 10.0.0.0/8", truncate_echo(text));
             Error::new(ErrorKind::Invalid, message)
         };
         let (address, bits) = text.split_once('/').unzip();

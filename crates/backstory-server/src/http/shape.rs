@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(missing, "missing field 'lines'");
         let twice = br#"{ "filters": [], "lines": [1, 2], "filters": [] }"#;
         let wrong = shape.read_body::<Request>(twice).map(drop).unwrap_err();
-        assert_eq!(wrong, "the field 'filters' is there twice");
+        assert_eq!(wrong, "the field 'filters' is given twice");
         let wrong = shape.read_body::<Request>(b"{").map(drop).unwrap_err();
         assert_eq!(wrong, "the JSON ends too early, at line 1 column 1");
     }

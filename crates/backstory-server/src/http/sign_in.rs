@@ -56,7 +56,7 @@ async fn sign_in(
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error_table::code(ErrorKind::Invalid), message));
     }
     let body = app.bodies.read(body).await?;
-    let invalid = || Error::new(ErrorKind::Invalid, r#"the body is no token: send {"token": "..."}"#);
+    let invalid = || Error::new(ErrorKind::Invalid, r#"the body is not a token: send {"token": "..."}"#);
     let shown: Value = serde_json::from_slice(&body.bytes).map_err(|_| invalid())?;
     let token = shown["token"].as_str().map(str::trim).filter(|token| !token.is_empty()).ok_or_else(invalid)?;
     let client = app.rules.client(&connection, &headers);

@@ -173,7 +173,7 @@ impl<B: Backend> Call<'_, B> {
     ) -> Result<String> {
         let mut page = self.page(project).await?;
         page.head.extend(mapped.notes);
-        page.nothing = format!("{text} is new; nothing is known of why it is so");
+        page.nothing = format!("{text} is new; nothing is known about why it is so");
         Ok(page.print(budget))
     }
 
@@ -330,7 +330,7 @@ impl<B: Backend> Call<'_, B> {
                     Target::Node(_) => {
                         return Err(Error::new(
                             ErrorKind::Invalid,
-                            format!("'{}' is no file, symbol or directory", truncate_echo(&text)),
+                            format!("'{}' is not a file, symbol or directory", truncate_echo(&text)),
                         )
                         .with_hint("call `why` or `read` for it"));
                     }

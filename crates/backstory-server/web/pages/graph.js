@@ -62,7 +62,7 @@ function Starts() {
         ...(files.answer ?? []).map((/** @type {string} */ one) => (one.includes(":") ? one : `${project}:${one}`)),
         ...(threads.answer?.threads ?? []).map((/** @type {any} */ one) => one.id),
     ];
-    return html`<${Empty} title="Begin at any node" icon="graph">
+    return html`<${Empty} title="Start at any node" icon="graph">
         <p>Enter a project, <code>acme/shop!7</code>, a commit, a file or a person above, or begin at one of these:</p>
         <ul class="starts">${nodes.map((id) => html`<li><a class="ref" href=${`/ui/graph/${encode(id)}`}
             ><${Icon} name=${hasIcon(parse(id).kind) ? parse(id).kind : "projects"} /><span>${id}</span></a></li>`)}</ul></${Empty}>`;

@@ -96,7 +96,7 @@ function Project({ project, jobs, behind, again }) {
     const isRead = Boolean(repository?.head || fresh?.documents || fresh?.synced_at);
     const to = (/** @type {string} */ address, /** @type {string} */ icon, /** @type {string} */ label, /** @type {boolean} */ isOn) => html`
         <a class="button small" href=${isOn ? address : undefined} aria-disabled=${isOn ? undefined : "true"}
-            title=${isOn ? undefined : "Nothing of it is read yet"}><${Icon} name=${icon} /> ${label}</a>`;
+            title=${isOn ? undefined : "Nothing of it has been read yet"}><${Icon} name=${icon} /> ${label}</a>`;
     return html`<article class="card">
         <header class="card-head"><h2 class="cut"><a href=${addressOf(project.name)}>${project.name}</a></h2>
             <${State} repository=${repository} fresh=${fresh} behind=${behind} /></header>
@@ -139,7 +139,7 @@ function Jobs({ jobs }) {
         ${running && html`<span><a href="/ui/jobs">${jobName(running.kind)}</a> <span class="badge running">running</span> since <${Ago} at=${running.started_at} /></span>`}
         ${last && html`<span>last <a href="/ui/jobs">${jobName(last.kind)}</a> ${last.status} <${Ago} at=${last.finished_at} />${
             last.started_at && `, took ${took(Date.parse(last.finished_at) - Date.parse(last.started_at))}`}</span>`}
-        ${next && !running && html`<span>${isDue ? "sync waits for its turn" : html`next sync <${Ago} at=${next.due_at} />`}</span>`}
+        ${next && !running && html`<span>${isDue ? "sync is queued" : html`next sync <${Ago} at=${next.due_at} />`}</span>`}
         ${last?.error && html`<span class="job-error">${sentence(last.error)}</span>`}</p>`;
 }
 
@@ -151,7 +151,7 @@ function Counts({ project: { name, repository, fresh } }) {
         ${fresh && html`${fresh.issues > 0 && html`<a href=${items("issue")}>${counted(fresh.issues, "issue")}</a>`}
             ${fresh.merge_requests > 0 && html`<a href=${items("merge_request")}>${counted(fresh.merge_requests, "merge request")}</a>`}
             ${fresh.documents > 0 && html`<span>${counted(fresh.passages, "passage")}</span>
-                <span title="Those are found by meaning too; the others by words"
+                <span title="These are also found by meaning; the others only by words"
                     >${withVectors(fresh)} of ${counted(fresh.documents, "document")} with vectors</span>`}`}</p>`;
 }
 

@@ -41,7 +41,7 @@ function List({ snapshots, again, from, to }) {
         <tbody>${snapshots.map((one) => html`<${Row} key=${one.id} one=${one} again=${again} from=${from} to=${to} isOnly=${snapshots.length === 1} />`)}</tbody></table>
         <p class="row"><span class="muted small">${from && to ? "" : hint}</span>
         ${loose > 0 && html`<${Change} label=${`Delete old snapshots (${loose})`} needs="admin" title="All that are neither pinned nor current" icon="trash"
-            danger word="delete" question="They cannot be made again, and context packs may name them." done="The snapshots are deleted" then=${again}
+            danger word="delete" question="They cannot be recreated, and context packs may name them." done="The snapshots are deleted" then=${again}
             run=${() => ask("prune-snapshots", { keep: 1 })} />`}</p>`;
 }
 

@@ -64,7 +64,7 @@ export function AddRepository({ then }) {
             <input type="text" name="name" aria-label="Name, if not that of its address" title="If not that of its address" placeholder="name (optional)"
                 spellcheck=${false} autocapitalize="off" aria-invalid=${isTaken || undefined} />
             <button type="submit" disabled=${change.busy}><${Icon} name="plus" /> ${change.busy ? "Adding…" : "Add and index"}</button></form>
-        <p class="muted small">A path is one on the server's machine. Public projects of github.com and gitlab.com bring their issues along.</p>
+        <p class="muted small">A path is one on the server's machine. For public projects on github.com and gitlab.com, issues are read too.</p>
         <div ref=${notice}>${change.error && html`<${Failed} error=${isTaken ? { message: change.error?.message, hint: "give this one another name above" } : change.error} />`}
         ${added && html`<${Notice} tone=${state === "failed" ? "warn" : "info"}>
             <p role="status"><strong>${added.project}</strong> ${SAYS[state]}</p>

@@ -22,7 +22,7 @@ export function AnswerView({ answer, isWhole = true }) {
             ><${Icon} name="model" /> worded by ${answer.model.name}; each sentence was checked against its sources</span></p>`}
         <div class="statements">${answer.statements.map((/** @type {any} */ statement, /** @type {number} */ number) => html`
             <${Statement} key=${number} statement=${statement} answer=${answer} />`)}</div>
-        ${answer.standing && html`<p><strong title="What happened to it: merged, released, replaced or taken back, as far as is known"
+        ${answer.standing && html`<p><strong title="What happened to it: merged, released, replaced or reverted, as far as is known"
             >Where it stands:</strong> ${answer.standing.text}</p>`}
         ${withoutVectors(answer.warnings).map((/** @type {string} */ warning) => html`<${Notice} tone="warn">${warning}</${Notice}>`)}
         ${isWhole && html`<section><p class="row spread"><span class="side-title" role="heading" aria-level="3">Sources</span>

@@ -35,7 +35,7 @@ export function AskForm({ label, send, busy, afresh, draft = "" }) {
     return html`<form class="ask-form no-print" onSubmit=${submit}>
         <textarea rows="2" ref=${field} aria-label=${label} placeholder=${`${label}: why did we choose …?`} value=${text} maxlength=${LONGEST}
             onInput=${(/** @type {any} */ event) => setText(event.target.value)} onKeyDown=${press}></textarea>
-        <p class="row spread"><span class="muted small ask-hint"><kbd>Enter</kbd> asks, <kbd>Shift Enter</kbd> begins a line</span>
+        <p class="row spread"><span class="muted small ask-hint"><kbd>Enter</kbd> asks, <kbd>Shift Enter</kbd> starts a new line</span>
             <span class="row">${afresh && html`<button type="button" onClick=${() => afresh(text.trim())}
                 title="Ask it without what was said above">New question</button>`}
             <button type="submit" class="primary" disabled=${busy || !text.trim()}>${afresh ? "Ask a follow-up" : "Ask"}</button></span></p>

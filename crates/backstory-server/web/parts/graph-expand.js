@@ -62,7 +62,7 @@ function Row({ id, row: { edge, count, shown }, opened }) {
     const label = html`<span class="cut">${edgeName(edge)}</span>
         <span class="count">${shown < count ? `${number(shown)} of ${number(count)}` : number(count)}</span>`;
     if (!isOpened && shown === count) return html`<li class="expand-row" title="All of them are shown"><${Icon} name="check" />${label}</li>`;
-    const what = isOpened ? "Take away again what was added" : `Add up to ${ADDED} of them to the picture`;
+    const what = isOpened ? "Remove again what was added" : `Add up to ${ADDED} of them to the picture`;
     return html`<li><button type="button" class="expand-row" aria-pressed=${isOpened} title=${what} onClick=${toggle}
         ><${Icon} name=${isOpened ? "close" : "plus"} />${label}</button></li>`;
 }

@@ -38,7 +38,7 @@ function Row({ token, again }) {
         <td class="tight">${token.revoked_at ? html`<span class="badge bad">revoked</span>` : end}</td>
         <td class="tight"><${Ago} at=${token.last_used_at} /></td>
         <td class="tight">${!token.revoked_at && html`<${Change} label="Revoke" needs="admin" danger then=${again} word=${token.name}
-            question="What uses this token is refused from then on, and it cannot be made valid again."
+            question="From then on, whatever uses this token is refused, and it cannot be made valid again."
             done="The token is revoked" run=${() => ask("revoke-token", { token: token.id })} />`}</td></tr>`;
 }
 
@@ -47,13 +47,14 @@ function Row({ token, again }) {
  * @param {FormData} fields
  */
 function requestOf(fields) {
-    const days = Number(fields.get("days"));
+    // Without an end given, the server decides.
+    const days = String(fields.get("days") ?? "").trim();
     return {
         name: String(fields.get("name") ?? "").trim() || null,
         projects: String(fields.get("projects") ?? "").split(",").map((project) => project.trim()).filter(Boolean),
         confidential: fields.get("confidential") === "on",
         scopes: SCOPES[Number(fields.get("scopes"))] ?? ["read"],
-        expires: days > 0 ? new Date(Date.now() + days * 86400e3).toISOString() : null,
+        expires: days === "" ? null : Number(days) > 0 ? new Date(Date.now() + Number(days) * 86400e3).toISOString() : "never",
     };
 }
 
@@ -77,7 +78,7 @@ function Create({ again }) {
             <select name="scopes" aria-label="May"><option value="0">read</option><option value="1">read and sync</option>
                 <option value="2">everything</option></select>
             <label class="row small"><input type="checkbox" name="confidential" /> confidential items</label>
-            <label class="row small">ends in <input type="number" name="days" value="90" min="0" max="3650" /> days</label>
+            <label class="row small">ends in <input type="number" name="days" placeholder="90" min="0" max="3650" /> days, 0 for never</label>
             <button type="submit" disabled=${change.busy}><${Icon} name="plus" /> Create token</button></form>
         ${change.error && html`<${Failed} error=${change.error} />`}
         ${made && html`<${Notice} tone="warn"><p>It is shown once: <code>${made.secret}</code>${" "}

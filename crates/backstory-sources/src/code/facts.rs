@@ -45,7 +45,7 @@ pub struct SyntaxFacts {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FactsError {
     /// It is no code of a language with a grammar.
-    #[error("it is no source code of a language with a grammar")]
+    #[error("it is not source code in a language with a grammar")]
     NoGrammar,
     /// The grammar has no such node.
     #[error("the grammar of {} has no node type '{name}'", language.name())]

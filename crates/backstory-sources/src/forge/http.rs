@@ -424,8 +424,8 @@ impl Http {
         };
         match (expected, &json) {
             (ExpectedJson::List, Value::Array(_)) | (ExpectedJson::Object, Value::Object(_)) => {}
-            (ExpectedJson::List, _) => return Err(malformed("it is no JSON array".to_owned())),
-            (ExpectedJson::Object, _) => return Err(malformed("it is no JSON object".to_owned())),
+            (ExpectedJson::List, _) => return Err(malformed("expected a JSON array".to_owned())),
+            (ExpectedJson::Object, _) => return Err(malformed("expected a JSON object".to_owned())),
         }
         Ok(ForgeResponse { url: redact_url(url), json, paging: Paging::of(&headers), time, etag, hash })
     }

@@ -43,7 +43,7 @@ pub fn parse_project(forge: Forge, path: &str, json: &Value) -> Result<Origin, P
     let wrong = |field: &str, reason: &str| ParseFailure::at(field, reason).of(ItemKind::Project, "project", path);
     let assumed = Origin { forge, project: path.to_owned(), forge_url: String::new() };
     let Item::Project(project) = parse(ItemKind::Project, &assumed, "project", json)? else {
-        return Err(wrong("", "is no project"));
+        return Err(wrong("", "is not a project"));
     };
     let (name, address) = match forge {
         Forge::GitLab => ("path_with_namespace", "web_url"),

@@ -308,7 +308,7 @@ fn remote(
     if text.contains("::") && !text.contains('[') {
         return invalid("remote helpers are not used; write https://host/path");
     }
-    let Ok(url) = Url::parse(text) else { return invalid("it is no URL; write https://host/path") };
+    let Ok(url) = Url::parse(text) else { return invalid("it is not a URL; write https://host/path") };
     let scheme = match url.scheme() {
         "https" => Scheme::Https,
         "http" => Scheme::Http,

@@ -183,7 +183,7 @@ impl Fixture {
         let hex = id.to_string();
         let file = self.git_dir().join("objects").join(&hex[..2]).join(&hex[2..]);
         fs::remove_file(&file).expect("the object is loose");
-        fs::write(file, b"this is no object").expect("the object can be written");
+        fs::write(file, b"this is not an object").expect("the object can be written");
         self
     }
 }

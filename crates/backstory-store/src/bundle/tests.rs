@@ -86,8 +86,8 @@ fn what_is_no_bundle_or_damaged_is_refused_and_leaves_nothing() {
         assert!(!target.exists());
         error
     };
-    assert_eq!(refused(b"SQLite format 3\0 and more of it"), "it is no bundle of backstory");
-    assert_eq!(refused(b""), "it is no bundle of backstory");
+    assert_eq!(refused(b"SQLite format 3\0 and more of it"), "it is not a backstory bundle");
+    assert_eq!(refused(b""), "it is not a backstory bundle");
     assert!(refused(b"backstory bundle 9\nwhatever").starts_with("it is a bundle of another format"));
     for end in [MAGIC.len(), good.len() / 2, good.len() - 1] {
         assert!(refused(&good[..end]).starts_with("it is damaged"), "{end}");

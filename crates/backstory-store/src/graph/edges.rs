@@ -22,6 +22,29 @@ pub enum Direction {
     In,
 }
 
+/// An edge of the graph.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GraphEdge {
+    /// Where it starts.
+    pub from: NodeId,
+    /// Its name.
+    pub edge: Edge,
+    /// Where it ends.
+    pub to: NodeId,
+}
+
+impl GraphEdge {
+    /// The edge at a node that leads to another, or comes from there.
+    pub fn at(node: &NodeId, direction: Direction, edge: Edge, other: NodeId) -> Self {
+        let node = node.clone();
+        match direction {
+            Direction::Out => Self { from: node, edge, to: other },
+            Direction::In => Self { from: other, edge, to: node },
+        }
+    }
+}
+
 /// An edge at a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AdjacentEdge {

@@ -362,7 +362,8 @@ fn evaluate(graph: &Graph, query: &SparqlQuery, meter: &Arc<Meter>) -> Result<Sp
 
 fn parse_graphs(names: &[String]) -> Result<Vec<NamedNode>, SparqlError> {
     let parse = |name: &String| {
-        NamedNode::new(name).map_err(|error| SparqlError::Refused(format!("'{name}' is no IRI of a graph: {error}")))
+        NamedNode::new(name)
+            .map_err(|error| SparqlError::Refused(format!("'{name}' is not the IRI of a graph: {error}")))
     };
     names.iter().map(parse).collect()
 }

@@ -9,25 +9,14 @@ use backstory_model::{
 };
 use oxigraph::model::{GraphNameRef, NamedNodeRef, NamedOrBlankNode, Term};
 
-use super::{Graph, GraphError};
-
-/// An edge that an item states.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct StatedEdge {
-    /// Where it starts.
-    pub from: NodeId,
-    /// Its name.
-    pub edge: Edge,
-    /// Where it ends.
-    pub to: NodeId,
-}
+use super::{Graph, GraphError, edges::GraphEdge};
 
 impl Graph {
     /// The visible edges that an item of the ledger states, in order, each once.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn edges_of_item(&self, project: &str, kind: ItemKind, key: &str) -> Result<BTreeSet<StatedEdge>, GraphError> {
+    pub fn edges_of_item(&self, project: &str, kind: ItemKind, key: &str) -> Result<BTreeSet<GraphEdge>, GraphError> {
         self.guarded(|| {
             let (mut found, is_restricted) = (BTreeSet::new(), self.hides_anything()?);
             for iri in [item_graph_iri, confidential_graph_iri] {
@@ -46,7 +35,7 @@ impl Graph {
                     let ends = NodeId::from_iri(subject.as_str()).zip(NodeId::from_iri(object.as_str()));
                     let Some((subject, object)) = ends else { continue };
                     let (from, to) = if edge.is_reversed() { (object, subject) } else { (subject, object) };
-                    found.insert(StatedEdge { from, edge, to });
+                    found.insert(GraphEdge { from, edge, to });
                 }
             }
             Ok(found)

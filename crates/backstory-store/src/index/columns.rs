@@ -56,9 +56,10 @@ pub(super) fn vector(column: &FixedSizeListArray, row: usize) -> Vec<f32> {
 }
 
 /// The numbers of a row of a column of lists.
-pub(super) fn numbers(column: &ListArray, row: usize) -> Vec<u32> {
-    let values = column.value(row);
-    values.as_any().downcast_ref::<UInt32Array>().map_or_else(Vec::new, |numbers| numbers.values().to_vec())
+pub(super) fn numbers(column: &ListArray, row: usize) -> &[u32] {
+    let Some(numbers) = column.values().as_any().downcast_ref::<UInt32Array>() else { return &[] };
+    let start_of = |row: usize| column.value_offsets()[row].unsigned_abs() as usize;
+    numbers.values().get(start_of(row)..start_of(row + 1)).unwrap_or_default()
 }
 
 /// The texts of a row of a column of lists.
@@ -66,4 +67,23 @@ pub(super) fn texts(column: &ListArray, row: usize) -> Vec<String> {
     let values = column.value(row);
     let texts = values.as_any().downcast_ref::<StringArray>();
     texts.map_or_else(Vec::new, |texts| texts.iter().flatten().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::UInt32Type;
+
+    use super::*;
+
+    #[test]
+    fn each_row_of_a_column_of_lists_has_its_own_numbers() {
+        let rows = [vec![1, 2], vec![], vec![3], vec![4, 5, 6]];
+        let rows = rows.map(|row| Some(row.into_iter().map(Some).collect::<Vec<Option<u32>>>()));
+        let column = ListArray::from_iter_primitive::<UInt32Type, _, _>(rows);
+        let read = |column: &ListArray| -> Vec<Vec<u32>> {
+            (0..column.len()).map(|row| numbers(column, row).to_vec()).collect()
+        };
+        assert_eq!(read(&column), [vec![1, 2], vec![], vec![3], vec![4, 5, 6]]);
+        assert_eq!(read(&column.slice(2, 2)), [vec![3], vec![4, 5, 6]]);
+    }
 }

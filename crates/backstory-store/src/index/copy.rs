@@ -25,9 +25,8 @@ impl Index {
     /// If the store fails; what the directory then has is of no use.
     pub async fn copy_to(&self, dir: &Path) -> Result<(), IndexError> {
         self.guarded(async {
-            let _writer = self.shared.writer.lock().await;
             // Takes out what an interrupted write left behind.
-            self.begin_write().await?;
+            let _writer = self.begin_write().await?;
             self.end_write();
             let (connection, _) = connect(dir).await?;
             let seq = recorded(&self.shared.documents, APPLIED_SEQ).await?.unwrap_or(0);

@@ -9,7 +9,7 @@ use crate::missing_resource::MissingResource;
 #[non_exhaustive]
 pub enum IndexError {
     /// It cannot be opened: a rebuild makes it again.
-    #[error("the search index in {} is damaged ({reason}); `backstory rebuild index` makes it again", path.display())]
+    #[error("the search index in {} is damaged ({reason}); `backstory rebuild index` rebuilds it", path.display())]
     Damaged {
         /// Directory of the index.
         path: PathBuf,
@@ -18,8 +18,8 @@ pub enum IndexError {
     },
     /// A newer backstory wrote it.
     #[error(
-        "the search index in {} has format {found}, this backstory reads {known}; use a newer backstory, or make the \
-         index again with `backstory rebuild index`",
+        "the search index in {} has format {found}, this backstory reads {known}; use a newer backstory, or rebuild \
+         the index with `backstory rebuild index`",
         path.display()
     )]
     Newer {
@@ -45,7 +45,7 @@ pub enum IndexError {
         known: IndexFormatVersion,
     },
     /// A vector that cannot belong to the model.
-    #[error("{what} is no vector of the embedding model {model}: {reason}")]
+    #[error("{what} is not a vector of the embedding model {model}: {reason}")]
     Vector {
         /// Whose vector it is.
         what: String,

@@ -17,10 +17,11 @@ use jiff::Timestamp;
 use super::{
     error::IndexError,
     image::ImageWriter,
-    maps::Map,
+    maps::{Map, Set},
     names::Names,
     rows::{Filterable, instant},
-    types::{DocumentFacts, ProjectScope},
+    spellings::Spellings,
+    types::{DocumentFacts, PathPart, ProjectScope},
     version_ids::{is_version, public_id, split_version, version_id},
     view::Selection,
 };
@@ -49,7 +50,7 @@ pub struct IdPage {
     pub has_more: bool,
 }
 
-/// The facts of all documents, by id: some 280 bytes each, and the paths of a commit.
+/// The facts of all documents, by id: some 240 bytes each, besides the paths of a commit and a part's place in its thread.
 #[derive(Debug)]
 pub(super) struct Facts {
     documents: Map<Arc<str>, Box<CurrentFacts>>,
@@ -60,10 +61,8 @@ pub(super) struct Facts {
     /// How many documents each kind has, those of versions included.
     kinds: BTreeMap<DocumentKind, u64>,
     names: Names,
-    /// Authors there are or were, as they are written, by what they are in lower case.
-    authors: HashMap<String, HashSet<Arc<str>>>,
-    /// The same of labels.
-    labels: HashMap<String, HashSet<Arc<str>>>,
+    authors: Spellings,
+    labels: Spellings,
     /// The facts of the documents of versions, by the ids of their rows; their threads are named without the version.
     versions: HashMap<Arc<str>, DocumentFacts>,
     /// The rows of each version of a thread.
@@ -90,8 +89,8 @@ impl Facts {
             groups: BTreeMap::new(),
             kinds: BTreeMap::new(),
             names,
-            authors: HashMap::new(),
-            labels: HashMap::new(),
+            authors: Spellings::default(),
+            labels: Spellings::default(),
             versions: HashMap::new(),
             version_threads: HashMap::new(),
         }
@@ -137,12 +136,14 @@ impl Facts {
 
     /// Takes in the names of the author and the labels of a document.
     fn add_names(&mut self, facts: &DocumentFacts) {
-        if let Some(author) = &facts.author {
-            self.authors.entry(author.to_lowercase()).or_default().insert(author.clone());
-        }
-        for label in &facts.labels {
-            self.labels.entry(label.to_lowercase()).or_default().insert(label.clone());
-        }
+        facts.author.iter().for_each(|author| self.authors.add(author));
+        facts.labels.iter().for_each(|label| self.labels.add(label));
+    }
+
+    /// Takes out the names of a document that is gone, or is there as it is by now.
+    fn remove_names(&mut self, facts: &DocumentFacts) {
+        facts.author.iter().for_each(|author| self.authors.remove(author));
+        facts.labels.iter().for_each(|label| self.labels.remove(label));
     }
 
     /// Takes in a document of a version.
@@ -243,6 +244,7 @@ impl Facts {
     fn remove_version(&mut self, row: &str) {
         let Some(facts) = self.versions.remove(row) else { return };
         self.remove_kind(facts.kind);
+        self.remove_names(&facts);
         let Some(version) = split_version(row).1 else { return };
         let thread = version_id(&facts.thread, version);
         if let Some(rows) = self.version_threads.get_mut(&*thread) {
@@ -274,10 +276,17 @@ impl Facts {
         visible.count() as u64
     }
 
-    /// The current documents of threads. Looks at all documents.
-    pub(super) fn of_threads(&self, threads: &HashSet<String>) -> impl Iterator<Item = (&Arc<str>, &DocumentFacts)> {
-        let documents = self.documents.iter().map(|(id, of)| (id, &of.0));
-        documents.filter(|(_, facts)| threads.contains(&*facts.thread))
+    /// The current documents of threads.
+    pub(super) fn of_threads<'a>(
+        &'a self,
+        threads: &'a HashSet<String>,
+    ) -> impl Iterator<Item = (&'a Arc<str>, &'a DocumentFacts)> {
+        let ids = threads.iter().flat_map(move |thread| {
+            let own = self.documents.get_key_value(thread.as_str()).filter(|(_, of)| *of.0.thread == **thread);
+            let parts = self.parts.get(thread.as_str()).into_iter().flatten();
+            own.map(|(id, _)| id).into_iter().chain(parts)
+        });
+        ids.filter_map(|id| Some((id, self.get(id)?)))
     }
 
     /// A name as it is in memory once.
@@ -306,6 +315,7 @@ impl Facts {
     fn remove_current(&mut self, id: &str, stays_part: bool) {
         if let Some((id, (facts, said))) = self.documents.remove_entry(id).map(|(id, of)| (id, *of)) {
             self.remove_kind(facts.kind);
+            self.remove_names(&facts);
             if !stays_part {
                 self.remove_part(&id, &facts.thread);
             }
@@ -459,13 +469,20 @@ impl Facts {
 
     /// When the newest visible document was begun.
     pub(super) fn newest(&self, selection: Selection<'_>) -> Option<Timestamp> {
-        if selection.view.is_some() {
-            return self.visible(selection).map(|(_, of)| of.created_at).max();
+        let mut hidden: Map<(&str, bool, Timestamp), u32> = Map::default();
+        for (_, of) in selection.view.into_iter().flat_map(|view| self.of_threads(&view.hidden)) {
+            *hidden.entry((&*of.project, of.confidential, of.created_at)).or_default() += 1;
         }
-        self.visible_groups(selection.visibility)
-            .filter_map(|group| group.created.last_key_value())
-            .map(|(at, _)| *at)
-            .max()
+        let is_visible = |project: &str, confidential: bool| selection.visibility.allows(project, confidential);
+        let groups = self.groups.iter().filter(|((project, confidential), _)| is_visible(project, *confidential));
+        let of_groups = groups.filter_map(|((project, confidential), group)| {
+            let hidden_at = |at: Timestamp| hidden.get(&(&**project, *confidential, at)).copied().unwrap_or(0);
+            group.created.iter().rev().find(|(at, count)| **count > hidden_at(**at)).map(|(at, _)| *at)
+        });
+        let versions = selection.view.into_iter().flat_map(|view| view.rows.values());
+        let versions = versions.filter_map(|row| self.versions.get(row));
+        let versions = versions.filter(|of| is_visible(&of.project, of.confidential)).map(|of| of.created_at);
+        of_groups.chain(versions).max()
     }
 
     /// How a name is written, in whatever case.
@@ -474,7 +491,7 @@ impl Facts {
             Named::Author => &self.authors,
             Named::Label => &self.labels,
         };
-        known.get(&name.to_lowercase()).into_iter().flatten().map(|name| &**name)
+        known.of(name)
     }
 
     /// The authors or labels of the visible documents of projects.
@@ -484,25 +501,33 @@ impl Facts {
         projects: ProjectScope<'_>,
         selection: Selection<'_>,
     ) -> BTreeSet<Arc<str>> {
-        let visible = self.visible(selection).map(|(_, facts)| facts).filter(|facts| projects.contain(&facts.project));
-        match what {
-            Named::Author => visible.filter_map(|facts| facts.author.clone()).collect(),
-            Named::Label => visible.flat_map(|facts| facts.labels.iter().cloned()).collect(),
+        // Sorted only at the end: many documents have few names.
+        let mut names: Set<&Arc<str>> = Set::default();
+        for (_, facts) in self.visible(selection).filter(|(_, facts)| projects.contain(&facts.project)) {
+            match what {
+                Named::Author => names.extend(&facts.author),
+                Named::Label => names.extend(&facts.labels),
+            }
         }
+        names.into_iter().cloned().collect()
     }
 
     /// Whether a visible document of projects belongs to a file whose path starts with this, or to a commit that changes
     /// one. Looks at all documents.
     pub(super) fn has_below(&self, prefix: &str, projects: ProjectScope<'_>, selection: Selection<'_>) -> bool {
-        self.visible(selection).any(|(_, facts)| projects.contain(&facts.project) && facts.is_below(prefix))
+        let beginning = PathPart::beginning(prefix);
+        self.visible(selection).any(|(_, facts)| projects.contain(&facts.project) && facts.has_path_with(&beginning))
     }
 
     /// The paths of the visible files of projects: the first so many by name. Looks at all documents.
     pub(super) fn paths(&self, projects: ProjectScope<'_>, selection: Selection<'_>, most: usize) -> BTreeSet<String> {
         let mut paths: BTreeSet<&str> = BTreeSet::new();
+        // A text is in memory once, so its place there tells it from others: all parts of a file have the same.
+        let mut seen: Set<*const u8> = Set::default();
         // The paths of commits may be gone.
         let is_of_file = |facts: &DocumentFacts| facts.kind != DocumentKind::Commit && projects.contain(&facts.project);
-        for (_, facts) in self.visible(selection).filter(|(_, facts)| is_of_file(facts)) {
+        let files = self.visible(selection).map(|(_, facts)| facts).filter(|facts| is_of_file(facts));
+        for facts in files.filter(|facts| seen.insert(facts.paths.as_ptr())) {
             for path in facts.paths() {
                 paths.insert(path);
                 if paths.len() > most {
@@ -525,3 +550,6 @@ fn said(content_hash: &str, of: &Filterable) -> [u8; 32] {
 fn line(id: &str, said: &[u8; 32]) -> Vec<u8> {
     [id.as_bytes(), b"\0", said].concat()
 }
+
+#[cfg(test)]
+mod tests;

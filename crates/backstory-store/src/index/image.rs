@@ -62,18 +62,21 @@ pub(super) async fn has_all_files(dir: &Path, table: &Table) -> Result<bool, Ind
     let native = table.as_native().ok_or_else(not_local)?;
     let manifest = native.manifest().await.map_err(IndexError::store("read the manifest"))?;
     let table = dir.join(format!("{}.lance", table.name()));
-    let length = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());
-    Ok(manifest.fragments.iter().all(|fragment| {
-        let are_whole = fragment.files.iter().all(|file| {
-            let (length, expected) = (length(&table.join("data").join(&file.path)), file.file_size_bytes.get());
-            length > 0 && expected.is_none_or(|expected| u64::from(expected) == length)
-        });
-        let deleted = fragment
-            .deletion_file
-            .as_ref()
-            .map(|file| format!("{}-{}-{}.{}", fragment.id, file.read_version, file.id, file.file_type.suffix()));
-        are_whole && deleted.is_none_or(|name| length(&table.join("_deletions").join(name)) > 0)
-    }))
+    let looking = tokio::task::spawn_blocking(move || {
+        let length = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());
+        manifest.fragments.iter().all(|fragment| {
+            let are_whole = fragment.files.iter().all(|file| {
+                let (length, expected) = (length(&table.join("data").join(&file.path)), file.file_size_bytes.get());
+                length > 0 && expected.is_none_or(|expected| u64::from(expected) == length)
+            });
+            let deleted = fragment
+                .deletion_file
+                .as_ref()
+                .map(|file| format!("{}-{}-{}.{}", fragment.id, file.read_version, file.id, file.file_type.suffix()));
+            are_whole && deleted.is_none_or(|name| length(&table.join("_deletions").join(name)) > 0)
+        })
+    });
+    looking.await.map_err(IndexError::store("look for the files of a table"))
 }
 
 /// Which table places are of.
@@ -102,7 +105,7 @@ pub(super) struct ImageRun {
     pub(super) text_hash: u64,
 }
 
-/// Deletes the image of a directory, if there is one, and what is left of others. It is gone after a power cut, too.
+/// Deletes the image of a directory, if there is one, and what is left of others. It is gone after a power cut, too. Blocks.
 pub(super) fn remove(dir: &Path) -> io::Result<()> {
     let mut is_changed = false;
     for entry in fs::read_dir(dir)? {

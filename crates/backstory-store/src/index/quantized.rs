@@ -134,9 +134,9 @@ impl QuantizedPassages {
             for row in rows {
                 let id = PassageId::of_hex(ids.value(row)).ok_or_else(|| IndexError::Store {
                     action: "read a passage",
-                    reason: format!("'{}' is no id of a passage", ids.value(row)),
+                    reason: format!("'{}' is not the id of a passage", ids.value(row)),
                 })?;
-                encode(id, &vector(vectors, row), &numbers(terms, row), &mut bytes);
+                encode(id, &vector(vectors, row), numbers(terms, row), &mut bytes);
             }
             let offset = self.scratch.end() + start as u64;
             let (bytes, passages) = (to_u32(bytes.len() - start), to_u32(passages));

@@ -107,9 +107,13 @@ impl Index {
             if terms.is_empty() {
                 return Ok(Vec::new());
             }
-            let visible = self.facts(documents.iter().map(String::as_str));
-            let rows = visible.keys().map(|id| TextHit { document: self.row_id(id).to_string(), score: 0.0 });
-            let mut hits = Box::pin(self.score(rows.collect(), &terms, ProjectScope::of(filter))).await?;
+            let rows: Vec<TextHit> = {
+                let (counted, each) = (self.counted(), documents.iter().collect::<HashSet<_>>());
+                let visible =
+                    each.into_iter().filter(|id| counted.stats.facts.get_visible(id, self.selection()).is_some());
+                visible.map(|id| TextHit { document: self.row_id(id).to_string(), score: 0.0 }).collect()
+            };
+            let mut hits = Box::pin(self.score(rows, &terms, ProjectScope::of(filter))).await?;
             hits.retain(|hit| hit.score > 0.0);
             Ok(hits)
         })
@@ -125,18 +129,18 @@ impl Index {
     ) -> Result<Vec<TextHit>, IndexError> {
         let bm25 = Bm25::new(&self.counted().stats.word_statistics(projects, self.selection(), terms));
         let ids: Vec<&str> = hits.iter().map(|hit| hit.document.as_str()).collect();
-        let mut scores = HashMap::new();
-        for batch in self.shared.places.rows(&self.shared.documents, &ids, &[WORDS, WORD_COUNTS]).await? {
-            let columns = Columns(&batch);
+        let batches = self.shared.places.rows(&self.shared.documents, &ids, &[WORDS, WORD_COUNTS]).await?;
+        let mut scores: HashMap<&str, f32> = HashMap::new();
+        for batch in &batches {
+            let columns = Columns(batch);
             let (words, counts) = (columns.lists(WORDS)?, columns.lists(WORD_COUNTS)?);
             for (row, id) in columns.text(ID)?.iter().enumerate() {
-                scores
-                    .insert(id.unwrap_or_default().to_owned(), bm25.score(&numbers(words, row), &numbers(counts, row)));
+                scores.insert(id.unwrap_or_default(), bm25.score(numbers(words, row), numbers(counts, row)));
             }
         }
         // What is gone meanwhile has no score.
         hits.retain_mut(|hit| {
-            let score = scores.get(&hit.document).copied();
+            let score = scores.get(hit.document.as_str()).copied();
             hit.score = score.unwrap_or(0.0);
             score.is_some()
         });
@@ -349,11 +353,8 @@ impl Index {
     pub async fn documents(&self, ids: &[String]) -> Result<Vec<StoredDocument>, IndexError> {
         self.guarded(async {
             let of_ids = self.facts(ids.iter().map(String::as_str)).into_iter();
-            let of_rows: HashMap<Arc<str>, DocumentFacts> =
-                of_ids.map(|(id, facts)| (self.row_id(id), facts)).collect();
-            let facts: HashMap<&str, DocumentFacts> =
-                of_rows.iter().map(|(row, facts)| (&**row, facts.clone())).collect();
-            let known: Vec<&str> = facts.keys().copied().collect();
+            let facts: HashMap<Arc<str>, DocumentFacts> = of_ids.map(|(id, facts)| (self.row_id(id), facts)).collect();
+            let known: Vec<&str> = facts.keys().map(|row| &**row).collect();
             let mut found = HashMap::new();
             for batch in self.shared.places.rows(&self.shared.documents, &known, &STORED_COLUMNS).await? {
                 for mut document in stored_documents(&batch, &facts, &self.visibility)? {
@@ -364,10 +365,19 @@ impl Index {
                     found.insert(document.id.clone(), document);
                 }
             }
-            Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
+            Ok(in_order(ids, found))
         })
         .await
     }
+}
+
+/// The documents of ids, in their order. Texts are large, so only one that is asked for again is copied.
+fn in_order(ids: &[String], mut found: HashMap<String, StoredDocument>) -> Vec<StoredDocument> {
+    let last: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
+    let document = |(at, id): (usize, &String)| {
+        if last.get(id.as_str()) == Some(&at) { found.remove(id) } else { found.get(id).cloned() }
+    };
+    ids.iter().enumerate().filter_map(document).collect()
 }
 
 /// Whether hits that count may stand beyond the end of what was read: fewer than `limit` are visible, or those at the end are

@@ -293,7 +293,7 @@ pub(super) const STORED_COLUMNS: [&str; 10] =
 /// Reads what [`STORED_COLUMNS`] selected; leaves out documents that are gone by now, or not visible any more.
 pub(super) fn stored_documents(
     batch: &RecordBatch,
-    facts: &HashMap<&str, DocumentFacts>,
+    facts: &HashMap<Arc<str>, DocumentFacts>,
     visibility: &Visibility,
 ) -> Result<Vec<StoredDocument>, IndexError> {
     let columns = Columns(batch);
@@ -362,7 +362,7 @@ fn state(name: &str) -> Result<State, IndexError> {
 }
 
 fn unknown(what: &str, name: &str) -> IndexError {
-    IndexError::Store { action: "read a document", reason: format!("'{name}' is no {what}") }
+    IndexError::Store { action: "read a document", reason: format!("'{name}' is not a {what}") }
 }
 
 pub(super) fn instant(milliseconds: i64) -> Result<Timestamp, IndexError> {

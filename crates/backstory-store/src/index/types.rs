@@ -9,6 +9,7 @@ use backstory_model::{
     filter::{DocumentKind, Filter},
 };
 use jiff::Timestamp;
+use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 
 /// The model that makes the vectors. Vectors of different models cannot be compared.
@@ -189,19 +190,30 @@ pub struct DocumentFacts {
 }
 
 impl DocumentFacts {
-    /// Whether it belongs to a file whose path starts with this, or to a commit that changes one.
-    pub fn is_below(&self, prefix: &str) -> bool {
-        self.paths.contains(&beginning(prefix))
-    }
-
-    /// Whether one of its paths has this extension.
-    pub fn has_extension(&self, extension: &str) -> bool {
-        self.paths.contains(&end(extension))
+    /// Whether it belongs to a file whose path has this part, or to a commit that changes one.
+    pub fn has_path_with(&self, part: &PathPart) -> bool {
+        part.0.find(self.paths.as_bytes()).is_some()
     }
 
     /// Path of its file, or the paths that the commit changes.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.paths.split('\n').filter(|path| !path.is_empty())
+    }
+}
+
+/// A part of a path, prepared to be looked for in those of many documents.
+#[derive(Clone, Debug)]
+pub struct PathPart(Finder<'static>);
+
+impl PathPart {
+    /// What the path starts with.
+    pub fn beginning(prefix: &str) -> Self {
+        Self(Finder::new(&beginning(prefix)).into_owned())
+    }
+
+    /// The extension that it has.
+    pub fn extension(extension: &str) -> Self {
+        Self(Finder::new(&end(extension)).into_owned())
     }
 }
 

@@ -52,8 +52,8 @@ pub(super) fn document_words(batch: &RecordBatch) -> Result<Vec<DocumentWords>, 
     let (terms, words) = (columns.lists(TERMS)?, columns.lists(WORDS)?);
     let totals = columns.integer(WORD_TOTAL)?;
     let of_row = |row| DocumentWords {
-        terms: numbers(terms, row),
-        words: numbers(words, row),
+        terms: numbers(terms, row).to_vec(),
+        words: numbers(words, row).to_vec(),
         total: totals.value(row).unsigned_abs(),
     };
     Ok((0..batch.num_rows()).map(of_row).collect())

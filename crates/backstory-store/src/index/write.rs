@@ -68,8 +68,7 @@ impl Index {
     /// If the store fails.
     pub async fn apply(&self, threads: Vec<ThreadDocuments>, seq: u64) -> Result<ApplyCounts, IndexError> {
         self.guarded(async {
-            let _writer = self.shared.writer.lock().await;
-            self.begin_write().await?;
+            let _writer = self.begin_write().await?;
             let mut applied = ApplyCounts::default();
             let mut threads = threads;
             while !threads.is_empty() {
@@ -236,8 +235,7 @@ impl Index {
                     self.check_vector(&passage.vector, || format!("what '{}' was given", document.document))?;
                 }
             }
-            let _writer = self.shared.writer.lock().await;
-            self.begin_write().await?;
+            let _writer = self.begin_write().await?;
             let current = self.current(&documents).await?;
             let mut seen = HashSet::new();
             let taken: Vec<DocumentPassages<'_>> = documents

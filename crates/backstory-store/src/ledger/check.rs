@@ -25,7 +25,7 @@ impl Ledger {
         let refused = |reason: String| LedgerError::Backup { path: to.to_owned(), reason };
         let name = to.to_str().ok_or_else(|| refused("its path is not UTF-8".to_owned()))?;
         if to.exists() {
-            return Err(refused("it is there already".to_owned()));
+            return Err(refused("it exists already".to_owned()));
         }
         if self.path.is_none() {
             return Err(refused("a ledger in memory has no file".to_owned()));

@@ -35,13 +35,13 @@ pub struct ReceivedDelivery {
     pub forge: String,
     /// What happened: `Note Hook`, `issue_comment`.
     pub event: String,
-    /// Full path of the project that it is about; `None` if nothing of it is read here.
+    /// Full path of the project that it is about; null if nothing of it is read here.
     pub repository: Option<String>,
     /// User name of who caused it.
     pub sender: Option<String>,
     /// When it was received.
     pub received_at: Timestamp,
-    /// When what it asked for was done; `None` if that has not ended, or nothing was to be done.
+    /// When what it asked for was done; null if that has not ended, or nothing was to be done.
     pub processed_at: Option<Timestamp>,
     /// Number of the job that it asked for; one that waited already may do it too.
     pub job: Option<i64>,

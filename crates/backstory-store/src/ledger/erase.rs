@@ -207,7 +207,7 @@ const TEXTS: [(&str, &str); 34] = [
         "list_threads",
         "project, title, author, labels, assignees, reviewers, approvers, participants, mentions, mentioned, requested, asked",
     ),
-    ("list_discussions", "project, key, author, path, people, mentions"),
+    ("list_discussions", "project, key, author, path, people, mentions, first_notes"),
     ("list_commits", "project, title, author, committer, paths"),
     ("list_files", "project, path"),
     ("list_entities", "project, code, path, name"),

@@ -155,10 +155,10 @@ pub struct AuditEntry {
     pub reason: Option<String>,
     /// How much was removed where: an object of counts.
     pub counts: Value,
-    /// Whether it was looked for afterwards and nothing was found; `None` if that was not done or not ended, or nothing was
-    /// known any more that could be looked for.
+    /// Whether it was looked for afterwards and nothing was found; null if that was not done or not ended, or nothing
+    /// was known any more that could be looked for.
     pub verified: Option<bool>,
-    /// Who wanted it: `owner` or a token by its name; `None` if that is not on record.
+    /// Who asked for it: `owner`, `local` or a token by its name; null if that is not on record.
     #[serde(default)]
     pub actor: Option<String>,
 }

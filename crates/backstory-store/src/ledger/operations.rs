@@ -45,7 +45,7 @@ pub struct Operation {
     pub scope: Scope,
     /// Full paths of the projects that it named; empty for all that its caller sees.
     pub projects: Vec<String>,
-    /// What was asked, as JSON without secrets; `None` if that is not kept, or something was forgotten since.
+    /// What was asked, as JSON without secrets; null if that is not kept, or something was forgotten since.
     pub request: Option<String>,
     /// `ok`, or the code of the failure.
     pub outcome: String,

@@ -17,7 +17,7 @@ pub struct Run {
     pub id: i64,
     /// What was asked for: `sync` or `sync --full`.
     pub command: String,
-    /// Full paths of the projects that were asked for, none for all; `None` if that is not on record.
+    /// Full paths of the projects that were asked for, none for all; null if that is not on record.
     pub projects: Option<Vec<String>>,
     /// When it began.
     pub started_at: Timestamp,

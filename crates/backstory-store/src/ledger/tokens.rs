@@ -40,9 +40,9 @@ pub struct IssuedToken {
     pub created_at: Timestamp,
     /// Who made it.
     pub created_by: String,
-    /// When it was last used, to the minute; `None` if it never was.
+    /// When it was last used, to the minute; null if it never was.
     pub last_used_at: Option<Timestamp>,
-    /// When it was revoked; `None` if it was not.
+    /// When it was revoked; null if it was not.
     pub revoked_at: Option<Timestamp>,
 }
 

@@ -8,6 +8,7 @@ use backstory_model::{
 };
 use jiff::Timestamp;
 use rusqlite::{Row, types::Type};
+use serde::de::DeserializeOwned;
 
 /// Names as a JSON array, sorted, each once.
 pub(super) fn names_to_json<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
@@ -18,6 +19,11 @@ pub(super) fn names_to_json<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -
 }
 
 pub(super) fn names(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
+    from_json(row, column)
+}
+
+/// What a column has as JSON.
+pub(super) fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     serde_json::from_str(text(row, column)?)
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into()))
 }

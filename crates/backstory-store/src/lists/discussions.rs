@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     columns::{count, mentions, names, names_to_json, time, to_i64},
     entry::{Entry, EntryId, Field, Key, ListKind, path_and_directories},
+    reviews::first_notes,
     select::{Direction, Facet, Order, Place, Selection, TimeRange},
 };
 use crate::ledger_error::LedgerError;
@@ -177,8 +178,8 @@ pub(super) fn write(
     connection
         .prepare_cached(
             "INSERT INTO list_discussions (project, key, thread, author, created_at, last_note_at, notes, resolvable,
-                resolved, path, first_line, last_line, confidential, people, mentions)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                resolved, path, first_line, last_line, confidential, people, mentions, first_notes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
         )?
         .execute(params![
             discussion.thread.project,
@@ -196,6 +197,7 @@ pub(super) fn write(
             confidential,
             names_to_json(people),
             names_to_json(mentioned),
+            first_notes(discussion),
         ])?;
     Ok(())
 }

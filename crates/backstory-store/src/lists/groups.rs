@@ -16,7 +16,7 @@ use super::{
     entry::{Field, Key, ListKind},
     people,
     periods::{Period, fill_gaps, fill_range},
-    select::{Order, Reader, Selection, TimeRange},
+    select::{Order, Reader, RowExpressions, Selection, TimeRange},
     threads::ThreadQuery,
 };
 use crate::ledger_error::LedgerError;
@@ -168,7 +168,7 @@ const COUNTED: [(ListKind, Field, Place); 6] = [
 
 /// How rows are grouped.
 #[derive(Clone, Copy, Debug)]
-struct Grouping {
+pub(super) struct Grouping {
     /// Which totals have the counts.
     field: Field,
     /// The value of the row `t`.
@@ -189,6 +189,11 @@ enum Recorded {
 }
 
 impl Grouping {
+    /// One group of all rows, whose value is empty.
+    pub(super) fn whole() -> Self {
+        Self::by(Field::All, "''")
+    }
+
     fn by(field: Field, expression: &'static str) -> Self {
         Self { field, expression, join: "", period: None, recorded: Recorded::Value }
     }
@@ -207,6 +212,20 @@ impl Grouping {
 
     fn time(field: Field, expression: &'static str, period: Period) -> Self {
         Self { period: Some(period), ..Self::by(field, expression) }
+    }
+
+    /// What is read of a row to group it, with a number of it.
+    pub(super) fn expressions(self, number: &'static str) -> RowExpressions {
+        RowExpressions { value: self.expression, number, join: self.join }
+    }
+
+    /// The group of a row with a value; `None` if it is in none.
+    pub(super) fn group_of(self, value: Option<Key>) -> Option<String> {
+        let value = match value? {
+            Key::Text(text) => text,
+            Key::Number(ms) => day_of(ms),
+        };
+        Some(in_period(&value, self.period))
     }
 }
 
@@ -464,14 +483,11 @@ fn count(
         return Ok(Counts { counts, is_complete: true });
     }
     let mut rows = 0;
-    selection.for_each(connection, reader, MAX_GROUPED + 1, grouping.expression, grouping.join, |_, value| {
+    selection.for_each(connection, reader, MAX_GROUPED + 1, grouping.expressions("NULL"), |value, _| {
         rows += 1;
-        let value = match value {
-            Some(Key::Text(text)) => text,
-            Some(Key::Number(ms)) => day_of(ms),
-            None => return,
-        };
-        *counts.entry(in_period(&value, grouping.period)).or_default() += 1;
+        if let Some(group) = grouping.group_of(value) {
+            *counts.entry(group).or_default() += 1;
+        }
     })?;
     Ok(Counts { counts, is_complete: rows <= MAX_GROUPED })
 }

@@ -8,7 +8,7 @@ use backstory_model::{
     filter::is_same_name,
     repository::CommitIdentity,
 };
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -200,16 +200,7 @@ pub(super) fn find_among(
     projects: &[String],
 ) -> Result<Option<PersonRow>, LedgerError> {
     let person = person_of(connection, reader, name)?.unwrap_or_else(|| name.to_owned());
-    let mut statement = connection.prepare_cached(
-        "SELECT person FROM list_people INDEXED BY list_people_person
-         WHERE person = ?1 AND (?2 OR NOT confidential)
-            AND (?3 IS NULL OR project IN (SELECT value FROM json_each(?3)))
-         ORDER BY project, kind, key LIMIT 1",
-    )?;
-    let shown = reader.projects_among(projects);
-    let mut rows = statement.query(params![person, reader.shows_confidential(), shown])?;
-    // As the forge writes it.
-    let Some(written) = rows.next()?.map(|row| row.get(0)).transpose()? else { return Ok(None) };
+    let Some(written) = as_written(connection, reader, &person, projects)? else { return Ok(None) };
     let query = PersonQuery { projects: projects.to_vec(), ..PersonQuery::default() };
     Ok(Some(query.row(connection, reader, written)?))
 }
@@ -220,15 +211,8 @@ pub(super) fn resolve(connection: &Connection, reader: Reader<'_>, name: &str) -
     if let Some(person) = person_of(connection, reader, name)? {
         return Ok(Some(person));
     }
-    let mut statement = connection.prepare_cached(
-        "SELECT person FROM list_people INDEXED BY list_people_person
-         WHERE person = ?1 AND (?2 OR NOT confidential)
-            AND (?3 IS NULL OR project IN (SELECT value FROM json_each(?3)))
-         ORDER BY project, kind, key LIMIT 1",
-    )?;
-    let mut rows = statement.query(params![name, reader.shows_confidential(), reader.projects_among(&[])])?;
-    if let Some(row) = rows.next()? {
-        return Ok(Some(row.get(0)?));
+    if let Some(person) = as_written(connection, reader, name, &[])? {
+        return Ok(Some(person));
     }
     // Of some users nothing was read but their user name.
     if is_user_name(connection, reader, name)? {
@@ -237,6 +221,23 @@ pub(super) fn resolve(connection: &Connection, reader: Reader<'_>, name: &str) -
     let mut found = people_called(connection, reader, name)?;
     let only = found.pop_first().map(|(_, person)| person);
     Ok(only.filter(|_| found.is_empty()))
+}
+
+/// A person of a list as the forge writes the name.
+fn as_written(
+    connection: &Connection,
+    reader: Reader<'_>,
+    person: &str,
+    projects: &[String],
+) -> Result<Option<String>, LedgerError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT person FROM list_people INDEXED BY list_people_person
+         WHERE person = ?1 AND (?2 OR NOT confidential)
+            AND (?3 IS NULL OR project IN (SELECT value FROM json_each(?3)))
+         ORDER BY project, kind, key LIMIT 1",
+    )?;
+    let shown = reader.projects_among(projects);
+    Ok(statement.query_row(params![person, reader.shows_confidential(), shown], |row| row.get(0)).optional()?)
 }
 
 /// Whether a thread or discussion names somebody by a user name.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use crate::ledger_error::LedgerError;
 
 /// Version of the tables and of how items become rows.
-const VERSION: i64 = 7;
+const VERSION: i64 = 8;
 
 /// Every table and the column that says which of its rows are confidential, if it has one.
 pub(super) const TABLES: [(&str, Option<&str>); 16] = [
@@ -68,6 +68,7 @@ pub(super) const CREATE_TABLES: &str = "
         linked       INTEGER NOT NULL,             -- closes something of its project or is closed by it
         requested    TEXT,                         -- reviewers who are asked now; null if its own item does not tell
         asked        TEXT    NOT NULL,             -- those, and reviewers who must have been asked by what else is known
+        first_reviewed_at INTEGER,                 -- of a merge request: its first note by others who are not programs
         PRIMARY KEY (project, kind, iid)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE list_discussions (
@@ -86,6 +87,7 @@ pub(super) const CREATE_TABLES: &str = "
         confidential INTEGER NOT NULL,
         people       TEXT    NOT NULL,             -- authors of its notes
         mentions     TEXT    NOT NULL,             -- user names in its notes
+        first_notes  TEXT    NOT NULL,             -- on a merge request: pairs of each author and the time of the first note
         PRIMARY KEY (project, key)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX list_discussions_thread ON list_discussions (project, thread);

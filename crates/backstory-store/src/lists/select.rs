@@ -295,6 +295,22 @@ impl Reader<'_> {
     }
 }
 
+/// What is read of the row `t`, and of what is joined with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowExpressions {
+    /// A value.
+    pub(super) value: &'static str,
+    /// A whole number.
+    pub(super) number: &'static str,
+    /// What is joined, so that a row with several values is read once for each of them.
+    pub(super) join: &'static str,
+}
+
+impl RowExpressions {
+    /// Nothing: rows are only counted.
+    const NONE: Self = Self { value: "NULL", number: "NULL", join: "" };
+}
+
 /// A page, its rows by their cursors.
 pub(super) struct KeyPage {
     pub(super) cursors: Vec<Cursor>,
@@ -364,7 +380,7 @@ impl Selection {
             return Ok(Total { count, at_least: false });
         }
         let mut count = 0;
-        self.for_each(connection, reader, limit.saturating_add(1), "NULL", "", |_, _| count += 1)?;
+        self.for_each(connection, reader, limit.saturating_add(1), RowExpressions::NONE, |_, _| count += 1)?;
         Ok(Total { count: count.min(limit), at_least: count > limit })
     }
 
@@ -398,26 +414,25 @@ impl Selection {
         })
     }
 
-    /// Shows the keys of up to `limit` rows in no particular order, each with the value of an expression over the row
-    /// `t` and over what is joined with it.
+    /// Shows the value and the number of up to `limit` rows, in no particular order.
     pub(super) fn for_each(
         &self,
         connection: &Connection,
         reader: Reader<'_>,
         limit: u64,
-        expression: &'static str,
-        join: &'static str,
-        mut show: impl FnMut(&str, Option<Key>),
+        expressions: RowExpressions,
+        mut show: impl FnMut(Option<Key>, Option<i64>),
     ) -> Result<(), LedgerError> {
         let Some(mut plan) = self.plan(connection, reader)? else { return Ok(()) };
-        plan.needs_row |= expression != "NULL";
+        let RowExpressions { value, number, join } = expressions;
+        plan.needs_row |= value != "NULL";
         plan.join = join;
         let mut seen = HashSet::new();
         let mut left = limit;
         for range in &plan.source.ranges {
             let statement = plan.statement(self, reader, range, None);
-            let mut prepared =
-                connection.prepare_cached(&format!("SELECT v.key, {expression} {} LIMIT ?", statement.sql))?;
+            let sql = format!("SELECT v.key, {value}, {number} {} LIMIT ?", statement.sql);
+            let mut prepared = connection.prepare_cached(&sql)?;
             // Rows that are duplicates do not count.
             let most = if plan.source.has_duplicates { limit } else { left };
             let values = statement.values.into_iter().chain([Value::Integer(to_i64(most))]);
@@ -429,7 +444,7 @@ impl Selection {
                 {
                     continue;
                 }
-                show(&range.project, shown);
+                show(shown, row.get(2)?);
                 left = left.saturating_sub(1);
             }
             if left == 0 {

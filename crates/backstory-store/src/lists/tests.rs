@@ -1,5 +1,6 @@
 //! The lists against their laws: rows follow from the items alone, and pages and totals are what reading every row gives.
 
+mod durations;
 mod items;
 
 use std::collections::BTreeMap;

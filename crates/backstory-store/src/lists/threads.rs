@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     columns::{count, mentions, names, names_to_json, optional_time, text, time, to_i64},
     entry::{Entry, EntryId, Field, Key, ListKind},
+    reviews::read_first_review,
     select::{Condition, Direction, Facet, Flag, Order, Place, Selection, TimeRange},
 };
 use crate::ledger_error::LedgerError;
@@ -153,12 +154,14 @@ pub struct ThreadRow {
     /// User names of those of the reviewers who are asked for a review, also if they gave one, sorted: the forge says so, or
     /// a discussion, or, where the forge does not tell, they are reviewers without having written or approved anything.
     pub asked: Vec<String>,
+    /// When the first review of a merge request was written, as `MergeRequest::first_reviewed_at` has it.
+    pub first_reviewed_at: Option<Timestamp>,
 }
 
 const COLUMNS: &str =
     "project, kind, iid, title, state, draft, confidential, author, created_at, updated_at, merged_at,
     closed_at, milestone, labels, assignees, reviewers, approvers, discussions, unresolved, notes, last_note_at,
-    participants, mentioned, linked, asked";
+    participants, mentioned, linked, asked, first_reviewed_at";
 
 impl ThreadRow {
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -187,6 +190,7 @@ impl ThreadRow {
             mentioned: names(row, 22)?,
             linked: row.get(23)?,
             asked: names(row, 24)?,
+            first_reviewed_at: optional_time(row, 25)?,
         })
     }
 
@@ -312,9 +316,11 @@ pub(super) fn derive(connection: &Connection, id: &EntryId) -> Result<(), Ledger
     let sigil = if id.list == ListKind::Issue { ThreadKind::Issue } else { ThreadKind::MergeRequest }.sigil();
     let Key::Number(iid) = &id.key else { return Ok(()) };
     let short = format!("{sigil}{iid}");
+    let first_reviewed_at = read_first_review(connection, id, &short)?;
     connection
         .prepare_cached(
             "UPDATE list_threads AS t SET
+                first_reviewed_at = ?5,
                 (discussions, unresolved, notes, last_note_at) = (
                     SELECT COUNT(*), COALESCE(SUM(d.resolvable AND NOT d.resolved), 0), COALESCE(SUM(d.notes), 0),
                         MAX(d.last_note_at)
@@ -371,7 +377,7 @@ pub(super) fn derive(connection: &Connection, id: &EntryId) -> Result<(), Ledger
                             AND own.iid = CAST(substr(c.closed, 2) AS INTEGER) AND own.confidential <= t.confidential))
              WHERE t.project = ?1 AND t.kind = ?2 AND t.iid = ?3",
         )?
-        .execute(params![id.project, id.list.as_str(), iid, short])?;
+        .execute(params![id.project, id.list.as_str(), iid, short, first_reviewed_at])?;
     Ok(())
 }
 

@@ -22,9 +22,9 @@ const NAMED: usize = 3;
 
 /// Index a git repository: its history, its code and who wrote which line
 ///
-/// It is cloned into the data directory; nothing is ever written to it. 'backstory sync' reads what is new in it later.
-/// A repository that was added before gets the branches that are named now. Of one on github.com, gitlab.com or a forge
-/// that is configured, the issues and merge requests are read too.
+/// The repository is cloned into the data directory; nothing is ever written to it. 'backstory sync' reads what is new
+/// in it later. If it was added before, the branches that are named now replace those. If it is on github.com,
+/// gitlab.com or a configured forge, its issues and merge requests are read too.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -40,8 +40,8 @@ pub(super) struct Args {
     /// Path of a repository on this machine, or its https, http or ssh address
     #[arg(value_name = "PATH|URL", required_unless_present = "group")]
     address: Option<String>,
-    /// Read the issues and merge requests of all projects of this group and its subgroups, organization or user: its address, or
-    /// its path if one forge is configured; new projects as they come
+    /// Read the issues and merge requests of all projects of this group and its subgroups, organization or user, and of new
+    /// projects as they appear: its address, or its path if one forge is configured
     #[arg(long, value_name = "GROUP", conflicts_with_all = ["address", "name", "branches", "all_branches", "refs", "dropped_refs", "depth"])]
     group: Option<String>,
     /// Name of the project [default: from its address, or from where the repository was cloned]
@@ -56,13 +56,13 @@ pub(super) struct Args {
     /// Index the files of this branch, tag or commit too, so that 'search --ref' finds them as they are there (repeatable)
     #[arg(long = "ref", value_name = "REF")]
     refs: Vec<String>,
-    /// Index the files of this branch, tag or commit no more (repeatable)
+    /// Stop indexing the files of this branch, tag or commit (repeatable)
     #[arg(long = "drop-ref", value_name = "REF")]
     dropped_refs: Vec<String>,
     /// Forge of the address, if it cannot be inferred; its issues and merge requests are read too
     #[arg(long, value_name = "KIND")]
     forge: Option<ForgeChoice>,
-    /// Clone only so many commits of each branch and no tags; 0 for the whole history again
+    /// Clone only this many commits of each branch and no tags; 0 for the whole history again
     #[arg(long, value_name = "N")]
     depth: Option<u32>,
     /// Print JSON
@@ -125,7 +125,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let secrets = sync::secrets_replaced(&summary);
     if secrets > 0 {
         session.terminal.note(format_args!(
-            "secrets were replaced in {} before anything was stored; 'backstory doctor' says of which kinds",
+            "secrets were replaced in {} before anything was stored; 'backstory doctor' shows which kinds",
             pluralize(secrets, "place", "places")
         ));
     }
@@ -189,7 +189,7 @@ async fn tell_copy(session: &Session, client: &Client, address: &str, project: &
         many => (format!("one of {} projects", many.len()), "are", "GROUP/PROJECT".to_owned()),
     };
     session.terminal.note(format_args!(
-        "if this is a copy of {known}, which {verb} configured, end this with Ctrl-C, then 'backstory remove {}' and add \
+        "if this is a copy of {known}, which {verb} configured, stop this with Ctrl-C, then 'backstory remove {}' and add \
          it with '--name {name}'",
         escape_terminal(project)
     ));
@@ -239,7 +239,7 @@ pub(super) fn tell_shallow(session: &Session, repository: &RepositoryStatus) {
     if repository.shallow && Path::new(&repository.address).is_absolute() {
         let (project, address) = (escape_terminal(&repository.project), escape_terminal(&repository.address));
         session.terminal.warning(format_args!(
-            "{address} is a shallow clone: of the history of {project} only what it has is known; 'git fetch \
+            "{address} is a shallow clone, so only that part of the history of {project} is known; 'git fetch \
              --unshallow' there and then 'backstory sync {project}' read the rest"
         ));
     }
@@ -253,6 +253,6 @@ fn absolute(text: &str) -> Result<String> {
         return Ok(text.to_owned());
     }
     let path = std::path::absolute(Path::new(text))
-        .map_err(|error| Failure::usage(format!("'{text}' is no path: {}", reason(&error))))?;
+        .map_err(|error| Failure::usage(format!("'{text}' is not a path: {}", reason(&error))))?;
     Ok(path.display().to_string())
 }

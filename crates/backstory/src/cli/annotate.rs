@@ -16,7 +16,7 @@ use crate::{
     output::{FAINT, STRONG, Terminal, escape_terminal, minute},
 };
 
-/// Write something about a file, a function, a commit, an issue or a merge request, with tags; or show what was written
+/// Annotate a file, a function, a commit, an issue or a merge request, with tags; or show annotations
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -30,28 +30,28 @@ pub(super) struct Args {
     /// PATH, PATH:10-20, PATH#SYMBOL, a symbol, a commit, #12, !7, a person, or a whole reference like group/project!7
     #[arg(value_name = "REFERENCE")]
     reference: Option<String>,
-    /// What to write about it; without it, what was written is shown
+    /// What to write about it; without it, its annotations are shown
     #[arg(value_name = "TEXT", requires = "reference")]
     text: Option<String>,
     /// A tag (repeatable)
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// What it is, in a word [default: note]
+    /// Kind of annotation, in a word [default: note]
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
     /// What made it [default: person]
     #[arg(long, value_name = "NAME", requires = "text")]
     source: Option<String>,
-    /// The same in a sentence
+    /// The text in a sentence
     #[arg(long, value_name = "TEXT", requires = "text")]
     summary: Option<String>,
-    /// It is approved
+    /// Mark it as approved
     #[arg(long, requires = "text")]
     approved: bool,
-    /// Take the annotation of this number away
+    /// Remove the annotation with this number
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["text", "approve"], requires = "reference")]
     remove: Option<u32>,
-    /// Approve the annotation of this number
+    /// Approve the annotation with this number
     #[arg(long, value_name = "NUMBER", conflicts_with = "text", requires = "reference")]
     approve: Option<u32>,
     /// Project of the reference, if it cannot be inferred
@@ -108,7 +108,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
                 return Ok(terminal.json(&found)?);
             }
             if found.is_empty() {
-                return Ok(terminal.line("Nothing was written that fits.")?);
+                return Ok(terminal.line("No annotation matches.")?);
             }
             found.iter().try_for_each(|node| print_node(terminal, node))
         }

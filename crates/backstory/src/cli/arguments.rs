@@ -47,8 +47,8 @@ pub(super) fn parse_time(text: &str) -> std::result::Result<Timestamp, String> {
 /// What each part of a score counts, for one request.
 #[derive(clap::Args)]
 pub(super) struct Weights {
-    /// What a part of the score counts, 0 to 1; parts that are not named count nothing. Repeatable: semantic,
-    /// lexical, recency, importance, relationship, author
+    /// Weight of a part of the score, 0 to 1; parts that are not named count nothing (repeatable): semantic, lexical,
+    /// recency, importance, relationship, author
     #[arg(long = "weight", value_name = "PART=WEIGHT", value_parser = parse_weight)]
     weights: Vec<(String, f32)>,
 }

@@ -6,6 +6,7 @@ use backstory_engine::{
         answer::{Answer, Citation, Method, Statement},
         filter::Filter,
         id::NodeId,
+        sentence::join_wrapped_lines,
     },
 };
 
@@ -28,16 +29,16 @@ Examples:
   backstory ask \"in which release was the token bucket added?\"
   backstory ask \"why is the expiry checked twice?\" --json > answer.json && backstory verify answer.json
 
-All projects are asked, also from within a clone; --project restricts the question to one.
+All projects are asked, even from within a clone; --project restricts the question to one.
 Who added, removed or fixed something, when and in which release, is answered from commits, merge requests and tags. Without a
-language model other answers are made of quotations. If there is not enough evidence, that is said instead.")]
+language model other answers are made of quotations. If there is not enough evidence, it says so instead.")]
 pub(super) struct Args {
     /// The question
     question: String,
     /// Only from this project
     #[arg(long, value_name = "GROUP/PROJECT")]
     project: Option<String>,
-    /// Quote, also if a language model is configured
+    /// Quote, even if a language model is configured
     #[arg(long)]
     no_model: bool,
     /// Print JSON
@@ -106,7 +107,8 @@ fn quotations(terminal: &Terminal, answer: &Answer) -> Result<()> {
                 terminal.line(format_args!("{} {numbers}", indented(&escape_terminal(&text), 4)))?;
             }
             _ => {
-                let text = statement.text.split_whitespace().collect::<Vec<_>>().join(" ");
+                // Further lines are indented, so that none of them looks like a line of the answer.
+                let text = join_wrapped_lines(&statement.text).replace('\n', "\n ");
                 terminal.line(format_args!("\"{}\" {numbers}", escape_terminal(&text)))?;
             }
         }

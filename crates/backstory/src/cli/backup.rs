@@ -16,14 +16,14 @@ use crate::{
     output::escape_terminal,
 };
 
-/// Write a copy of the ledger to a file, also while a server runs
+/// Write a copy of the ledger to a file, even while a server is running
 ///
 /// The ledger is all that cannot be rebuilt: graph and index are made from it, repositories are cloned again. It holds
-/// what private projects say: keep the copy as safe as the data directory.
+/// the texts of private projects: keep the copy as safe as the data directory.
 #[derive(clap::Args)]
 #[command(after_long_help = "Example:\n  backstory backup /var/backups/backstory-$(date +%F).sqlite")]
 pub(super) struct Args {
-    /// The file, which must not be there yet
+    /// The file, which must not exist yet
     #[arg(value_name = "FILE", value_parser = value_parser!(PathBuf))]
     file: PathBuf,
 }
@@ -31,7 +31,7 @@ pub(super) struct Args {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let shown = args.file.display();
     if args.file.exists() {
-        return Err(Failure::configuration(format!("{shown} is there already; name another file")));
+        return Err(Failure::configuration(format!("{shown} exists already; name another file")));
     }
     let failed = |error: &io::Error| {
         let advice = "name a file in a directory that exists and that you may write to";

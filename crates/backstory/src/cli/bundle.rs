@@ -22,10 +22,10 @@ use crate::{
     output::{escape_terminal, thousands},
 };
 
-/// Hand a finished index over: ledger, clones, graph and index in one file
+/// Hand over a finished index: ledger, clones, graph and index in one file
 ///
-/// A colleague, a sandbox of an agent or CI begins with it instead of reading everything again. It holds what private
-/// projects say: keep it as safe as the data directory. Conversations, tokens, jobs and the records of who did what are
+/// A colleague, a sandbox of an agent or CI starts from it instead of reading everything again. It holds the texts of
+/// private projects: keep it as safe as the data directory. Conversations, tokens, jobs and the records of who did what are
 /// not in it.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
@@ -42,14 +42,14 @@ pub(super) struct Args {
 enum Action {
     /// Write all projects, or some, to a file; no server may be running
     Export {
-        /// The file, which must not be there yet
+        /// The file, which must not exist yet
         #[arg(value_name = "FILE", value_parser = value_parser!(PathBuf))]
         file: PathBuf,
         /// Only this project (repeatable); graph and index are rebuilt for it [default: all]
         #[arg(long = "project", value_name = "PROJECT")]
         projects: Vec<String>,
     },
-    /// Make a data directory of a file; there must be none yet
+    /// Create a data directory from a file; there must be none yet
     Import {
         /// The file
         #[arg(value_name = "FILE", value_parser = value_parser!(PathBuf))]
@@ -66,11 +66,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 
 async fn export(session: &Session, file: &Path, projects: &[String]) -> Result<()> {
     if file.exists() {
-        return Err(Failure::configuration(format!("{} is there already; name another file", file.display())));
+        return Err(Failure::configuration(format!("{} exists already; name another file", file.display())));
     }
     let directory = DataDir::open(&session.config()?.data_dir)?;
     let in_use =
-        |who: String| Err(Failure::new(ErrorKind::Conflict, format!("{who} has the stores open; end it first")));
+        |who: String| Err(Failure::new(ErrorKind::Conflict, format!("{who} has the stores open; stop it first")));
     if let Some(server) = directory.current_server().await?.filter(Server::takes_work) {
         return in_use(server.holder().to_string());
     }
@@ -119,7 +119,8 @@ async fn import(session: &Session, file: &Path) -> Result<()> {
             "{shown} is in use already; name another directory with --data-dir"
         )));
     }
-    let cannot = |error: std::io::Error| Failure::configuration(format!("{shown} cannot be made: {}", reason(&error)));
+    let cannot =
+        |error: std::io::Error| Failure::configuration(format!("{shown} cannot be created: {}", reason(&error)));
     let parent = data_dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(parent).map_err(cannot)?;
     let name = data_dir.file_name().unwrap_or_default().to_string_lossy();

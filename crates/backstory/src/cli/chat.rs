@@ -22,7 +22,7 @@ const LISTED: usize = 50;
 /// Longest line that is read, in bytes.
 const MAX_LINE: u64 = 64 << 10;
 
-/// Ask one question after the other, and keep what was said
+/// Ask one question after another, and keep the conversation
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -31,7 +31,7 @@ Examples:
   backstory chat --list
   backstory chat --continue 3
 
-All projects are asked, also from within a clone; --project restricts the chat to one.
+All projects are asked, even from within a clone; --project restricts the chat to one.
 A question like \"and who wrote it?\" or \"which commit?\" is about what was asked before.
 An empty line or Ctrl-D ends it.")]
 pub(super) struct Args {
@@ -44,10 +44,10 @@ pub(super) struct Args {
     /// Continue a chat
     #[arg(long = "continue", value_name = "ID", conflicts_with = "remove")]
     resume: Option<u32>,
-    /// Forget a chat
+    /// Delete a chat
     #[arg(long, value_name = "ID")]
     remove: Option<u32>,
-    /// Quote, also if a language model is configured
+    /// Quote, even if a language model is configured
     #[arg(long)]
     no_model: bool,
     /// Print the list as JSON
@@ -81,7 +81,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     if let Some(id) = args.remove {
         return if client.answer(RemoveChat { id: id.into() }).await? {
-            Ok(session.terminal.line(format_args!("Forgot chat {id}"))?)
+            Ok(session.terminal.line(format_args!("Deleted chat {id}"))?)
         } else {
             Err(absent(id))
         };
@@ -107,7 +107,7 @@ async fn list(session: &Session, client: &Client, json: bool) -> Result<()> {
         return Ok(session.terminal.json(&chats)?);
     }
     if chats.is_empty() {
-        return Ok(session.terminal.line("There are no chats; 'backstory chat' begins one.")?);
+        return Ok(session.terminal.line("There are no chats; 'backstory chat' starts one.")?);
     }
     let row = |chat: &ChatView| {
         vec![
@@ -124,7 +124,7 @@ async fn list(session: &Session, client: &Client, json: bool) -> Result<()> {
 }
 
 fn absent(id: u32) -> Failure {
-    Failure::new(ErrorKind::NotFound, format!("there is no chat {id}; 'backstory chat --list' lists those there are"))
+    Failure::new(ErrorKind::NotFound, format!("there is no chat {id}; 'backstory chat --list' lists them"))
 }
 
 /// Shows what was said.

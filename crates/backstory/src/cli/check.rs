@@ -9,7 +9,7 @@ use crate::{
     output::{BAD, GOOD, escape_terminal, thousands},
 };
 
-/// Check that everything that is stored is sound and agrees
+/// Check that everything that is stored is sound and consistent
 ///
 /// Ends with the digest of graph and lists: it is the same however they came about, by many small syncs or a rebuild.
 #[derive(clap::Args)]

@@ -41,7 +41,7 @@ const FISH: &str = r#"function __backstory_complete
 end
 complete -c backstory -f -n 'test -n "$(__backstory_complete)"' -a '(__backstory_complete)'"#;
 
-/// Print what makes a shell complete commands and options
+/// Print the script that makes a shell complete commands and options
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -21,7 +21,7 @@ use crate::{
     output::{Terminal, escape_terminal},
 };
 
-/// Gather what an agent must know about a question or a piece of code, in a budget of tokens
+/// Gather what an agent must know about a question or a piece of code, within a budget of tokens
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -33,7 +33,7 @@ Examples:
   backstory context \"session expiry\" --path src/auth --after 2024
 
 Words are a question. A path with a line or a symbol, the path of a file, a commit and a reference like
-group/project!7 are what they name. A question is asked of all projects, also from within a clone, unless there is
+group/project!7 are what they name. A question is asked of all projects, even from within a clone, unless there is
 --project. The printed pack never has more tokens than asked for, as o200k_base counts them.")]
 pub(super) struct Args {
     /// A question, PATH, PATH:LINE, PATH:LINE-LINE, PATH#SYMBOL, a commit, or a reference like group/project!7
@@ -46,7 +46,7 @@ pub(super) struct Args {
     /// How it is printed
     #[arg(long, value_enum, default_value_t = Format::Markdown)]
     format: Format,
-    /// What it may hold
+    /// What it may contain
     #[arg(long, value_enum, default_value_t = Mode::All)]
     mode: Mode,
     /// Only of this project
@@ -66,19 +66,19 @@ pub(super) struct Args {
     near: Vec<String>,
     #[command(flatten)]
     weights: Weights,
-    /// Only what this user began
+    /// Only what this user opened, started or wrote
     #[arg(long, value_name = "USER", value_parser = parse_user)]
     author: Option<String>,
-    /// Only begun then or later, like 2024-03-15 or 2024-03
+    /// Only what was opened, started or committed then or later, like 2024-03-15 or 2024-03
     #[arg(long, value_name = "DATE", value_parser = parse_time)]
     after: Option<Timestamp>,
-    /// Only begun earlier than that
+    /// Only what was opened, started or committed before that
     #[arg(long, value_name = "DATE", value_parser = parse_time)]
     before: Option<Timestamp>,
-    /// Show no changes
+    /// Leave changes out
     #[arg(long)]
     no_diffs: bool,
-    /// Name no tests
+    /// Leave tests out
     #[arg(long)]
     no_tests: bool,
     /// Make it from what the index held in this state, as 'backstory snapshots list' shows it

@@ -38,7 +38,7 @@ use crate::{
 
 /// Check the configuration, the forges, git, the repositories, the stores, the embedding model and agents
 ///
-/// Each check has a line: ✓ it is well, ! something is less than it could be, ✗ it must be put right.
+/// Each check prints a line: ✓ all is well, ! something could be better, ✗ something must be fixed.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n  backstory doctor\n  backstory doctor --json")]
 pub(super) struct Args {

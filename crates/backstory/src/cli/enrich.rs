@@ -36,12 +36,12 @@ Examples:
   backstory enrich group/project --what design-notes
 
 The newest come first. What was written is kept, and written again only when what it is about has changed; a run that
-stops, or has used up llm.daily_tokens, is gone on with by the next.")]
+stops, or has used up llm.daily_tokens, is continued by the next.")]
 pub(super) struct Args {
-    /// Projects; all if there is none
+    /// Projects; all if none is given
     #[arg(value_name = "PROJECT")]
     projects: Vec<String>,
-    /// What it is asked for [default: everything]
+    /// What to ask for [default: everything]
     #[arg(long, value_enum)]
     what: Option<What>,
     /// Most commits, issues and merge requests that it is asked about
@@ -72,7 +72,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     ))?;
     if count("failed") > 0 {
         session.terminal.note(format_args!(
-            "of {} the model wrote nothing that could be used; it is asked again when they change",
+            "the model wrote nothing usable about {}; it is asked again when they change",
             pluralize(count("failed"), "item", "items")
         ));
     }

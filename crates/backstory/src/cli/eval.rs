@@ -76,7 +76,7 @@ pub(super) struct Args {
     /// Only this way of finding (repeatable)
     #[arg(long = "leg", value_enum, value_name = "LEG")]
     legs: Vec<AskedLeg>,
-    /// Project that the questions are about, in place of what the file says
+    /// Project that the questions are about, instead of the one in the file
     #[arg(long, value_name = "GROUP/PROJECT")]
     project: Option<String>,
     /// Results of each leg that are looked at
@@ -199,7 +199,7 @@ fn legs(asked: &[AskedLeg]) -> Vec<Retriever> {
 /// A share, 0 to 1.
 fn parse_share(text: &str) -> std::result::Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| format!("'{text}' is no number from 0 to 1, like 0.02"))
+    share.ok_or_else(|| format!("'{text}' is not a number from 0 to 1, like 0.02"))
 }
 
 /// Reads the questions.
@@ -218,7 +218,7 @@ fn read_text(path: &Path, limit: u64) -> std::result::Result<String, String> {
     if bytes.len() as u64 > limit {
         return Err(format!("it has more than {limit} bytes, which is the most that is read"));
     }
-    String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())
+    String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
 /// Leaves the questions of the kinds that are wanted.

@@ -45,13 +45,13 @@ pub(super) struct Args {
     /// Only of this project (repeatable)
     #[arg(long = "project", value_name = "GROUP/PROJECT")]
     projects: Vec<String>,
-    /// Only issues and merge requests that stand there (repeatable)
+    /// Only issues and merge requests in this state (repeatable)
     #[arg(long = "state", value_enum)]
     states: Vec<State>,
     /// Only what this user opened, started or wrote (repeatable)
     #[arg(long = "author", value_name = "USER", value_parser = parse_user)]
     authors: Vec<String>,
-    /// Only issues and merge requests with this label, several times for all of several
+    /// Only issues and merge requests with this label (repeatable: with all of them)
     #[arg(long = "label")]
     labels: Vec<String>,
     /// Only of this file or directory (repeatable)

@@ -52,7 +52,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let place = place::find(&client, &args.path, args.project.as_deref()).await?;
     let code = if let Place::Code(code) = place { code.id() } else { None };
     let Some(NodeId::File { project, path }) = code else {
-        return Err(Failure::usage(format!("'{}' is no file of a repository; write PATH, and --project", args.path)));
+        return Err(Failure::usage(format!(
+            "'{}' is not a file of a repository; write PATH, and --project",
+            args.path
+        )));
     };
     let (project, rev, terminal) = (Some(project), args.rev.clone(), &session.terminal);
     if args.facts || !args.node_types.is_empty() {

@@ -16,16 +16,16 @@ use crate::{
     output::{escape_terminal, minute, pluralize, thousands},
 };
 
-/// Take something out of everything that is stored, for good
+/// Erase something from everything that is stored, for good
 ///
-/// Its texts leave the ledger, the graph, the search index, summaries, answers that cited it, and the files on the disk; it
-/// is not read again. Afterwards pieces of its texts are looked for everywhere, and the command fails if one is left. Texts
-/// of others that mention or quote it stay as they are; the output names them. A project must not stand in the
-/// configuration any more.
+/// Its texts are erased from the ledger, the graph, the search index, summaries, answers that cited it, and the files on
+/// disk; it is not read again. Afterwards pieces of its texts are searched for everywhere, and the command fails if one is
+/// left. Texts of others that mention or quote it stay as they are; the output names them. A project must be removed from
+/// the configuration first.
 ///
-/// Of a person, an alias takes the place of user name, names and addresses wherever the forge or commits name them, or
-/// somebody mentions them as @name or by an address, now and in whatever is read later; only keyed hashes tell who it is.
-/// What they wrote stays. The clones keep what the repositories have; what is shown of it goes through the same.
+/// For a person, an alias replaces user name, names and addresses wherever the forge or commits name them, or somebody
+/// mentions them as @name or by an address, now and in whatever is read later; only keyed hashes tell who it is. What
+/// they wrote stays. The clones keep what the repositories have; in what is shown from them, the alias is used too.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -42,13 +42,13 @@ pub(super) struct Args {
     /// @user@example.com
     #[arg(value_name = "REF", required_unless_present = "list", conflicts_with = "list")]
     reference: Option<String>,
-    /// Why; it is kept on record
+    /// Reason, which is kept on record
     #[arg(long, value_name = "TEXT", conflicts_with = "list")]
     reason: Option<String>,
     /// Let the next sync read it again
     #[arg(long, conflicts_with = "list")]
     undo: bool,
-    /// List what was forgotten, and what is not kept any more, the newest 100 first
+    /// List what was forgotten, and what is not kept any more: the newest 100, newest first
     #[arg(long)]
     list: bool,
     /// List only what was forgotten, what may be read again, or what is not kept any more

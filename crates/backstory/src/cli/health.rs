@@ -13,10 +13,10 @@ use crate::{
 /// How long the server may take.
 const TIME: Duration = Duration::from_secs(5);
 
-/// Say whether the server of the data directory can answer questions
+/// Check whether the server of the data directory can answer questions
 ///
-/// Asks it for /readyz, within 5 seconds. For what watches containers and services: nothing is opened or created, and a
-/// server that does not run is a failure.
+/// Requests /readyz and waits for up to 5 seconds. For health checks of containers and services: nothing is opened or
+/// created, and it fails if no server is running.
 #[derive(clap::Args)]
 #[command(after_long_help = "Example:\n  backstory health")]
 pub(super) struct Args {}
@@ -25,7 +25,7 @@ pub(super) async fn run(session: &Session, _: &Args) -> Result<()> {
     let directory = &session.config()?.data_dir;
     let failed = |message: String| Failure::new(ErrorKind::Upstream, message);
     let server = DataDir::running(directory)
-        .ok_or_else(|| failed(format!("no server runs for {}; start 'backstory serve'", directory.display())))?;
+        .ok_or_else(|| failed(format!("no server is running for {}; start 'backstory serve'", directory.display())))?;
     let unreachable = |what: &str| failed(format!("the server (pid {}) at {} {what}", server.pid, server.url));
     let http = reqwest::Client::builder().no_proxy().timeout(TIME).build();
     let http = http.map_err(|error| failed(format!("no HTTP client: {error}")))?;

@@ -37,7 +37,7 @@ pub(super) struct Args {
     /// Most changes, 1 to 100
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=100))]
     limit: u8,
-    /// Changes to leave out at the beginning
+    /// Changes to skip at the beginning
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip: u32,
     /// Print JSON
@@ -49,7 +49,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "history", || Ok(())).await?;
     let place = place::find(&client, &args.what, args.project.as_deref()).await?;
     let Place::Code(code) = place else {
-        return Err(Failure::usage(format!("'{}' is no file; write PATH or PATH#SYMBOL", args.what)));
+        return Err(Failure::usage(format!("'{}' is not a file; write PATH or PATH#SYMBOL", args.what)));
     };
     let Some(id) = code.id() else {
         return Err(if client.answer(ListRepositories {}).await?.is_empty() {

@@ -20,15 +20,14 @@ const TOKEN_ENV: &str = "GITLAB_TOKEN";
 
 /// Write a configuration, with comments
 ///
-/// Asks for what the options do not tell if it is run on a terminal. The file goes to ./backstory.toml, or to where
-/// --config says.
+/// On a terminal, asks for what the options leave out. Writes ./backstory.toml, or the file that --config names.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   backstory init
   backstory init --base-url https://gitlab.example.com --project group/one --project group/two")]
 pub(super) struct Args {
-    /// Address of the GitLab
+    /// Address of the GitLab instance
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
     /// Name of the environment variable that holds the access token [default: GITLAB_TOKEN]
@@ -37,7 +36,7 @@ pub(super) struct Args {
     /// Full path of a project (repeatable)
     #[arg(long = "project", value_name = "GROUP/PROJECT")]
     projects: Vec<String>,
-    /// Overwrite a file that exists
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
@@ -87,7 +86,7 @@ fn ask(args: &Args) -> Result<Answers> {
     let interactive = io::stdin().is_terminal() && io::stderr().is_terminal();
     let base_url = match &args.base_url {
         Some(url) => check_url(url)?,
-        None if interactive => prompt("Address of the GitLab", Some("https://gitlab.com"), check_url)?,
+        None if interactive => prompt("Address of the GitLab instance", Some("https://gitlab.com"), check_url)?,
         None => return Err(missing("--base-url https://gitlab.example.com")),
     };
     let projects = match args.projects.as_slice() {
@@ -118,7 +117,7 @@ fn prompt<T>(question: &str, usual: Option<&str>, check: impl Fn(&str) -> Result
         write!(anstream::stderr(), "{question}{hint}: ")?;
         let mut answer = String::new();
         if io::stdin().lock().read_line(&mut answer)? == 0 {
-            return Err(Failure::usage("the answers ended before the questions; nothing was written"));
+            return Err(Failure::usage("the input ended before all questions were answered; nothing was written"));
         }
         let answer = Some(answer.trim()).filter(|answer| !answer.is_empty()).or(usual).unwrap_or_default();
         match check(answer) {
@@ -135,7 +134,7 @@ fn check_url(text: &str) -> Result<String> {
         {
             Ok(url.as_str().trim_end_matches('/').to_owned())
         }
-        _ => Err(Failure::usage("the address of the GitLab must be like https://gitlab.example.com")),
+        _ => Err(Failure::usage("the address of the GitLab instance must be like https://gitlab.example.com")),
     }
 }
 
@@ -143,7 +142,8 @@ fn check_projects<'a>(paths: impl Iterator<Item = &'a str>) -> Result<Vec<String
     let mut projects: Vec<String> = Vec::new();
     for path in paths {
         if !names_projects(path) {
-            let what = format!("'{path}' is no path of a project; write group/project, or group/* for all of a group");
+            let what =
+                format!("'{path}' is not the path of a project; write group/project, or group/* for all of a group");
             return Err(Failure::usage(what));
         }
         if !projects.iter().any(|known| known == path) {
@@ -226,13 +226,14 @@ full_days = 7
 
 [embedding]
 # bundled: a small model inside backstory. ollama: a server of Ollama. openai: any server that speaks its protocol.
+# none: no vectors, so that texts are found by their words alone.
 provider = "bundled"
 # model = "nomic-embed-text"
 # base_url = "http://127.0.0.1:11434"
 # api_key_env = "OPENAI_API_KEY"
 # Numbers in a vector, if the model offers several.
 # dimension = 768
-# Threads of the bundled model; one for each core if not given.
+# Threads of the bundled model, 1 to 64; one for each core if not given.
 # threads = 4
 
 [search]
@@ -240,6 +241,52 @@ provider = "bundled"
 profile = "default"
 # What each part of a score counts, 0 to 1.
 # weights = { semantic = 0.5, lexical = 0.5, recency = 0.0, importance = 0.0, relationship = 0.0, author = 0.1 }
+# A model that reorders the best 20 hits of search and ask, on any server with /rerank. Context packs keep the order of the
+# index, so that the same state gives the same pack.
+# [search.rerank]
+# model = "bge-reranker-v2-m3"
+# base_url = "http://127.0.0.1:8080/v1"
+# api_key_env = "RERANK_KEY"
+
+# A language model that words answers and writes summaries, of ollama or openai; there is none without this section.
+# [llm]
+# provider = "ollama"
+# model = "llama3.2"
+# base_url = "http://127.0.0.1:11434"
+# api_key_env = "MODEL_KEY"
+# Longest time for an answer, most tokens of an answer, and most tokens of a day.
+# timeout_seconds = 120
+# max_tokens = 500
+# daily_tokens = 200000
+
+# States of the index that can be searched, the current one among them, besides pinned ones.
+# [snapshots]
+# keep = 3
+
+# How files are cut into the pieces that search reads: most lines and characters (0 for no limit), and lines of overlap.
+# [index.chunks]
+# code = { lines = 60, characters = 0, overlap = 0 }
+# documentation = { lines = 60, characters = 2000, overlap = 3 }
+# text = { lines = 60, characters = 0, overlap = 10 }
+
+# Least confidence of links to issues that are inferred; 1 for no such links.
+# [links]
+# confidence = 0.82
+
+# Tickets of another tracker that texts name: a pattern of its keys, and their pages. Repeat [[tracker]] for another.
+# [[tracker]]
+# pattern = "[A-Z][A-Z0-9]+-[0-9]+"
+# url = "https://jira.example.com/browse/{key}"
+
+# [people]
+# Whether 'backstory me' and 'backstory person' show what somebody does.
+# tracking = true
+# Your user name at the forge; the address that git makes commits with if not given.
+# me = "johndoe"
+
+# SHA-256 of texts that look like secrets but are not.
+# [redact]
+# allow = []
 
 [server]
 listen = "127.0.0.1:7373"

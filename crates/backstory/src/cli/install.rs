@@ -26,9 +26,9 @@ const SKILL: &str = include_str!("install/SKILL.md");
 
 /// Set up agents so that they ask backstory: Claude Code, Codex, Cursor, VS Code, Gemini CLI, opencode, Windsurf, Zed
 ///
-/// Writes the MCP server into the configuration of each agent that is found, the skill, and a marked block into the file
-/// of instructions that it reads in every conversation. Comments and order are kept. --uninstall takes back exactly what
-/// was written.
+/// For each agent that is found, writes the MCP server into its configuration, the skill, and a marked block into the
+/// file of instructions that it reads in every conversation. Comments and order are kept. --uninstall removes exactly
+/// what was written.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -41,7 +41,7 @@ pub(super) struct Args {
     /// Only this agent (repeatable); one that is not found is set up too
     #[arg(long = "client", value_name = "AGENT")]
     clients: Vec<String>,
-    /// Where it is written
+    /// Where to write it
     #[arg(long, value_enum, default_value_t = InstallScope::User)]
     scope: InstallScope,
     /// Also tell the agent the decision behind code that it is about to change or blame, where it has such hooks
@@ -50,7 +50,7 @@ pub(super) struct Args {
     /// Show what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Take back what was written
+    /// Remove what was written
     #[arg(long, conflicts_with = "hooks")]
     uninstall: bool,
 }
@@ -112,8 +112,9 @@ impl Places {
             InstallScope::User => home.clone(),
             InstallScope::Project => {
                 let here = env::current_dir().ok();
-                here.and_then(|here| discover_repository(&here))
-                    .ok_or_else(|| Failure::usage("there is no repository here; go into one, or use --scope user"))?
+                here.and_then(|here| discover_repository(&here)).ok_or_else(|| {
+                    Failure::usage("there is no repository here; run this in one, or use --scope user")
+                })?
             }
         };
         Ok(Self { receipt: state.join("backstory").join("installed.json"), home, scope, root })
@@ -294,7 +295,7 @@ fn uninstall(session: &Session, args: &Args, places: &Places, clients: &[AgentCl
         }
     }
     if count == 0 {
-        session.terminal.note("nothing was written there that could be taken back");
+        session.terminal.note("nothing was written there that could be removed");
     }
     Ok(())
 }

@@ -33,32 +33,32 @@ pub(super) struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// List them, newest first
+    /// List jobs, newest first
     List {
-        /// Only those that stand so
+        /// Only jobs with this status
         #[arg(long)]
         status: Option<Status>,
-        /// Only those of this project
+        /// Only jobs of this project
         #[arg(long, value_name = "GROUP/PROJECT")]
         project: Option<String>,
-        /// How many
+        /// Most jobs to list
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=100))]
         first: u8,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Have the server do something as soon as it can
+    /// Queue a job, which the server does as soon as it can
     Start {
-        /// What
+        /// What to do
         kind: Kind,
         /// Full path of the project
         #[arg(value_name = "GROUP/PROJECT")]
         project: String,
     },
-    /// Take a job out of the queue, or stop it
+    /// Remove a job from the queue, or stop it
     Cancel {
-        /// Its number
+        /// Number of the job
         #[arg(value_name = "ID", value_parser = clap::value_parser!(i64).range(0..))]
         id: i64,
     },
@@ -123,7 +123,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
                 return Err(Failure::new(ErrorKind::Conflict, message));
             }
             let id = client.answer(QueueJob { kind: (*kind).into(), project: project.clone() }).await?.id;
-            Ok(terminal.line(format_args!("Job {id} waits for its turn; 'backstory jobs list' shows it"))?)
+            Ok(terminal.line(format_args!("Job {id} is queued; 'backstory jobs list' shows it"))?)
         }
         What::Cancel { id } => {
             let job = client.answer(CancelJob { id: *id }).await?;
@@ -144,7 +144,7 @@ pub(super) async fn any_reads(client: &Client) -> Result<bool> {
 fn list(session: &Session, jobs: &[JobReport]) -> Result<()> {
     let terminal = &session.terminal;
     if jobs.is_empty() {
-        return Ok(terminal.line("No jobs; 'backstory serve' has some as soon as it runs.")?);
+        return Ok(terminal.line("No jobs; 'backstory serve' starts some as soon as it runs.")?);
     }
     let row = |report: &JobReport| {
         let job = &report.job;

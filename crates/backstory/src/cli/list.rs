@@ -13,7 +13,7 @@ use crate::{
     output::{escape_terminal, minute},
 };
 
-/// List issues or merge requests, the one that changed last first
+/// List issues or merge requests, most recently changed first
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// Only of this project
     #[arg(long, value_name = "GROUP/PROJECT")]
     project: Option<String>,
-    /// Only those that stand there
+    /// Only those in this state
     #[arg(long, value_enum)]
     state: Option<State>,
     /// Only those that this user opened
@@ -36,7 +36,7 @@ pub(super) struct Args {
     /// Only those with this label
     #[arg(long)]
     label: Option<String>,
-    /// Most to list
+    /// Most items to list
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: u32,
     /// Print JSON

@@ -42,7 +42,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, value_name = "SPELLING", num_args = 0..=1, require_equals = true,
         default_missing_value = "plain")]
     seed_names: Option<Spelling>,
-    /// Print the tools as definitions of functions, in JSON, and end
+    /// Print the tools as definitions of functions, in JSON, and exit
     #[arg(long)]
     print_tools: bool,
 }

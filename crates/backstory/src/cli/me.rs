@@ -9,7 +9,7 @@ use super::{
 };
 use crate::failure::{Failure, Result};
 
-/// Show what waits for you: assigned, to review, mentioned, answered, stale; and what you did
+/// Show what is waiting for you: assigned, to review, mentioned, answered, stale; and what you did
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:

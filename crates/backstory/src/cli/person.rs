@@ -19,17 +19,18 @@ use crate::{
     output::{FAINT, STRONG, Terminal, day, escape_terminal, thousands},
 };
 
-/// Show a person: what they did over time, where, and what waits for them
+/// Show a person: what they did over time, where, and what is waiting for them
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   backstory person @johndoe
   backstory person johndoe --project group/project --after 2026-01-01
+  backstory person 'John Doe'
   backstory person john@example.com --json
 
 'tracking = false' under [people] switches this off.")]
 pub(super) struct Args {
-    /// User name at the forge, or an address of commits
+    /// User name, address of commits, or a name or part of one that nobody else has
     #[arg(value_name = "NAME", value_parser = parse_user)]
     name: String,
     #[command(flatten)]

@@ -530,7 +530,7 @@ fn range(lines: Option<&str>) -> Result<Option<(u32, u32)>> {
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
     match (number(first), number(last)) {
         (Some(first), Some(last)) => Ok(Some((first, last))),
-        _ => Err(Failure::usage(format!("'{lines}' are no lines; write PATH:12 or PATH:12-20"))),
+        _ => Err(Failure::usage(format!("'{lines}' is not a range of lines; write PATH:12 or PATH:12-20"))),
     }
 }
 

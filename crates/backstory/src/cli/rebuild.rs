@@ -14,7 +14,7 @@ use crate::{
 
 /// Rebuild the graph, the lists, the index or all from what is stored, without a network
 ///
-/// The old ones answer until the new ones are done. Vectors of unchanged text are kept.
+/// The old ones are used until the new ones are ready. Vectors of unchanged text are kept.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n  backstory rebuild\n  backstory rebuild graph")]
 pub(super) struct Args {

@@ -33,7 +33,7 @@ pub(super) struct Args {
     /// File or directory it was in, also by an earlier name
     #[arg(value_name = "PATH")]
     path: Option<String>,
-    /// Project to look into, if it cannot be inferred
+    /// Project to search, if it cannot be inferred
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
     /// Most removals
@@ -50,7 +50,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let (project, path) = match &args.path {
         Some(path) => match place::find(&client, path, args.project.as_deref()).await? {
             Place::Code(code) => (code.project, Some(code.path)),
-            Place::Reference(_) => return Err(Failure::usage(format!("'{path}' is no path of a file or directory"))),
+            Place::Reference(_) => {
+                return Err(Failure::usage(format!("'{path}' is not the path of a file or directory")));
+            }
         },
         // The project is that of the directory the user stands in.
         None => match place::find(&client, ".", args.project.as_deref()).await? {

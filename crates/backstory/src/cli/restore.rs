@@ -15,11 +15,11 @@ use crate::{
 /// Most names of what a restored copy does not know that are told.
 const MAX_NAMED: usize = 20;
 
-/// Put a copy of the ledger that 'backstory backup' wrote in place of the ledger
+/// Replace the ledger with a copy that 'backstory backup' wrote
 ///
 /// Graph and index are rebuilt from it by the next command, vectors of unchanged text are kept; the next sync reads
 /// what is new since. The ledger that was there is kept beside it. What was forgotten since the copy was made is there
-/// again, and tokens are those of the copy; both are told by name. No server may be running.
+/// again, and tokens are those of the copy; the output names both. No server may be running.
 #[derive(clap::Args)]
 #[command(after_long_help = "Example:\n  backstory restore /var/backups/backstory-2026-11-22.sqlite")]
 pub(super) struct Args {
@@ -31,7 +31,7 @@ pub(super) struct Args {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let directory = DataDir::open(&session.config()?.data_dir)?;
     let in_use =
-        |who: String| Err(Failure::new(ErrorKind::Conflict, format!("{who} has the ledger open; end it first")));
+        |who: String| Err(Failure::new(ErrorKind::Conflict, format!("{who} has the ledger open; stop it first")));
     match directory.claim("restore", ClaimIntent::Work, &session.terminal).await? {
         Claim::Own => {}
         Claim::Server(server) => return in_use(format!("the server at {} (pid {})", server.url, server.pid)),
@@ -51,14 +51,14 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let undone = [
         (forgotten, "is there again, though it was forgotten since that copy was made; 'backstory forget' forgets it"),
         (revoked_tokens, "is a valid token again, though it was revoked since; 'backstory token revoke' revokes it"),
-        (made_tokens, "is no token any more, since it was made later"),
+        (made_tokens, "is not a token any more, since it was created later"),
     ];
     for (names, what) in undone {
         for name in names.iter().take(MAX_NAMED) {
             session.terminal.warning(format_args!("{} {what}", escape_terminal(name)));
         }
         if names.len() > MAX_NAMED {
-            session.terminal.warning(format_args!("so it is with {} more", names.len() - MAX_NAMED));
+            session.terminal.warning(format_args!("the same is true of {} more", names.len() - MAX_NAMED));
         }
     }
     session.terminal.note("graph and index are rebuilt when they are next opened; 'backstory sync' reads what is new");

@@ -39,32 +39,32 @@ Examples:
   backstory search \"session timeout\" --ref v1.2
   backstory search redis --mode lexical --json
 
-All projects are searched, also from within a clone; --project restricts the search to one.")]
+All projects are searched, even from within a clone; --project restricts the search to one.")]
 pub(super) struct Args {
     /// Words or a question
     query: String,
     /// Only this kind (repeatable)
     #[arg(long = "type", alias = "kind", value_enum, value_name = "KIND")]
     kinds: Vec<DocumentKind>,
-    /// Only what this user began
+    /// Only what this user opened, started or wrote
     #[arg(long, value_name = "USER", value_parser = parse_user)]
     author: Option<String>,
-    /// Only with this label, several times for all of several
+    /// Only with this label (repeatable: with all of them)
     #[arg(long = "label", value_name = "LABEL")]
     labels: Vec<String>,
-    /// Only begun then or later, like 2024-03-15 or 2024-03
+    /// Only what was opened, started or committed then or later, like 2024-03-15 or 2024-03
     #[arg(long, value_name = "DATE", value_parser = parse_time)]
     after: Option<Timestamp>,
-    /// Only begun earlier than that
+    /// Only what was opened, started or committed before that
     #[arg(long, value_name = "DATE", value_parser = parse_time)]
     before: Option<Timestamp>,
     /// Only of this project
     #[arg(long, value_name = "GROUP/PROJECT")]
     project: Option<String>,
-    /// The files and commits of this branch, tag or commit, which must be indexed, see 'backstory add --ref'
+    /// Search the files and commits of this branch, tag or commit, which must be indexed: see 'backstory add --ref'
     #[arg(long = "ref", value_name = "REF")]
     revision: Option<String>,
-    /// What the index held in this state, as 'backstory snapshots list' shows it
+    /// Search what the index held in this state, as 'backstory snapshots list' shows it
     #[arg(long, value_name = "ID", conflicts_with = "revision")]
     snapshot: Option<String>,
     /// Only with this state; a discussion has that of its issue or merge request
@@ -73,7 +73,7 @@ pub(super) struct Args {
     /// What to compare the query with
     #[arg(long, value_enum, default_value_t = Mode::Hybrid)]
     mode: Mode,
-    /// How results are ranked, if not as configured
+    /// How to rank results, if not as configured
     #[arg(long, value_enum, conflicts_with = "weights")]
     profile: Option<Profile>,
     #[command(flatten)]
@@ -81,7 +81,7 @@ pub(super) struct Args {
     /// Only what is at most two links from this: PATH, a commit, group/project!7, a person (repeatable)
     #[arg(long, value_name = "REF")]
     near: Vec<String>,
-    /// Only what has an annotation with this tag, see 'backstory annotate'; several times for all of several
+    /// Only what has an annotation with this tag, see 'backstory annotate' (repeatable: with all of them)
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
     /// Only files whose paths start with this, and commits that change them (repeatable)
@@ -90,7 +90,7 @@ pub(super) struct Args {
     /// Only files in this language, like rust or c++, and commits that change them (repeatable)
     #[arg(long = "language", value_name = "LANGUAGE")]
     languages: Vec<String>,
-    /// Show what each result's score is made of, and by which words, meaning or links it was proposed
+    /// Show what each result's score is made of, and which words, meaning or links proposed it
     #[arg(long)]
     explain: bool,
     /// Count the candidates by project, kind, author, label and path
@@ -99,7 +99,7 @@ pub(super) struct Args {
     /// Most results
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=100))]
     limit: u8,
-    /// Continue where a page ended, as its last line says
+    /// Continue after a page: the token in its last line
     #[arg(long, value_name = "TOKEN")]
     page_token: Option<String>,
     /// Print JSON

@@ -7,6 +7,7 @@ use std::{
 
 use backstory_engine::{
     EmbedRequest, Engine,
+    embed::Provider,
     error::ErrorKind,
     model::role::{Roles, ServerRole},
     repository::ListRepositories,
@@ -35,7 +36,7 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// Answer over HTTP: the web interface, GraphQL, REST, MCP, and other backstory commands for the same data
 ///
 /// Documents get their vectors in the background. GraphQL has a query page at /graphql, agents are answered at /mcp.
-/// Others than this machine can connect only with a token: 'backstory token create' makes one, or [server] token_env names
+/// Other machines can connect only with a token: 'backstory token create' makes one, or [server] token_env names
 /// a variable that holds one.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
@@ -59,7 +60,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         let name = directory.path().display();
         Err(Failure::new(
             ErrorKind::Conflict,
-            format!("{who} is using {name}; end it first, or use another data directory"),
+            format!("{who} is using {name}; stop it first, or use another data directory"),
         ))
     };
     match directory.claim(SERVE, ClaimIntent::Work, &session.terminal).await? {
@@ -172,9 +173,10 @@ impl Server {
         let whom = if has_tokens { "" } else { ", for this machine alone" };
         session
             .terminal
-            .line(format_args!("Listening on {url} (query page at {url}/graphql){whom}; Ctrl-C ends it"))?;
+            .line(format_args!("Listening on {url} (query page at {url}/graphql){whom}; Ctrl-C stops it"))?;
         let roles = engine.settings().roles.clone();
-        let embedding = roles.has(ServerRole::Embed).then(|| tokio::spawn(embed_in_background(engine.clone())));
+        let makes_vectors = roles.has(ServerRole::Embed) && engine.settings().embedding.provider != Provider::None;
+        let embedding = makes_vectors.then(|| tokio::spawn(embed_in_background(engine.clone())));
         let (end, ended) = watch::channel(false);
         let stopping = tokio::spawn(async move {
             stop.await;

@@ -22,13 +22,13 @@ Examples:
   backstory show group/project@1a2b3c4
   backstory show 1a2b3c4
 
-Without a project, or --project, that of the clone that you stand in is meant, or the only one. Quote what has # or !,
-which shells read otherwise.")]
+A number without a project belongs to the project of --project, of the clone that you are in, or to the only one.
+Quote references with # or !, which shells interpret.")]
 pub(super) struct Args {
     /// group/project#12, group/project!7, #12, !7, issue 12, mr 7, the id of a discussion, group/project@1a2b3c4, or 1a2b3c4
     #[arg(required = true, num_args = 1..=2, value_name = "REFERENCE")]
     reference: Vec<String>,
-    /// Project of a number without one
+    /// Project that the number belongs to
     #[arg(long, value_name = "GROUP/PROJECT")]
     project: Option<String>,
     /// Print JSON

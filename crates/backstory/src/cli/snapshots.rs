@@ -35,34 +35,34 @@ pub(super) struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// List them, newest first
+    /// List snapshots, newest first
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show one
+    /// Show a snapshot
     Show {
-        /// Its id, or at least four of its first digits
+        /// Id of the snapshot, or at least its first four digits
         #[arg(value_name = "ID")]
         id: String,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Keep one until it is unpinned
+    /// Keep a snapshot until it is unpinned
     Pin {
-        /// Its id, or at least four of its first digits
+        /// Id of the snapshot, or at least its first four digits
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// Keep one no longer than others
+    /// Keep a pinned snapshot no longer than others
     Unpin {
-        /// Its id, or at least four of its first digits
+        /// Id of the snapshot, or at least its first four digits
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// Show which documents were added, removed and changed between two
+    /// Show which documents were added, removed and changed between two snapshots
     Compare {
         /// The first
         #[arg(value_name = "FROM")]
@@ -77,7 +77,7 @@ enum What {
         #[arg(long)]
         json: bool,
     },
-    /// Forget those that need not be kept
+    /// Delete the snapshots that need not be kept
     Prune,
 }
 
@@ -109,7 +109,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         What::Prune => {
             let gone = client.answer(PruneSnapshots::default()).await?;
             let gone = pluralize(gone.len() as u64, "snapshot was", "snapshots were");
-            Ok(terminal.line(format_args!("{gone} forgotten"))?)
+            Ok(terminal.line(format_args!("{gone} deleted"))?)
         }
     }
 }
@@ -117,7 +117,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 fn list(session: &Session, of: &Snapshots) -> Result<()> {
     let terminal = &session.terminal;
     if of.recorded.is_empty() {
-        terminal.line("Nothing is on record yet; a sync that reads something puts it on record.")?;
+        terminal.line("No snapshot is recorded yet; a sync that reads something records one.")?;
     } else {
         let row = |of: &SnapshotReport| {
             let marks =

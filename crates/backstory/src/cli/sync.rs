@@ -28,8 +28,8 @@ const END: Duration = Duration::from_secs(30);
 
 /// Read what is new at the forges and in the git repositories
 ///
-/// The first time that is everything. Text can be searched as soon as it has been read; vectors for search by meaning
-/// come with 'backstory embed', or in the background of 'backstory serve'.
+/// The first sync reads everything. Text can be searched as soon as it has been read; vectors for search by meaning are
+/// made by 'backstory embed', or in the background by 'backstory serve'.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -48,7 +48,7 @@ pub(super) struct Args {
     /// Read everything again, and drop what is gone
     #[arg(long)]
     full: bool,
-    /// Read only this part of them (repeatable). GitHub has issues and pull requests in one list, which is
+    /// Read only this part (repeatable). GitHub has issues and pull requests in one list, which is
     /// read for either
     #[arg(long, value_enum, value_name = "PART")]
     only: Vec<Part>,
@@ -63,7 +63,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// What a sync can be narrowed to.
+/// What a sync can be limited to.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// Issues of the forge, with their discussions
@@ -241,9 +241,7 @@ pub(super) fn sentence(summary: &Value) -> String {
     }
     for (project, bytes) in summary["too_large"].as_object().into_iter().flatten() {
         let megabytes = bytes.as_u64().unwrap_or(0).div_ceil(1_000_000);
-        parts.push(format!(
-            "{project} is {megabytes} MB larger than [retention] allows, with nothing left that could leave"
-        ));
+        parts.push(format!("{project} is {megabytes} MB larger than [retention] allows, with nothing left to remove"));
     }
     parts.join("; ")
 }

@@ -25,7 +25,7 @@ use crate::{
 /// Times between two looks at a task: short ones first, because most work is done soon.
 const LOOKS: [Duration; 3] = [Duration::from_millis(20), Duration::from_millis(50), Duration::from_millis(150)];
 
-/// How far a task is: `acme/shop issues 12/34 (rate limited, going on in 5 s)`.
+/// How far a task is: `acme/shop issues 12/34 (rate limited, continuing in 5 s)`.
 pub(super) fn progress_line(task: &Task) -> String {
     let TaskProgress { phase, done, total, note } = &task.progress;
     let total = total.map(|total| format!("/{}", thousands(total))).unwrap_or_default();

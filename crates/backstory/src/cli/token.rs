@@ -3,7 +3,7 @@
 use backstory_engine::{
     access::{CreateToken, ListOperations, ListTokens, MAX_OPERATIONS, RevokeToken},
     ledger::{IssuedToken, Operation},
-    model::access::{Grant, ProjectPattern},
+    model::access::{Expiry, Grant, ProjectPattern},
 };
 use clap::Subcommand;
 use jiff::{SignedDuration, Timestamp};
@@ -18,7 +18,7 @@ use crate::{
 /// Longest time after which a token can be told to expire, in days.
 const MAX_DAYS: i64 = 3_650;
 
-/// Make, list and revoke tokens: who may see which projects of the server, and do what
+/// Create, list and revoke tokens: who may see which projects of the server, and do what
 ///
 /// A token shows the projects that its patterns match, and nothing else. Once there is a token, everyone but
 /// commands of the data directory's owner must show one. What holders of tokens ask, and what others change, is on record
@@ -38,9 +38,9 @@ pub(super) struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// Make one; it is shown once
+    /// Create a token; it is shown once
     Create {
-        /// What to call it [default: its id]
+        /// Name of the token [default: its id]
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
         /// The projects that it shows: group/project, group/*, group/** with subgroups, or ** for all (repeatable)
@@ -49,34 +49,34 @@ enum What {
         /// What it permits: read, sync (starts syncs), admin (changes and deletes); confidential shows confidential items
         #[arg(long, value_name = "SCOPE", value_delimiter = ',', default_value = "read")]
         scopes: Vec<String>,
-        /// When it ends, in days or hours, or never
-        #[arg(long, value_name = "TIME", default_value = "90d", value_parser = parse_lifetime)]
-        expires: Lifetime,
+        /// When it expires, in days or hours, or never [default: 90d]
+        #[arg(long, value_name = "TIME", value_parser = parse_lifetime)]
+        expires: Option<Lifetime>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// List them
+    /// List tokens
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// End one at once
+    /// Revoke a token at once
     Revoke {
-        /// Its id or name
+        /// Id or name of the token
         #[arg(value_name = "TOKEN")]
         token: String,
     },
     /// Show who asked for what, newest first
     Log {
-        /// Only of whose name has this in it
+        /// Only operations of actors whose name contains this
         #[arg(long, value_name = "NAME")]
         actor: Option<String>,
-        /// Only of this operation
+        /// Only this operation
         #[arg(long, value_name = "NAME")]
         operation: Option<String>,
-        /// How many
+        /// Most operations to list
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
         first: u16,
         /// Print JSON
@@ -89,8 +89,15 @@ enum What {
 #[derive(Clone, Copy, Debug)]
 struct Lifetime(Option<SignedDuration>);
 
+impl Lifetime {
+    /// When a token ends that is made now.
+    fn expiry(self) -> Expiry {
+        self.0.map_or(Expiry::Never, |lifetime| Expiry::At(Timestamp::now() + lifetime))
+    }
+}
+
 fn parse_lifetime(text: &str) -> std::result::Result<Lifetime, String> {
-    let wrong = || format!("'{text}' is no time; write 90d, 12h or never, at most {MAX_DAYS}d");
+    let wrong = || format!("'{text}' is not a time; write 90d, 12h or never, at most {MAX_DAYS}d");
     if text == "never" {
         return Ok(Lifetime(None));
     }
@@ -111,7 +118,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         What::Create { name, projects, scopes, expires, json } => {
             let words = scopes.iter().map(String::as_str);
             let (scopes, confidential) = Grant::parse_scopes(words).map_err(Failure::usage)?;
-            let expires = expires.0.map(|lifetime| Timestamp::now() + lifetime);
+            let expires = expires.map(Lifetime::expiry);
             let (name, projects) = (name.clone(), projects.clone());
             let is_first = !has_tokens(session, &client).await?;
             let made = client.answer(CreateToken { name, projects, confidential, scopes, expires }).await?;
@@ -120,7 +127,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             }
             terminal.note("this is shown once; anyone who has it sees what the token shows");
             if is_first {
-                terminal.note("from here on every request to the server needs a token, also from this machine");
+                terminal.note("from here on every request to the server needs a token, even from this machine");
             }
             Ok(terminal.line(&made.secret)?)
         }
@@ -130,11 +137,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         }
         What::Revoke { token } => {
             let revoked = client.answer(RevokeToken { token: token.clone() }).await?;
-            terminal.line(format_args!(
-                "{} ({}) opens nothing any more",
-                escape_terminal(&revoked.name),
-                revoked.id
-            ))?;
+            terminal.line(format_args!("{} ({}) is not valid any more", escape_terminal(&revoked.name), revoked.id))?;
             if !has_tokens(session, &client).await? {
                 terminal.note(
                     "it was the last token: everyone on this machine is answered without one again, unless the server \

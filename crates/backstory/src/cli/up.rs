@@ -32,11 +32,11 @@ const MAX_QUERY: usize = 60;
 /// Most files in which a definition is looked for.
 const MAX_LOOKED: usize = 5;
 
-/// Index the git repository around here and answer questions about it: the command to begin with
+/// Index the current git repository and answer questions about it: the command to start with
 ///
-/// Needs no configuration. The repository that contains PATH is added unless it was before, what is new in it is read,
-/// and then the server runs as with 'backstory serve'. If a server for the data directory runs already, that one does
-/// the work.
+/// Needs no configuration. Adds the repository that contains PATH unless it was added before, reads what is new in it,
+/// and then runs the server, as 'backstory serve' does. If a server for the data directory is already running, that
+/// server does the work.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n  backstory up\n  backstory up ~/src/shop --listen 127.0.0.1:0")]
 pub(super) struct Args {
@@ -81,7 +81,7 @@ fn around(path: &Path) -> Result<String> {
         .canonicalize()
         .map_err(|error| Failure::usage(format!("{shown} cannot be read: {}", crate::failure::reason(&error))))?;
     let missing =
-        || Failure::usage(format!("{shown} is in no git repository; go into one, or name one: backstory up PATH"));
+        || Failure::usage(format!("{shown} is not in a git repository; change to one, or name one: backstory up PATH"));
     let repository = discover_repository(&there).ok_or_else(missing)?;
     let repository = repository.canonicalize().unwrap_or(repository);
     Ok(repository.display().to_string())

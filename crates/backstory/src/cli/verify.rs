@@ -25,7 +25,7 @@ const MAX_FILE: u64 = 4 << 20;
 /// Citations of one request: with the longest quotations they stay below what a server takes.
 const BATCH: usize = 20;
 
-/// Prove again that every citation of a saved answer is where it says
+/// Verify again that every citation of a saved answer is where it says it is
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -120,10 +120,11 @@ fn read(args: &Args) -> Result<Answer> {
     };
     read.map_err(|error| Failure::usage(format!("{shown} cannot be read: {}", reason(&error))))?;
     if text.len() as u64 > MAX_FILE {
-        return Err(Failure::usage(format!("{shown} is larger than {} MiB, so it is no answer", MAX_FILE >> 20)));
+        return Err(Failure::usage(format!("{shown} is larger than {} MiB, so it is not an answer", MAX_FILE >> 20)));
     }
-    serde_json::from_slice(&text)
-        .map_err(|error| Failure::usage(format!("{shown} is no answer that 'backstory ask --json' printed: {error}")))
+    serde_json::from_slice(&text).map_err(|error| {
+        Failure::usage(format!("{shown} is not an answer that 'backstory ask --json' printed: {error}"))
+    })
 }
 
 /// Numbers that two citations have.

@@ -34,7 +34,7 @@ Examples:
   backstory why 1a2b3c4
   backstory why 'group/project!7' --json
 
-A path is relative to where you stand, in a clone of the repository, or to the root of the repository.")]
+A path is relative to the current directory, in a clone of the repository, or to the root of the repository.")]
 pub(super) struct Args {
     /// PATH, PATH:LINE, PATH:LINE-LINE, PATH#SYMBOL, a symbol, a commit, or a reference like group/project!7
     #[arg(value_name = "WHAT")]
@@ -66,7 +66,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         checkout::note(&session.terminal, mapped);
     }
     if new.is_some() {
-        return Ok(session.terminal.line(format_args!("{} is new; nothing is known of why it is so", args.what))?);
+        return Ok(session.terminal.line(format_args!("{} is new; nothing is known about why it is so", args.what))?);
     }
     let (place, rev) = checkout::at_index(place, mapped.as_ref());
     let request = request(&client, args, &place, rev).await?;

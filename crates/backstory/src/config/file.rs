@@ -8,7 +8,7 @@ mod server;
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use backstory_engine::{
-    embed::Provider,
+    embed::{MAX_DIMENSION, MAX_THREADS, Provider},
     llm,
     model::access::Grant,
     model::score::Profile,
@@ -34,10 +34,6 @@ use crate::failure::{Failure, Result};
 
 /// More requests per second than this are a slip of the finger; 0 means no limit.
 const MAX_REQUESTS_PER_SECOND: u32 = 10_000;
-/// More threads than this are a slip of the finger.
-const MAX_THREADS: usize = 1_024;
-/// No model has longer vectors.
-const MAX_DIMENSION: usize = 16_384;
 /// Longer answers of a language model than this are a slip of the finger.
 const MAX_ANSWER_TOKENS: u32 = 32_000;
 /// Longest time that a language model may be given, in seconds.
@@ -198,7 +194,7 @@ impl Source<'_> {
             let path = project.into_inner();
             if !names_projects(&path) {
                 let what = format!(
-                    "projects: '{path}' is no path of a project; write group/project, or group/* for all of a group"
+                    "projects: '{path}' is not the path of a project; write group/project, or group/* for all of a group"
                 );
                 return Err(self.error_at(span, what));
             }
@@ -324,7 +320,7 @@ impl Source<'_> {
         }
         let is_digest = |text: &str| text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if let Some(wrong) = digests.iter().find(|digest| !is_digest(digest.get_ref())) {
-            let what = "allow: this is no SHA-256 of a text, 64 hexadecimal digits in lower case; \
+            let what = "allow: this is not the SHA-256 of a text, 64 hexadecimal digits in lower case; \
                         write what this prints: printf %s 'THE TEXT' | sha256sum";
             return Err(self.error_at(wrong.span(), what));
         }
@@ -444,7 +440,7 @@ impl Source<'_> {
 
     fn address(self, key: &str, text: &Spanned<String>, example: &str) -> Result<Url> {
         let wrong = |what: &str| Err(self.error_at(text.span(), format!("{key} {what}; write it like {example}")));
-        let Ok(url) = text.get_ref().trim().parse::<Url>() else { return wrong("is no address") };
+        let Ok(url) = text.get_ref().trim().parse::<Url>() else { return wrong("is not an address") };
         if !matches!(url.scheme(), "http" | "https") {
             return wrong("must begin with https:// or http://");
         }
@@ -471,7 +467,9 @@ impl Source<'_> {
         let mut chars = text.chars();
         let begins = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
         if !begins || !chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return Err(wrong(format!("{key} is no name of an environment variable; write one like GITLAB_TOKEN")));
+            return Err(wrong(format!(
+                "{key} is not the name of an environment variable; write one like GITLAB_TOKEN"
+            )));
         }
         Ok(Some(name.into_inner()))
     }

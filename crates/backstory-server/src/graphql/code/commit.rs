@@ -120,11 +120,11 @@ pub(crate) struct FileHunks {
 /// Lines that changed, and some around them.
 #[derive(SimpleObject)]
 pub(crate) struct DiffHunk {
-    /// Number of the first line in the old version, from 1; the line before if there is none.
+    /// Number of the first line in the old version, from 1; of the line before the hunk if it has no lines there.
     old_start: u32,
     /// How many lines of the old version the hunk has.
     old_line_count: u32,
-    /// Number of the first line in the new version, from 1; the line before if there is none.
+    /// Number of the first line in the new version, from 1; of the line before the hunk if it has no lines there.
     new_start: u32,
     /// How many lines of the new version the hunk has.
     new_line_count: u32,
@@ -206,8 +206,8 @@ impl Commit {
         self.links.id().to_string().into()
     }
 
-    /// Whether backstory has read the commit, or a merge request is known to have been merged as it. Of others only their
-    /// mention is known.
+    /// Whether backstory has read the commit, or knows a merge request that was merged as it. Other commits are only
+    /// mentioned somewhere.
     pub(crate) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
         loaders::is_known(ctx, self.links.id().clone()).await
     }
@@ -222,7 +222,7 @@ impl Commit {
         self.read(ctx, |commit| commit.title().to_owned()).await
     }
 
-    /// Summary by a language model, if `summarize` was ever asked for; null otherwise.
+    /// Summary by a language model, if `summarize` was ever called; null otherwise.
     async fn summary(&self, ctx: &Context<'_>) -> Result<Option<Summary>> {
         summary::of(ctx, self.links.id()).await
     }
@@ -269,7 +269,7 @@ impl Commit {
         Ok(found.iter().cloned().map(MergeRequest::new).collect())
     }
 
-    /// Indexed branches that have the commit, by name; of the first 50 branches.
+    /// Indexed branches that contain the commit, by name; only the first 50 branches are looked at.
     async fn on_branches(&self, ctx: &Context<'_>) -> Result<Vec<Branch>> {
         let names = loaders::engine(ctx)?.branches_with_commit(&self.project, &self.sha).await?;
         Ok(names.into_iter().map(|name| Branch::new(self.project.clone(), name)).collect())
@@ -301,27 +301,27 @@ impl Commit {
         self.read(ctx, |commit| commit.parents.iter().map(parent).collect()).await
     }
 
-    /// Sort of change that the commit is, told from its message, files and lines; null for a merge.
+    /// Type of change that the commit is, by its message, files and lines; null for a merge.
     async fn change_type(&self, ctx: &Context<'_>) -> Result<Option<ChangeType>> {
         let found =
             self.read(ctx, |commit| classify::classify_commit(commit).map(|found| found.main.kind.into())).await?;
         Ok(found.flatten())
     }
 
-    /// How sure the sort of change is, 0 to 1; null for a merge.
+    /// Confidence in the type of change, 0 to 1; null for a merge.
     async fn change_type_confidence(&self, ctx: &Context<'_>) -> Result<Option<f64>> {
         let main =
             |commit: &CommitItem| classify::classify_commit(commit).map(|found| hundredths(found.main.confidence));
         Ok(self.read(ctx, main).await?.flatten())
     }
 
-    /// Rule that told the sort of change; null for a merge.
+    /// Rule that determined the type of change; null for a merge.
     async fn change_type_rule(&self, ctx: &Context<'_>) -> Result<Option<ChangeRule>> {
         let rule = |commit: &CommitItem| classify::classify_commit(commit).map(|found| found.main.rule.into());
         Ok(self.read(ctx, rule).await?.flatten())
     }
 
-    /// Sort of change that a language model takes the commit for, if `enrich` was ever asked for; null otherwise.
+    /// Type of change according to a language model, if `enrich` was ever called; null otherwise.
     async fn model_classification(&self, ctx: &Context<'_>) -> Result<Option<ModelClassification>> {
         written::classification(ctx, self.links.id()).await
     }
@@ -341,7 +341,7 @@ impl Commit {
         commit_record(ctx, self.links.id().clone(), |_, record| record.rewritten).await
     }
 
-    /// Issues that the commit's message says that it closes or fixes, by number.
+    /// Issues that the commit closes or fixes according to its message, by number.
     async fn closes(
         &self,
         ctx: &Context<'_>,
@@ -388,9 +388,9 @@ impl Commit {
             desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
         )]
         first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
         #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
-        #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+        #[graphql(desc = "The startCursor of the next page.")] before: Option<String>,
     ) -> Result<Option<FileChangeConnection>> {
         self.page_of_changes(ctx, &Paging { first, after, last, before }).await
     }

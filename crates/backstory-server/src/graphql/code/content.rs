@@ -3,7 +3,10 @@
 
 use async_graphql::{Context, Enum, InputObject, Result, SimpleObject};
 use backstory_engine::{
-    files::{self, CoChangeRequest, CommentsRequest, ContributorsRequest, DirectoryTree, FileRequest, TreeRequest},
+    files::{
+        self, CoChangeRequest, CommentsRequest, ContributorsRequest, DirectoryTree, FileRequest, LEAST_SUPPORT,
+        TreeRequest,
+    },
     model::{id::NodeId, lineage},
     trace,
 };
@@ -106,11 +109,11 @@ pub(crate) struct TreeEntry {
     kind: TreeEntryKind,
     /// Object name of the content; of a submodule, that of the commit.
     object: String,
-    /// How many bytes the content has; null for what is no file.
+    /// How many bytes the content has; null if it is not a file.
     bytes: Option<BigInt>,
-    /// Programming language of the content; null for what is no code.
+    /// Programming language of the content; null if it is not code.
     language: Option<String>,
-    /// Node of the file; null for what is none.
+    /// Node of the file; null if it is not a file.
     file: Option<File>,
     /// Commit that changed the entry last; null unless the directory is that of an indexed head.
     last_commit: Option<Commit>,
@@ -157,9 +160,9 @@ pub(crate) struct FileContent {
     blob: String,
     /// How many bytes the content has.
     bytes: BigInt,
-    /// Programming language of the content; null for what is no code.
+    /// Programming language of the content; null if it is not code.
     language: Option<String>,
-    /// How many lines the content has; null if it is no text that can be shown.
+    /// How many lines the content has; null if it is not text that can be shown.
     line_count: Option<u32>,
     /// First and last line of `text`; null without any lines.
     lines: Option<LineRange>,
@@ -224,7 +227,7 @@ pub(crate) struct LineSpan {
     origin: File,
     /// First and last line of the span when they were written.
     origin_lines: LineRange,
-    /// What was seen through on the way from the lines to their origin.
+    /// What blame passed over on the way from the lines to their origin.
     seen_through: Vec<SeenThrough>,
     /// Nearest merge request that introduced the commit; null if none did.
     merge_request: Option<MergeRequest>,
@@ -234,7 +237,7 @@ pub(crate) struct LineSpan {
     discussion_count: usize,
 }
 
-/// What was seen through on the way from a line to its origin.
+/// What blame passed over on the way from a line to its origin.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "lineage::SeenThrough")]
 pub(crate) enum SeenThrough {
@@ -289,10 +292,10 @@ pub(crate) struct FileComment {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "files::Carried")]
 pub(crate) enum Carried {
-    /// The very lines were followed.
+    /// The lines themselves were followed.
     Exact,
-    /// The commit that the comment was written on is not in the clone; lines of its merge request near the position were
-    /// taken.
+    /// The commit that the comment was written on is not in the clone; lines of its merge request near the position
+    /// were used.
     Near,
     /// The lines are gone, or cannot be followed.
     Outdated,
@@ -303,7 +306,7 @@ pub(crate) enum Carried {
 pub(crate) struct CoChange {
     /// File or code entity that changes together with the other.
     node: Node,
-    /// How many commits changed both; commits that change very much do not count.
+    /// How many commits changed both; commits that change more than 30 files or entities do not count.
     support: u32,
     /// Share of the changes of the one that was asked about in which both changed, 0 to 1.
     confidence: f64,
@@ -420,9 +423,19 @@ pub(super) async fn comments(
 }
 
 /// What changes together with a file or code entity.
-pub(super) async fn co_changes(ctx: &Context<'_>, id: &NodeId, first: Option<i32>) -> Result<Vec<CoChange>> {
+pub(super) async fn co_changes(
+    ctx: &Context<'_>,
+    id: &NodeId,
+    first: Option<i32>,
+    min_support: Option<i32>,
+) -> Result<Vec<CoChange>> {
     let limit = page::size(first, DEFAULT_KNOWN)?;
-    let found = loaders::engine(ctx)?.answer(CoChangeRequest { id: id.clone(), limit }).await?;
+    let min_support = min_support.map_or(Ok(LEAST_SUPPORT), |support| {
+        let least = format!("'minSupport' is {support}; it must be {LEAST_SUPPORT} or more");
+        u32::try_from(support).map_err(|_| page::invalid(least))
+    })?;
+    let request = CoChangeRequest { id: id.clone(), limit, min_support };
+    let found = loaders::engine(ctx)?.answer(request).await?;
     let changed = found.changed.into_iter().map(|of| CoChange {
         node: of.id.into(),
         support: of.support,

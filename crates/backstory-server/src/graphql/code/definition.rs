@@ -14,11 +14,11 @@ use super::{
 /// A code entity at a revision.
 #[derive(SimpleObject)]
 pub(crate) struct CodeDefinition {
-    /// Node of the entity, which tells what the entity is at the indexed head.
+    /// Node of the entity, with what the entity is at the indexed head.
     entity: CodeEntity,
     /// Commit at which the entity is like this.
     commit: Commit,
-    /// Name of the entity with those of what it stands in, unique in the file.
+    /// Qualified name of the entity, unique in the file.
     name: String,
     /// Path of the file that defines the entity.
     path: String,

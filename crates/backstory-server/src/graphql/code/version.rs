@@ -24,21 +24,21 @@ pub(crate) struct FileVersion {
     commit: Commit,
     /// Object name of the content.
     blob: String,
-    /// SHA-256 of the text without secrets, in hex; null if the content is no text.
+    /// SHA-256 of the text without secrets, in hex; null if the content is not text.
     content_hash: Option<String>,
     /// How many bytes the content has.
     bytes: BigInt,
-    /// How many lines the content has; null if it is no text.
+    /// How many lines the content has; null if it is not text.
     line_count: Option<u32>,
-    /// How many tokens the content has, in the vocabulary `o200k_base`; null if it is no text.
+    /// How many tokens the content has, in the vocabulary `o200k_base`; null if it is not text.
     token_count: Option<usize>,
-    /// Programming language of the content; null for what is no code.
+    /// Programming language of the content; null if it is not code.
     language: Option<String>,
     /// MIME type of the content.
     mime_type: String,
     /// What the file is for.
     document_type: DocumentType,
-    /// Name and version of the grammar that reads the content; null for what is no code.
+    /// Name and version of the grammar that reads the content; null if it is not code.
     grammar: Option<String>,
     /// Commit that changed the file last; null unless the revision is the head of the default branch.
     last_commit: Option<Commit>,
@@ -68,7 +68,7 @@ impl From<FileVersionItem> for FileVersion {
     }
 }
 
-/// A chunk of a file: what search reads at once, and packs and hits name by its id.
+/// A chunk of a file: a passage that search reads, and that packs and hits refer to by its id.
 #[derive(SimpleObject)]
 pub(crate) struct FileChunk {
     /// Id of the chunk, which follows from its place and its text.

@@ -32,7 +32,7 @@ pub(crate) struct PackCount {
     count: u32,
 }
 
-/// A name and what it stands for.
+/// A parameter of a request: its name and value.
 #[derive(SimpleObject)]
 pub(crate) struct ManifestParameter {
     /// Name of the parameter.
@@ -50,18 +50,18 @@ pub(crate) struct PackHash {
     content_hash: String,
 }
 
-/// What makes a pack again, and shows what was read.
+/// What is needed to make a pack again, and what was read.
 #[derive(SimpleObject)]
 pub(crate) struct PackManifest {
     /// Id of the manifest, which follows from everything else in it.
     id: ID,
     /// What was asked.
     query: String,
-    /// How it was asked, as parameters by name.
+    /// Parameters of the request, by name.
     parameters: Vec<ManifestParameter>,
     /// Id of the state of the index that the pack was made from.
     snapshot: ID,
-    /// When the state of the index was reached; null while it is on no record.
+    /// When the state of the index was reached; null while it is not on record.
     timestamp: Option<DateTime>,
     /// Name of the indexed commit of each repository, by project.
     commits: Vec<ManifestParameter>,
@@ -73,7 +73,7 @@ pub(crate) struct PackManifest {
     embedded_count: u64,
     /// Name of the tokenizer that counted the tokens.
     tokenizer: String,
-    /// What each part of a score weighs, 0 to 1.
+    /// Weight of each part of a score, 0 to 1.
     weights: Vec<ManifestParameter>,
     /// Items that were read.
     items: Vec<PackHash>,

@@ -18,21 +18,21 @@ use super::{
 /// An item that matters.
 #[derive(SimpleObject)]
 pub(crate) struct PackItem {
-    /// Node of the item; null if it is none.
+    /// Node of the item; null if it is not a node.
     node: Option<Node>,
     /// Title of the item.
     title: String,
-    /// State of the item; null for what has none.
+    /// State of the item; null if it has none.
     state: Option<State>,
-    /// Day on which the item was begun, `2024-03-15`.
+    /// Day on which the item was opened or written, `2024-03-15`.
     date: String,
-    /// Name of who began the item; null if that is not known.
+    /// Name of the person who opened or wrote the item; null if that is not known.
     author: Option<String>,
     /// Type of the change of a commit; null for others.
     classification: Option<ChangeType>,
     /// How well the item answers, 0 to 1.
     relevance: f64,
-    /// What the item has to do with others, a phrase each.
+    /// How the item is related to others, a phrase each.
     links: Vec<String>,
     /// Words of the item that matter most.
     excerpt: String,
@@ -119,7 +119,7 @@ pub(crate) struct PackTest {
     description: String,
 }
 
-/// A passage that can be proved.
+/// A passage that can be verified.
 #[derive(SimpleObject)]
 pub(crate) struct PackChunk {
     /// Id of the chunk, which follows from its place and its text.
@@ -134,7 +134,7 @@ pub(crate) struct PackChunk {
     project: Project,
     /// Commit at which the repository has the text; null for what is not in the repository.
     commit: Option<Commit>,
-    /// Path of the file; null for what is in none.
+    /// Path of the file; null for what is not in a file.
     path: Option<String>,
     /// Page of the document; null if there is none.
     url: Option<String>,

@@ -61,7 +61,7 @@ pub(crate) struct FileOrder {
 pub(crate) struct CodeEntityFilter {
     /// Full paths of projects: the entities are of one of them. All if absent or empty.
     projects: Option<Vec<String>>,
-    /// Names, with or without what the entities stand in, in any case. All if absent or empty.
+    /// Names of entities, qualified or not, in any case. All if absent or empty.
     names: Option<Vec<String>>,
     /// Kinds of entities. All if absent or empty.
     kinds: Option<Vec<EntityKind>>,
@@ -75,7 +75,7 @@ pub(crate) struct CodeEntityFilter {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "lists::EntityOrder")]
 pub(crate) enum CodeEntityOrderField {
-    /// Their names, with those of what they stand in.
+    /// Their qualified names.
     Name,
     /// How central they are.
     Importance,
@@ -90,7 +90,7 @@ pub(crate) struct CodeEntityOrder {
     direction: Option<OrderDirection>,
 }
 
-/// Requests files, unless otherwise ordered the most central first.
+/// Requests files, the most central first unless ordered otherwise.
 pub(super) fn file_query(filter: Option<FileFilter>, order: Option<FileOrder>) -> FileQuery {
     let filter = filter.unwrap_or_default();
     let field = order.map_or(FileOrderField::Importance, |order| order.field);
@@ -105,7 +105,7 @@ pub(super) fn file_query(filter: Option<FileFilter>, order: Option<FileOrder>) -
     }
 }
 
-/// Requests code entities, unless otherwise ordered the most central first.
+/// Requests code entities, the most central first unless ordered otherwise.
 pub(super) fn entity_query(filter: Option<CodeEntityFilter>, order: Option<CodeEntityOrder>) -> EntityQuery {
     let filter = filter.unwrap_or_default();
     let field = order.map_or(CodeEntityOrderField::Importance, |order| order.field);
@@ -156,7 +156,7 @@ pub(super) async fn entities(
 /// What files can be grouped by.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 pub(crate) enum FileGroupField {
-    /// The programming languages of their content; files that are no code are in no group.
+    /// The programming languages of their content; files that are not code are in no group.
     Language,
     /// What the files are for.
     DocumentType,

@@ -39,7 +39,7 @@ pub(crate) struct CommitFilter {
     authors: Option<Vec<String>>,
     /// Paths of files or directories: the commits change one of them. All if absent or empty.
     paths: Option<Vec<String>>,
-    /// What sort of change the commits are. All if absent or empty.
+    /// Types of change that the commits are. All if absent or empty.
     change_types: Option<Vec<ChangeType>>,
     /// Whether a merge request introduced the commits; both if absent.
     introduced: Option<bool>,
@@ -68,7 +68,7 @@ pub(crate) struct CommitOrder {
     direction: Option<OrderDirection>,
 }
 
-/// Requests commits, unless otherwise ordered the newest first.
+/// Requests commits, the newest first unless ordered otherwise.
 pub(super) fn commit_query(filter: Option<CommitFilter>, order: Option<CommitOrder>) -> CommitQuery {
     let filter = filter.unwrap_or_default();
     CommitQuery {
@@ -130,7 +130,7 @@ pub(super) async fn commits(ctx: &Context<'_>, query: CommitQuery, paging: Pagin
 pub(crate) enum CommitGroupField {
     /// The people who wrote them.
     Author,
-    /// What sort of change they are.
+    /// Types of change that they are.
     ChangeType,
     /// Their projects.
     Project,
@@ -164,8 +164,8 @@ impl CommitTotals {
         groups::commits(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many commits of the list were made in each day, week, month or year, oldest first, also in those that have none
-    /// within the range of the filter, or between others.
+    /// How many commits of the list were made in each day, week, month or year, oldest first; empty periods within the
+    /// range of the filter, or between others, are included.
     async fn activity(
         &self,
         ctx: &Context<'_>,
@@ -188,7 +188,7 @@ impl MergeRequestLists {
 
 list_fields! {
     impl MergeRequestLists as own, ctx {
-        /// Commits that the merge request introduced to the default branch, unless otherwise ordered the newest first.
+        /// Commits that the merge request introduced to the default branch, the newest first unless ordered otherwise.
         commits(filter: CommitFilter, order: CommitOrder, paging) -> CommitConnection {
             commits(ctx, of_merge_request(commit_query(filter, order), &own.id)?, paging).await
         }

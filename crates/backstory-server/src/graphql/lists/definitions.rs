@@ -18,7 +18,7 @@ pub(crate) type CodeDefinitionConnection = Connection<String, CodeDefinition, De
 /// Which code entities a list at a revision has: those that meet all conditions.
 #[derive(Default, InputObject)]
 pub(crate) struct CodeDefinitionFilter {
-    /// Names, with or without what the entities stand in, in any case. All if absent or empty.
+    /// Names of entities, qualified or not, in any case. All if absent or empty.
     names: Option<Vec<String>>,
     /// Kinds of entities. All if absent or empty.
     kinds: Option<Vec<EntityKind>>,

@@ -23,9 +23,11 @@ pub(crate) struct DiscussionFilter {
     projects: Option<Vec<String>>,
     /// User names, addresses, or names that nobody else has: one of these people started the discussions. All if absent or empty.
     authors: Option<Vec<String>>,
-    /// User names: one of these people wrote a note in the discussions. All if absent or empty.
+    /// User names, addresses, or names that nobody else has: one of these people wrote a note in the discussions. All
+    /// if absent or empty.
     participants: Option<Vec<String>>,
-    /// User names: notes in the discussions mention one of these people. All if absent or empty.
+    /// User names, addresses, or names that nobody else has: notes in the discussions mention one of these people. All
+    /// if absent or empty.
     mentions: Option<Vec<String>>,
     /// Paths of files or directories: the first note of the discussions is on one of them. All if absent or empty.
     paths: Option<Vec<String>>,
@@ -58,7 +60,7 @@ pub(crate) struct DiscussionOrder {
     direction: Option<OrderDirection>,
 }
 
-/// Requests discussions, unless otherwise ordered those with the newest notes first.
+/// Requests discussions, those with the newest notes first unless ordered otherwise.
 pub(super) fn discussion_query(filter: Option<DiscussionFilter>, order: Option<DiscussionOrder>) -> DiscussionQuery {
     let filter = filter.unwrap_or_default();
     let last_note = range(filter.last_note);
@@ -91,7 +93,7 @@ pub(super) async fn page_of(ctx: &Context<'_>, query: DiscussionQuery, paging: P
     connection(ctx, &list, query, &paging, totals, |row| Discussion::new(row.thread, row.id)).await
 }
 
-/// A page of the discussions of an issue or merge request, unless otherwise ordered the oldest first.
+/// A page of the discussions of an issue or merge request, the oldest first unless ordered otherwise.
 pub(in super::super) async fn discussions(
     ctx: &Context<'_>,
     thread: &ThreadId,
@@ -150,8 +152,8 @@ impl DiscussionTotals {
         groups::discussions(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many discussions of the list were started in each day, week, month or year, oldest first, also in those that have
-    /// none within the range of the filter, or between others.
+    /// How many discussions of the list were started in each day, week, month or year, oldest first; empty periods
+    /// within the range of the filter, or between others, are included.
     async fn activity(
         &self,
         ctx: &Context<'_>,

@@ -45,13 +45,13 @@ impl ProjectDocuments {
         ctx: &Context<'_>,
         #[graphql(desc = "Kinds of documents. All if absent or empty.")] kinds: Option<Vec<DocumentKind>>,
         #[graphql(
-            desc = "Beginnings of paths: of files whose paths have one of them, and commits that change such files. All if \
-                    absent or empty."
+            desc = "Beginnings of paths: only documents of files whose paths start with one of them, and commits that \
+                    change such files. All if absent or empty."
         )]
         path_prefixes: Option<Vec<String>>,
         #[graphql(desc = "Purposes of documents. All if absent or empty.")] document_types: Option<Vec<DocumentType>>,
         #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
     ) -> Result<IndexedDocumentConnection> {
         let filter = Filter {
             project: Some(self.project.clone()),
@@ -79,7 +79,7 @@ impl ProjectDocuments {
 pub(crate) struct IndexedDocument {
     /// Id of the document: that of its node, or of a section of a file.
     id: ID,
-    /// Node that the document tells of; null for a section of a file.
+    /// Node of the document; null for a section of a file.
     node: Option<Node>,
     /// Kind of the document.
     kind: DocumentKind,
@@ -91,13 +91,13 @@ pub(crate) struct IndexedDocument {
     title: String,
     /// Page of the document; null if there is none.
     url: Option<String>,
-    /// Path of the file; null for what is in none.
+    /// Path of the file; null for what is not in a file.
     path: Option<String>,
-    /// Lines of the file; null for what is in none.
+    /// Lines of the file; null for what is not in a file.
     lines: Option<LineRange>,
-    /// When the document was opened or begun.
+    /// When the document was opened or started.
     created_at: DateTime,
-    /// When the document last changed, which tells its revision.
+    /// When the document last changed, which identifies its revision.
     updated_at: DateTime,
     /// How many bytes the text has.
     bytes: BigInt,

@@ -52,8 +52,8 @@ impl FileLists {
 
 #[Object]
 impl FileLists {
-    /// Merge requests that change the file, under all its names, the last changed first; at most 500. Those that were merged
-    /// are known by their commits, those that are open or were closed by what they would change.
+    /// Merge requests that change the file, under all its names, the last changed first; at most 500. Merged ones are
+    /// known by their commits, open and closed ones by what they would change.
     #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
     async fn merge_requests(
         &self,
@@ -63,9 +63,9 @@ impl FileLists {
             desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
         )]
         first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
         #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
-        #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+        #[graphql(desc = "The startCursor of the next page.")] before: Option<String>,
     ) -> Result<FileMergeRequests> {
         let states = states.into_iter().flatten().map(Into::into).collect();
         let all = loaders::engine(ctx)?.answer(code::FileMergeRequests { id: self.id.clone(), states }).await?;
@@ -90,8 +90,8 @@ impl FileLists {
         Ok(Some(found.into()))
     }
 
-    /// What search reads of the file at a revision, the chunks of each of its parts in the order of the text; at most
-    /// 5,000. There are none of a file that search does not read.
+    /// Chunks of the file at a revision, as search reads them, part by part in the order of the text; at most 5,000.
+    /// There are none if search does not read the file.
     #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
     async fn chunks(
         &self,
@@ -101,9 +101,9 @@ impl FileLists {
             desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
         )]
         first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
         #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
-        #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+        #[graphql(desc = "The startCursor of the next page.")] before: Option<String>,
     ) -> Result<FileChunkConnection> {
         let found = self.chunks_at(ctx, rev).await?;
         let paging = Paging { first, after, last, before };
@@ -111,7 +111,7 @@ impl FileLists {
         whole(all, OrderDirection::Ascending, &paging, |(at, _)| at.to_string(), |(_, of)| of.clone().into())
     }
 
-    /// Nodes of the file's syntax tree at a revision, in the order of the text, what contains others before them; at most
+    /// Nodes of the file's syntax tree at a revision, in the order of the text, outer nodes before inner ones; at most
     /// 5,000.
     #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
     async fn facts(
@@ -127,9 +127,9 @@ impl FileLists {
             desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
         )]
         first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
         #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
-        #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+        #[graphql(desc = "The startCursor of the next page.")] before: Option<String>,
     ) -> Result<SyntaxFactConnection> {
         let (project, path) = self.place();
         let request = FactsRequest { project, path, rev, node_types: node_types.unwrap_or_default() };
@@ -153,9 +153,9 @@ impl FileLists {
             desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
         )]
         first: Option<i32>,
-        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+        #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
         #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
-        #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+        #[graphql(desc = "The startCursor of the next page.")] before: Option<String>,
     ) -> Result<Option<CodeDefinitionConnection>> {
         let (project, path) = self.place();
         let paging = Paging { first, after, last, before };

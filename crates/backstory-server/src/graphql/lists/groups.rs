@@ -1,12 +1,12 @@
-//! Aggregates of lists: how many items have each value, and how many there were in each period.
+//! Aggregates of lists: how many items have each value, how many there were in each period, and how long they took.
 
 use async_graphql::{Context, Enum, Result, SimpleObject};
 use backstory_engine::{
     lists::{
-        self, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, EntityGroup, EntityQuery, FileGroup,
-        FileQuery, ThreadGroup, ThreadQuery, TimeRange,
+        self, CommitGroup, CommitQuery, DiscussionGroup, DiscussionQuery, DurationKind, EntityGroup, EntityQuery,
+        FileGroup, FileQuery, GroupDurations, ThreadGroup, ThreadQuery, TimeRange,
     },
-    model::id::NodeId,
+    model::id::{NodeId, ThreadKind},
 };
 use jiff::{civil::Date, tz::TimeZone};
 
@@ -56,15 +56,17 @@ pub(crate) struct Group {
     /// The person, label, milestone or project that the value names; null if it names none, and for a label unless the
     /// list is of one project.
     node: Option<Node>,
+    #[graphql(flatten)]
+    durations: DurationFields,
 }
 
 /// How the items of a list are distributed over time.
 #[derive(SimpleObject)]
 pub(crate) struct ListActivity {
-    /// The periods, oldest first. If the filter of the list has both ends of a range of the time that counts, all periods that
-    /// the range touches, also those without items. Without it, or if they are more than 1,000, from the first one with items
-    /// to the last: the newest 1,000 with items, and those without any between them. If that makes more than 1,000, the
-    /// longest gaps are left out.
+    /// The periods, oldest first. If the filter of the list bounds the time that counts at both ends, these are all
+    /// periods that this range touches, including empty ones. Otherwise, or if those are more than 1,000, they run from
+    /// the first period with items to the last: the newest 1,000 with items, and the empty ones between them. If that
+    /// makes more than 1,000, the longest gaps are left out.
     periods: Vec<PeriodCount>,
     /// Whether all items of the list were counted and all periods with items are in `periods`.
     complete: bool,
@@ -77,6 +79,66 @@ pub(crate) struct PeriodCount {
     start: DateTime,
     /// How many items were in the period.
     count: u64,
+    #[graphql(flatten)]
+    durations: DurationFields,
+}
+
+/// How long several items took, in whole seconds, rounded down.
+#[derive(SimpleObject)]
+pub(crate) struct Durations {
+    /// How many of the items were merged, closed or reviewed: the durations are theirs.
+    count: u64,
+    /// Middle duration, or the mean of the middle two; null if there are none.
+    median: Option<u64>,
+    /// Duration that nine of ten did not exceed, interpolated between the two nearest; null if there are none.
+    p90: Option<u64>,
+    /// Mean of the durations; null if there are none.
+    mean: Option<u64>,
+    /// Whether all merged, closed or reviewed items of the list were looked at: up to 100,000, where one in several groups
+    /// counts once for each of them.
+    complete: bool,
+}
+
+impl Durations {
+    /// Those of a group.
+    fn of_group(measured: &GroupDurations, group: &str) -> Self {
+        let found = measured.groups.get(group).copied().unwrap_or_default();
+        let lists::Durations { count, median, p90, mean } = found;
+        Self { count, median, p90, mean, complete: measured.is_complete }
+    }
+}
+
+/// What groups and periods have of how long their items took.
+#[derive(Default, SimpleObject)]
+struct DurationFields {
+    /// How long the counted items took from when they were opened until they were merged; null unless the list is of merge
+    /// requests.
+    time_to_merge: Option<Durations>,
+    /// How long the counted items took from when they were opened until their first review; null unless the list is of merge
+    /// requests. Those that nobody has reviewed are not in it.
+    time_to_first_review: Option<Durations>,
+    /// How long the counted items took from when they were opened until they were closed; null unless the list is of issues.
+    time_to_close: Option<Durations>,
+}
+
+/// How long the items of a list took, by group: the durations that an operation asks for.
+#[derive(Default)]
+struct MeasuredGroups {
+    to_merge: Option<GroupDurations>,
+    to_first_review: Option<GroupDurations>,
+    to_close: Option<GroupDurations>,
+}
+
+impl MeasuredGroups {
+    /// The durations of a group.
+    fn fields(&self, group: &str) -> DurationFields {
+        let durations = |measured: Option<&GroupDurations>| Some(Durations::of_group(measured?, group));
+        DurationFields {
+            time_to_merge: durations(self.to_merge.as_ref()),
+            time_to_first_review: durations(self.to_first_review.as_ref()),
+            time_to_close: durations(self.to_close.as_ref()),
+        }
+    }
 }
 
 /// What happened in a period.
@@ -175,10 +237,11 @@ fn start_of(day: Date) -> DateTime {
     day.to_zoned(TimeZone::UTC).map(|start| start.timestamp()).unwrap_or_default().into()
 }
 
-fn groups(found: lists::Groups, node: &Grouped, first: Option<i32>) -> Result<Groups> {
+fn groups(found: lists::Groups, node: &Grouped, first: Option<i32>, measured: &MeasuredGroups) -> Result<Groups> {
     let most = page::size(first, DEFAULT_PAGE)?;
     let complete = found.is_complete && found.groups.len() <= most;
     let group = |group: lists::GroupCount| Group {
+        durations: measured.fields(&group.value),
         node: node.node(&group.value),
         value: node.name(group.value),
         count: group.count,
@@ -186,10 +249,42 @@ fn groups(found: lists::Groups, node: &Grouped, first: Option<i32>) -> Result<Gr
     Ok(Groups { groups: found.groups.into_iter().take(most).map(group).collect(), complete })
 }
 
-fn periods(found: lists::Groups) -> ListActivity {
-    let count =
-        |group: lists::GroupCount| Some(PeriodCount { start: start_of(group.value.parse().ok()?), count: group.count });
+fn periods(found: lists::Groups, measured: &MeasuredGroups) -> ListActivity {
+    let count = |group: lists::GroupCount| {
+        let durations = measured.fields(&group.value);
+        Some(PeriodCount { start: start_of(group.value.parse().ok()?), count: group.count, durations })
+    };
     ListActivity { periods: found.groups.into_iter().filter_map(count).collect(), complete: found.is_complete }
+}
+
+/// How long the issues or merge requests of a list took, by group, as far as the operation asks the groups or periods for it.
+/// `list` is the field that has these.
+async fn measure(ctx: &Context<'_>, list: &str, query: &ThreadQuery, by: ThreadGroup) -> Result<MeasuredGroups> {
+    let kinds: &[(&str, DurationKind)] = match query.kind {
+        ThreadKind::Issue => &[("timeToClose", DurationKind::ToClose)],
+        ThreadKind::MergeRequest => {
+            &[("timeToMerge", DurationKind::ToMerge), ("timeToFirstReview", DurationKind::ToFirstReview)]
+        }
+    };
+    let mut measured = MeasuredGroups::default();
+    for (field, kind) in kinds {
+        if !ctx.look_ahead().field(list).field(field).exists() {
+            continue;
+        }
+        let durations = loaders::engine(ctx)?.measure_durations(query.clone(), *kind, Some(by)).await?;
+        match kind {
+            DurationKind::ToMerge => measured.to_merge = Some(durations),
+            DurationKind::ToFirstReview => measured.to_first_review = Some(durations),
+            DurationKind::ToClose => measured.to_close = Some(durations),
+        }
+    }
+    Ok(measured)
+}
+
+/// How long the issues or merge requests of a list took.
+pub(super) async fn thread_durations(ctx: &Context<'_>, query: ThreadQuery, kind: DurationKind) -> Result<Durations> {
+    let measured = loaders::engine(ctx)?.measure_durations(query, kind, None).await?;
+    Ok(Durations::of_group(&measured, ""))
 }
 
 pub(super) async fn threads(
@@ -199,11 +294,13 @@ pub(super) async fn threads(
     node: Grouped,
     first: Option<i32>,
 ) -> Result<Groups> {
-    groups(loaders::engine(ctx)?.group_threads(query, by).await?, &node, first)
+    let measured = measure(ctx, "groups", &query, by).await?;
+    groups(loaders::engine(ctx)?.group_threads(query, by).await?, &node, first, &measured)
 }
 
 pub(super) async fn thread_activity(ctx: &Context<'_>, query: ThreadQuery, by: ThreadGroup) -> Result<ListActivity> {
-    Ok(periods(loaders::engine(ctx)?.group_threads(query, by).await?))
+    let measured = measure(ctx, "periods", &query, by).await?;
+    Ok(periods(loaders::engine(ctx)?.group_threads(query, by).await?, &measured))
 }
 
 pub(super) async fn discussions(
@@ -213,7 +310,7 @@ pub(super) async fn discussions(
     node: Grouped,
     first: Option<i32>,
 ) -> Result<Groups> {
-    groups(loaders::engine(ctx)?.group_discussions(query, by).await?, &node, first)
+    groups(loaders::engine(ctx)?.group_discussions(query, by).await?, &node, first, &MeasuredGroups::default())
 }
 
 pub(super) async fn discussion_activity(
@@ -221,7 +318,7 @@ pub(super) async fn discussion_activity(
     query: DiscussionQuery,
     by: DiscussionGroup,
 ) -> Result<ListActivity> {
-    Ok(periods(loaders::engine(ctx)?.group_discussions(query, by).await?))
+    Ok(periods(loaders::engine(ctx)?.group_discussions(query, by).await?, &MeasuredGroups::default()))
 }
 
 pub(super) async fn commits(
@@ -231,11 +328,11 @@ pub(super) async fn commits(
     node: Grouped,
     first: Option<i32>,
 ) -> Result<Groups> {
-    groups(loaders::engine(ctx)?.group_commits(query, by).await?, &node, first)
+    groups(loaders::engine(ctx)?.group_commits(query, by).await?, &node, first, &MeasuredGroups::default())
 }
 
 pub(super) async fn commit_activity(ctx: &Context<'_>, query: CommitQuery, by: CommitGroup) -> Result<ListActivity> {
-    Ok(periods(loaders::engine(ctx)?.group_commits(query, by).await?))
+    Ok(periods(loaders::engine(ctx)?.group_commits(query, by).await?, &MeasuredGroups::default()))
 }
 
 pub(super) async fn files(
@@ -245,7 +342,7 @@ pub(super) async fn files(
     node: Grouped,
     first: Option<i32>,
 ) -> Result<Groups> {
-    groups(loaders::engine(ctx)?.group_files(query, by).await?, &node, first)
+    groups(loaders::engine(ctx)?.group_files(query, by).await?, &node, first, &MeasuredGroups::default())
 }
 
 pub(super) async fn entities(
@@ -255,7 +352,7 @@ pub(super) async fn entities(
     node: Grouped,
     first: Option<i32>,
 ) -> Result<Groups> {
-    groups(loaders::engine(ctx)?.group_entities(query, by).await?, &node, first)
+    groups(loaders::engine(ctx)?.group_entities(query, by).await?, &node, first, &MeasuredGroups::default())
 }
 
 /// What happened in projects, or in all, in each period of a time.

@@ -45,7 +45,7 @@ pub(crate) struct LabelOrder {
 pub(crate) struct MilestoneFilter {
     /// Part of a title, in any case; all if absent.
     text: Option<String>,
-    /// States of which they are in one: opened or closed. All if absent or empty.
+    /// States: they are in one of them, opened or closed. All if absent or empty.
     states: Option<Vec<State>>,
 }
 
@@ -137,13 +137,13 @@ impl LabelLists {
 
 list_fields! {
     impl LabelLists as own, ctx {
-        /// Issues that have the label, unless otherwise ordered the one that changed last first.
+        /// Issues that have the label, the last changed first unless ordered otherwise.
         issues(filter: IssueFilter, order: IssueOrder, paging) -> IssueConnection {
             let query = threads::with_label(threads::issue_query(filter, order), &own.project, &own.name)?;
             threads::issues(ctx, query, paging).await
         }
 
-        /// Merge requests that have the label, unless otherwise ordered the one that changed last first.
+        /// Merge requests that have the label, the last changed first unless ordered otherwise.
         merge_requests(filter: MergeRequestFilter, order: MergeRequestOrder, paging) -> MergeRequestConnection {
             let query = threads::with_label(threads::merge_request_query(filter, order), &own.project, &own.name)?;
             threads::merge_requests(ctx, query, paging).await
@@ -165,13 +165,13 @@ impl MilestoneLists {
 
 list_fields! {
     impl MilestoneLists as own, ctx {
-        /// Issues in the milestone, unless otherwise ordered the one that changed last first.
+        /// Issues in the milestone, the last changed first unless ordered otherwise.
         issues(filter: IssueFilter, order: IssueOrder, paging) -> IssueConnection {
             let query = threads::within_milestone(threads::issue_query(filter, order), &own.project, own.iid)?;
             threads::issues(ctx, query, paging).await
         }
 
-        /// Merge requests in the milestone, unless otherwise ordered the one that changed last first.
+        /// Merge requests in the milestone, the last changed first unless ordered otherwise.
         merge_requests(filter: MergeRequestFilter, order: MergeRequestOrder, paging) -> MergeRequestConnection {
             let query = threads::within_milestone(threads::merge_request_query(filter, order), &own.project, own.iid)?;
             threads::merge_requests(ctx, query, paging).await

@@ -34,31 +34,32 @@ impl ProjectLists {
 
 list_fields! {
     impl ProjectLists as own, ctx {
-        /// Issues of the project, unless otherwise ordered the one that changed last first.
+        /// Issues of the project, the last changed first unless ordered otherwise.
         issues(filter: IssueFilter, order: IssueOrder, paging) -> IssueConnection {
             let query = threads::within_project(threads::issue_query(filter, order), &own.path)?;
             threads::issues(ctx, query, paging).await
         }
 
-        /// Merge requests of the project, unless otherwise ordered the one that changed last first.
+        /// Merge requests of the project, the last changed first unless ordered otherwise.
         merge_requests(filter: MergeRequestFilter, order: MergeRequestOrder, paging) -> MergeRequestConnection {
             let query = threads::within_project(threads::merge_request_query(filter, order), &own.path)?;
             threads::merge_requests(ctx, query, paging).await
         }
 
-        /// Discussions of the project with notes of people, unless otherwise ordered the one with the newest note first.
+        /// Discussions of the project with notes of people, the one with the newest note first unless ordered
+        /// otherwise.
         discussions(filter: DiscussionFilter, order: DiscussionOrder, paging) -> DiscussionConnection {
             let query = discussions::within_project(discussions::discussion_query(filter, order), &own.path)?;
             discussions::page_of(ctx, query, paging).await
         }
 
-        /// Commits of the project's repository, unless otherwise ordered the newest first. With `from` or `to` only those of a
-        /// range of revisions that has at most 20,000 commits.
+        /// Commits of the project's repository, the newest first unless ordered otherwise. With `from` or `to` only
+        /// those of a range of revisions that has at most 20,000 commits.
         commits(
             filter: CommitFilter, order: CommitOrder, paging;
-            #[graphql(desc = "Branch, tag or commit: the commits that it has do not count.")] from: Option<String>,
+            #[graphql(desc = "Branch, tag or commit: commits that it reaches are left out.")] from: Option<String>,
             #[graphql(
-                desc = "Branch, tag or commit: the commits that it has count. The indexed head if only `from` is given."
+                desc = "Branch, tag or commit: only commits that it reaches. The indexed head if only `from` is given."
             )]
             to: Option<String>
         ) -> CommitConnection {
@@ -67,65 +68,68 @@ list_fields! {
             commits::commits(ctx, query, paging).await
         }
 
-        /// Files of the project's repository at the indexed head, unless otherwise ordered the most central first.
+        /// Files of the project's repository at the indexed head, the most central first unless ordered otherwise.
         files(filter: FileFilter, order: FileOrder, paging) -> FileConnection {
             code::files(ctx, code::file_query(filter, order), Some(&own.path), paging).await
         }
 
-        /// Code entities of the project's repository at the indexed head, unless otherwise ordered the most central first.
+        /// Code entities of the project's repository at the indexed head, the most central first unless ordered
+        /// otherwise.
         entities(filter: CodeEntityFilter, order: CodeEntityOrder, paging) -> CodeEntityConnection {
             code::entities(ctx, code::entity_query(filter, order), Some(&own.path), paging).await
         }
 
-        /// People whom the project knows, each once, unless otherwise ordered by name; the edges tell what they did in it.
+        /// People that the project knows, each once, by name unless ordered otherwise; the edges say what they did in
+        /// it.
         people(filter: PersonFilter, order: PersonOrder, paging) -> PersonConnection {
             people::people(ctx, filter, order, Some(&own.path), paging).await
         }
 
-        /// Branches of the project's repository that are indexed, unless otherwise ordered by name.
+        /// Branches of the project's repository that are indexed, by name unless ordered otherwise.
         branches(filter: TextFilter, order: RefOrder, paging) -> BranchConnection {
             refs::branches(ctx, &own.path, filter, order, paging).await
         }
 
-        /// Tags of the project's repository, unless otherwise ordered by name.
+        /// Tags of the project's repository, by name unless ordered otherwise.
         tags(filter: TextFilter, order: RefOrder, paging) -> TagConnection {
             refs::tags(ctx, &own.path, filter, order, paging).await
         }
 
-        /// Releases and tags of the project, unless otherwise ordered the latest first; of the latest 1,000.
+        /// Releases and tags of the project, the latest first unless ordered otherwise; only the latest 1,000.
         releases(filter: TextFilter, order: ReleaseOrder, paging) -> ReleaseConnection {
             release::releases(ctx, &own.path, filter, order, &paging).await
         }
 
-        /// Labels of the project, unless otherwise ordered by name.
+        /// Labels of the project, by name unless ordered otherwise.
         labels(filter: TextFilter, order: LabelOrder, paging) -> LabelConnection {
             planning::labels(ctx, &own.path, filter, order, paging).await
         }
 
-        /// Milestones of the project, unless otherwise ordered by number.
+        /// Milestones of the project, by number unless ordered otherwise.
         milestones(filter: MilestoneFilter, order: MilestoneOrder, paging) -> MilestoneConnection {
             planning::milestones(ctx, &own.path, filter, order, paging).await
         }
     }
     also {
-        /// What happened in the project in each day, week, month or year, oldest first: in all that a range with both ends
-        /// touches, also if nothing happened. Without it, or if they are more than 1,000, from the first one in which something
-        /// happened to the last, the newest 1,000, with those between them; if that makes more, the longest gaps are left out.
+        /// What happened in the project in each day, week, month or year, oldest first: in all periods that a range
+        /// with both ends touches, even if nothing happened. Without such a range, or if those are more than 1,000,
+        /// from the first period in which something happened to the last: the newest 1,000, with the empty ones between
+        /// them; if that makes more, the longest gaps are left out.
         async fn activity(
             &self,
             ctx: &Context<'_>,
             #[graphql(desc = "How long a period is.")] by: Period,
             #[graphql(
-                desc = "Only what happened on days that lie in this range at least in part, in UTC; all days if absent."
+                desc = "Only what happened on days, in UTC, that lie at least partly in this range; all days if absent."
             )]
             time: Option<DateRange>,
         ) -> Result<Vec<Activity>> {
             groups::activity(ctx, vec![self.path.clone()], by, time).await
         }
 
-        /// Code entities of the project's repository at a revision, by path and line: those of a file, or of a directory's
-        /// files that are code by their names and that search reads, at most 500. They are read from the clone; `entities`
-        /// has those at the indexed head. Null, with an error, if there is no such path or revision.
+        /// Code entities of the project's repository at a revision, by path and line: those of a file, or those of at
+        /// most 500 files of a directory that are code by their names and that search reads. They are read from the
+        /// clone; `entities` has those at the indexed head. Null, with an error, if there is no such path or revision.
         #[allow(clippy::too_many_arguments, reason = "each is an argument of the field")]
         async fn definitions(
             &self,
@@ -139,9 +143,9 @@ list_fields! {
                 desc = "How many from the start or after a cursor, 0 to 100; 20 if neither this nor `last` is given."
             )]
             first: Option<i32>,
-            #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+            #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
             #[graphql(desc = "How many from the end or before a cursor, 0 to 100.")] last: Option<i32>,
-            #[graphql(desc = "The startCursor of the page behind.")] before: Option<String>,
+            #[graphql(desc = "The startCursor of the next page.")] before: Option<String>,
         ) -> Result<Option<CodeDefinitionConnection>> {
             let paging = Paging { first, after, last, before };
             definitions(ctx, (self.path.clone(), path), rev, filter, &paging).await.map(Some)
@@ -152,7 +156,7 @@ list_fields! {
             &self,
             ctx: &Context<'_>,
             #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
-            #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+            #[graphql(desc = "The endCursor of the previous page.")] after: Option<String>,
             #[graphql(desc = "State of the jobs; all jobs if absent.")] status: Option<JobStatus>,
         ) -> Result<JobConnection> {
             job::list(ctx, first, after.as_deref(), status, vec![self.path.clone()]).await

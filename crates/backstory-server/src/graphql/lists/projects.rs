@@ -15,9 +15,9 @@ pub(crate) enum ProjectOrderField {
     /// Their full paths.
     #[graphql(name = "FULL_PATH")]
     Path,
-    /// When they were created; those of which that is not known come as if before all others.
+    /// When they were created; those whose time is not known count as the oldest.
     Created,
-    /// When an issue or merge request of them last changed, or a commit was made.
+    /// When one of their issues or merge requests last changed, or a commit was made.
     Updated,
     /// How many issues they have.
     Issues,

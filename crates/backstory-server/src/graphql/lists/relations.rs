@@ -21,23 +21,23 @@ impl FileRelations {
 
 list_fields! {
     impl FileRelations as own, ctx {
-        /// Commits that change the file under this path, unless otherwise ordered the newest first; `history` also knows its
-        /// earlier names.
+        /// Commits that change the file under this path, the newest first unless ordered otherwise; `history` also
+        /// knows its earlier names.
         commits(filter: CommitFilter, order: CommitOrder, paging) -> CommitConnection {
             let mut query = commits::within_project(commits::commit_query(filter, order), &own.project)?;
             restrict(&mut query.paths, "paths", &own.path)?;
             commits::commits(ctx, query, paging).await
         }
 
-        /// Code entities of the file at the indexed head, unless otherwise ordered the most central first.
+        /// Code entities of the file at the indexed head, the most central first unless ordered otherwise.
         entities(filter: CodeEntityFilter, order: CodeEntityOrder, paging) -> CodeEntityConnection {
             let mut query = code::entity_query(filter, order);
             restrict(&mut query.paths, "paths", &own.path)?;
             code::entities(ctx, query, Some(&own.project), paging).await
         }
 
-        /// Discussions whose first note is on lines of the file, unless otherwise ordered the one with the newest note first;
-        /// `comments` says where these lines are at a revision.
+        /// Discussions whose first note is on lines of the file, the one with the newest note first unless ordered
+        /// otherwise; `comments` says where these lines are at a revision.
         discussions(filter: DiscussionFilter, order: DiscussionOrder, paging) -> DiscussionConnection {
             let mut query = discussions::within_project(discussions::discussion_query(filter, order), &own.project)?;
             restrict(&mut query.paths, "paths", &own.path)?;

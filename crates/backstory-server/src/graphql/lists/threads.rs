@@ -2,30 +2,30 @@
 
 use async_graphql::{Context, Enum, InputObject, Object, Result, connection::Connection};
 use backstory_engine::{
-    lists::{self, ThreadFilter, ThreadGroup, ThreadQuery, TimeRange},
+    lists::{self, DurationKind, ThreadFilter, ThreadGroup, ThreadQuery, TimeRange},
     model::id::ThreadKind,
 };
 
 use super::{
     super::{issue::Issue, merge_request::MergeRequest, names::State, page, scalar::DateTime},
     DateRange, OrderDirection, Paging, Totals, connection, direction,
-    groups::{self, Grouped, Groups, ListActivity, Period},
+    groups::{self, Durations, Grouped, Groups, ListActivity, Period},
     range, restrict, user_names,
 };
 
 /// A page of issues.
-pub(crate) type IssueConnection = Connection<String, Issue, ThreadTotals>;
+pub(crate) type IssueConnection = Connection<String, Issue, IssueTotals>;
 /// A page of merge requests.
-pub(crate) type MergeRequestConnection = Connection<String, MergeRequest, ThreadTotals>;
+pub(crate) type MergeRequestConnection = Connection<String, MergeRequest, MergeRequestTotals>;
 
 /// Labels that issues or merge requests have or do not have; names in any case.
 #[derive(InputObject)]
 pub(crate) struct LabelFilter {
-    /// Names of labels of which they have at least one. All if absent or empty.
+    /// Names of labels: they have at least one of these. All if absent or empty.
     any: Option<Vec<String>>,
-    /// Names of labels that they have all of. All if absent or empty.
+    /// Names of labels: they have all of these. All if absent or empty.
     all: Option<Vec<String>>,
-    /// Names of labels of which they have none. All if absent or empty.
+    /// Names of labels: they have none of these. All if absent or empty.
     none: Option<Vec<String>>,
 }
 
@@ -34,17 +34,20 @@ pub(crate) struct LabelFilter {
 pub(crate) struct ThreadConditions {
     /// Full paths of projects: the items are of one of them. All if absent or empty.
     projects: Option<Vec<String>>,
-    /// States of which the items are in one. All if absent or empty.
+    /// States: the items are in one of them. All if absent or empty.
     states: Option<Vec<State>>,
     /// User names, addresses, or names that nobody else has: one of these people opened the items. All if absent or empty.
     authors: Option<Vec<String>>,
-    /// User names: the items are assigned to one of these people. All if absent or empty.
+    /// User names, addresses, or names that nobody else has: the items are assigned to one of these people. All if
+    /// absent or empty.
     assignees: Option<Vec<String>>,
     /// Whether the items are assigned to anybody; both if absent.
     assigned: Option<bool>,
-    /// User names: one of these people opened the items or wrote a note. All if absent or empty.
+    /// User names, addresses, or names that nobody else has: one of these people opened the items or wrote a note. All
+    /// if absent or empty.
     participants: Option<Vec<String>>,
-    /// User names: the text or the notes of the items mention one of these people. All if absent or empty.
+    /// User names, addresses, or names that nobody else has: the text or the notes of the items mention one of these
+    /// people. All if absent or empty.
     mentions: Option<Vec<String>>,
     /// Labels that the items have or do not have.
     labels: Option<LabelFilter>,
@@ -77,14 +80,18 @@ pub(crate) struct IssueFilter {
 pub(crate) struct MergeRequestFilter {
     #[graphql(flatten)]
     conditions: ThreadConditions,
-    /// User names: one of these people was asked for a review or gave one. All if absent or empty.
+    /// User names, addresses, or names that nobody else has: one of these people was asked for a review or gave one.
+    /// All if absent or empty.
     reviewers: Option<Vec<String>>,
-    /// User names: one of these people is asked for a review, also if they gave one: the forge says so or that they were asked,
-    /// or, at GitLab, they are reviewers who have not written or approved anything. All if absent or empty.
+    /// User names, addresses, or names that nobody else has: one of these people is asked for a review, even if they
+    /// gave one: the forge says so, or that they were asked, or, at GitLab, they are reviewers who have not written or
+    /// approved anything. All if absent or empty.
     review_requested: Option<Vec<String>>,
-    /// User names: one of these people approved the merge requests. All if absent or empty.
+    /// User names, addresses, or names that nobody else has: one of these people approved the merge requests. All if
+    /// absent or empty.
     approved_by: Option<Vec<String>>,
-    /// User names: none of these people approved the merge requests. All if absent or empty.
+    /// User names, addresses, or names that nobody else has: none of these people approved the merge requests. All if
+    /// absent or empty.
     not_approved_by: Option<Vec<String>>,
     /// When the merge requests were merged.
     merged: Option<DateRange>,
@@ -134,7 +141,7 @@ impl From<MergeRequestFilter> for ThreadFilter {
     }
 }
 
-/// What orders issues. Those that are not closed are in no list ordered by when they were.
+/// What orders issues. A list ordered by when they were closed leaves out those that are not.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 pub(crate) enum IssueOrderField {
     /// When they last changed.
@@ -158,7 +165,7 @@ pub(crate) struct IssueOrder {
     direction: Option<OrderDirection>,
 }
 
-/// What orders merge requests. Those that are not merged, or not closed, are in no list ordered by when they were.
+/// What orders merge requests. A list ordered by when they were merged or closed leaves out those that were not.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 pub(crate) enum MergeRequestOrderField {
     /// When they last changed.
@@ -258,7 +265,7 @@ pub(super) fn with_label(query: ThreadQuery, project: &str, name: &str) -> Resul
 /// A page of issues.
 pub(super) async fn issues(ctx: &Context<'_>, query: ThreadQuery, paging: Paging) -> Result<IssueConnection> {
     let list = format!("issues {:?}", query.order);
-    let totals = ThreadTotals::of(query.clone());
+    let totals = IssueTotals(ThreadTotals::of(query.clone()));
     connection(ctx, &list, query, &paging, totals, |row| Issue::new(row.id)).await
 }
 
@@ -269,7 +276,7 @@ pub(super) async fn merge_requests(
     paging: Paging,
 ) -> Result<MergeRequestConnection> {
     let list = format!("merge requests {:?}", query.order);
-    let totals = ThreadTotals::of(query.clone());
+    let totals = MergeRequestTotals(ThreadTotals::of(query.clone()));
     connection(ctx, &list, query, &paging, totals, |row| MergeRequest::new(row.id)).await
 }
 
@@ -346,8 +353,8 @@ impl ThreadTotals {
         groups::threads(ctx, self.query.clone(), by, node, first).await
     }
 
-    /// How many items of the list there were in each day, week, month or year, oldest first, also in those that have none
-    /// within the range of the filter, or between others.
+    /// How many items of the list there were in each day, week, month or year, oldest first; empty periods within the
+    /// range of the filter, or between others, are included.
     async fn activity(
         &self,
         ctx: &Context<'_>,
@@ -361,5 +368,46 @@ impl ThreadTotals {
             ThreadTime::Closed => ThreadGroup::Closed(by),
         };
         groups::thread_activity(ctx, self.query.clone(), by).await
+    }
+}
+
+/// How long a list of issues is, how they are distributed, and how long they took.
+pub(crate) struct IssueTotals(ThreadTotals);
+
+#[Object]
+impl IssueTotals {
+    #[graphql(flatten)]
+    async fn totals(&self) -> &ThreadTotals {
+        &self.0
+    }
+
+    /// How long the closed issues of the list took from when they were opened until they were closed. It is computed only if it
+    /// is asked for, here as in groups and periods.
+    async fn time_to_close(&self, ctx: &Context<'_>) -> Result<Durations> {
+        groups::thread_durations(ctx, self.0.query.clone(), DurationKind::ToClose).await
+    }
+}
+
+/// How long a list of merge requests is, how they are distributed, and how long they took.
+pub(crate) struct MergeRequestTotals(ThreadTotals);
+
+#[Object]
+impl MergeRequestTotals {
+    #[graphql(flatten)]
+    async fn totals(&self) -> &ThreadTotals {
+        &self.0
+    }
+
+    /// How long the merged merge requests of the list took from when they were opened until they were merged. It is computed
+    /// only if it is asked for, here as in groups and periods.
+    async fn time_to_merge(&self, ctx: &Context<'_>) -> Result<Durations> {
+        groups::thread_durations(ctx, self.0.query.clone(), DurationKind::ToMerge).await
+    }
+
+    /// How long the merge requests of the list took from when they were opened until their first review, as each tells it
+    /// in its `timeToFirstReview`; those that nobody has reviewed are not in it. It is computed only if it is asked for,
+    /// here as in groups and periods.
+    async fn time_to_first_review(&self, ctx: &Context<'_>) -> Result<Durations> {
+        groups::thread_durations(ctx, self.0.query.clone(), DurationKind::ToFirstReview).await
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Viewer;
 list_fields! {
     /// The caller, and what they see.
     impl Viewer as _own, ctx {
-        /// Projects that the caller sees, unless otherwise ordered by path.
+        /// Projects that the caller sees, by path unless ordered otherwise.
         projects(filter: TextFilter, order: ProjectOrder, paging) -> ProjectConnection {
             projects(ctx, filter, order, paging).await
         }

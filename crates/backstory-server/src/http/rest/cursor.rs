@@ -59,7 +59,7 @@ pub(super) fn decode<C: DeserializeOwned>(cursor: Option<&str>) -> Result<Option
     let Some(cursor) = cursor else { return Ok(None) };
     let wrong = || {
         let message =
-            format!("'{}' is no cursor of this list; take 'next' of its previous page", truncate_echo(cursor));
+            format!("'{}' is not a cursor of this list; take 'next' of its previous page", truncate_echo(cursor));
         Refusal::new(StatusCode::BAD_REQUEST, error_table::code(ErrorKind::Invalid), message)
     };
     cursor::decode(cursor).map(Some).ok_or_else(wrong)

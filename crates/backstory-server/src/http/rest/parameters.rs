@@ -80,7 +80,7 @@ impl Parameters {
             if !self.kinds.contains_key(name) {
                 let known: Vec<&str> = self.kinds.keys().map(String::as_str).collect();
                 let known = if known.is_empty() { "there is none".to_owned() } else { known.join(", ") };
-                return Err(invalid(format!("'{}' is no parameter; known: {known}", truncate_echo(name))));
+                return Err(invalid(format!("'{}' is not a parameter; known: {known}", truncate_echo(name))));
             }
             given.entry(name).or_default().push(value.clone());
         }
@@ -145,16 +145,16 @@ fn value(name: &str, kind: Kind, mut values: Vec<String>) -> Result<Value, Refus
     }
     let text = match (values.pop(), values.is_empty()) {
         (Some(text), true) => text,
-        _ => return Err(invalid(format!("the parameter '{name}' is there twice"))),
+        _ => return Err(invalid(format!("the parameter '{name}' is given twice"))),
     };
     let wrong =
-        |what: &str| invalid(format!("the parameter '{name}' is '{}', which is no {what}", truncate_echo(&text)));
+        |what: &str| invalid(format!("the parameter '{name}' is '{}', which is not {what}", truncate_echo(&text)));
     match kind {
         Kind::Text | Kind::List => Ok(text.into()),
         Kind::Flag => text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false")),
         Kind::Number => {
             let number = text.parse::<i64>().map(Value::from);
-            number.or_else(|_| text.parse::<f64>().map(Value::from)).map_err(|_| wrong("number"))
+            number.or_else(|_| text.parse::<f64>().map(Value::from)).map_err(|_| wrong("a number"))
         }
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn routes() -> Vec<Route> {
             context,
         ),
         get::<_, Page<Change>, _, _>("/api/v1/history", doc("questions", "What changed a file or symbol"), history),
-        get::<_, Page<EntityDetails>, _, _>("/api/v1/entities", doc("code", "Code entities of a name"), entities),
+        get::<_, Page<EntityDetails>, _, _>("/api/v1/entities", doc("code", "Code entities by name"), entities),
         get::<_, PersonDetails, _, _>(
             "/api/v1/people/{name}",
             doc("nodes", "A person: what waits for them and what they did"),
@@ -77,7 +77,7 @@ pub(super) fn routes() -> Vec<Route> {
         ),
         get::<_, Enrichments, _, _>(
             "/api/v1/enrichments/{*id}",
-            doc("nodes", "What language models wrote about an issue, a merge request or a commit"),
+            doc("nodes", "What language models wrote about an issue, a merge request, a commit or a file"),
             enrichments,
         ),
         get::<_, Page<ThreadSummary>, _, _>("/api/v1/issues", doc("lists", "Issues, the last changed first"), issues),
@@ -91,7 +91,7 @@ pub(super) fn routes() -> Vec<Route> {
             doc("graph", "The nodes around one, and the edges between them"),
             neighbors,
         ),
-        get::<_, PathAnswer, _, _>("/api/v1/graph/path", doc("graph", "The shortest way between two nodes"), path),
+        get::<_, PathAnswer, _, _>("/api/v1/graph/path", doc("graph", "The shortest path between two nodes"), path),
     ]
 }
 
@@ -135,7 +135,7 @@ struct SearchParameters {
     /// Only documents of these kinds.
     #[serde(default)]
     kinds: Vec<DocumentKind>,
-    /// Only by any of these.
+    /// Only by any of these people: user names, names or addresses of commits.
     #[serde(default)]
     authors: Vec<String>,
     /// Only with all of these labels.
@@ -315,7 +315,7 @@ fn no_history(target: &str, location: &Location) -> Error {
     let target = truncate_echo(target);
     match &location.target {
         Target::Node(_) => {
-            let message = format!("'{target}' is no file or symbol, and only these have a history");
+            let message = format!("'{target}' is not a file or symbol, and only these have a history");
             Error::new(ErrorKind::Invalid, message).with_hint("write src/a.rs or src/a.rs#login")
         }
         Target::Lines { .. } | Target::Symbol { .. } => {
@@ -327,7 +327,7 @@ fn no_history(target: &str, location: &Location) -> Error {
 
 #[derive(Deserialize, JsonSchema)]
 struct EntityParameters {
-    /// Its name, or a part of that.
+    /// Name or id of a code entity: `login`, `Session.login`, `src/a.rs#login`, `acme/shop:src/a.rs#login`.
     name: String,
     /// Full path of the project; all if absent.
     project: Option<String>,
@@ -407,7 +407,7 @@ struct ThreadParameters {
     project: Option<String>,
     /// Only in this state.
     state: Option<State>,
-    /// Only by this user.
+    /// Only by this person: a user name, an address, or a name that nobody else has.
     author: Option<String>,
     /// Only with this label.
     label: Option<String>,

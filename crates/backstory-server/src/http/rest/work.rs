@@ -66,7 +66,7 @@ pub(super) fn routes() -> Vec<Route> {
         change::<_, (), Job, _, _>(
             Method::POST,
             "/api/v1/jobs/{id}/retry",
-            doc("jobs", "Put a job into the queue again that failed or was cancelled", Scope::Sync),
+            doc("jobs", "Queue a job again that failed or was cancelled", Scope::Sync),
             StatusCode::ACCEPTED,
             retry,
         )
@@ -150,9 +150,9 @@ async fn repository(asked: Asked, parameters: ProjectParameter) -> Result<Reposi
 
 #[derive(Deserialize, JsonSchema)]
 struct JobParameters {
-    /// Only of this status.
+    /// Only jobs with this status.
     status: Option<JobStatus>,
-    /// Full path of a project: only of it.
+    /// Full path of a project: only jobs of it.
     project: Option<String>,
     /// Most jobs, 1 to 100; 20 if absent.
     #[schemars(range(min = 1, max = 100))]
@@ -212,7 +212,7 @@ async fn snapshot(asked: Asked, SnapshotParameter { id }: SnapshotParameter) -> 
 
 #[derive(Deserialize, JsonSchema)]
 struct DeliveryParameters {
-    /// Full path of a project: only those about it.
+    /// Full path of a project: only webhooks about it.
     project: Option<String>,
     /// Most webhooks, 1 to 100; 20 if absent.
     #[schemars(range(min = 1, max = 100))]
@@ -232,11 +232,11 @@ async fn deliveries(asked: Asked, parameters: DeliveryParameters) -> Result<Page
 
 #[derive(Deserialize, JsonSchema)]
 struct OperationParameters {
-    /// Only of whose name has this in it.
+    /// Only operations of actors whose names contain this.
     actor: Option<String>,
-    /// Only of this use case.
+    /// Only operations of this use case.
     name: Option<String>,
-    /// Only those that need this scope.
+    /// Only operations that need this scope.
     scope: Option<Scope>,
     /// Most operations, 1 to 100; 20 if absent.
     #[schemars(range(min = 1, max = 100))]

@@ -34,7 +34,7 @@ pub(super) fn describe_value_error(error: &serde_json::Error, place: &str) -> St
         return format!("missing field '{field}'");
     }
     if let Some(field) = field("duplicate field `") {
-        return format!("the field '{field}' is there twice");
+        return format!("the field '{field}' is given twice");
     }
     if let Some(field) = field("unknown field `") {
         return format!("there is no field '{field}'");
@@ -173,7 +173,7 @@ mod tests {
     fn fields_are_told_with_their_place() {
         let say = |text: &str| describe_value_error(&serde_json::from_str::<Request>(text).unwrap_err(), "filters[0]");
         assert_eq!(say("{}"), "missing field 'filters[0].limit'");
-        assert_eq!(say("{\"limit\": 1, \"limit\": 1}"), "the field 'filters[0].limit' is there twice");
+        assert_eq!(say("{\"limit\": 1, \"limit\": 1}"), "the field 'filters[0].limit' is given twice");
         assert_eq!(say("{\"limit\": true}"), "filters[0]: expected a whole number of 0 or more, not true");
     }
 

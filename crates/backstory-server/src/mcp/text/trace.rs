@@ -20,7 +20,7 @@ const MAX_SHOWN: usize = 12;
 pub(in crate::mcp) fn print_trace(page: &mut Page, trace: &Trace) {
     page.head.push(heading(trace));
     page.head.extend(trace.missing.iter().map(|missing| format!("missing: {}", name(missing))));
-    page.nothing = "Nothing is known of why it is so.".to_owned();
+    page.nothing = "Nothing is known about why it is so.".to_owned();
     for step in &trace.chain {
         page.push(print_step(trace, step));
     }

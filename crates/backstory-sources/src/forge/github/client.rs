@@ -119,6 +119,6 @@ impl Client {
 pub(super) fn below<'a>(project: &'a str, path: &[&'a str]) -> Result<Vec<&'a str>, ForgeError> {
     match project.split_once('/') {
         Some((owner, name)) if !name.contains('/') => Ok([&["repos", owner, name], path].concat()),
-        _ => Err(ForgeError::Config(format!("'{project}' is no repository of a GitHub; write owner/name"))),
+        _ => Err(ForgeError::Config(format!("'{project}' is not a GitHub repository; write owner/name"))),
     }
 }

@@ -106,9 +106,9 @@ pub(super) fn listing(payload: Value) -> Result<ThreadListing, UnreadableItem> {
     let updated_at = payload["updated_at"].as_str().and_then(|at| at.parse().ok());
     Ok(ThreadListing {
         kind,
-        iid: number.ok_or_else(|| wrong("number", "is no whole number"))?,
-        id: payload["id"].as_u64().ok_or_else(|| wrong("id", "is no whole number"))?,
-        updated_at: updated_at.ok_or_else(|| wrong("updated_at", "is no time"))?,
+        iid: number.ok_or_else(|| wrong("number", "is not a whole number"))?,
+        id: payload["id"].as_u64().ok_or_else(|| wrong("id", "is not a whole number"))?,
+        updated_at: updated_at.ok_or_else(|| wrong("updated_at", "is not a time"))?,
         notes_count: payload["comments"].as_u64().unwrap_or(0),
         payload,
     })

@@ -178,9 +178,9 @@ fn listing(kind: ThreadKind, payload: Value) -> Result<ThreadListing, Unreadable
     let updated_at = payload["updated_at"].as_str().and_then(|at| at.parse().ok());
     Ok(ThreadListing {
         kind,
-        iid: iid.ok_or_else(|| wrong("iid", "is no whole number"))?,
-        id: payload["id"].as_u64().ok_or_else(|| wrong("id", "is no whole number"))?,
-        updated_at: updated_at.ok_or_else(|| wrong("updated_at", "is no time"))?,
+        iid: iid.ok_or_else(|| wrong("iid", "is not a whole number"))?,
+        id: payload["id"].as_u64().ok_or_else(|| wrong("id", "is not a whole number"))?,
+        updated_at: updated_at.ok_or_else(|| wrong("updated_at", "is not a time"))?,
         notes_count: payload["user_notes_count"].as_u64().unwrap_or(0),
         payload,
     })

@@ -334,7 +334,7 @@ async fn what_comes_in_one_run_is_bounded() {
     http.inner.received.store(MAX_SYNC_BYTES + 1, Relaxed);
     let error = http.get(&["x"], &[], ExpectedJson::List).await.unwrap_err();
     assert!(error.to_string().contains("more than 16 GiB came from the forge"), "{error}");
-    assert!(error.to_string().contains("the next sync goes on"), "{error}");
+    assert!(error.to_string().contains("the next sync continues"), "{error}");
     http.reset_usage();
     http.get(&["x"], &[], ExpectedJson::List).await.unwrap();
 }

@@ -55,7 +55,7 @@ fn other_schemes_dashes_controls_and_credentials_are_refused() {
         ("https://t0ken@example.com/a", "credentials"),
         ("ssh://git:hunter2@example.com/a", "credentials"),
         ("https://example.com/a?b=c", "query"),
-        ("https://", "no URL"),
+        ("https://", "not a URL"),
     ] {
         let error = check(text).unwrap_err().to_string();
         assert!(error.contains(why), "{text}: {error}");

@@ -51,11 +51,11 @@ fn read(path: &Path) -> Result<Option<Snapshot>> {
         return Ok(None);
     }
     let wrong = |what: String| {
-        let message = format!("{}: {what}; take it away to have a new one written", path.display());
+        let message = format!("{}: {what}; remove it to have a new one written", path.display());
         Failure::new(ErrorKind::Invalid, message)
     };
     let text = read_text(path, MAX_SNAPSHOT).map_err(wrong)?;
-    serde_json::from_str(&text).map(Some).map_err(|error| wrong(format!("it is no snapshot: {error}")))
+    serde_json::from_str(&text).map(Some).map_err(|error| wrong(format!("it is not a snapshot: {error}")))
 }
 
 /// Writes it beside its place and puts it there, so that there is always a whole one.

@@ -98,7 +98,7 @@ pub(super) fn add_hook<'a>(text: &str, command: &str, former: impl Iterator<Item
     }
     let root = parse_json(&old)?;
     let hooks = object_of(&root_object(&root)?, "hooks")?;
-    let all = hooks.array_value_or_create("PreToolUse").ok_or_else(|| wrong("'hooks.PreToolUse' is no list"))?;
+    let all = hooks.array_value_or_create("PreToolUse").ok_or_else(|| wrong("'hooks.PreToolUse' is not a list"))?;
     if all.elements().iter().any(|hook| runs(hook, command)) {
         return Ok(if old == text { Change::Nothing } else { Change::Text(old) });
     }
@@ -159,7 +159,7 @@ pub(super) fn add_toml_entry(
     let mut implicit = Table::new();
     implicit.set_implicit(true);
     let servers = document.entry(servers_key).or_insert(Item::Table(implicit));
-    let servers = servers.as_table_like_mut().ok_or_else(|| wrong(&format!("'{servers_key}' is no table")))?;
+    let servers = servers.as_table_like_mut().ok_or_else(|| wrong(&format!("'{servers_key}' is not a table")))?;
     let mut entry = Table::new();
     entry.insert("command", value(command.program.as_str()));
     entry.insert("args", value(command.args.iter().map(String::as_str).collect::<Array>()));
@@ -249,19 +249,19 @@ pub(super) fn read_command(path: &Path, text: &str, servers_key: &str) -> Option
 
 fn parse_json(text: &str) -> Result<CstRootNode> {
     let text = if text.trim().is_empty() { "{\n}\n" } else { text };
-    CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| wrong(&format!("it is no JSON: {error}")))
+    CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| wrong(&format!("it is not valid JSON: {error}")))
 }
 
 fn parse_toml(text: &str) -> Result<DocumentMut> {
-    text.parse().map_err(|error: toml_edit::TomlError| wrong(&format!("it is no TOML: {}", error.message())))
+    text.parse().map_err(|error: toml_edit::TomlError| wrong(&format!("it is not valid TOML: {}", error.message())))
 }
 
 fn root_object(root: &CstRootNode) -> Result<CstObject> {
-    root.object_value_or_create().ok_or_else(|| wrong("it is no JSON object"))
+    root.object_value_or_create().ok_or_else(|| wrong("expected a JSON object"))
 }
 
 fn object_of(of: &CstObject, key: &str) -> Result<CstObject> {
-    of.object_value_or_create(key).ok_or_else(|| wrong(&format!("'{key}' is no object")))
+    of.object_value_or_create(key).ok_or_else(|| wrong(&format!("'{key}' is not an object")))
 }
 
 fn json_entry(shape: EntryShape, command: &ServerCommand) -> CstInputValue {

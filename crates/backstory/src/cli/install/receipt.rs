@@ -229,7 +229,7 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(cannot_read(reason(&error))),
         Ok(found) if !found.is_file() || found.len() > MAX_FILE => {
-            return Err(cannot_read("it is no file, or too large".to_owned()));
+            return Err(cannot_read("it is not a file, or too large".to_owned()));
         }
         Ok(_) => {}
     }
@@ -262,8 +262,8 @@ pub(super) fn require_below(root: &Path, path: &Path) -> Result<()> {
     if is_below() == Some(true) {
         return Ok(());
     }
-    let message = format!("{} leads out of {}", path.display(), root.display());
-    let hint = "put a file in place of the link, or use --scope user".to_owned();
+    let message = format!("{} points outside of {}", path.display(), root.display());
+    let hint = "replace the link with a file, or use --scope user".to_owned();
     Err(Failure { hint: Some(hint), ..Failure::configuration(message) })
 }
 
@@ -276,7 +276,7 @@ fn write_text(path: &Path, text: &str) -> Result<()> {
     if known.as_ref().is_some_and(|known| known.permissions().mode() & WRITABLE == 0) {
         let message = format!("{} cannot be written: it is read-only", path.display());
         return Err(Failure {
-            hint: Some("let yourself write to it, or edit it by hand".to_owned()),
+            hint: Some("make it writable, or edit it by hand".to_owned()),
             ..Failure::configuration(message)
         });
     }

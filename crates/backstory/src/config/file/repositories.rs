@@ -21,7 +21,7 @@ impl Source<'_> {
         let mut of_projects = BTreeMap::new();
         for RepositoryToml { path, include, exclude, max_file_bytes } in repositories.project {
             if !is_project_path(path.get_ref()) {
-                let what = format!("path: '{}' is no path of a project; write group/project", path.get_ref());
+                let what = format!("path: '{}' is not the path of a project; write group/project", path.get_ref());
                 return Err(self.error_at(path.span(), what));
             }
             let rules = self.file_rules(&include, &exclude, max_file_bytes)?;
@@ -61,7 +61,7 @@ impl Source<'_> {
 
     fn directory_name(self, name: Spanned<String>) -> Result<String> {
         if name.get_ref().is_empty() || name.get_ref().contains('/') {
-            let what = format!("output_directories: '{}' is no name of a directory, like dist", name.get_ref());
+            let what = format!("output_directories: '{}' is not the name of a directory, like dist", name.get_ref());
             return Err(self.error_at(name.span(), what));
         }
         Ok(name.into_inner())
@@ -77,7 +77,7 @@ impl Source<'_> {
             return Ok(host.into_inner());
         }
         let what = format!(
-            "allowed_hosts: '{text}' is no host; write its name or address alone, like git.example.com, without a \
+            "allowed_hosts: '{text}' is not a host; write its name or address alone, like git.example.com, without a \
              scheme, a port or a path"
         );
         Err(self.error_at(host.span(), what))

@@ -93,6 +93,6 @@ impl Source<'_> {
             Some(date.tomorrow().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp())
         };
         let time = text.get_ref().parse::<Timestamp>().ok().or_else(|| day(text.get_ref()));
-        time.ok_or_else(|| self.error_at(text.span(), "expires is no day; write it like 2027-01-31"))
+        time.ok_or_else(|| self.error_at(text.span(), "expires is not a date; write it like 2027-01-31"))
     }
 }

@@ -10,6 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::operation;
 
+/// What the condition `after` of an export is, and how times are written.
+const AFTER: &str = "Opened, started or committed at or after: `2024-03-15`, `2024-03`, `2024` or an instant; not for files \
+                     and edges";
+
 /// The path items, by path.
 pub(super) fn paths() -> Map<String, Value> {
     let mut paths = Map::new();
@@ -53,7 +57,6 @@ pub(super) fn paths() -> Map<String, Value> {
 /// The conditions of exports.
 fn conditions() -> Vec<Value> {
     let text = json!({ "type": "string" });
-    let time = json!({ "type": "string", "format": "date-time" });
     let format = json!({ "type": "string", "enum": TableFormat::ALL.map(TableFormat::as_str), "default": "ndjson" });
     let edges = Edge::ALL.iter().map(|edge| edge.name());
     let list = |items: &Value| json!({ "type": "array", "items": items });
@@ -62,12 +65,12 @@ fn conditions() -> Vec<Value> {
         parameter("format", false, "How it is written", &format),
         parameter("project", false, "Only of these projects", &list(&text)),
         parameter("state", false, "Issues and merge requests in one of these states", &list(&one_of(states()))),
-        parameter("author", false, "By one of these; not of files and edges", &list(&text)),
+        parameter("author", false, "By one of these; not for files and edges", &list(&text)),
         parameter("label", false, "Issues and merge requests with all of these labels", &list(&text)),
         parameter("path", false, "Discussions, commits and files of one of these paths", &list(&text)),
         parameter("edge", false, "Edges of one of these names", &list(&one_of(edges.collect()))),
-        parameter("after", false, "Not older; not of files and edges", &time),
-        parameter("before", false, "Older; not of files and edges", &time),
+        parameter("after", false, AFTER, &text),
+        parameter("before", false, "Opened, started or committed before; not for files and edges", &text),
     ]
 }
 

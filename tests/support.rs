@@ -14,7 +14,7 @@ mod openapi;
 mod origin;
 pub(crate) mod processes;
 #[allow(unreachable_pub, reason = "it is a module of a library too")]
-#[path = "../../crates/backstory-sources/src/git/fixture.rs"]
+#[path = "../crates/backstory-sources/src/git/fixture.rs"]
 mod repository;
 mod sandbox;
 mod stand_in;

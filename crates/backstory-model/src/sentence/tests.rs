@@ -1,0 +1,234 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn shown(text: &str) -> Vec<&str> {
+    split_sentences(text).into_iter().map(|piece| &text[piece.range]).collect()
+}
+
+#[test]
+fn sentences_end_where_they_end() {
+    assert_eq!(
+        shown("We use Redis, e.g. for sessions. It is fast! Is it? See v1.2.3 of `a. B`. (Done.)"),
+        ["We use Redis, e.g. for sessions.", "It is fast!", "Is it?", "See v1.2.3 of `a. B`.", "(Done.)"]
+    );
+    assert_eq!(shown("one line\nand the next.\n\nAnother"), ["one line\nand the next.", "Another"]);
+    assert_eq!(shown("- first\n- second\n  goes on\n1. third"), ["first", "second\n  goes on", "third"]);
+}
+
+/// The pieces with what each is.
+fn shown_with_kinds(text: &str) -> Vec<(PieceKind, &str)> {
+    split_sentences(text).into_iter().map(|piece| (piece.kind, &text[piece.range])).collect()
+}
+
+#[test]
+fn each_item_of_a_list_ends_a_sentence() {
+    assert_eq!(
+        shown(
+            "Reasons:\n- fast\n* [x] small\n+   old\n1. one\n  goes on\n2) two\n(3) three\n  • four\n- [ ] five\n\nThe end"
+        ),
+        ["Reasons:", "fast", "small", "old", "one\n  goes on", "two", "three", "four", "five", "The end"]
+    );
+    assert_eq!(shown("Two steps\n1. build\n2. run"), ["Two steps", "build", "run"]);
+}
+
+#[test]
+fn an_item_that_others_said_is_no_sentence() {
+    let text = "- our reason\n- > theirs\n* [pre-commit.ci] auto fixes\n- Signed-off-by: A <a@b>\n- ours again";
+    assert_eq!(shown(text), ["our reason", "ours again"]);
+    let foreign = ["> theirs", "  - > theirs", "* [pre-commit.ci] auto fixes", "<!-- hidden -->", "Acked-by: B"];
+    assert!(foreign.into_iter().all(is_foreign));
+    assert!(!["", "- ours", "a > b", "***"].into_iter().any(is_foreign));
+}
+
+#[test]
+fn the_end_of_a_line_within_a_paragraph_ends_no_sentence() {
+    let message =
+        "Send mail from a queue\n\nThe mail server is slow at noon, and\ncustomers should not wait for it. It\nis.\n";
+    assert_eq!(
+        shown(message),
+        [
+            "Send mail from a queue",
+            "The mail server is slow at noon, and\ncustomers should not wait for it.",
+            "It\nis."
+        ]
+    );
+    // What looks like a number of a list may be one of the sentence.
+    assert_eq!(shown("It came with version\n8) and stayed"), ["It came with version\n8) and stayed"]);
+    assert_eq!(shown("a value of -\n*emphasis* and\n-1"), ["a value of -\n*emphasis* and\n-1"]);
+}
+
+#[test]
+fn headings_and_rules_without_a_full_stop_end_a_sentence() {
+    use PieceKind::{Heading, Prose};
+    assert_eq!(
+        shown_with_kinds("Title\n=====\nText\n\nOther title\n---\nMore\n# Last #\nEnd"),
+        [
+            (Heading, "Title"),
+            (Prose, "Text"),
+            (Heading, "Other title"),
+            (Prose, "More"),
+            (Heading, "Last #"),
+            (Prose, "End")
+        ]
+    );
+    // A sentence is no title, whatever is drawn below it, and neither are several lines or an item.
+    assert_eq!(
+        shown_with_kinds("It is so.\n---\nOne\nand two\n---\n- item\n---\nlast\n***\nend"),
+        ["It is so.", "One\nand two", "item", "last", "end"].map(|text| (Prose, text))
+    );
+    assert_eq!(
+        shown("**Why**\nIt is fast\n\n**How:**\nBy **a** cache"),
+        ["**Why**", "It is fast", "**How:**", "By **a** cache"]
+    );
+    assert_eq!(shown("**A** is **b**\nand c"), ["**A** is **b**\nand c"]);
+}
+
+#[test]
+fn each_row_of_a_table_ends_a_sentence() {
+    assert_eq!(
+        shown("Times:\n| store | time |\n|:--|--:|\n| Redis | 3 ms |\n| MySQL | 30 ms |\nRedis it is"),
+        ["Times:", "| store | time |", "| Redis | 3 ms |", "| MySQL | 30 ms |", "Redis it is"]
+    );
+}
+
+#[test]
+fn a_mark_of_code_that_nothing_closes_hides_nothing() {
+    assert_eq!(shown("Don`t wait. It ends."), ["Don`t wait.", "It ends."]);
+    assert_eq!(shown("```a. B``` is code. It ends.\n\nNext"), ["```a. B``` is code.", "It ends.", "Next"]);
+}
+
+#[test]
+fn lines_of_a_paragraph_are_joined_and_others_are_not() {
+    let text = "We use  Redis:\n- it is\n  fast\n- it expires\n\nThe\nend.\n> said\n> so\n```\na  b\n\n  c\n```\nSigned-off-by: A <a@b.c>\n";
+    assert_eq!(
+        join_wrapped_lines(text),
+        "We use Redis:\n- it is fast\n- it expires\nThe end.\n> said\n> so\n```\na  b\n  c\n```\nSigned-off-by: A <a@b.c>"
+    );
+    assert_eq!(join_wrapped_lines("one\nand two.\nThree"), "one and two. Three");
+    assert_eq!(join_wrapped_lines(" \n"), "");
+}
+
+#[test]
+fn items_that_follow_the_rest_of_an_item_are_not_joined() {
+    assert_eq!(join_wrapped_lines("Very\n  2. small"), "Very\n2. small");
+    assert_eq!(
+        join_wrapped_lines("and\n   very.\n2) It is\n   small\n(3) and old"),
+        "and very.\n2) It is small\n(3) and old"
+    );
+    // The next paragraph is none of an item.
+    assert_eq!(
+        join_wrapped_lines("Very\n\nIt came with version\n8) and stayed"),
+        "Very\nIt came with version 8) and stayed"
+    );
+    // The first line may be a title.
+    assert_eq!(join_wrapped_lines("**Why**\nIt is\nfast"), "**Why**\nIt is fast");
+    assert_eq!(join_wrapped_lines("Why\n===\nIt is\nfast"), "Why\n===\nIt is fast");
+}
+
+#[test]
+fn several_items_are_quoted_with_the_marker_of_the_first() {
+    let text = "Reasons:\n  1. fast. Very\n  2. small\n\nThe end";
+    let quoted = |from: &str, to: &str| {
+        let (start, end) = (text.find(from).unwrap(), text.find(to).unwrap() + to.len());
+        &text[include_list_marker(text, start..end)]
+    };
+    assert_eq!(quoted("fast", "small"), "1. fast. Very\n  2. small");
+    // One item is quoted without it, and nothing else has one.
+    assert_eq!(quoted("fast", "Very"), "fast. Very");
+    assert_eq!(quoted("Very", "small"), "Very\n  2. small");
+    assert_eq!(quoted("Reasons", "small"), "Reasons:\n  1. fast. Very\n  2. small");
+    assert_eq!(include_list_marker("  * a\n  * b", 0..11), 0..11);
+}
+
+#[test]
+fn what_others_said_is_no_piece() {
+    let text = "> Why?\n\nBecause of it.\n\nSigned-off-by: A <a@b.c>\n<!-- say\nmore -->\n# Title\n```sh\nmake\n```\n";
+    assert_eq!(shown(text), ["Because of it.", "Title", "make"]);
+    let kinds: Vec<PieceKind> = split_sentences(text).into_iter().map(|piece| piece.kind).collect();
+    assert_eq!(kinds, [PieceKind::Prose, PieceKind::Heading, PieceKind::Code]);
+}
+
+#[test]
+fn what_programs_say_of_their_commits_is_no_piece() {
+    let text =
+        "Fix it.\n* [pre-commit.ci] auto fixes\nfor more information, see https://pre-commit.ci\n\n[arm] Use it.";
+    assert_eq!(shown(text), ["Fix it.", "[arm] Use it."]);
+}
+
+#[test]
+fn trailers_that_only_name_something_are_no_pieces() {
+    let message = "Keep sessions in Redis\n\nThey were lost at noon.\n\n\
+        Fixes: #12, acme/shop!7 and SHOP-3\nFixes: 1a2b3c4d5e6f (\"session: keep it\")\nCloses: https://example.com/12\n\
+        See-also: https://example.com/a\n  https://example.com/b\nChange-Id: I8a1b2c3d\nLink:\thttps://example.com/c\n\
+        Cc: Bob\nSuggested-by: Carol\nCommit-Queue: Ann Lee <ann@example.com>\nSigned-off-by: Al <al@example.com>\n\n";
+    assert_eq!(shown(message), ["Keep sessions in Redis", "They were lost at noon."]);
+}
+
+#[test]
+fn each_trailer_with_words_is_a_piece() {
+    let message = "Keep sessions in Redis\n\nFixes: the loss of sessions\nBREAKING-CHANGE: keys of v1 are lost,\n \
+        so people log in again\nRefs: #3\n  SHOP-4\nBefore: #5\nRelease-note: sessions stay\nTested-on: Linux 6\n";
+    assert_eq!(
+        shown(message),
+        [
+            "Keep sessions in Redis",
+            "Fixes: the loss of sessions",
+            "BREAKING-CHANGE: keys of v1 are lost,\n so people log in again",
+            "Before: #5",
+            "Release-note: sessions stay",
+            "Tested-on: Linux 6",
+        ]
+    );
+    // Between those that git itself wrote, other lines may stand.
+    let message = "Title\n\nFixes: the loss\nBREAKING CHANGE: keys\nof v1\nSigned-off-by: Al <al@example.com>";
+    assert_eq!(shown(message), ["Title", "Fixes: the loss", "BREAKING CHANGE: keys\nof v1"]);
+    let quoted = "Fixes: the loss\nRefs: #3\nRelease-note: sessions\n  stay";
+    assert_eq!(join_wrapped_lines(quoted), "Fixes: the loss\nRefs: #3\nRelease-note: sessions stay");
+}
+
+#[test]
+fn what_looks_like_a_trailer_elsewhere_is_none() {
+    // The first paragraph, one above another, one with other lines.
+    assert_eq!(shown("Fixes: #12"), ["Fixes: #12"]);
+    assert_eq!(shown("Title\n\nFixes: #12\nLink: #13\n\nThe end"), ["Title", "Fixes: #12\nLink: #13", "The end"]);
+    assert_eq!(shown("Title\n\nIt is so\nFixes: #12"), ["Title", "It is so\nFixes: #12"]);
+    assert_eq!(shown("Title\n\nFixes: #12\nit is so"), ["Title", "Fixes: #12\nit is so"]);
+    assert_eq!(shown("Title\n\n```\nFixes: #12\nLink: #13"), ["Title", "Fixes: #12\nLink: #13"]);
+}
+
+#[test]
+fn stems_have_parts_of_identifiers() {
+    let found = stems("The getUserName of load_session caches");
+    for stem in ["user", "nam", "load", "session", "cach"] {
+        assert!(found.contains(stem), "{stem}: {found:?}");
+    }
+    assert!(!found.contains("the"));
+}
+
+proptest! {
+    #[test]
+    fn pieces_lie_in_the_text_in_order(text in "([a-z.!?>#` \n-]|é|```|<!--){0,200}") {
+        let mut end = 0;
+        for piece in split_sentences(&text) {
+            prop_assert!(piece.range.start >= end && piece.range.end > piece.range.start);
+            end = piece.range.end;
+            prop_assert!(!text[piece.range].is_empty());
+        }
+    }
+
+    #[test]
+    fn joining_lines_changes_no_word(text in "([a-z.!?>#|*` \n=-]|1\\. |é|```|<!--){0,200}") {
+        let joined = join_wrapped_lines(&text);
+        prop_assert!(joined.split_whitespace().eq(text.split_whitespace()));
+    }
+
+    #[test]
+    fn a_list_marker_is_all_that_is_included(text in "([a-z. \n*-]|1\\. ){0,60}", from in 0usize..60, to in 0usize..60) {
+        let range = from.min(text.len())..to.clamp(from, 60).min(text.len());
+        let included = include_list_marker(&text, range.clone());
+        prop_assert_eq!(included.end, range.end);
+        prop_assert!(included.start <= range.start);
+        prop_assert!(!text[included.start..range.start].contains(char::is_alphabetic));
+    }
+}
