@@ -1,11 +1,14 @@
 //! Cuts texts into the pieces that can be quoted: sentences, list items, blocks of code.
 
 mod lines;
+mod marks;
 #[cfg(test)]
 mod tests;
 mod trailers;
+mod unfenced;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashSet},
     ops::Range,
 };
@@ -16,6 +19,7 @@ use crate::{
 };
 pub use lines::is_foreign;
 use lines::{LineKind, LineReader, list_marker};
+use marks::{Mark, MarkKind, find_marks, overlaps, ranges_of, remove_marks};
 
 /// Pieces of one text, the first ones.
 pub const MAX_PIECES: usize = 5_000;
@@ -29,7 +33,7 @@ const MAX_CODE_LINES: usize = 12;
 pub enum PieceKind {
     /// A sentence.
     Prose,
-    /// A block of code, without its fences.
+    /// A block of code, without its fences; also a diff and commands that have none.
     Code,
     /// A heading or title.
     Heading,
@@ -46,7 +50,8 @@ pub struct SentencePiece {
 
 /// The pieces of a Markdown text, in order. A heading, a paragraph, an item of a list and a row of a table end a sentence; the
 /// end of a line within them does not. What others said (`> …`), comments and what programs say of their own commits are left
-/// out, and so are trailers with nothing but people, references and links; each other trailer is a paragraph.
+/// out, and so are trailers with nothing but people, references and links; each other trailer is a paragraph. A sentence of
+/// which anything is struck out is left out, too: without that part it may say something else.
 pub fn split_sentences(text: &str) -> Vec<SentencePiece> {
     let mut cutter = Cutter { text, lines: LineReader::of_text(text), pieces: Vec::new(), open: None, code: None };
     let mut at = 0;
@@ -60,8 +65,8 @@ pub fn split_sentences(text: &str) -> Vec<SentencePiece> {
 }
 
 /// A quotation as it is shown where nothing else is laid out: the lines of a paragraph or list item are joined, and
-/// everything else is on lines of its own, without empty ones between. Since a quotation may begin within a list item,
-/// items with any number may follow its first paragraph.
+/// everything else is on lines of its own, without empty ones between. Tags of HTML are left out. Since a quotation may
+/// begin within a list item, items with any number may follow its first paragraph.
 pub fn join_wrapped_lines(text: &str) -> String {
     let mut lines = LineReader::of_quotation(text);
     let mut joined = String::with_capacity(text.len());
@@ -69,7 +74,10 @@ pub fn join_wrapped_lines(text: &str) -> String {
         let kind = lines.read(line);
         let shown = match kind {
             LineKind::Code => line.trim_end().to_owned(),
-            _ => line.split_whitespace().collect::<Vec<_>>().join(" "),
+            _ => {
+                let untagged = remove_marks(line, &[MarkKind::BlockTag, MarkKind::InlineTag]);
+                untagged.split_whitespace().collect::<Vec<_>>().join(" ")
+            }
         };
         if shown.is_empty() {
             continue;
@@ -83,11 +91,24 @@ pub fn join_wrapped_lines(text: &str) -> String {
 }
 
 /// The lines of a Markdown text in which its writer says something: without what others or programs said, comments, marks, and
-/// trailers that only name people and references.
+/// trailers that only name people and references. What is struck out and tags of HTML are cut out of them.
 pub fn own_lines(text: &str) -> String {
+    let removed = [MarkKind::StruckOut, MarkKind::Comment, MarkKind::BlockTag, MarkKind::InlineTag];
     let mut lines = LineReader::of_text(text);
-    let own = text.lines().filter(|line| !matches!(lines.read(line), LineKind::End | LineKind::Underline));
-    own.collect::<Vec<_>>().join("\n")
+    let mut own = Vec::new();
+    for line in text.lines() {
+        match lines.read(line) {
+            LineKind::End | LineKind::Underline => {}
+            LineKind::Code => own.push(Cow::Borrowed(line)),
+            LineKind::Heading(_) | LineKind::Alone | LineKind::Beginning(_) | LineKind::Continuation => {
+                let kept = remove_marks(line, &removed);
+                if !kept.trim().is_empty() {
+                    own.push(kept);
+                }
+            }
+        }
+    }
+    own.join("\n")
 }
 
 /// The bytes of pieces of a text that lie side by side, from the marker of the list item that they begin with if others
@@ -126,6 +147,10 @@ impl Cutter<'_> {
         let end = range.start + line.trim_end().len();
         match self.lines.read(line) {
             LineKind::Code => {
+                // A diff or a command may follow a paragraph without an empty line.
+                if self.code.is_none() {
+                    self.close();
+                }
                 let start = self.code.as_ref().map_or(range.start, |code| code.start);
                 self.code = Some(start..range.end);
             }
@@ -133,7 +158,7 @@ impl Cutter<'_> {
             LineKind::Underline => self.close_title(),
             LineKind::Heading(title) => {
                 self.close();
-                self.pieces.push(SentencePiece { range: end - title.len()..end, kind: PieceKind::Heading });
+                self.push_heading(end - title.len()..end);
             }
             LineKind::Alone => {
                 self.close();
@@ -171,9 +196,21 @@ impl Cutter<'_> {
             !title.contains('\n') && !title.ends_with(['.', '!', '?', ':'])
         };
         match self.open.take_if(is_title) {
-            Some(range) => self.pieces.push(SentencePiece { range, kind: PieceKind::Heading }),
+            Some(range) => self.push_heading(range),
             None => self.close(),
         }
+    }
+
+    fn push_heading(&mut self, range: Range<usize>) {
+        let title = &self.text[range.clone()];
+        let marks = find_marks(title);
+        let struck_out = ranges_of(&marks, &[MarkKind::StruckOut]);
+        let shown = visible_parts(title, &marks).into_iter().filter(|part| !overlaps(&struck_out, part));
+        let pieces = shown.map(|part| SentencePiece {
+            range: range.start + part.start..range.start + part.end,
+            kind: PieceKind::Heading,
+        });
+        self.pieces.extend(pieces);
     }
 
     fn close_code(&mut self) {
@@ -191,45 +228,65 @@ impl Cutter<'_> {
 const ABBREVIATIONS: [&str; 14] =
     ["e.g", "i.e", "etc", "cf", "vs", "approx", "resp", "ca", "dr", "mr", "no", "fig", "sec", "incl"];
 
-/// Where the sentences of a paragraph are.
+/// Where the sentences of a paragraph are of which nothing is struck out.
 fn sentences(paragraph: &str) -> Vec<Range<usize>> {
+    let marks = find_marks(paragraph);
+    let code = ranges_of(&marks, &[MarkKind::Code]);
+    let struck_out = ranges_of(&marks, &[MarkKind::StruckOut]);
+    let mut found = Vec::new();
+    for part in visible_parts(paragraph, &marks) {
+        push_sentences(&paragraph[..part.end], part.start, &code, &mut found);
+    }
+    found.retain(|sentence| !overlaps(&struck_out, sentence));
+    found
+}
+
+/// What stands between comments, and between tags that part lines or blocks. Such tags in a row of a table part nothing.
+fn visible_parts(paragraph: &str, marks: &[Mark]) -> Vec<Range<usize>> {
+    let is_row = paragraph.starts_with('|');
+    let parting: &[MarkKind] = if is_row { &[MarkKind::Comment] } else { &[MarkKind::Comment, MarkKind::BlockTag] };
     let mut found = Vec::new();
     let mut start = 0;
-    let mut chars = paragraph.char_indices().peekable();
-    let mut code = false;
+    for gap in ranges_of(marks, parting) {
+        push_trimmed(paragraph, start..gap.start, &mut found);
+        start = gap.end;
+    }
+    push_trimmed(paragraph, start..paragraph.len(), &mut found);
+    found
+}
+
+/// Adds the sentences of a text from a place on.
+fn push_sentences(text: &str, from: usize, code: &[Range<usize>], found: &mut Vec<Range<usize>>) {
+    let mut start = from;
+    let mut chars = text[from..].char_indices().map(|(at, c)| (from + at, c)).peekable();
     while let Some((at, c)) = chars.next() {
-        if c == '`' {
-            // One that nothing closes is no code.
-            code = !code && paragraph[at + 1..].contains('`');
-        }
-        if code || !matches!(c, '.' | '!' | '?') {
+        if !matches!(c, '.' | '!' | '?') || overlaps(code, &(at..at + 1)) {
             continue;
         }
         let mut end = at + 1;
         while let Some((next, closing)) = chars.peek().copied() {
-            if !matches!(closing, '.' | '!' | '?' | ')' | '"' | '\'' | '”' | '*' | '_') {
+            if !matches!(closing, '.' | '!' | '?' | ')' | '"' | '\'' | '”' | '*' | '_' | '~') {
                 break;
             }
             end = next + closing.len_utf8();
             chars.next();
         }
-        let rest = &paragraph[end..];
+        let rest = &text[end..];
         let begins = rest.trim_start().chars().next();
         let is_end = match begins {
             None => true,
             Some(next) => {
                 rest.starts_with(char::is_whitespace)
                     && !next.is_lowercase()
-                    && (c != '.' || !ends_in_abbreviation(&paragraph[start..at]))
+                    && (c != '.' || !ends_in_abbreviation(&text[start..at]))
             }
         };
         if is_end {
-            push_trimmed(paragraph, start..end, &mut found);
+            push_trimmed(text, start..end, found);
             start = end;
         }
     }
-    push_trimmed(paragraph, start..paragraph.len(), &mut found);
-    found
+    push_trimmed(text, start..text.len(), found);
 }
 
 fn ends_in_abbreviation(text: &str) -> bool {

@@ -2,17 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::trailers::{quoted_trailer_lines, trailer_lines};
+use super::{
+    marks::{MarkKind, remove_marks},
+    trailers::{quoted_trailer_lines, trailer_lines},
+    unfenced::UnfencedReader,
+};
 
 /// Shortest line of marks that makes a heading of the line above it.
 const MIN_UNDERLINE: usize = 3;
 /// Most digits of the number of a list item.
 const MAX_DIGITS: usize = 3;
+/// Least marks that begin or end a block of code.
+const MIN_FENCE: usize = 3;
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineKind<'a> {
-    /// It is a line of a block of code.
+    /// It is a line of a block of code, or of a diff or a command that stands without fences.
     Code,
     /// It ends what is before it and is no part of the text: it is empty or a mark, or says what others or programs said.
     End,
@@ -36,8 +42,9 @@ pub(super) struct LineReader {
     trailers: BTreeMap<usize, bool>,
     /// Whether the trailer that is under way, if any, only names something.
     trailer: Option<bool>,
-    /// What closes the block of code that is under way.
-    fence: Option<&'static str>,
+    /// The marks that opened the block of code that is under way.
+    fence: Option<String>,
+    unfenced: UnfencedReader,
     is_comment: bool,
     under_way: UnderWay,
 }
@@ -60,6 +67,7 @@ impl LineReader {
             trailers: trailer_lines(text),
             trailer: None,
             fence: None,
+            unfenced: UnfencedReader::default(),
             is_comment: false,
             under_way: UnderWay::Nothing,
         }
@@ -74,7 +82,7 @@ impl LineReader {
     pub(super) fn read<'a>(&mut self, line: &'a str) -> LineKind<'a> {
         let kind = match self.classify_trailer(line) {
             Some(kind) => kind,
-            None => self.classify(line.trim()),
+            None => self.classify_code(line).unwrap_or_else(|| self.classify(line.trim())),
         };
         self.under_way = match (kind, self.under_way) {
             (LineKind::Beginning(0), UnderWay::ItemPart) => UnderWay::Item,
@@ -86,20 +94,33 @@ impl LineReader {
         kind
     }
 
-    fn classify<'a>(&mut self, line: &'a str) -> LineKind<'a> {
-        if let Some(fence) = self.fence {
-            if !line.starts_with(fence) {
-                return LineKind::Code;
+    /// What a line of code is, or one that begins or ends a block of it; `None` of another.
+    fn classify_code(&mut self, line: &str) -> Option<LineKind<'static>> {
+        let text = line.trim();
+        if let Some(fence) = &self.fence {
+            if !is_closing_fence(text, fence) {
+                return Some(LineKind::Code);
             }
             self.fence = None;
-            return LineKind::End;
+            return Some(LineKind::End);
         }
+        if self.is_comment {
+            return None;
+        }
+        if self.unfenced.read(line) {
+            return Some(LineKind::Code);
+        }
+        self.fence = opening_fence(text).map(str::to_owned);
+        self.fence.is_some().then_some(LineKind::End)
+    }
+
+    /// What a line is that is no code.
+    fn classify<'a>(&mut self, line: &'a str) -> LineKind<'a> {
         if self.is_comment || line.starts_with("<!--") {
             self.is_comment = !line.contains("-->");
             return LineKind::End;
         }
-        self.fence = opening_fence(line);
-        if self.fence.is_some() || is_no_text(line) {
+        if is_no_text(line) {
             return LineKind::End;
         }
         if is_rule(line) {
@@ -126,7 +147,7 @@ impl LineReader {
     fn classify_trailer(&mut self, line: &str) -> Option<LineKind<'static>> {
         let begun = self.trailers.get(&self.number).copied();
         self.number += 1;
-        if self.fence.is_some() || self.is_comment {
+        if self.fence.is_some() || self.is_comment || self.unfenced.is_within_hunk() {
             return None;
         }
         let goes_on = line.starts_with(char::is_whitespace) && !line.trim().is_empty();
@@ -146,16 +167,25 @@ impl LineReader {
     }
 }
 
-/// What ends the block of code that a line begins. A line that has the end of it too is code within a paragraph.
-fn opening_fence(line: &str) -> Option<&'static str> {
-    let fence = ["```", "~~~"].into_iter().find(|fence| line.starts_with(fence))?;
-    let is_span = fence == "```" && line.trim_start_matches('`').contains('`');
-    (!is_span).then_some(fence)
+/// The marks of a line that begins a block of code. A line that has the end of it too is code within a paragraph.
+fn opening_fence(line: &str) -> Option<&str> {
+    let mark = ['`', '~'].into_iter().find(|mark| line.starts_with(*mark))?;
+    let language = line.trim_start_matches(mark);
+    let is_span = mark == '`' && language.contains('`');
+    let marks = &line[..line.len() - language.len()];
+    (marks.len() >= MIN_FENCE && !is_span).then_some(marks)
 }
 
-/// Whether a line is empty, or what others or programs said.
+/// Whether a line ends the block of code that some marks opened: it has at least as many of them, and nothing else.
+fn is_closing_fence(line: &str, opening: &str) -> bool {
+    line.len() >= opening.len() && line.chars().all(|c| opening.starts_with(c))
+}
+
+/// Whether a line is empty or has only tags and comments, or is what others or programs said.
 fn is_no_text(line: &str) -> bool {
-    line.is_empty() || is_of_others(line)
+    let hidden = [MarkKind::BlockTag, MarkKind::InlineTag, MarkKind::Comment];
+    let is_hidden = || line.starts_with('<') && remove_marks(line, &hidden).trim().is_empty();
+    line.is_empty() || is_of_others(line) || is_hidden()
 }
 
 /// Whether a line is what others (`> …`) or programs said, also as an item of a list.
@@ -164,10 +194,11 @@ fn is_of_others(line: &str) -> bool {
     text.starts_with('>') || is_trailer(text) || is_of_program(text)
 }
 
-/// Whether a line that was left out parts what one person said: others or programs said it, or it is hidden.
+/// Whether a line that was left out parts what one person said: others or programs said it, or it is hidden
+/// or struck out.
 pub fn is_foreign(line: &str) -> bool {
     let line = line.trim();
-    line.starts_with('<') || is_of_others(line)
+    line.starts_with('<') || is_of_others(line) || (line.contains("~~") && opening_fence(line).is_none())
 }
 
 /// Whether a line has only marks that divide texts or underline titles: `---`, `***`, `|---|---|`.

@@ -38,7 +38,8 @@ fn an_item_that_others_said_is_no_sentence() {
     assert_eq!(shown(text), ["our reason", "ours again"]);
     let foreign = ["> theirs", "  - > theirs", "* [pre-commit.ci] auto fixes", "<!-- hidden -->", "Acked-by: B"];
     assert!(foreign.into_iter().all(is_foreign));
-    assert!(!["", "- ours", "a > b", "***"].into_iter().any(is_foreign));
+    assert!(["We use ~~Redis~~", "<br>"].into_iter().all(is_foreign));
+    assert!(!["", "- ours", "a > b", "***", "~~~sh"].into_iter().any(is_foreign));
 }
 
 #[test]
@@ -96,6 +97,76 @@ fn each_row_of_a_table_ends_a_sentence() {
 fn a_mark_of_code_that_nothing_closes_hides_nothing() {
     assert_eq!(shown("Don`t wait. It ends."), ["Don`t wait.", "It ends."]);
     assert_eq!(shown("```a. B``` is code. It ends.\n\nNext"), ["```a. B``` is code.", "It ends.", "Next"]);
+}
+
+#[test]
+fn a_block_of_code_ends_with_at_least_as_many_marks_as_began_it() {
+    use PieceKind::{Code, Prose};
+    assert_eq!(
+        shown_with_kinds("````md\n```sh\nmake. All\n```\n````\nEnd"),
+        [(Code, "```sh\nmake. All\n```"), (Prose, "End")]
+    );
+}
+
+#[test]
+fn a_sentence_of_which_a_part_is_struck_out_is_no_piece() {
+    assert_eq!(
+        shown("We use ~~Redis~~ Valkey. It is fast. ~~It is old.~~ It is small."),
+        ["It is fast.", "It is small."]
+    );
+    assert_eq!(shown("# ~~Old~~ title\n- ~~done\n  with~~\n- not done"), ["not done"]);
+    // Neither code nor what single tildes stand before is struck out.
+    let plain = "`~~a~~` takes ~5 s of ~6 since HEAD~1..HEAD~2, which ~~ is";
+    assert_eq!(shown(plain), [plain]);
+    assert_eq!(own_lines("We use ~~Redis~~ Valkey\n~~or not~~\nhere"), "We use  Valkey\nhere");
+}
+
+#[test]
+fn comments_and_tags_end_what_they_part() {
+    assert_eq!(
+        shown("It is so. <!-- Say\nwhy. --> It stays <!-- or not --> there."),
+        ["It is so.", "It stays", "there."]
+    );
+    assert_eq!(
+        shown("<details>\n<summary>Why. How</summary>\n\nIt is fast.<br>It is small<br/>and\nold\n</details>\nEnd"),
+        ["Why.", "How", "It is fast.", "It is small", "and\nold", "End"]
+    );
+    assert_eq!(shown("# <p align=\"center\">Title</p>"), ["Title"]);
+    // A row is shown whole, and so is what only looks like a tag, or is code.
+    for text in ["| a<br>b | c |", "H<sub>2</sub>O", "a `<br>` of Vec<Item>"] {
+        assert_eq!(shown(text), [text]);
+    }
+    assert_eq!(
+        join_wrapped_lines("| H<sub>2</sub>O<br>or |\n<details>\n`<b>` is\n<b>bold</b>"),
+        "| H2O or |\n`<b>` is bold"
+    );
+    assert_eq!(own_lines("<details>\nIt is <b>fast</b> <!-- really -->\n</details>"), "It is fast ");
+}
+
+#[test]
+fn diffs_and_commands_without_fences_are_code() {
+    use PieceKind::{Code, Prose};
+    assert_eq!(
+        shown_with_kinds(
+            "See:\n@@ -1,3 +1,3 @@ main\n-old. Line\n+New. Line\n \n ```\n\nIt is so.\n$ make \\\n    all\nIt costs\n$ 5"
+        ),
+        [
+            (Prose, "See:"),
+            (Code, "@@ -1,3 +1,3 @@ main\n-old. Line\n+New. Line\n \n ```"),
+            (Prose, "It is so."),
+            (Code, "$ make \\\n    all"),
+            (Prose, "It costs\n$ 5"),
+        ]
+    );
+    let diff = "diff --git a/x b/x\nindex 1a2b3c4..5d6e7f8 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\
+        \\ No newline at end of file\n+a\n\\ No newline at end of file";
+    assert_eq!(shown_with_kinds(&format!("{diff}\nEnd")), [(Code, diff), (Prose, "End")]);
+    // Of the second hunk only the beginning was pasted, further in.
+    assert_eq!(
+        shown_with_kinds("  @@ -1,9 +1,9 @@\n  -a\n   b\n- c\n\nThis is why"),
+        [(Code, "  @@ -1,9 +1,9 @@\n  -a\n   b"), (Prose, "c"), (Prose, "This is why")]
+    );
+    assert_eq!(join_wrapped_lines("So:\n$ make\n$ make install\nand\nall"), "So:\n$ make\n$ make install\nand all");
 }
 
 #[test]
@@ -208,7 +279,9 @@ fn stems_have_parts_of_identifiers() {
 
 proptest! {
     #[test]
-    fn pieces_lie_in_the_text_in_order(text in "([a-z.!?>#` \n-]|é|```|<!--){0,200}") {
+    fn pieces_lie_in_the_text_in_order(
+        text in "([a-z.!?>#|` \n-]|é|```|<!--|~~|<br>|<b>|@@ -1,3 \\+1 @@\n|\\$ ){0,200}"
+    ) {
         let mut end = 0;
         for piece in split_sentences(&text) {
             prop_assert!(piece.range.start >= end && piece.range.end > piece.range.start);
