@@ -316,7 +316,7 @@ fn wrong_values_of_what_is_confidential_are_reported_with_what_would_be_right() 
     check_behind(
         "[[server.tokens]]\nenv = \"API_TOKEN\"",
         &expect![
-            "backstory.toml:8: projects is missing: name those that the token shows, as group/project, group/* or group/**, or all with **"
+            "backstory.toml:8: projects is missing or empty: name those that the token shows, as group/project, group/* or group/**, or all with **"
         ],
     );
     check_behind(
@@ -326,8 +326,22 @@ fn wrong_values_of_what_is_confidential_are_reported_with_what_would_be_right() 
         ],
     );
     check_behind(
-        "[[server.tokens]]\nenv = \"API_TOKEN\"\nprojects = []\nexpires = \"soon\"",
-        &expect!["backstory.toml:10: expires is not a date; write it like 2027-01-31"],
+        "[[server.tokens]]\nenv = \"API_TOKEN\"\nprojects = []",
+        &expect![
+            "backstory.toml:8: projects is missing or empty: name those that the token shows, as group/project, group/* or group/**, or all with **"
+        ],
+    );
+    let expires =
+        |text: &str| format!("[[server.tokens]]\nenv = \"API_TOKEN\"\nprojects = [\"group/*\"]\nexpires = \"{text}\"");
+    check_behind(
+        &expires("soon"),
+        &expect![
+            "backstory.toml:10: expires: 'soon' is not a date; write the last day, like 2027-01-31, an instant like 2027-01-31T12:00:00Z, or never"
+        ],
+    );
+    check_behind(
+        &expires("30d"),
+        &expect!["backstory.toml:10: expires: '30d' has no beginning in a file; write the last day, like 2027-01-31"],
     );
     check(
         "[[forge]]\nkind = \"github\"\nbase_url = \"https://github.com\"\nconfidential = true\n",
