@@ -145,7 +145,7 @@ fn unreachable_forge_is_reported() {
          projects = [\"acme/shop\"]\ntoken_env = \"HOME\"\n",
     );
     let output = sandbox.run(&["auth-test"]);
-    expect!["http://127.0.0.1:9/api/v4/user cannot be reached: Connection refused (os error 111); check base_url, the network and the proxy settings, then try again"].assert_eq(output.error(1));
+    expect!["http://127.0.0.1:9/api/v4/user cannot be reached: Connection refused; check base_url, the network and the proxy settings, then try again"].assert_eq(output.error(1));
 }
 
 #[test]

@@ -227,7 +227,7 @@ fn what_is_no_repository_is_refused() {
         .assert_eq(&refused("plain"));
     expect!["'[DIR]/file' is not a git repository; give the directory that holds .git, or a bare repository"]
         .assert_eq(&refused("file"));
-    expect!["'[DIR]/none' cannot be read: No such file or directory (os error 2)"].assert_eq(&refused("none"));
+    expect!["'[DIR]/none' cannot be read: No such file or directory"].assert_eq(&refused("none"));
     expect!["'' is not the address of a repository: give a path or a URL of at most 4096 bytes"]
         .assert_eq(&refused(""));
     expect!["'-x' is not the address of a repository: it begins with a dash; write a path as ./-name"]

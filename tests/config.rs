@@ -12,12 +12,7 @@ const FORGE: &str = "[[forge]]\nkind = \"gitlab\"\nbase_url = \"https://gitlab.e
 fn check(config: &str, expected: &Expect) {
     let sandbox = Sandbox::empty();
     sandbox.write_config(config);
-    let output = sandbox.run(&["stats"]);
-    assert_eq!((output.code, output.stdout.as_str()), (3, ""), "{output:#?}");
-    // Between place and message the parser shows the line.
-    let place_and_message = [output.stderr.lines().next(), output.stderr.lines().skip(1).last()];
-    let told = Vec::from_iter(place_and_message.into_iter().flatten()).join(": ");
-    expected.assert_eq(told.strip_prefix("error: ").unwrap());
+    expected.assert_eq(sandbox.run(&["stats"]).error(3));
     assert!(!sandbox.path().join("home").exists(), "nothing is created for a wrong configuration");
 }
 
@@ -85,13 +80,10 @@ fn required_fields_missing_are_reported() {
     check_changed(
         "base_url = \"https://gitlab.example.com\"\n",
         "",
-        &expect!["backstory.toml:1: TOML parse error at line 1, column 1: missing field `base_url`"],
-    );
-    check_behind(
-        "[llm]\nprovider = \"ollama\"",
-        &expect!["backstory.toml:7: TOML parse error at line 7, column 1: missing field `model`"],
+        &expect!["backstory.toml:1: missing key 'base_url'"],
     );
 }
+    check_behind("[llm]\nprovider = \"ollama\"", &expect!["backstory.toml:7: missing key 'model'"]);
 
 #[test]
 fn project_paths_must_be_paths_and_stand_once() {
@@ -125,9 +117,7 @@ fn project_paths_must_be_paths_and_stand_once() {
     check_changed(
         line,
         "projects = \"acme/shop\"",
-        &expect![[
-            r#"backstory.toml:5: TOML parse error at line 5, column 12: invalid type: string "acme/shop", expected a sequence"#
-        ]],
+        &expect![[r#"backstory.toml:5: invalid type: string "acme/shop", expected a list"#]],
     );
     check(&format!("{FORGE}{FORGE}"), &expect!["backstory.toml:10: projects: acme/shop is named twice; keep one"]);
 }
@@ -149,32 +139,32 @@ fn unknown_keys_are_reported_with_what_was_probably_meant() {
     check_behind(
         "[serach]\nranking = \"rrf\"",
         &expect![
-            "backstory.toml:7: TOML parse error at line 7, column 2: unknown field `serach`, expected one of `data_dir`, `forge`, `repositories`, `embedding`, `search`, `llm`, `snapshots`, `index`, `links`, `sync`, `redact`, `retention`, `tracker`, `people`, `server`; did you mean `search`?"
+            "backstory.toml:7: unknown key 'serach', expected one of 'data_dir', 'forge', 'repositories', 'embedding', 'search', 'llm', 'snapshots', 'index', 'links', 'sync', 'redact', 'retention', 'tracker', 'people', 'server'; did you mean 'search'?"
         ],
     );
     check_behind(
         "[embedding]\nmodle = \"x\"",
         &expect![
-            "backstory.toml:8: TOML parse error at line 8, column 1: unknown field `modle`, expected one of `provider`, `model`, `base_url`, `api_key_env`, `dimension`, `threads`; did you mean `model`?"
+            "backstory.toml:8: unknown key 'modle', expected one of 'provider', 'model', 'base_url', 'api_key_env', 'dimension', 'threads'; did you mean 'model'?"
         ],
     );
     check_behind(
         "[embedding]\ncolour = \"x\"",
         &expect![
-            "backstory.toml:8: TOML parse error at line 8, column 1: unknown field `colour`, expected one of `provider`, `model`, `base_url`, `api_key_env`, `dimension`, `threads`"
+            "backstory.toml:8: unknown key 'colour', expected one of 'provider', 'model', 'base_url', 'api_key_env', 'dimension', 'threads'"
         ],
     );
     check_behind(
         "[server]\ntoken = \"x\"",
         &expect![
-            "backstory.toml:8: TOML parse error at line 8, column 1: unknown field `token`, expected one of `listen`, `token_env`, `tokens`, `allowed_origins`, `public_url`, `trusted_proxies`, `requests_per_minute`; did you mean `token_env`?"
+            "backstory.toml:8: unknown key 'token', expected one of 'listen', 'token_env', 'tokens', 'allowed_origins', 'public_url', 'trusted_proxies', 'requests_per_minute'; did you mean 'token_env'?"
         ],
     );
     check_changed(
         "[[forge]]",
         "[forge]",
         &expect![
-            "backstory.toml:1: TOML parse error at line 1, column 1: invalid type: map, expected a sequence; write [[forge]], in two brackets, because there can be several"
+            "backstory.toml:1: invalid type: table, expected a list; write [[forge]], in two brackets, because there can be several"
         ],
     );
 }
@@ -215,7 +205,7 @@ fn wrong_values_of_a_forge_are_reported_with_what_would_be_right() {
     check_changed(
         "[[forge]]",
         "[[forge]]\nrequests_per_second = -1",
-        &expect!["backstory.toml:2: TOML parse error at line 2, column 23: invalid value: integer `-1`, expected u32"],
+        &expect!["backstory.toml:2: invalid value: integer '-1', expected a whole number from 0 on"],
     );
     check_changed(
         "[[forge]]",
@@ -229,14 +219,12 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
     check_behind(
         "[embedding]\nprovider = \"olama\"",
         &expect![
-            "backstory.toml:8: TOML parse error at line 8, column 12: unknown variant `olama`, expected one of `bundled`, `ollama`, `openai`, `none`; did you mean `ollama`?"
+            "backstory.toml:8: unknown value 'olama', expected one of 'bundled', 'ollama', 'openai', 'none'; did you mean 'ollama'?"
         ],
     );
     check_behind(
         "[llm]\nprovider = \"bundled\"",
-        &expect![
-            "backstory.toml:8: TOML parse error at line 8, column 12: unknown variant `bundled`, expected `ollama` or `openai`"
-        ],
+        &expect!["backstory.toml:8: unknown value 'bundled', expected 'ollama' or 'openai'"],
     );
     check_behind("[embedding]\nthreads = 0", &expect!["backstory.toml:8: threads is 0; it must be 1 to 64"]);
     check_behind("[embedding]\nthreads = 65", &expect!["backstory.toml:8: threads is 65; it must be 1 to 64"]);
@@ -375,9 +363,7 @@ fn wrong_values_of_repositories_are_reported_with_what_would_be_right() {
     );
     check_behind(
         "[repositories]\nallowed_hosts = \"git.example.com\"",
-        &expect![[
-            r#"backstory.toml:8: TOML parse error at line 8, column 17: invalid type: string "git.example.com", expected a sequence"#
-        ]],
+        &expect![[r#"backstory.toml:8: invalid type: string "git.example.com", expected a list"#]],
     );
     check_behind(
         "[repositories]\nexclude = [\"a[\"]",
@@ -394,21 +380,9 @@ fn model_that_the_provider_has_not_is_reported() {
 
 #[test]
 fn what_is_not_toml_is_reported() {
-    check(
-        "[[forge]\n",
-        &expect!["backstory.toml:1: TOML parse error at line 1, column 9: unclosed array table, expected `]`"],
-    );
-    check(
-        "kind = gitlab\n",
-        &expect![
-            "backstory.toml:1: TOML parse error at line 1, column 8: string values must be quoted, expected literal string"
-        ],
-    );
-    check_changed(
-        "[[forge]]",
-        "[[forge]]\nkind = \"gitlab\"",
-        &expect!["backstory.toml:3: TOML parse error at line 3, column 1: duplicate key"],
-    );
+    check("[[forge]\n", &expect!["backstory.toml:1: unclosed array table, expected ']'"]);
+    check("kind = gitlab\n", &expect!["backstory.toml:1: string values must be quoted, expected literal string"]);
+    check_changed("[[forge]]", "[[forge]]\nkind = \"gitlab\"", &expect!["backstory.toml:3: duplicate key"]);
     let sandbox = Sandbox::empty();
     std::fs::write(sandbox.path().join("backstory.toml"), b"\xff\xfe").unwrap();
     expect!["the configuration backstory.toml is not text in UTF-8; save it as UTF-8"]
@@ -425,14 +399,7 @@ fn tokens_do_not_stand_in_the_file_and_are_not_repeated() {
     }
     let sandbox = Sandbox::empty();
     sandbox.write_config("[server]\ntoken = \"tr0ub4dor\"\n");
-    expect![[r#"
-        error: backstory.toml:2: TOML parse error at line 2, column 1
-          |
-        2 | token
-          | ^^^^^
-        unknown field `token`, expected one of `listen`, `token_env`, `tokens`, `allowed_origins`, `public_url`, `trusted_proxies`, `requests_per_minute`; did you mean `token_env`?
-    "#]]
-    .assert_eq(&sandbox.run(&["stats"]).stderr);
+    expect!["backstory.toml:2: unknown key 'token', expected one of 'listen', 'token_env', 'tokens', 'allowed_origins', 'public_url', 'trusted_proxies', 'requests_per_minute'; did you mean 'token_env'?"].assert_eq(sandbox.run(&["stats"]).error(3));
     check_changed(
         "GITLAB_TOKEN",
         "glpat-abcdefghij0123456789",
