@@ -49,6 +49,7 @@ fn config_is_found_in_the_personal_directory_and_by_option() {
     std::fs::write(sandbox.path().join("other.toml"), format!("data_dir = \"here\"\n{FORGE}")).unwrap();
     sandbox.run(&["--config", "other.toml", "count"]).ok();
     assert!(sandbox.path().join("here/ledger.sqlite").exists(), "data_dir is relative to the file");
+    std::fs::create_dir(sandbox.path().join("there")).unwrap();
     sandbox.run(&["count", "--config", "other.toml", "--data-dir", "there"]).ok();
     assert!(sandbox.path().join("there/ledger.sqlite").exists());
 }
@@ -82,8 +83,8 @@ fn required_fields_missing_are_reported() {
         "",
         &expect!["backstory.toml:1: missing key 'base_url'"],
     );
-}
     check_behind("[llm]\nprovider = \"ollama\"", &expect!["backstory.toml:7: missing key 'model'"]);
+}
 
 #[test]
 fn project_paths_must_be_paths_and_stand_once() {
@@ -281,6 +282,7 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
 #[test]
 fn a_file_without_a_forge_is_read() {
     let sandbox = Sandbox::empty();
+    std::fs::create_dir(sandbox.data()).unwrap();
     for text in
         ["", "data_dir = \"data\"\n", "[repositories]\nexclude = [\"**/gen/**\"]\n", "[search]\nprofile = \"rrf\"\n"]
     {
@@ -342,6 +344,7 @@ fn wrong_values_of_repositories_are_reported_with_what_would_be_right() {
     let hosts = "[repositories]\nallowed_hosts = [\"git.example.internal\", \"10.1.2.3\", \"::1\", \"[fd00::1]\", \"my-host\"]\n";
     let sandbox = Sandbox::empty();
     sandbox.write_config(hosts);
+    std::fs::create_dir(sandbox.data()).unwrap();
     sandbox.run(&["repos", "--data-dir", "data"]).ok();
     check_behind(
         "[repositories]\nallowed_hosts = [\"https://git.example.com\"]",
@@ -375,6 +378,7 @@ fn wrong_values_of_repositories_are_reported_with_what_would_be_right() {
 fn model_that_the_provider_has_not_is_reported() {
     let sandbox = Sandbox::empty();
     sandbox.write_config(&format!("{FORGE}\n[embedding]\nmodel = \"gpt\"\n"));
+    std::fs::create_dir(sandbox.data()).unwrap();
     expect![[r#"embedding.model is "gpt", but the bundled models are snowflake-arctic-embed-s-int8 and all-MiniLM-L6-v2-int8; set embedding.provider for another"#]].assert_eq(sandbox.run(&["stats", "--data-dir", "data"]).error(3));
 }
 
