@@ -442,10 +442,8 @@ fn whatever_is_changed_in_an_answer_is_noticed() {
     "#]]
     .assert_eq(&said);
     fs::write(sandbox.path().join("answer.json"), "{}").unwrap();
-    expect![
-        "answer.json is not an answer that 'backstory ask --json' printed: missing field `question` at line 1 column 2"
-    ]
-    .assert_eq(sandbox.run(&["verify", "answer.json"]).error(2));
+    expect!["answer.json is not an answer that 'backstory ask --json' printed; pass that, unchanged"]
+        .assert_eq(sandbox.run(&["verify", "answer.json"]).error(2));
     expect!["none.json cannot be read: no such file or directory"]
         .assert_eq(sandbox.run(&["verify", "none.json"]).error(2));
 }

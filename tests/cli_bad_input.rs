@@ -106,7 +106,20 @@ fn unusable_data_directories_are_reported() {
     fs::write(sandbox.path().join("file"), "").unwrap();
     expect!["the data directory file cannot be used: it is a file; make it a directory that you may write to, or name another with --data-dir or data_dir in the configuration"].assert_eq(sandbox.run(&["stats", "--data-dir", "file"]).error(3));
     expect!["the data directory file/below cannot be used: not a directory; make it a directory that you may write to, or name another with --data-dir or data_dir in the configuration"].assert_eq(sandbox.run(&["stats", "--data-dir", "file/below"]).error(3));
-    expect!["the data directory /proc/backstory cannot be used: no such file or directory; make it a directory that you may write to, or name another with --data-dir or data_dir in the configuration"].assert_eq(sandbox.run(&["stats", "--data-dir", "/proc/backstory"]).error(3));
+    expect!["the data directory /proc/backstory cannot be used: no such file or directory; make it a directory that you may write to, or name another with --data-dir or data_dir in the configuration"].assert_eq(sandbox.run(&["sync", "--data-dir", "/proc/backstory"]).error(3));
+}
+
+#[test]
+fn who_only_asks_creates_no_data_directory_of_a_mistyped_name() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    for args in [&["status"][..], &["count"], &["search", "session"], &["why", "acme/shop#1"], &["token", "list"]] {
+        let refused = sandbox.run(&[args, &["--data-dir", "dtaa"]].concat());
+        expect!["there is no data directory at dtaa; check --data-dir, or create the directory with 'backstory add PATH' or 'backstory sync'"].assert_eq(refused.error(3));
+    }
+    assert!(!sandbox.path().join("dtaa").exists());
+    sandbox.run(&["sync", "--data-dir", "dtaa"]).ok();
+    assert_eq!(sandbox.run(&["count", "issues", "--data-dir", "dtaa"]).ok().stdout, "Issues: 6\n");
 }
 
 #[test]
@@ -145,7 +158,7 @@ fn unreachable_forge_is_reported() {
          projects = [\"acme/shop\"]\ntoken_env = \"HOME\"\n",
     );
     let output = sandbox.run(&["auth-test"]);
-    expect!["http://127.0.0.1:9/api/v4/user cannot be reached: Connection refused (os error 111); check base_url, the network and the proxy settings, then try again"].assert_eq(output.error(1));
+    expect!["http://127.0.0.1:9/api/v4/user cannot be reached: Connection refused; check base_url, the network and the proxy settings, then try again"].assert_eq(output.error(1));
 }
 
 #[test]
@@ -187,6 +200,7 @@ fn there_are_no_colors_in_a_pipe_and_paths_with_odd_names_work() {
     let sandbox = Sandbox::synced(&forge);
     let output = sandbox.run(&["show", "#1", "--data-dir", "data"]).ok();
     assert!(!output.stdout.contains('\u{1b}'));
+    fs::create_dir(sandbox.path().join("dir with spaces and ü")).unwrap();
     sandbox.run(&["count", "--data-dir", "dir with spaces and ü"]).ok();
 }
 

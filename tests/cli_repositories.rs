@@ -183,17 +183,38 @@ fn branches_are_chosen() {
     assert_eq!(indexed(&[]), ("main".to_owned(), 3, json!("default")));
     assert_eq!(indexed(&["--branch", "next"]), ("main next".to_owned(), 4, json!("selected")));
     assert_eq!(indexed(&["--all-branches"]), ("main next".to_owned(), 4, json!("all")));
-    let later = sandbox.run(&["add", &path, "--name", "acme/shop", "--branch", "later"]).ok();
-    assert!(later.stderr.contains("acme/shop has no branch later; it is indexed as soon as there is one"), "{later:?}");
-    sandbox.run(&["sync"]).ok();
-    expect!["new has no branch later; its branches are main, next; the repository was not kept, so add it again when that is put right"].assert_eq(&last_error(
-        &sandbox,
-        &["add", &path, "--name", "new", "--branch", "later"],
-        2,
-    ));
+    for (more, said) in [
+        (["--branch", "later"], "'later' is not a branch of new; its branches are main, next"),
+        (["--branch", "nxet"], "'nxet' is not a branch of new; its branches are main, next; did you mean next?"),
+        (["--ref", "v11"], "'v11' is not a branch, tag or commit of new"),
+        (["--ref", "v"], "'v' is not a branch, tag or commit of new"),
+        (["--ref", "mian"], "'mian' is not a branch, tag or commit of new; did you mean main?"),
+    ] {
+        let args = [&["add", &path, "--name", "new"][..], &more].concat();
+        assert_eq!(sandbox.run(&args).error(1), said);
+    }
     assert_eq!(sandbox.run(&["repos", "--json"]).ok().json().as_array().unwrap().len(), 1);
     let both = sandbox.run(&["add", &path, "--branch", "next", "--all-branches"]);
     assert_eq!((both.code, both.stdout.as_str()), (2, ""));
+}
+
+#[test]
+fn ref_that_is_gone_is_told_with_the_command_that_drops_it() {
+    let shop = shop();
+    let sandbox = Sandbox::empty();
+    let path = shop.path().display().to_string();
+    sandbox.run(&["add", &path, "--name", "acme/shop", "--ref", "next"]).ok();
+    shop.git(["branch", "--quiet", "-D", "next"]);
+    sandbox.run(&["sync"]).ok();
+    let repositories = sandbox.run(&["repos"]).ok();
+    let address = shop.path().canonicalize().unwrap().display().to_string();
+    let expected = format!(
+        "warning: acme/shop: it has no branch, tag or commit next, so that is not indexed; 'backstory add {address} \
+         --drop-ref next' drops it\n"
+    );
+    assert_eq!(repositories.stderr, expected);
+    sandbox.run(&["add", &address, "--name", "acme/shop", "--drop-ref", "next"]).ok();
+    assert_eq!(sandbox.run(&["repos"]).ok().stderr, "");
 }
 
 #[test]
@@ -206,7 +227,7 @@ fn what_is_no_repository_is_refused() {
         .assert_eq(&refused("plain"));
     expect!["'[DIR]/file' is not a git repository; give the directory that holds .git, or a bare repository"]
         .assert_eq(&refused("file"));
-    expect!["'[DIR]/none' cannot be read: No such file or directory (os error 2)"].assert_eq(&refused("none"));
+    expect!["'[DIR]/none' cannot be read: No such file or directory"].assert_eq(&refused("none"));
     expect!["'' is not the address of a repository: give a path or a URL of at most 4096 bytes"]
         .assert_eq(&refused(""));
     expect!["'-x' is not the address of a repository: it begins with a dash; write a path as ./-name"]

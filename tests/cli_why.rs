@@ -67,6 +67,19 @@ fn a_line_is_explained() {
 }
 
 #[test]
+fn items_of_a_list_are_quoted_whole_and_on_lines_of_their_own() {
+    let mut shop = shop();
+    let item = |step: usize| format!("- step {step} waits for the answer of the warehouse, and for that of the bank");
+    let items: Vec<String> = (1..=8).map(item).collect();
+    shop.write("src/queue.py", "def push(entry):\n    pass\n");
+    shop.commit_all(format!("Add a queue\n\nBefore anything is sent:\n\n{}\n", items.join("\n")));
+    let sandbox = Sandbox::indexed(&shop);
+    let told = sandbox.run(&["why", "src/queue.py:1"]).ok().stdout;
+    let lines = items[..5].join("\n    ");
+    assert!(told.contains(&format!("    \"Before anything is sent:\n    {lines}\n    …\"\n")), "{told}");
+}
+
+#[test]
 fn the_answer_for_programs_has_its_documented_shape() {
     let (shop, sandbox) = indexed();
     let answer = sandbox.run(&["why", "INTRO.md:3", "--json"]).ok().json();

@@ -12,12 +12,7 @@ const FORGE: &str = "[[forge]]\nkind = \"gitlab\"\nbase_url = \"https://gitlab.e
 fn check(config: &str, expected: &Expect) {
     let sandbox = Sandbox::empty();
     sandbox.write_config(config);
-    let output = sandbox.run(&["stats"]);
-    assert_eq!((output.code, output.stdout.as_str()), (3, ""), "{output:#?}");
-    // Between place and message the parser shows the line.
-    let place_and_message = [output.stderr.lines().next(), output.stderr.lines().skip(1).last()];
-    let told = Vec::from_iter(place_and_message.into_iter().flatten()).join(": ");
-    expected.assert_eq(told.strip_prefix("error: ").unwrap());
+    expected.assert_eq(sandbox.run(&["stats"]).error(3));
     assert!(!sandbox.path().join("home").exists(), "nothing is created for a wrong configuration");
 }
 
@@ -54,6 +49,7 @@ fn config_is_found_in_the_personal_directory_and_by_option() {
     std::fs::write(sandbox.path().join("other.toml"), format!("data_dir = \"here\"\n{FORGE}")).unwrap();
     sandbox.run(&["--config", "other.toml", "count"]).ok();
     assert!(sandbox.path().join("here/ledger.sqlite").exists(), "data_dir is relative to the file");
+    std::fs::create_dir(sandbox.path().join("there")).unwrap();
     sandbox.run(&["count", "--config", "other.toml", "--data-dir", "there"]).ok();
     assert!(sandbox.path().join("there/ledger.sqlite").exists());
 }
@@ -85,12 +81,9 @@ fn required_fields_missing_are_reported() {
     check_changed(
         "base_url = \"https://gitlab.example.com\"\n",
         "",
-        &expect!["backstory.toml:1: TOML parse error at line 1, column 1: missing field `base_url`"],
+        &expect!["backstory.toml:1: missing key 'base_url'"],
     );
-    check_behind(
-        "[llm]\nprovider = \"ollama\"",
-        &expect!["backstory.toml:7: TOML parse error at line 7, column 1: missing field `model`"],
-    );
+    check_behind("[llm]\nprovider = \"ollama\"", &expect!["backstory.toml:7: missing key 'model'"]);
 }
 
 #[test]
@@ -125,9 +118,7 @@ fn project_paths_must_be_paths_and_stand_once() {
     check_changed(
         line,
         "projects = \"acme/shop\"",
-        &expect![[
-            r#"backstory.toml:5: TOML parse error at line 5, column 12: invalid type: string "acme/shop", expected a sequence"#
-        ]],
+        &expect![[r#"backstory.toml:5: invalid type: string "acme/shop", expected a list"#]],
     );
     check(&format!("{FORGE}{FORGE}"), &expect!["backstory.toml:10: projects: acme/shop is named twice; keep one"]);
 }
@@ -149,32 +140,32 @@ fn unknown_keys_are_reported_with_what_was_probably_meant() {
     check_behind(
         "[serach]\nranking = \"rrf\"",
         &expect![
-            "backstory.toml:7: TOML parse error at line 7, column 2: unknown field `serach`, expected one of `data_dir`, `forge`, `repositories`, `embedding`, `search`, `llm`, `snapshots`, `index`, `links`, `sync`, `redact`, `retention`, `tracker`, `people`, `server`; did you mean `search`?"
+            "backstory.toml:7: unknown key 'serach', expected one of 'data_dir', 'forge', 'repositories', 'embedding', 'search', 'llm', 'snapshots', 'index', 'links', 'sync', 'redact', 'retention', 'tracker', 'people', 'server'; did you mean 'search'?"
         ],
     );
     check_behind(
         "[embedding]\nmodle = \"x\"",
         &expect![
-            "backstory.toml:8: TOML parse error at line 8, column 1: unknown field `modle`, expected one of `provider`, `model`, `base_url`, `api_key_env`, `dimension`, `threads`; did you mean `model`?"
+            "backstory.toml:8: unknown key 'modle', expected one of 'provider', 'model', 'base_url', 'api_key_env', 'dimension', 'threads'; did you mean 'model'?"
         ],
     );
     check_behind(
         "[embedding]\ncolour = \"x\"",
         &expect![
-            "backstory.toml:8: TOML parse error at line 8, column 1: unknown field `colour`, expected one of `provider`, `model`, `base_url`, `api_key_env`, `dimension`, `threads`"
+            "backstory.toml:8: unknown key 'colour', expected one of 'provider', 'model', 'base_url', 'api_key_env', 'dimension', 'threads'"
         ],
     );
     check_behind(
         "[server]\ntoken = \"x\"",
         &expect![
-            "backstory.toml:8: TOML parse error at line 8, column 1: unknown field `token`, expected one of `listen`, `token_env`, `tokens`, `allowed_origins`, `public_url`, `trusted_proxies`, `requests_per_minute`; did you mean `token_env`?"
+            "backstory.toml:8: unknown key 'token', expected one of 'listen', 'token_env', 'tokens', 'allowed_origins', 'public_url', 'trusted_proxies', 'requests_per_minute'; did you mean 'token_env'?"
         ],
     );
     check_changed(
         "[[forge]]",
         "[forge]",
         &expect![
-            "backstory.toml:1: TOML parse error at line 1, column 1: invalid type: map, expected a sequence; write [[forge]], in two brackets, because there can be several"
+            "backstory.toml:1: invalid type: table, expected a list; write [[forge]], in two brackets, because there can be several"
         ],
     );
 }
@@ -215,7 +206,7 @@ fn wrong_values_of_a_forge_are_reported_with_what_would_be_right() {
     check_changed(
         "[[forge]]",
         "[[forge]]\nrequests_per_second = -1",
-        &expect!["backstory.toml:2: TOML parse error at line 2, column 23: invalid value: integer `-1`, expected u32"],
+        &expect!["backstory.toml:2: invalid value: integer '-1', expected a whole number from 0 on"],
     );
     check_changed(
         "[[forge]]",
@@ -229,14 +220,12 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
     check_behind(
         "[embedding]\nprovider = \"olama\"",
         &expect![
-            "backstory.toml:8: TOML parse error at line 8, column 12: unknown variant `olama`, expected one of `bundled`, `ollama`, `openai`, `none`; did you mean `ollama`?"
+            "backstory.toml:8: unknown value 'olama', expected one of 'bundled', 'ollama', 'openai', 'none'; did you mean 'ollama'?"
         ],
     );
     check_behind(
         "[llm]\nprovider = \"bundled\"",
-        &expect![
-            "backstory.toml:8: TOML parse error at line 8, column 12: unknown variant `bundled`, expected `ollama` or `openai`"
-        ],
+        &expect!["backstory.toml:8: unknown value 'bundled', expected 'ollama' or 'openai'"],
     );
     check_behind("[embedding]\nthreads = 0", &expect!["backstory.toml:8: threads is 0; it must be 1 to 64"]);
     check_behind("[embedding]\nthreads = 65", &expect!["backstory.toml:8: threads is 65; it must be 1 to 64"]);
@@ -293,6 +282,7 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
 #[test]
 fn a_file_without_a_forge_is_read() {
     let sandbox = Sandbox::empty();
+    std::fs::create_dir(sandbox.data()).unwrap();
     for text in
         ["", "data_dir = \"data\"\n", "[repositories]\nexclude = [\"**/gen/**\"]\n", "[search]\nprofile = \"rrf\"\n"]
     {
@@ -316,7 +306,7 @@ fn wrong_values_of_what_is_confidential_are_reported_with_what_would_be_right() 
     check_behind(
         "[[server.tokens]]\nenv = \"API_TOKEN\"",
         &expect![
-            "backstory.toml:8: projects is missing: name those that the token shows, as group/project, group/* or group/**, or all with **"
+            "backstory.toml:8: projects is missing or empty: name those that the token shows, as group/project, group/* or group/**, or all with **"
         ],
     );
     check_behind(
@@ -326,8 +316,22 @@ fn wrong_values_of_what_is_confidential_are_reported_with_what_would_be_right() 
         ],
     );
     check_behind(
-        "[[server.tokens]]\nenv = \"API_TOKEN\"\nprojects = []\nexpires = \"soon\"",
-        &expect!["backstory.toml:10: expires is not a date; write it like 2027-01-31"],
+        "[[server.tokens]]\nenv = \"API_TOKEN\"\nprojects = []",
+        &expect![
+            "backstory.toml:8: projects is missing or empty: name those that the token shows, as group/project, group/* or group/**, or all with **"
+        ],
+    );
+    let expires =
+        |text: &str| format!("[[server.tokens]]\nenv = \"API_TOKEN\"\nprojects = [\"group/*\"]\nexpires = \"{text}\"");
+    check_behind(
+        &expires("soon"),
+        &expect![
+            "backstory.toml:10: expires: 'soon' is not a date; write the last day, like 2027-01-31, an instant like 2027-01-31T12:00:00Z, or never"
+        ],
+    );
+    check_behind(
+        &expires("30d"),
+        &expect!["backstory.toml:10: expires: '30d' has no beginning in a file; write the last day, like 2027-01-31"],
     );
     check(
         "[[forge]]\nkind = \"github\"\nbase_url = \"https://github.com\"\nconfidential = true\n",
@@ -340,6 +344,7 @@ fn wrong_values_of_repositories_are_reported_with_what_would_be_right() {
     let hosts = "[repositories]\nallowed_hosts = [\"git.example.internal\", \"10.1.2.3\", \"::1\", \"[fd00::1]\", \"my-host\"]\n";
     let sandbox = Sandbox::empty();
     sandbox.write_config(hosts);
+    std::fs::create_dir(sandbox.data()).unwrap();
     sandbox.run(&["repos", "--data-dir", "data"]).ok();
     check_behind(
         "[repositories]\nallowed_hosts = [\"https://git.example.com\"]",
@@ -361,9 +366,7 @@ fn wrong_values_of_repositories_are_reported_with_what_would_be_right() {
     );
     check_behind(
         "[repositories]\nallowed_hosts = \"git.example.com\"",
-        &expect![[
-            r#"backstory.toml:8: TOML parse error at line 8, column 17: invalid type: string "git.example.com", expected a sequence"#
-        ]],
+        &expect![[r#"backstory.toml:8: invalid type: string "git.example.com", expected a list"#]],
     );
     check_behind(
         "[repositories]\nexclude = [\"a[\"]",
@@ -375,26 +378,15 @@ fn wrong_values_of_repositories_are_reported_with_what_would_be_right() {
 fn model_that_the_provider_has_not_is_reported() {
     let sandbox = Sandbox::empty();
     sandbox.write_config(&format!("{FORGE}\n[embedding]\nmodel = \"gpt\"\n"));
+    std::fs::create_dir(sandbox.data()).unwrap();
     expect![[r#"embedding.model is "gpt", but the bundled models are snowflake-arctic-embed-s-int8 and all-MiniLM-L6-v2-int8; set embedding.provider for another"#]].assert_eq(sandbox.run(&["stats", "--data-dir", "data"]).error(3));
 }
 
 #[test]
 fn what_is_not_toml_is_reported() {
-    check(
-        "[[forge]\n",
-        &expect!["backstory.toml:1: TOML parse error at line 1, column 9: unclosed array table, expected `]`"],
-    );
-    check(
-        "kind = gitlab\n",
-        &expect![
-            "backstory.toml:1: TOML parse error at line 1, column 8: string values must be quoted, expected literal string"
-        ],
-    );
-    check_changed(
-        "[[forge]]",
-        "[[forge]]\nkind = \"gitlab\"",
-        &expect!["backstory.toml:3: TOML parse error at line 3, column 1: duplicate key"],
-    );
+    check("[[forge]\n", &expect!["backstory.toml:1: unclosed array table, expected ']'"]);
+    check("kind = gitlab\n", &expect!["backstory.toml:1: string values must be quoted, expected literal string"]);
+    check_changed("[[forge]]", "[[forge]]\nkind = \"gitlab\"", &expect!["backstory.toml:3: duplicate key"]);
     let sandbox = Sandbox::empty();
     std::fs::write(sandbox.path().join("backstory.toml"), b"\xff\xfe").unwrap();
     expect!["the configuration backstory.toml is not text in UTF-8; save it as UTF-8"]
@@ -411,14 +403,7 @@ fn tokens_do_not_stand_in_the_file_and_are_not_repeated() {
     }
     let sandbox = Sandbox::empty();
     sandbox.write_config("[server]\ntoken = \"tr0ub4dor\"\n");
-    expect![[r#"
-        error: backstory.toml:2: TOML parse error at line 2, column 1
-          |
-        2 | token
-          | ^^^^^
-        unknown field `token`, expected one of `listen`, `token_env`, `tokens`, `allowed_origins`, `public_url`, `trusted_proxies`, `requests_per_minute`; did you mean `token_env`?
-    "#]]
-    .assert_eq(&sandbox.run(&["stats"]).stderr);
+    expect!["backstory.toml:2: unknown key 'token', expected one of 'listen', 'token_env', 'tokens', 'allowed_origins', 'public_url', 'trusted_proxies', 'requests_per_minute'; did you mean 'token_env'?"].assert_eq(sandbox.run(&["stats"]).error(3));
     check_changed(
         "GITLAB_TOKEN",
         "glpat-abcdefghij0123456789",

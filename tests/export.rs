@@ -83,7 +83,14 @@ fn a_command_writes_what_the_server_would() {
     let args = ["export", "issues", "--format", "parquet", "--output", file.to_str().unwrap()];
     sandbox.run(&args).ok();
     assert!(std::fs::read(&file).unwrap().starts_with(b"PAR1"));
-    assert!(sandbox.run(&args).error(2).contains("cannot write"));
+    assert!(sandbox.run(&args).error(2).ends_with("issues.parquet exists already; name another file"));
+    let nowhere = sandbox.run(&["export", "issues", "--output", "none/issues.ndjson"]).error(2).to_owned();
+    assert!(
+        nowhere.starts_with("cannot write none/issues.ndjson: no such file or directory; name a file"),
+        "{nowhere}"
+    );
+    let nothing = sandbox.run(&["export", "merge_requests", "--author", "carol"]).ok();
+    assert_eq!((nothing.stdout.as_str(), nothing.stderr.as_str()), ("", "note: no merge requests found\n"));
     let csv = sandbox.run(&["export", "merge_requests", "--format", "csv"]).ok();
     assert!(csv.stdout.starts_with("ref,project,number,title,state"), "{csv:#?}");
 }

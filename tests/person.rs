@@ -85,6 +85,18 @@ fn the_work_of_somebody_is_told_over_time() {
     assert!(ids(&bob["work"]["opened"], "id").contains(&"acme/shop!1".to_owned()));
     let late = sandbox.run(&["person", "bob", "--after", "2024-01-01", "--json"]).ok().json();
     assert!(!ids(&late["work"]["opened"], "id").contains(&"acme/shop!1".to_owned()));
+    // Totals are of the time that is named, too.
+    let opened = |person: &Value| person["totals"]["merge_requests"].as_u64().unwrap();
+    let early =
+        sandbox.run(&["person", "bob", "--after", "2023-01-01", "--before", "2024-01-01", "--json"]).ok().json();
+    assert_eq!(opened(&early) + opened(&late), opened(&bob));
+    assert!(opened(&early) > 0 && opened(&late) > 0, "{early:#} {late:#}");
+    let all = sandbox.run(&["person", "bob", "--json"]).ok().json();
+    assert_eq!(opened(&all), opened(&bob), "without a time they are of everything");
+    let year = sandbox.run(&["person", "bob", "--before", "2024-01-01", "--json"]).ok().json();
+    assert_eq!(year, early, "it begins a year before its end");
+    let empty = sandbox.run(&["person", "bob", "--after", "2024-02-01", "--before", "2024-01-01"]);
+    assert_eq!(empty.error(2), "no time is both after 2024-02-01T00:00:00Z and before 2024-01-01T00:00:00Z");
     let printed = sandbox.run(&["person", "bob", "--after", "2023-01-01"]).ok().stdout;
     for piece in ["@bob", "Work by month", "2023-11", "Opened", "acme/shop!1"] {
         assert!(printed.contains(piece), "{piece}: {printed}");

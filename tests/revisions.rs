@@ -320,8 +320,11 @@ async fn a_ref_that_is_not_indexed_is_told_with_those_that_are() {
     let bad = AddRef { project: PROJECT.to_owned(), name: "--upload-pack=x".to_owned() };
     assert_eq!(indexed.engine.answer(bad).await.unwrap_err().kind, ErrorKind::Invalid);
     let repositories = indexed.engine.answer(backstory_engine::repository::ListRepositories {}).await.unwrap();
-    let left_out = &repositories[0].left_out;
-    assert_eq!(left_out, &["it has no branch, tag or commit v9, so that is not indexed"]);
+    let (left_out, address) = (&repositories[0].left_out, &repositories[0].address);
+    let expected = format!(
+        "it has no branch, tag or commit v9, so that is not indexed; 'backstory add {address} --drop-ref v9' drops it"
+    );
+    assert_eq!(left_out, &[expected]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

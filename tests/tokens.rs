@@ -66,6 +66,17 @@ async fn a_token_ends_after_90_days_unless_it_is_said_when() {
         let hours = time("expires").duration_since(time("created_at")).as_hours();
         assert!((90 * 24 - 1..=90 * 24).contains(&hours), "{made:#}");
     }
+    // The command line and the API take the same words.
+    let end = |made: &Value| made["token"]["expires"].as_str().unwrap().parse::<Timestamp>().unwrap();
+    for expires in ["30d", "12h", "2099-01-31", "2099-01-31T12:00:00+01:00"] {
+        let of_command = create(&sandbox, &["--projects", "acme/*", "--expires", expires]);
+        let request = json!({ "projects": ["acme/*"], "expires": expires });
+        let (status, of_api) = keeper.post("/api/v1/create-token", &request).await;
+        assert_eq!(status, 200, "{of_api:#}");
+        assert!(end(&of_api).duration_since(end(&of_command)).as_mins() < 60, "{of_command:#} {of_api:#}");
+    }
+    let said = sandbox.run(&["token", "create", "--projects", "acme/*", "--expires", "soon"]).error(2).to_owned();
+    assert!(said.contains("'soon' is not the end of a token; write 90d or 12h"), "{said}");
     let endless = json!({ "projects": ["acme/*"], "expires": "never" });
     assert_eq!(keeper.post("/api/v1/create-token", &endless).await.1["token"]["expires"], Value::Null);
 }
@@ -97,7 +108,10 @@ async fn a_token_is_shown_once_and_ends_when_it_is_revoked() {
         !sandbox.run(&["token", "list", "--json"]).json()[0]["last_used_at"].is_null()
     });
 
-    sandbox.run(&["token", "create", "--name", "ci", "--projects", "acme/*"]).error(1);
+    assert_eq!(
+        sandbox.run(&["token", "create", "--name", "ci", "--projects", "acme/*"]).error(1),
+        "there is a token 'ci' already; choose another name, or revoke that one: 'backstory token revoke ci'"
+    );
     let every = "every request to the server needs a token";
     let second = sandbox.run(&["token", "create", "--name", "other", "--projects", "acme/*"]).ok();
     assert!(!second.stderr.contains(every), "{second:?}");
@@ -158,6 +172,8 @@ async fn a_token_shows_and_permits_what_it_grants() {
         assert_eq!((status, &refused["code"]), (403, &json!("FORBIDDEN")), "{refused:#}");
     }
     let (status, refused) = keeper.post("/api/v1/create-token", &grant(false, &json!("soon"))).await;
+    assert_eq!((status, &refused["code"]), (400, &json!("INVALID")), "{refused:#}");
+    let (status, refused) = keeper.post("/api/v1/create-token", &json!({ "projects": [] })).await;
     assert_eq!((status, &refused["code"]), (400, &json!("INVALID")), "{refused:#}");
     // Without an end, for as long as their own token.
     let (status, made) = keeper.post("/api/v1/create-token", &grant(false, &Value::Null)).await;

@@ -18,7 +18,7 @@ use backstory_engine::{
 };
 use expect_test::{ExpectFile, expect, expect_file};
 
-use crate::support::{Indexed, Origin, PROJECT};
+use crate::support::{Forge, Indexed, Origin, PROJECT};
 use world::World;
 
 /// A question about the shop.
@@ -71,6 +71,22 @@ async fn the_whole_chain() {
     check(&world, node(&format!("acme/shop@{}", world.skew)), expect_file!["trace/commit.json"]).await;
     check(&world, node("acme/shop!2"), expect_file!["trace/merge_request.json"]).await;
     check(&world, node("acme/shop#1"), expect_file!["trace/issue.json"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_discussion_that_begins_with_code_is_named_by_its_prose_or_its_file() {
+    let suggestion = r"```suggestion\nlet skew = 90;\n```";
+    for (body, about_it) in [
+        (format!(r"{suggestion}\nWhy not so?"), ": Why not so?"),
+        (r"`let skew = 90;`\n\nWhy not so?".to_owned(), ": Why not so?"),
+        (suggestion.to_owned(), ", on src/auth/token.rs"),
+    ] {
+        let question = "Why do we verify the expiry ourselves? The library does it.";
+        let world = World::of(Forge::start_with(&include_str!("fixtures/acme.json").replace(question, &body))).await;
+        let trace = world.engine.answer(about(lines(world::TOKEN, 42, 42))).await.unwrap();
+        let step = trace.chain.iter().find(|step| step.node.kind == NodeKind::Discussion).unwrap();
+        assert_eq!(step.node.title, format!("@johndoe, 2024-03-12, in reply to @janedoe{about_it}"));
+    }
 }
 
 // Row 60 of docs/requirements.md.

@@ -413,6 +413,8 @@ async fn files_are_annotated_by_hand_and_found_by_tag() {
     let said =
         api.sandbox.run(&["annotate", file, &text, "--tag", "Fragile", "--kind", "review", "--source", "audit"]).ok();
     assert_eq!(said.stdout, format!("Annotated {file} (1)\n"));
+    let words = api.sandbox.run(&["annotate", file, "Wait.", "--kind", "two words"]);
+    assert_eq!(words.error(2), "the kind 'two words' has several words; write it in one, like review or audit-result");
     let mutation = format!(
         r#"mutation {{ annotate(id: "{file}", annotation: {{ content: "Loads sessions.", summary: "Loads.", tags: ["overview"],
             lines: {{ first: 1, last: 2 }} }}) {{ number author createdAt }} }}"#

@@ -99,8 +99,12 @@ pub(crate) fn repository() -> (Origin, String) {
 
 impl World {
     pub(crate) async fn new() -> Self {
+        Self::of(Forge::start()).await
+    }
+
+    /// The world of another forge.
+    pub(crate) async fn of(forge: Forge) -> Self {
         let (origin, skew) = repository();
-        let forge = Forge::start();
         let connection = forge::ForgeSettings {
             requests_per_second: 0,
             ..forge::ForgeSettings::new(forge.url.parse().unwrap(), Some(FORGE_TOKEN.into()))

@@ -56,7 +56,7 @@ const REFERENCE_FIELDS: [&str; 5] = ["id", "reference", "from", "to", "target"];
 pub struct CreateToken {
     /// What people call it, at most 100 characters; after its id if absent.
     pub name: Option<String>,
-    /// Which projects it shows, at most 100 patterns; nothing without any.
+    /// Which projects it shows, 1 to 100 patterns.
     pub projects: Vec<ProjectPattern>,
     /// Whether it shows their confidential items; false if absent.
     #[serde(default)]
@@ -64,7 +64,8 @@ pub struct CreateToken {
     /// What it permits; `read` if absent.
     #[serde(default = "default_scopes")]
     pub scopes: Scopes,
-    /// When it ends: an instant or `never`; if absent, after 90 days, but no later than the token that makes it.
+    /// When it ends: `12h` or `90d` after it is made, a last day in UTC, an instant, or `never`; if absent, after 90 days, but
+    /// no later than the token that makes it.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub expires: Option<Expiry>,
 }
@@ -428,7 +429,7 @@ pub(crate) async fn visibility_of(resources: &Resources, grant: &Grant) -> Resul
 async fn create_token(resources: &Resources, request: CreateToken) -> Result<CreatedToken> {
     let now = Timestamp::now();
     let CreateToken { name, projects, confidential, scopes, expires } = request;
-    let expires = expires.map_or_else(|| Some(default_end(resources, now)), Expiry::instant);
+    let expires = expires.map_or_else(|| Some(default_end(resources, now)), |expires| expires.end(now));
     let grant = Grant { projects, confidential, scopes, expires };
     check_grant(resources, &grant, now)?;
     let (id, secret) = random_token()?;
@@ -437,16 +438,23 @@ async fn create_token(resources: &Resources, request: CreateToken) -> Result<Cre
     let hash = sha256(secret.as_bytes());
     let new = NewToken { id: id.clone(), name: name.clone(), hash, grant, created_at: now };
     if !resources.with_ledger(move |ledger| ledger.add_token(&new, MAX_SERVER_TOKENS)).await? {
-        return Err(Error::new(
-            ErrorKind::Conflict,
-            format!("there is a token '{name}' already, or there are {MAX_SERVER_TOKENS} tokens"),
-        )
-        .with_hint("choose another name, or revoke one that nobody uses: 'backstory token list'"));
+        return Err(not_added(resources, &name));
     }
     reload(resources).await?;
     let made = resources.shared.access.valid(&id, now);
     let token = made.ok_or_else(|| Error::internal(format!("the token {id} was not kept")))?;
     Ok(CreatedToken { token, secret })
+}
+
+/// Why a token of a name was not kept.
+fn not_added(resources: &Resources, name: &str) -> Error {
+    let is_it = |token: &IssuedToken| token.name == name && token.revoked_at.is_none();
+    if resources.shared.access.list().iter().any(is_it) {
+        return Error::new(ErrorKind::Conflict, format!("there is a token '{name}' already"))
+            .with_hint(format!("choose another name, or revoke that one: 'backstory token revoke {name}'"));
+    }
+    Error::new(ErrorKind::Conflict, format!("there are {MAX_SERVER_TOKENS} tokens, and no more are kept"))
+        .with_hint("revoke one that nobody uses: 'backstory token list'")
 }
 
 /// When a token ends if nobody says so: no later than the token that makes it.
@@ -457,6 +465,10 @@ fn default_end(resources: &Resources, now: Timestamp) -> Timestamp {
 
 /// Refuses to grant more than the one has who grants it.
 fn check_grant(resources: &Resources, grant: &Grant, now: Timestamp) -> Result<()> {
+    if grant.projects.is_empty() {
+        return Err(Error::invalid("a token without patterns of projects shows nothing")
+            .with_hint("name one, such as 'group/project', or '**' for all"));
+    }
     if grant.projects.len() > MAX_PATTERNS {
         return Err(Error::invalid(format!("a token has at most {MAX_PATTERNS} patterns of projects")));
     }

@@ -58,15 +58,35 @@ pub enum ErrorKind {
 pub const MAX_MESSAGE: usize = 2000;
 
 /// A message as it is kept, logged and shown, whatever it quotes: at most [`MAX_MESSAGE`] characters, no word of more than
-/// [`MAX_ECHO`](backstory_model::text::MAX_ECHO), secrets replaced, control characters escaped.
+/// [`MAX_ECHO`](backstory_model::text::MAX_ECHO), secrets replaced, control characters escaped, without the numbers that the
+/// system gives its failures.
 pub fn message(text: &str) -> String {
-    let words = truncate_long_words(text);
+    let text = without_system_numbers(text);
+    let words = truncate_long_words(&text);
     let Some((end, _)) = words.char_indices().nth(MAX_MESSAGE) else {
         return escape_control_characters(&redact(&words).0).into_owned();
     };
     // Half a token is not recognized as one.
     let end = words[..end].rfind(char::is_whitespace).unwrap_or(end);
     format!("{} …", escape_control_characters(&redact(&words[..end]).0))
+}
+
+/// A text without what stands behind words that say the same: `file exists (os error 17)`.
+fn without_system_numbers(text: &str) -> String {
+    const BEGINNING: &str = " (os error ";
+    let mut parts = text.split(BEGINNING);
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let behind = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        match behind.strip_prefix(')').filter(|_| behind.len() < part.len()) {
+            Some(rest) => shown.push_str(rest),
+            None => {
+                shown.push_str(BEGINNING);
+                shown.push_str(part);
+            }
+        }
+    }
+    shown
 }
 
 /// A failure. Displayed, it is one sentence: the message and the hint.
@@ -312,6 +332,7 @@ mod tests {
             ("a plain one: é".to_owned(), "a plain one: é".to_owned()),
             (format!("the token {token} is wrong"), "the token [redacted:gitlab-token:26] is wrong".to_owned()),
             ("403: \u{1b}]0;pwned\u{7}\u{1b}[2J".to_owned(), r"403: \u{1b}]0;pwned\u{7}\u{1b}[2J".to_owned()),
+            ("a: File exists (os error 17); b (os error )".to_owned(), "a: File exists; b (os error )".to_owned()),
             (format!("'{}' is not a path", "x".repeat(20_000)), format!("'{}… is not a path", "x".repeat(199))),
         ] {
             assert_eq!(message(&text), expected);

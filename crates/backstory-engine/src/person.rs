@@ -41,10 +41,10 @@ pub struct PersonRequest {
     /// Full paths of projects; empty for all.
     #[serde(default)]
     pub projects: Vec<String>,
-    /// From when on work is counted; a year ago if absent.
+    /// From when on work is counted; a year before its end if absent.
     #[serde(default, deserialize_with = "backstory_model::time::read_instant")]
     pub after: Option<Timestamp>,
-    /// Until when work is counted.
+    /// Until when work is counted; now if absent.
     #[serde(default, deserialize_with = "backstory_model::time::read_instant")]
     pub before: Option<Timestamp>,
     /// After how many days without a change something is stale, at most 3,650.
@@ -73,7 +73,7 @@ pub struct PersonDetails {
     pub names: Vec<String>,
     /// Addresses of their commits, sorted.
     pub identities: Vec<String>,
-    /// What they did in all.
+    /// What they did from `after` to `before`; in all if the request names neither.
     pub totals: WorkCounts,
     /// What waits for them now.
     pub waiting: Waiting,
@@ -95,6 +95,21 @@ pub struct WorkCounts {
     pub discussions: u64,
     /// Commits that they wrote, without merges.
     pub commits: u64,
+}
+
+impl WorkCounts {
+    /// What was done in all of some months.
+    fn of_months(months: &[Month]) -> Self {
+        let mut sum = Self::default();
+        for Month { counts, .. } in months {
+            sum.issues += counts.issues;
+            sum.merge_requests += counts.merge_requests;
+            sum.reviews += counts.reviews;
+            sum.discussions += counts.discussions;
+            sum.commits += counts.commits;
+        }
+        sum
+    }
 }
 
 /// What waits for somebody. Each list has the last changed first, but for `stale`, which has it last.
@@ -246,22 +261,25 @@ async fn person_details(resources: &Resources, request: PersonRequest) -> Result
         return Err(Error::new(ErrorKind::Unavailable, "what single people do is not shown by this server")
             .with_hint("'tracking = true' under [people] permits it"));
     }
+    let names_time = request.after.is_some() || request.before.is_some();
     let request = check(request)?;
     for project in &request.projects {
         crate::catalog::check_project(resources, Some(project)).await?;
     }
     let row = find_person(resources, &request).await?;
     let request = PersonRequest { name: row.person.clone(), ..request };
+    let work = work::read_work(resources, &request).await?;
+    let in_all = WorkCounts {
+        issues: row.issues,
+        merge_requests: row.merge_requests,
+        reviews: row.reviews,
+        discussions: row.discussions,
+        commits: row.commits,
+    };
     Ok(PersonDetails {
-        totals: WorkCounts {
-            issues: row.issues,
-            merge_requests: row.merge_requests,
-            reviews: row.reviews,
-            discussions: row.discussions,
-            commits: row.commits,
-        },
+        totals: if names_time { WorkCounts::of_months(&work.months) } else { in_all },
         waiting: waiting::find_waiting(resources, &request).await?,
-        work: work::read_work(resources, &request).await?,
+        work,
         person: row.person,
         names: row.names,
         identities: row.identities,
@@ -284,12 +302,23 @@ fn check(mut request: PersonRequest) -> Result<PersonRequest> {
         let message = format!("stale_days is {}; it must be 0 to {MAX_STALE_DAYS}", request.stale_days);
         return Err(Error::invalid(message));
     }
-    request.after.get_or_insert_with(|| days_ago(DEFAULT_WORK_DAYS));
-    Ok(request)
+    let end = request.before.unwrap_or_else(Timestamp::now);
+    let after = *request.after.get_or_insert_with(|| days_before(end, DEFAULT_WORK_DAYS));
+    match request.before {
+        Some(before) if after >= before => {
+            Err(Error::invalid(format!("no time is both after {after} and before {before}")))
+        }
+        _ => Ok(request),
+    }
 }
 
 /// A time so many days ago.
 fn days_ago(days: i64) -> Timestamp {
-    let now = Timestamp::now().to_zoned(TimeZone::UTC);
-    now.checked_sub(days.days()).map_or(Timestamp::UNIX_EPOCH, |at| at.timestamp())
+    days_before(Timestamp::now(), days)
+}
+
+/// A time so many days before another.
+fn days_before(end: Timestamp, days: i64) -> Timestamp {
+    let start = end.to_zoned(TimeZone::UTC).checked_sub(days.days());
+    start.map_or(Timestamp::UNIX_EPOCH, |at| at.timestamp())
 }

@@ -296,7 +296,7 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
         repository.and_then(|repository| Some(repository.default_branch.as_ref()?.as_str().to_owned()));
     let mut left_out = left_out(resources, &entry.project)?;
     let revisions = load_revisions(resources, &entry.project)?;
-    left_out.extend(unknown_names(&revisions));
+    left_out.extend(unknown_names(&revisions, &entry.address));
     if entry.synced_at.is_some() && !has_clone(resources, &entry.project) {
         let advice = format!("'backstory sync {}' clones it again", entry.project);
         left_out.push(format!("its clone is missing, so its code cannot be shown and may not be found; {advice}"));

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fmt, str::FromStr, sync::Arc};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
 use crate::{id::is_project_path, text::truncate_echo, visibility::Visibility};
@@ -14,6 +14,8 @@ pub const CONFIDENTIAL: &str = "confidential";
 pub const MAX_PATTERNS: usize = 100;
 /// Longest pattern, in bytes.
 const MAX_PATTERN: usize = 512;
+/// Longest time after which a token can be told to end, in days.
+const MAX_DAYS: u32 = 3_650;
 /// The word for a token that does not end.
 const NEVER: &str = "never";
 
@@ -196,36 +198,71 @@ impl fmt::Display for ProjectPattern {
     }
 }
 
-/// When a token ends, as a request says it.
+/// When a token ends, as people and programs write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Expiry {
-    /// At this instant.
+    /// At this instant: `2027-01-31T12:00:00Z`, or with the day `2027-01-31` in UTC.
     At(Timestamp),
-    /// Never.
+    /// So many hours after it is made: `12h`, `90d`.
+    After(u32),
+    /// Never: `never`.
     Never,
 }
 
 impl Expiry {
-    /// The instant; `None` for never.
-    pub fn instant(self) -> Option<Timestamp> {
+    /// When a token ends that is made at a time; `None` for never.
+    pub fn end(self, made_at: Timestamp) -> Option<Timestamp> {
         match self {
             Self::At(instant) => Some(instant),
+            Self::After(hours) => Some(made_at + SignedDuration::from_hours(hours.into())),
             Self::Never => None,
         }
     }
+}
+
+impl FromStr for Expiry {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == NEVER {
+            return Ok(Self::Never);
+        }
+        let found = parse_hours(text).map(Self::After).or_else(|| parse_end(text).map(Self::At));
+        found.ok_or_else(|| {
+            format!(
+                "'{}' is not the end of a token; write 90d or 12h (at most {MAX_DAYS}d), its last day like 2027-01-31, an \
+                 instant like 2027-01-31T12:00:00Z, or {NEVER}",
+                truncate_echo(text)
+            )
+        })
+    }
+}
+
+/// The hours of `90d` or `12h`.
+fn parse_hours(text: &str) -> Option<u32> {
+    let (count, hours) = match text.strip_suffix('d') {
+        Some(days) => (days, 24),
+        None => (text.strip_suffix('h')?, 1),
+    };
+    let hours = count.parse::<u32>().ok()?.checked_mul(hours)?;
+    (1..=MAX_DAYS * 24).contains(&hours).then_some(hours)
+}
+
+/// An instant, or the end of a day in UTC.
+fn parse_end(text: &str) -> Option<Timestamp> {
+    if let Ok(instant) = text.parse() {
+        return Some(instant);
+    }
+    let day: Date = text.parse().ok()?;
+    Some(day.tomorrow().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
 impl TryFrom<String> for Expiry {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        if text == NEVER {
-            return Ok(Self::Never);
-        }
-        text.parse::<Timestamp>().map(Self::At).map_err(|_| {
-            format!("'{}' is not an instant; write one like 2027-01-31T00:00:00Z, or {NEVER}", truncate_echo(&text))
-        })
+        text.parse()
     }
 }
 
@@ -233,6 +270,8 @@ impl From<Expiry> for String {
     fn from(expiry: Expiry) -> Self {
         match expiry {
             Expiry::At(instant) => instant.to_string(),
+            Expiry::After(hours) if hours.is_multiple_of(24) => format!("{}d", hours / 24),
+            Expiry::After(hours) => format!("{hours}h"),
             Expiry::Never => NEVER.to_owned(),
         }
     }
@@ -419,13 +458,22 @@ mod tests {
     }
 
     #[test]
-    fn an_expiry_is_an_instant_or_never() {
-        for text in ["never", "2027-01-31T00:00:00Z"] {
-            let expiry = Expiry::try_from(text.to_owned()).expect("an expiry");
-            assert_eq!((String::from(expiry).as_str(), expiry.instant().is_none()), (text, text == NEVER));
+    fn an_expiry_is_a_time_a_day_an_instant_or_never() {
+        let made_at: Timestamp = "2026-12-31T12:00:00Z".parse().expect("an instant");
+        for (text, end, written) in [
+            ("never", None, "never"),
+            ("2027-01-31T12:00:00+01:00", Some("2027-01-31T11:00:00Z"), "2027-01-31T11:00:00Z"),
+            ("2027-01-31", Some("2027-02-01T00:00:00Z"), "2027-02-01T00:00:00Z"),
+            ("12h", Some("2027-01-01T00:00:00Z"), "12h"),
+            ("48h", Some("2027-01-02T12:00:00Z"), "2d"),
+            ("90d", Some("2027-03-31T12:00:00Z"), "90d"),
+        ] {
+            let expiry: Expiry = text.parse().expect("an expiry");
+            assert_eq!(expiry.end(made_at).map(|end| end.to_string()).as_deref(), end, "{text}");
+            assert_eq!(String::from(expiry), written, "{text}");
         }
-        for text in ["", "Never", "90d", "2027-01-31"] {
-            assert!(Expiry::try_from(text.to_owned()).is_err(), "{text}");
+        for text in ["", "Never", "90", "0d", "-1d", "3651d", "9999999999h", "90 days", "2027-02-31", "soon"] {
+            assert!(text.parse::<Expiry>().is_err_and(|wrong| wrong.contains("write 90d")), "{text}");
         }
     }
 

@@ -107,6 +107,20 @@ impl Section {
             Self::Retrieved => "retrieved",
         }
     }
+
+    /// So many of its entries, in words: `1 event`, `2 diffs`.
+    fn count_entries(self, count: usize) -> String {
+        let (one, many) = match self {
+            Self::KeyItems => ("key item", "key items"),
+            Self::Timeline => ("event", "events"),
+            Self::DesignNotes => ("design note", "design notes"),
+            Self::CodeContext => ("piece of code", "pieces of code"),
+            Self::ImportantDiffs => ("diff", "diffs"),
+            Self::RelatedTests => ("test", "tests"),
+            Self::Retrieved => ("passage", "passages"),
+        };
+        format!("{count} {}", if count == 1 { one } else { many })
+    }
 }
 
 /// What the pack is.

@@ -111,6 +111,48 @@ pub fn own_lines(text: &str) -> String {
     own.join("\n")
 }
 
+/// What the writer of a Markdown text says, without what [`own_lines`] leaves out: each item of a list on one line, and all
+/// that is between two of them on another.
+pub fn own_blocks(text: &str) -> Vec<String> {
+    let mut lines = LineReader::of_text(text);
+    let mut blocks: Vec<String> = Vec::new();
+    let mut is_item = false;
+    for line in text.lines() {
+        let kind = lines.read(line);
+        let shown = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        if shown.is_empty() || matches!(kind, LineKind::End | LineKind::Underline) {
+            continue;
+        }
+        let begins_item = matches!(kind, LineKind::Beginning(marker) if marker > 0);
+        let goes_on = kind == LineKind::Continuation || (!begins_item && !is_item);
+        match blocks.last_mut().filter(|_| goes_on) {
+            Some(block) => {
+                block.push(' ');
+                block.push_str(&shown);
+            }
+            None => blocks.push(shown),
+        }
+        if kind != LineKind::Continuation {
+            is_item = begins_item;
+        }
+    }
+    blocks
+}
+
+/// The first line of a Markdown text in which its writer says something in words; `None` if there is only code.
+pub fn first_prose_line(text: &str) -> Option<&str> {
+    let mut lines = LineReader::of_text(text);
+    text.lines().find(|line| {
+        !matches!(lines.read(line), LineKind::Code | LineKind::End | LineKind::Underline) && !is_code_line(line)
+    })
+}
+
+/// Whether a line is nothing but code: in backticks, or indented as Markdown indents code.
+fn is_code_line(line: &str) -> bool {
+    let span = line.trim().strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    line.starts_with("    ") || line.starts_with('\t') || span.is_some_and(|code| !code.contains('`'))
+}
+
 /// The bytes of pieces of a text that lie side by side, from the marker of the list item that they begin with if others
 /// follow: without it these would look like items below the first.
 pub fn include_list_marker(text: &str, range: Range<usize>) -> Range<usize> {

@@ -26,7 +26,7 @@ pub fn capital(text: &str) -> String {
 /// The part of the text, about `width` characters long, that has most of the query's words, on one line, with `…`
 /// where it was cut. Without any of them it is the beginning.
 pub fn snippet(text: &str, query: &str, width: usize) -> String {
-    let stems: Vec<String> = words(query).iter().filter(|w| w.chars().count() > 2).map(|w| stem(w)).collect();
+    let stems = query_stems(query);
     let tokens: Vec<&str> = text.split_whitespace().collect();
     let hits: Vec<Option<usize>> = tokens.iter().map(|token| hit(token, &stems)).collect();
     let lengths: Vec<usize> = tokens.iter().map(|token| token.chars().count() + 1).collect();
@@ -56,6 +56,44 @@ pub fn snippet(text: &str, query: &str, width: usize) -> String {
         shown.insert(0, '…');
     }
     shown
+}
+
+/// The part of a text of several blocks that has most of the query's words: as many whole blocks as fit in about `width`
+/// characters, a line for each, with `…` where others were left out. A block that does not fit is cut like a [`snippet`].
+pub fn snippet_of_blocks(blocks: &[String], query: &str, width: usize) -> String {
+    if let [only] = blocks {
+        return snippet(only, query, width);
+    }
+    let stems = query_stems(query);
+    let mut hits: Vec<BTreeSet<usize>> = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        hits.push(block.split_whitespace().filter_map(|token| hit(token, &stems)).collect());
+    }
+    let lengths: Vec<usize> = blocks.iter().map(|block| block.chars().count() + 1).collect();
+    let (mut best, mut best_score) = (0..window_end(&lengths, 0, width), 0);
+    for start in 0..blocks.len() {
+        let range = start..window_end(&lengths, start, width);
+        let score = hits[range.clone()].iter().flatten().collect::<BTreeSet<_>>().len();
+        if score > best_score {
+            (best, best_score) = (range, score);
+        }
+    }
+    let mut lines = Vec::new();
+    if best.start > 0 {
+        lines.push("…".to_owned());
+    }
+    for block in &blocks[best.clone()] {
+        lines.push(if block.chars().count() > width { snippet(block, query, width) } else { block.clone() });
+    }
+    if best.end < blocks.len() {
+        lines.push("…".to_owned());
+    }
+    lines.join("\n")
+}
+
+/// The stems of the words of a query that are looked for in a text.
+fn query_stems(query: &str) -> Vec<String> {
+    words(query).iter().filter(|word| word.chars().count() > 2).map(|word| stem(word)).collect()
 }
 
 fn window_end(lengths: &[usize], start: usize, width: usize) -> usize {
@@ -224,6 +262,18 @@ mod tests {
             r"\u{1b}]0;x\u{7}\u{d}\u{7f}\u{9b}\u{202e}"
         );
         assert!(matches!(escape_control_characters("plain é\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn of_blocks_whole_ones_are_shown_on_lines_of_their_own() {
+        let blocks =
+            ["Two things:", "- the cart is locked", "- the queue waits", "Then it goes on."].map(str::to_owned);
+        assert_eq!(snippet_of_blocks(&blocks, "zzz", 400), blocks.join("\n"));
+        assert_eq!(snippet_of_blocks(&blocks, "zzz", 40), "Two things:\n- the cart is locked\n…");
+        assert_eq!(snippet_of_blocks(&blocks, "why does the queue wait", 30), "…\n- the queue waits\n…");
+        assert_eq!(snippet_of_blocks(&blocks, "queue", 5), "…\n- the…\n…");
+        assert_eq!(snippet_of_blocks(&blocks[..1], "zzz", 5), "Two…");
+        assert_eq!(snippet_of_blocks(&[], "zzz", 5), "");
     }
 
     proptest! {

@@ -87,12 +87,14 @@ impl Client {
     /// if it is this process that does the work.
     ///
     /// # Errors
-    /// Another command has the stores and does not answer, or they cannot be opened.
+    /// The command line names a data directory that is not there, another command has the stores and does not answer, or
+    /// they cannot be opened.
     pub(crate) async fn open(
         session: &Session,
         command: &str,
         before_opening: impl FnOnce() -> Result<()>,
     ) -> Result<Self> {
+        session.require_data_dir()?;
         Self::open_for(ClaimIntent::Answers, session, command, before_opening).await
     }
 

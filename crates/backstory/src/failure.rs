@@ -89,7 +89,7 @@ impl From<io::Error> for Failure {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self { message: None, hint: None, code: 0 };
         }
-        Self::new(ErrorKind::Internal, format!("the output cannot be written: {error}"))
+        Self::new(ErrorKind::Internal, format!("the output cannot be written: {}", reason(&error)))
     }
 }
 

@@ -10,7 +10,7 @@ use clap::ArgAction;
 use crate::{
     config::{Config, ConfigOverrides},
     embedded_server::EmbeddedServer,
-    failure::Result,
+    failure::{Failure, Result},
     output::Terminal,
 };
 
@@ -68,6 +68,20 @@ impl Session {
             ConfigOverrides { config: self.global.config.as_deref(), data_dir: self.global.data_dir.as_deref() };
         let config = Config::load(choice)?;
         Ok(self.config.get_or_init(|| config))
+    }
+
+    /// Refuses a data directory that the command line names and that is not there: who only asks creates none.
+    ///
+    /// # Errors
+    /// It is not there, or the configuration is wrong.
+    pub(crate) fn require_data_dir(&self) -> Result<()> {
+        let data_dir = &self.config()?.data_dir;
+        if self.global.data_dir.is_none() || !matches!(data_dir.try_exists(), Ok(false)) {
+            return Ok(());
+        }
+        let failure = Failure::configuration(format!("there is no data directory at {}", data_dir.display()));
+        let hint = "check --data-dir, or create the directory with 'backstory add PATH' or 'backstory sync'";
+        Err(Failure { hint: Some(hint.to_owned()), ..failure })
     }
 
     /// The configuration file that was named, which need not exist.

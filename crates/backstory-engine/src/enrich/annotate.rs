@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backstory_model::id::NodeId;
+use backstory_model::{id::NodeId, text::truncate_echo};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -192,6 +192,10 @@ fn check(request: &AnnotateRequest) -> Result<()> {
     if !words.clone().all(is_word) || request.metadata.values().any(|value| value.chars().count() > MAX_SUMMARY) {
         let message = format!("tags, kinds, sources and names of metadata have 1 to {MAX_WORD} characters");
         return Err(Error::invalid(message));
+    }
+    if let Some(kind) = request.kind.as_deref().filter(|kind| kind.trim().contains(char::is_whitespace)) {
+        return Err(Error::invalid(format!("the kind '{}' has several words", truncate_echo(kind)))
+            .with_hint("write it in one, like review or audit-result"));
     }
     match (request.lines, &request.id) {
         (None, _) => Ok(()),

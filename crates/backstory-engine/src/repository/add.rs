@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     RepositoryStatus,
-    further_refs::with_refs,
+    further_refs::{check_origin_has, with_refs},
     lock_repositories,
     people::{link_people, rebuild_identities},
     recognize::find_project_of_clone,
@@ -127,6 +127,7 @@ async fn add_repository(resources: &Resources, request: AddRequest) -> Result<Re
                     .with_hint(format!("'backstory forget --undo {project}' lets it be read again")));
             }
             let forge = forge_to_read(resources, &project, &checked, origin.as_deref(), request.forge)?;
+            check_origin_has(resources, &project, &checked, &request.branches, &request.refs)?;
             let _held = resources.shared.listing.lock();
             let known = resources.ledger().repository(&project)?;
             let wanted_depth = |known: &RepositoryEntry| {

@@ -1,22 +1,32 @@
 //! The use cases that have the files of further branches, tags and commits of a repository indexed, or no more.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
-use backstory_model::text::truncate_echo;
-use backstory_sources::git::refs;
-use backstory_store::ledger::RepositoryEntry;
+use backstory_model::{id::is_sha, text::truncate_echo};
+use backstory_sources::git::{
+    address::Address,
+    clone::{CloneLimits, CloneRequest, list_ref_names},
+    command::Cancel,
+    refs,
+};
+use backstory_store::ledger::{Branches, RepositoryEntry};
 use serde::{Deserialize, Serialize};
 
-use super::{RepositoryStatus, refs::find_commit, repository_status};
+use super::{RepositoryStatus, add::credential_for, refs::find_commit, repository_status};
 use crate::{
     catalog::unknown_repository,
-    clones::{clone_path, has_clone},
+    clones::{clone_path, find_git, has_clone},
     error::{Error, ErrorKind, Result},
     resources::Resources,
     revisions::{MAX_REFS, short_name},
+    trace::target::{ref_names, with_names_like},
     use_case::{Scope, UseCase},
 };
 
+/// Longest that git may take to list the branches and tags of a repository that is added.
+const LISTING_TIME: Duration = Duration::from_mins(1);
+/// Most branches that an error names.
+const MAX_NAMED: usize = 20;
 /// Longest name of a branch, tag or commit, in bytes.
 const MAX_REF_NAME: usize = 250;
 
@@ -90,8 +100,50 @@ fn check_known(resources: &Resources, entry: &RepositoryEntry, added: &[String])
     let refs = refs::read(&clone)?;
     let unknown = added.iter().find(|name| find_commit(&clone, short_name(name.trim()), &refs).is_none());
     let Some(name) = unknown else { return Ok(()) };
-    let message = format!("'{}' is not a branch, tag or commit of {}", truncate_echo(name), entry.project);
-    Err(Error::new(ErrorKind::NotFound, message).with_hint("if it is new, sync first"))
+    let error = unknown_ref(&entry.project, name).with_hint("if it is new, sync first");
+    Err(with_names_like(error, &ref_names(&refs), name))
+}
+
+/// Refuses branches and further refs that the repository at an address does not have. What may be an object name is not
+/// looked for.
+pub(super) fn check_origin_has(
+    resources: &Resources,
+    project: &str,
+    address: &Address,
+    branches: &Branches,
+    refs: &[String],
+) -> Result<()> {
+    let selected: &[String] = if let Branches::Selected(names) = branches { names } else { &[] };
+    let further: Vec<&str> = refs.iter().map(|name| short_name(name.trim())).filter(|name| !is_sha(name)).collect();
+    if selected.is_empty() && further.is_empty() {
+        return Ok(());
+    }
+    let (directory, credential) = (clone_path(resources, project), credential_for(resources, address));
+    let request = CloneRequest {
+        address,
+        directory: &directory,
+        more_refs: &[],
+        depth: None,
+        credential: credential.as_ref(),
+        limits: CloneLimits { time: LISTING_TIME, ..CloneLimits::default() },
+    };
+    let known = list_ref_names(&find_git(resources)?, request, &Cancel::default())?;
+    if let Some(name) = selected.iter().find(|name| !known.branches.contains(name)) {
+        let shown = known.branches.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let message = format!("'{}' is not a branch of {project}; its branches are {shown}", truncate_echo(name));
+        return Err(with_names_like(Error::new(ErrorKind::NotFound, message), &known.branches, name));
+    }
+    let names = [known.branches, known.tags].concat();
+    match further.into_iter().find(|name| !names.iter().any(|known| known == name)) {
+        Some(name) => Err(with_names_like(unknown_ref(project, name), &names, name)),
+        None => Ok(()),
+    }
+}
+
+/// The failure of a name that stands for nothing in a repository.
+fn unknown_ref(project: &str, name: &str) -> Error {
+    let message = format!("'{}' is not a branch, tag or commit of {project}", truncate_echo(name));
+    Error::new(ErrorKind::NotFound, message)
 }
 
 /// The names of further branches, tags and commits, with some more and without others, in order.

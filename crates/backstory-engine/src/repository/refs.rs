@@ -166,8 +166,13 @@ fn compare(
     Ok(files)
 }
 
-/// Sentences about the names that stand for nothing in a repository.
-pub(super) fn unknown_names(revisions: &[IndexedRevision]) -> impl Iterator<Item = String> {
+/// Sentences about the names that stand for nothing in the repository at an address.
+pub(super) fn unknown_names(revisions: &[IndexedRevision], address: &str) -> impl Iterator<Item = String> {
     let unknown = revisions.iter().filter(|revision| revision.commit.is_none());
-    unknown.map(|revision| format!("it has no branch, tag or commit {}, so that is not indexed", revision.name))
+    unknown.map(move |IndexedRevision { name, .. }| {
+        format!(
+            "it has no branch, tag or commit {name}, so that is not indexed; 'backstory add {address} --drop-ref {name}' \
+             drops it"
+        )
+    })
 }

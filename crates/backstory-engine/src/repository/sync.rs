@@ -112,7 +112,7 @@ impl<'a> RepositorySync<'a> {
         let clone = clone_path(self.resources, self.project);
         let refs = self.redact_refs(git_refs::read(&clone)?);
         let default = self.default_branch(&refs, &state)?;
-        let tips = wanted(&refs, entry, &default)?;
+        let tips = wanted(&refs, entry, &default);
         let revisions = find_revisions(self, entry, &refs);
         repository.default_branch = Some(RepoPath::from_escaped(&default));
         let window = self.resources.settings().retention.commits;
@@ -408,30 +408,13 @@ impl<'a> RepositorySync<'a> {
     }
 }
 
-/// The branches to index, with their tips. One that is gone, or not there yet, keeps no others from being
-/// read; only when the repository is new it is a mistake.
-fn wanted(refs: &Refs, entry: &RepositoryEntry, default: &str) -> Result<Tips> {
+/// The branches to index, with their tips. One that is gone keeps no others from being read.
+fn wanted(refs: &Refs, entry: &RepositoryEntry, default: &str) -> Tips {
     let is_wanted = |name: &str| match &entry.branches {
         Branches::Default => name == default,
         Branches::Selected(names) => name == default || names.iter().any(|wanted| wanted == name),
         Branches::All => true,
     };
-    let tips: Tips = refs
-        .branches
-        .iter()
-        .filter(|branch| is_wanted(branch.name.as_str()))
-        .map(|branch| (branch.name.as_str().to_owned(), branch.tip))
-        .collect();
-    if entry.synced_at.is_none()
-        && let Branches::Selected(names) = &entry.branches
-        && let Some(missing) = names.iter().find(|name| !tips.contains_key(*name))
-    {
-        let known: Vec<&str> = refs.branches.iter().take(20).map(|branch| branch.name.as_str()).collect();
-        return Err(Error::invalid(format!(
-            "{} has no branch {missing}; its branches are {}",
-            entry.project,
-            known.join(", ")
-        )));
-    }
-    Ok(tips)
+    let branches = refs.branches.iter().filter(|branch| is_wanted(branch.name.as_str()));
+    branches.map(|branch| (branch.name.as_str().to_owned(), branch.tip)).collect()
 }

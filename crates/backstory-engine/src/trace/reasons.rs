@@ -7,7 +7,7 @@ use backstory_model::{
     edge::Edge,
     entity::{Discussion, Item, MergeRequest, Note, Position},
     id::{NodeId, ThreadId, ThreadKind},
-    sentence::own_lines,
+    sentence::{first_prose_line, own_lines},
     text::one_line,
     time::utc_date,
 };
@@ -213,7 +213,7 @@ fn discussion_step(
         from: Some(mr.id.clone().into()),
         node: TraceNode::new(
             discussion.node_id(),
-            discussion_title(discussion, note),
+            discussion_title(discussion, note, position),
             Some(discussion.web_url.clone()),
         ),
         evidence: Evidence {
@@ -227,14 +227,17 @@ fn discussion_step(
     }
 }
 
-/// Who wrote a note, when and, if it is a reply, to whom, with what the discussion begins with.
-fn discussion_title(discussion: &Discussion, note: &Note) -> String {
+/// Who wrote a note, when and, if it is a reply, to whom, with what the discussion begins with, else the file that it is on.
+fn discussion_title(discussion: &Discussion, note: &Note, position: Option<&Position>) -> String {
     let name = |note: &Note| format!("@{}", note.author.as_deref().unwrap_or("deleted"));
     let first = discussion.notes.first().unwrap_or(note);
-    let own = own_lines(&first.body);
-    let beginning = own.lines().next().map(|line| format!(": {}", one_line(line, TITLE))).unwrap_or_default();
+    let about = match (first_prose_line(&first.body), position) {
+        (Some(line), _) => format!(": {}", one_line(line, TITLE)),
+        (None, Some(position)) => format!(", on {}", position.new_path),
+        (None, None) => String::new(),
+    };
     let reply = if first.id == note.id { String::new() } else { format!(", in reply to {}", name(first)) };
-    format!("{}, {}{reply}{beginning}", name(note), utc_date(note.created_at))
+    format!("{}, {}{reply}{about}", name(note), utc_date(note.created_at))
 }
 
 /// How much the discussions of a merge request say of lines.

@@ -9,8 +9,8 @@ use backstory_model::{
     message,
     reference::ReferenceContext,
     repository::CommitRecord,
-    sentence::own_lines,
-    text::snippet,
+    sentence::own_blocks,
+    text::snippet_of_blocks,
 };
 use backstory_store::graph::InferredLink;
 
@@ -146,7 +146,8 @@ pub(crate) fn quoted(text: &str, url: &str, words: &CodeWords) -> Evidence {
     Evidence { text: quote(text, words), url: Some(url.to_owned()), ..Evidence::default() }
 }
 
-/// The part of a text that has most of the words, as far as its writer says it; `None` if nothing is left.
+/// The part of a text that has most of the words, as far as its writer says it, with items of lists on lines of their own;
+/// `None` if nothing is left.
 pub(crate) fn quote(text: &str, words: &CodeWords) -> Option<String> {
-    Some(snippet(&own_lines(text), &words.query(), QUOTED)).filter(|text| !text.is_empty())
+    Some(snippet_of_blocks(&own_blocks(text), &words.query(), QUOTED)).filter(|text| !text.is_empty())
 }

@@ -194,19 +194,23 @@ fn resolve_revision(
         let found = resolve_commit(&clone_path(resources, &entry.project), &format!("{base}{}", &rev[at..]));
         return found.map(|commit| (commit, None)).ok_or_else(unknown);
     }
-    let commit = commit.ok_or_else(|| with_names_like(unknown(), &refs, rev))?;
+    let commit = commit.ok_or_else(|| with_names_like(unknown(), &ref_names(&refs), rev))?;
     Ok((commit, None))
 }
 
-/// An error about a revision, with the branches and tags that it may have meant.
-fn with_names_like(error: Error, refs: &refs::Refs, rev: &str) -> Error {
+/// Names of the branches, then of the tags.
+pub(crate) fn ref_names(refs: &refs::Refs) -> Vec<String> {
     let branches = refs.branches.iter().map(|branch| branch.name.as_str().to_owned());
-    let names: Vec<String> = branches.chain(refs.tags.iter().map(|tag| tag.name.as_str().to_owned())).collect();
+    branches.chain(refs.tags.iter().map(|tag| tag.name.as_str().to_owned())).collect()
+}
+
+/// An error about a revision, with those of the branches and tags that it may have meant.
+pub(crate) fn with_names_like(error: Error, names: &[String], rev: &str) -> Error {
     let number = rev.trim_start_matches('v');
     let begins_so = |name: &&str| !number.is_empty() && name.trim_start_matches('v').starts_with(number);
     let mut alike: Vec<&str> = names.iter().map(String::as_str).filter(begins_so).take(NAMED).collect();
     if alike.is_empty() {
-        alike = most_similar(&names, rev);
+        alike = most_similar(names, rev);
     }
     if alike.is_empty() { error } else { error.with_hint(format!("did you mean {}?", alike.join(", "))) }
 }

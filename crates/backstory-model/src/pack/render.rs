@@ -193,8 +193,7 @@ fn footer(out: &mut String, pack: &ContextPack) {
     }
     let _ = write!(out, "; manifest {}", pack.manifest.id);
     if !pack.left_out.is_empty() {
-        let left: Vec<String> =
-            pack.left_out.iter().map(|(section, count)| format!("{count} {}", spoken(section.as_str()))).collect();
+        let left: Vec<String> = pack.left_out.iter().map(|(section, count)| section.count_entries(*count)).collect();
         let _ = write!(out, "; no room for {}", left.join(", "));
     }
     out.push('.');

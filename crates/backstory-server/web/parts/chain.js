@@ -91,7 +91,7 @@ function Step({ step, project }) {
  */
 function titleOf(node, evidence) {
     const said = /^(@[\w.-]+, \d{4}-\d\d-\d\d): /.exec(node.title);
-    return said?.[1] && evidence.text ? said[1] : node.title.replace(/: ```\w*.*$/, "");
+    return said?.[1] && evidence.text ? said[1] : node.title;
 }
 
 /** @param {{sentences: string[]}} props */

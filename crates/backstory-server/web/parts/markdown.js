@@ -241,7 +241,7 @@ function link(target, label) {
 }
 
 /**
- * Words quoted from a text, on one line: their code as code, without the marks of a block.
+ * Words quoted from a text: their code as code, without the marks of a block.
  * @param {{text: string, project: string}} props
  */
 export function Quote({ text, project }) {

@@ -24,7 +24,7 @@ use super::{
 
 /// Most that git may say when it lists references or fetches, in bytes.
 const MAX_OUTPUT: usize = 64 << 20;
-/// Longest that git may take to say where HEAD of a repository on this machine is: what takes longer is no file.
+/// Longest that git may take to list references of a repository on this machine: what takes longer is no file.
 const LOCAL_LIST_TIME: Duration = Duration::from_mins(2);
 /// How many packs a clone may have before they are put together.
 const MAX_PACKS: usize = 24;
@@ -253,6 +253,46 @@ fn update(
     Ok(CloneSummary { default_branch: head, empty, shallow: path.join("shallow").exists(), bytes })
 }
 
+/// Names of the branches and tags of a repository, each in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RefNames {
+    /// Below `refs/heads/`.
+    pub branches: Vec<String>,
+    /// Below `refs/tags/`.
+    pub tags: Vec<String>,
+}
+
+/// Asks the origin which branches and tags it has. Nothing is fetched.
+///
+/// # Errors
+/// See [`CloneError`].
+pub fn list_ref_names(git: &GitProgram, request: CloneRequest<'_>, cancel: &Cancel) -> Result<RefNames, CloneError> {
+    let command = transfer(git, None, request, "ls-remote")?
+        .args(["--heads", "--tags", "--refs", "--end-of-options"])
+        .arg(request.address.argument());
+    let limits = Limits { time: request.limits.time, output: MAX_OUTPUT };
+    let output = command.run(listing_limits(request.address, limits), cancel);
+    let output = output.map_err(|error| explain(request.address, error))?;
+    let mut names = RefNames::default();
+    for line in String::from_utf8_lossy(&output).lines() {
+        let reference = line.split_once('\t').map_or("", |(_id, reference)| reference);
+        if let Some(branch) = reference.strip_prefix("refs/heads/") {
+            names.branches.push(branch.to_owned());
+        } else if let Some(tag) = reference.strip_prefix("refs/tags/") {
+            names.tags.push(tag.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// The limits of a command that only lists references.
+fn listing_limits(address: &Address, limits: Limits) -> Limits {
+    match address {
+        Address::Local(_) => Limits { time: limits.time.min(LOCAL_LIST_TIME), ..limits },
+        Address::Remote(_) => limits,
+    }
+}
+
 /// Fetches everything that is wanted while the size is watched.
 fn transfer_refs(
     git: &GitProgram,
@@ -324,12 +364,8 @@ fn default_branch(
         .args(["--symref", "--end-of-options"])
         .arg(request.address.argument())
         .arg("HEAD");
-    let time = match request.address {
-        Address::Local(_) => limits.time.min(LOCAL_LIST_TIME),
-        Address::Remote(_) => limits.time,
-    };
-    let limits = Limits { time, ..limits };
-    let output = command.run(limits, cancel).map_err(|error| explain(request.address, error))?;
+    let output = command.run(listing_limits(request.address, limits), cancel);
+    let output = output.map_err(|error| explain(request.address, error))?;
     let output = String::from_utf8_lossy(&output);
     let mut branch = None;
     for line in output.lines() {

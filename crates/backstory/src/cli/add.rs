@@ -132,12 +132,6 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     if args.depth.is_none() {
         tell_shallow(session, &repository);
     }
-    for missing in args.branches.iter().filter(|name| !repository.indexed.iter().any(|tip| tip.branch == **name)) {
-        session.terminal.warning(format_args!(
-            "{project} has no branch {}; it is indexed as soon as there is one",
-            escape_terminal(missing)
-        ));
-    }
     let coverage = task::coverage(&client).await?;
     task::tell_waiting(session, &client, &coverage);
     Ok(())

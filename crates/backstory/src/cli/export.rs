@@ -21,7 +21,8 @@ use super::{
 };
 use crate::{
     client::Client,
-    failure::{Failure, Result},
+    failure::{Failure, Result, reason},
+    output::pluralize,
 };
 
 /// Write a table for other programs: NDJSON, CSV, Arrow or Parquet
@@ -145,8 +146,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     output.write_all(&writer.finish()?)?;
     output.flush()?;
-    if let Some(file) = &args.output {
-        session.terminal.note(format_args!("{rows} rows of {} in {}", what.as_str(), file.display()));
+    let name = what.as_str().replace('_', " ");
+    if rows == 0 {
+        session.terminal.note(format_args!("no {name} found"));
+    } else if let Some(file) = &args.output {
+        session.terminal.note(format_args!("{} of {name} in {}", pluralize(rows, "row", "rows"), file.display()));
     }
     Ok(())
 }
@@ -155,9 +159,12 @@ fn open_output(args: &Args) -> Result<Box<dyn Write>> {
     let Some(path) = &args.output else { return Ok(Box::new(io::stdout().lock())) };
     match fs::OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(file) => Ok(Box::new(io::BufWriter::new(file))),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(Failure::usage(format!("{} exists already; name another file", path.display())))
+        }
         Err(error) => {
-            let message = format!("cannot write {}: {error}", path.display());
-            Err(Failure::new(ErrorKind::Invalid, message))
+            let (path, why) = (path.display(), reason(&error));
+            Err(Failure::usage(format!("cannot write {path}: {why}; name a file in a directory that you may write to")))
         }
     }
 }

@@ -116,20 +116,16 @@ fn tell(session: &Session, summary: &Value) -> Result<()> {
     terminal.line(format_args!("Forgot {subject}: {}", parts(removed).join(", ")))?;
     let count = |name: &str| verified[name].as_u64().unwrap_or(0);
     let held: Vec<&str> = summary["held_before"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let pieces = pluralize(count("pieces"), "piece", "pieces");
     match (count("pieces"), held.is_empty()) {
         (0, true) => terminal.line("The ledger had no text of its own that could be looked for afterwards")?,
         (0, false) => {
             let held = escape_terminal(&held.join(", ")).to_string();
             terminal.line(format_args!("Verified: what still held pieces of its texts is gone: {held}"))?;
         }
-        _ => terminal.line(format_args!(
-            "Verified: none of {pieces} of its texts is left in {} searches, the ledger, {} statements of the graph and \
-             {} ({} bytes)",
-            count("searches"),
-            thousands(count("statements")),
-            pluralize(count("files"), "file", "files"),
-            thousands(count("bytes")),
+        (looked_for, _) => terminal.line(format_args!(
+            "Verified: none of {} of its texts is left in {}",
+            pluralize(looked_for, "piece", "pieces"),
+            searched_places(verified).join(", ")
         ))?,
     }
     let others: Vec<&str> = summary["also_in"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -140,6 +136,24 @@ fn tell(session: &Session, summary: &Value) -> Result<()> {
         terminal.note(format_args!("others say some of the same, and stay: {}", escape_terminal(&others.join(", "))));
     }
     Ok(())
+}
+
+/// `3 searches`, `the ledger`, `12 files (4,096 bytes)`: where pieces of erased texts were looked for.
+fn searched_places(verified: &Value) -> Vec<String> {
+    let count = |name: &str| verified[name].as_u64().unwrap_or(0);
+    let (searches, statements, files) = (count("searches"), count("statements"), count("files"));
+    let mut places = Vec::new();
+    if searches > 0 {
+        places.push(pluralize(searches, "search", "searches"));
+    }
+    places.push("the ledger".to_owned());
+    if statements > 0 {
+        places.push(pluralize(statements, "statement of the graph", "statements of the graph"));
+    }
+    if files > 0 {
+        places.push(format!("{} ({} bytes)", pluralize(files, "file", "files"), thousands(count("bytes"))));
+    }
+    places
 }
 
 /// `9 items, 5 documents`: what was erased.
@@ -197,4 +211,19 @@ async fn list(session: &Session, client: &Client, args: &Args) -> Result<()> {
         &[],
         audit.iter().map(row).collect(),
     )?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn places_that_were_not_searched_are_not_told() {
+        let all = json!({ "searches": 1, "statements": 1200, "files": 2, "bytes": 4096 });
+        let told = ["1 search", "the ledger", "1,200 statements of the graph", "2 files (4,096 bytes)"];
+        assert_eq!(searched_places(&all), told);
+        assert_eq!(searched_places(&json!({ "searches": 0 })), ["the ledger"]);
+    }
 }

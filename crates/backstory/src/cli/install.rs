@@ -13,7 +13,7 @@ use backstory_engine::sources::git::naming::discover_repository;
 
 use super::Session;
 use crate::{
-    failure::{Failure, Result},
+    failure::{Failure, Result, reason},
     output::{FAINT, escape_terminal},
 };
 use client::{AgentClient, ClientFiles, InstallScope, list_clients};
@@ -156,7 +156,8 @@ fn choose(args: &Args, places: &Places) -> Result<Vec<AgentClient>> {
 /// What a client starts: this program, with the configuration and data directory that it was given.
 fn server_command(session: &Session) -> Result<ServerCommand> {
     let own = env::current_exe().and_then(|own| own.canonicalize());
-    let own = own.map_err(|error| Failure::configuration(format!("this program cannot be found: {error}")))?;
+    let own =
+        own.map_err(|error| Failure::configuration(format!("this program cannot be found: {}", reason(&error))))?;
     let path: Vec<PathBuf> = env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
     let is_own = |directory: &PathBuf| directory.join("backstory").canonicalize().is_ok_and(|found| found == own);
     let program = if path.iter().any(is_own) { "backstory".to_owned() } else { own.display().to_string() };

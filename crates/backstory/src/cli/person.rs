@@ -43,10 +43,10 @@ pub(super) struct PersonOptions {
     /// Only of this project (repeatable)
     #[arg(long = "project", value_name = "GROUP/PROJECT")]
     projects: Vec<String>,
-    /// Count work from this time on [default: a year ago]
+    /// Count work from this time on [default: a year before its end]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     after: Option<Timestamp>,
-    /// Count work until this time
+    /// Count work until this time [default: now]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     before: Option<Timestamp>,
     /// Days without a change after which something is stale
@@ -104,7 +104,7 @@ pub(super) async fn show(session: &Session, command: &'static str, question: Que
         return Ok(session.terminal.json(&person)?);
     }
     print(&session.terminal, &person)?;
-    if person.work.months.is_empty() && before.is_none() && person.totals != WorkCounts::default() {
+    if person.work.months.is_empty() && before.is_none() {
         note_last_work(session, &client, request).await?;
     }
     Ok(())

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, STRONG, day, escape_terminal},
+    output::{FAINT, STRONG, day, escape_terminal, pluralize},
 };
 
 /// Members of a story that are named.
@@ -221,8 +221,9 @@ fn ranks(hit: &HitSummary, candidates: &[CandidateRanks]) -> String {
 
 /// A line for each facet: `kind: issue 12, commit 3`
 fn print_facets(session: &Session, facets: &Facets) -> Result<()> {
-    let (count, more) = (facets.documents, if facets.is_lower_bound { ", the best of more" } else { "" });
-    session.terminal.line(format_args!("\n{STRONG}{count} candidates{STRONG:#}{more}"))?;
+    let count = pluralize(facets.documents as u64, "candidate", "candidates");
+    let more = if facets.is_lower_bound { "; more were found, these are the best" } else { "" };
+    session.terminal.line(format_args!("\n{STRONG}{count}{STRONG:#}{more}"))?;
     for facet in facets.facets.iter().filter(|facet| !facet.values.is_empty()) {
         let mut values: Vec<String> =
             facet.values.iter().map(|value| format!("{} {}", value.value, value.count)).collect();

@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use super::Session;
 use crate::{
     client::Client,
-    failure::{Failure, Result},
+    failure::{Failure, Result, reason},
 };
 
 /// Answer a SPARQL query over the graph
@@ -76,7 +76,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 
 fn read_query(file: &PathBuf) -> Result<String> {
     let unread = |error: std::io::Error| {
-        Failure::new(ErrorKind::Invalid, format!("cannot read the query from '{}': {error}", file.display()))
+        Failure::new(ErrorKind::Invalid, format!("cannot read the query from '{}': {}", file.display(), reason(&error)))
     };
     let mut text = String::new();
     // One byte more than is allowed tells that there are too many.

@@ -6,7 +6,7 @@ use backstory_engine::{
     model::access::{Expiry, Grant, ProjectPattern},
 };
 use clap::Subcommand;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::Session;
 use crate::{
@@ -14,9 +14,6 @@ use crate::{
     failure::{Failure, Result},
     output::{escape_terminal, minute},
 };
-
-/// Longest time after which a token can be told to expire, in days.
-const MAX_DAYS: i64 = 3_650;
 
 /// Create, list and revoke tokens: who may see which projects of the server, and do what
 ///
@@ -49,9 +46,9 @@ enum What {
         /// What it permits: read, sync (starts syncs), admin (changes and deletes); confidential shows confidential items
         #[arg(long, value_name = "SCOPE", value_delimiter = ',', default_value = "read")]
         scopes: Vec<String>,
-        /// When it expires, in days or hours, or never [default: 90d]
-        #[arg(long, value_name = "TIME", value_parser = parse_lifetime)]
-        expires: Option<Lifetime>,
+        /// When it expires: 90d or 12h from now, a last day like 2027-01-31, an instant, or never [default: 90d]
+        #[arg(long, value_name = "TIME")]
+        expires: Option<Expiry>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -85,32 +82,6 @@ enum What {
     },
 }
 
-/// How long a token opens anything; `None` for ever.
-#[derive(Clone, Copy, Debug)]
-struct Lifetime(Option<SignedDuration>);
-
-impl Lifetime {
-    /// When a token ends that is made now.
-    fn expiry(self) -> Expiry {
-        self.0.map_or(Expiry::Never, |lifetime| Expiry::At(Timestamp::now() + lifetime))
-    }
-}
-
-fn parse_lifetime(text: &str) -> std::result::Result<Lifetime, String> {
-    let wrong = || format!("'{text}' is not a time; write 90d, 12h or never, at most {MAX_DAYS}d");
-    if text == "never" {
-        return Ok(Lifetime(None));
-    }
-    let (count, hours) = match (text.strip_suffix('d'), text.strip_suffix('h')) {
-        (Some(days), _) => (days, 24),
-        (None, Some(hours)) => (hours, 1),
-        (None, None) => return Err(wrong()),
-    };
-    let hours = count.parse::<i64>().ok().and_then(|count| count.checked_mul(hours));
-    let hours = hours.filter(|hours| (1..=MAX_DAYS * 24).contains(hours)).ok_or_else(wrong)?;
-    Ok(Lifetime(Some(SignedDuration::from_hours(hours))))
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "token", || Ok(())).await?;
     let terminal = &session.terminal;
@@ -118,8 +89,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         What::Create { name, projects, scopes, expires, json } => {
             let words = scopes.iter().map(String::as_str);
             let (scopes, confidential) = Grant::parse_scopes(words).map_err(Failure::usage)?;
-            let expires = expires.map(Lifetime::expiry);
-            let (name, projects) = (name.clone(), projects.clone());
+            let (name, projects, expires) = (name.clone(), projects.clone(), *expires);
             let is_first = !has_tokens(session, &client).await?;
             let made = client.answer(CreateToken { name, projects, confidential, scopes, expires }).await?;
             if *json {

@@ -122,8 +122,8 @@ fn read(args: &Args) -> Result<Answer> {
     if text.len() as u64 > MAX_FILE {
         return Err(Failure::usage(format!("{shown} is larger than {} MiB, so it is not an answer", MAX_FILE >> 20)));
     }
-    serde_json::from_slice(&text).map_err(|error| {
-        Failure::usage(format!("{shown} is not an answer that 'backstory ask --json' printed: {error}"))
+    serde_json::from_slice(&text).map_err(|_| {
+        Failure::usage(format!("{shown} is not an answer that 'backstory ask --json' printed; pass that, unchanged"))
     })
 }
 

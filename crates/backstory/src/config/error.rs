@@ -6,8 +6,19 @@ use crate::failure::Failure;
 
 /// How unlike two names may be, in single changes per three characters, for one to be taken for a slip in the other.
 const LETTERS_PER_SLIP: usize = 3;
-/// Bytes of the longest line that is shown.
-const MAX_LINE: usize = 200;
+/// Words of the parser, and those of the configuration for them.
+const WORDS: [(&str, &str); 10] = [
+    ("unknown field", "unknown key"),
+    ("missing field", "missing key"),
+    ("unknown variant", "unknown value"),
+    ("invalid type: map", "invalid type: table"),
+    ("expected a sequence", "expected a list"),
+    ("expected a map", "expected a table"),
+    ("expected u16", "expected a whole number from 0 to 65535"),
+    ("expected u32", "expected a whole number from 0 on"),
+    ("expected u64", "expected a whole number from 0 on"),
+    ("expected usize", "expected a whole number from 0 on"),
+];
 
 /// A configuration file.
 #[derive(Clone, Copy, Debug)]
@@ -29,21 +40,15 @@ impl Source<'_> {
         Failure::configuration(format!("{}: {what}", self.path.display()))
     }
 
-    /// The failure for what the parser could not take, as the parser shows it: with the line, but without a value that
-    /// follows what is wrong, since it may be a secret.
-    pub(super) fn parse_error(self, mut error: toml::de::Error) -> Failure {
+    /// The failure for what the parser could not take, in the words of the configuration.
+    pub(super) fn parse_error(self, error: &toml::de::Error) -> Failure {
         let at = error.span().unwrap_or(0..0);
         let hint = if self.text.get(at.clone()) == Some("[forge]") {
             "; write [[forge]], in two brackets, because there can be several".to_owned()
         } else {
             suggestion(error.message())
         };
-        let behind = self.text.get(at.end..).unwrap_or_default();
-        let end = at.end + behind.find(['=', '\n']).unwrap_or(behind.len());
-        let shown = self.text.get(..end).map(|text| text.trim_end_matches(' '));
-        let is_short = |text: &&str| text.rsplit('\n').next().is_some_and(|line| line.len() <= MAX_LINE);
-        error.set_input(shown.filter(is_short));
-        self.error_at(at, format!("{}{hint}", error.to_string().trim_end()))
+        self.error_at(at, format!("{}{hint}", plain_words(error.message())))
     }
 
     fn line_number(self, at: usize) -> usize {
@@ -56,7 +61,13 @@ fn suggestion(message: &str) -> String {
     let mut names = message.split('`').skip(1).step_by(2);
     let unknown = names.next().filter(|_| message.starts_with("unknown"));
     let near = unknown.and_then(|unknown| nearest(unknown, names));
-    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+    near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"))
+}
+
+/// A message of the parser in the words of the configuration, on one line.
+fn plain_words(message: &str) -> String {
+    let message = message.replace('`', "'").replace('\n', ", ");
+    WORDS.iter().fold(message, |message, (theirs, ours)| message.replace(theirs, ours))
 }
 
 /// The name that was probably meant.

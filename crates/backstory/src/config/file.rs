@@ -134,7 +134,7 @@ impl File {
     /// # Errors
     /// The first thing that is wrong with it.
     pub(super) fn parse(source: Source<'_>) -> Result<Self> {
-        let file: FileToml = toml::from_str(source.text).map_err(|error| source.parse_error(error))?;
+        let file: FileToml = toml::from_str(source.text).map_err(|error| source.parse_error(&error))?;
         let excluded: Vec<Spanned<String>> =
             file.forge.iter().flat_map(|forge| forge.get_ref().exclude.iter().cloned()).collect();
         let excluded_projects = source.globs("exclude", &excluded)?;

@@ -1,8 +1,11 @@
 //! The section `[server]`: its tokens, and the pages that may use it.
 
-use backstory_engine::model::access::{Grant, MAX_PATTERNS, ProjectPattern, Scopes};
+use backstory_engine::model::{
+    access::{Expiry, Grant, MAX_PATTERNS, ProjectPattern, Scopes},
+    text::truncate_echo,
+};
 use backstory_server::{Network, Origin, Proxy};
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::Timestamp;
 use toml::Spanned;
 
 use super::{ServerToken, keys::TokenToml};
@@ -60,11 +63,12 @@ impl Source<'_> {
 
     /// What a token grants.
     fn grant(self, token: TokenToml, span: std::ops::Range<usize>) -> Result<Grant> {
-        let Some(patterns) = token.projects else {
-            let what = "projects is missing: name those that the token shows, as group/project, group/* or group/**, or all \
-                        with **";
+        let patterns = token.projects.unwrap_or_default();
+        if patterns.is_empty() {
+            let what = "projects is missing or empty: name those that the token shows, as group/project, group/* or \
+                        group/**, or all with **";
             return Err(self.error_at(span, what));
-        };
+        }
         if patterns.len() > MAX_PATTERNS {
             return Err(self.error_at(span, format!("projects: a token has at most {MAX_PATTERNS} patterns")));
         }
@@ -73,7 +77,7 @@ impl Source<'_> {
         };
         let projects = patterns.iter().map(parse).collect::<Result<_>>()?;
         let (scopes, confidential) = self.scopes(&token.scopes)?;
-        let expires = token.expires.map(|expires| self.expiry(&expires)).transpose()?;
+        let expires = token.expires.map(|expires| self.expiry(&expires)).transpose()?.flatten();
         Ok(Grant { projects, confidential, scopes, expires })
     }
 
@@ -86,13 +90,20 @@ impl Source<'_> {
         Grant::parse_scopes(words).map_err(|wrong| self.file_error(format!("scopes: {wrong}")))
     }
 
-    /// The end of a day in UTC, or a time.
-    fn expiry(self, text: &Spanned<String>) -> Result<Timestamp> {
-        let day = |text: &str| {
-            let date: Date = text.parse().ok()?;
-            Some(date.tomorrow().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    /// When a token ends; `None` for never. A file does not say since when so many days would count.
+    fn expiry(self, text: &Spanned<String>) -> Result<Option<Timestamp>> {
+        let written = truncate_echo(text.get_ref());
+        let wrong = match text.get_ref().parse() {
+            Ok(Expiry::At(instant)) => return Ok(Some(instant)),
+            Ok(Expiry::Never) => return Ok(None),
+            Ok(Expiry::After(_)) => {
+                format!("'{written}' has no beginning in a file; write the last day, like 2027-01-31")
+            }
+            Err(_) => format!(
+                "'{written}' is not a date; write the last day, like 2027-01-31, an instant like 2027-01-31T12:00:00Z, or \
+                 never"
+            ),
         };
-        let time = text.get_ref().parse::<Timestamp>().ok().or_else(|| day(text.get_ref()));
-        time.ok_or_else(|| self.error_at(text.span(), "expires is not a date; write it like 2027-01-31"))
+        Err(self.error_at(text.span(), format!("expires: {wrong}")))
     }
 }
