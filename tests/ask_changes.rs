@@ -165,6 +165,26 @@ fn a_changelog_tells_the_version_and_its_day() {
 }
 
 #[test]
+fn a_module_is_known_by_its_name_on_either_side_of_the_word_for_it() {
+    let mut project = importer();
+    project.write("src/prices.py", "def price(row):\n    return row\n");
+    project.at(1_720_000_000).commit_all("Add module \"basket\" that implements prices (RFC 7)");
+    let sandbox = Sandbox::indexed(&project);
+    for question in
+        ["when was the basket module added", "When was module basket added?", "Who added the \"basket\" module?"]
+    {
+        let said = facts(&sandbox, question);
+        assert!(said.starts_with("Ada Lovelace added ") && said.contains(" on 2024-07-03, in commit "), "{said}");
+        assert!(said.contains(" Add module \"basket\" that implements prices"), "{said}");
+    }
+    // What says it of something else may be what is meant.
+    let answer = ask(&sandbox, "When was the basket module added to the warehouse?");
+    assert_ne!(answer["method"], "facts", "{answer:#}");
+    let said = answer.to_string();
+    assert!(said.contains("says just that 'basket module' was added; the nearest is commit acme/shop@"), "{answer:#}");
+}
+
+#[test]
 fn an_option_is_known_by_what_it_is_for() {
     let mut project = importer();
     project.write("src/print.py", "def show(rows):\n    print(rows)\n");
