@@ -197,7 +197,8 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
         return refuse(asked.absent.iter().map(|id| format!("{id} is not in the index")).collect());
     }
     if !asked.unsaid.is_empty() {
-        return refuse(asked.unsaid.iter().map(|quote| format!("\u{201c}{quote}\u{201d} is said nowhere")).collect());
+        let unsaid = |quote: &String| format!("\u{201c}{quote}\u{201d} is said in none of the texts that fit best");
+        return refuse(asked.unsaid.iter().map(unsaid).collect());
     }
     let searched = (asked.documents, ids(&all));
     if asked.named && !candidates.is_empty() {
@@ -235,7 +236,7 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
         let names = asked.words.iter().filter(|word| is_rare(word)).map(|word| word.word.as_str());
         let names: Vec<&str> = names.collect();
         return match names.is_empty() || candidates.is_empty() {
-            true => refuse(vec!["no document has any of these words".to_owned()]),
+            true => refuse(vec!["nothing that was searched has any of these words".to_owned()]),
             false => Verdict { searched, ..refuse(vec![occur_apart(&names)]) },
         };
     };
