@@ -158,10 +158,30 @@ fn a_changelog_tells_the_version_and_its_day() {
     let sandbox = Sandbox::indexed(&project);
     for question in ["when was Java 8 support dropped?", "In which version was support for Java 11 removed?"] {
         let said = facts(&sandbox, question);
-        assert!(said.ends_with(" was removed in version 2.0 of 2024-06-10, as CHANGES.md:7–7 says."), "{said}");
+        assert!(said.ends_with(" was removed in version 2.0 of 2024-06-10, as CHANGES.md:7 says."), "{said}");
     }
     let refused = missing(&sandbox, "who dropped support for Java 8?");
-    assert!(refused.iter().any(|why| why.contains("CHANGES.md:7–7 says, and nothing more is known")), "{refused:?}");
+    assert!(refused.iter().any(|why| why.contains("CHANGES.md:7 says, and nothing more is known")), "{refused:?}");
+}
+
+#[test]
+fn a_module_is_known_by_its_name_on_either_side_of_the_word_for_it() {
+    let mut project = importer();
+    project.write("src/prices.py", "def price(row):\n    return row\n");
+    project.at(1_720_000_000).commit_all("Add module \"basket\" that implements prices (RFC 7)");
+    let sandbox = Sandbox::indexed(&project);
+    for question in
+        ["when was the basket module added", "When was module basket added?", "Who added the \"basket\" module?"]
+    {
+        let said = facts(&sandbox, question);
+        assert!(said.starts_with("Ada Lovelace added ") && said.contains(" on 2024-07-03, in commit "), "{said}");
+        assert!(said.contains(" Add module \"basket\" that implements prices"), "{said}");
+    }
+    // What says it of something else may be what is meant.
+    let answer = ask(&sandbox, "When was the basket module added to the warehouse?");
+    assert_ne!(answer["method"], "facts", "{answer:#}");
+    let said = answer.to_string();
+    assert!(said.contains("says just that 'basket module' was added; the nearest is commit acme/shop@"), "{answer:#}");
 }
 
 #[test]
@@ -196,7 +216,7 @@ fn a_release_is_known_by_its_first_number() {
         assert!(said.ends_with("Remove the XML export; it first shipped in v2.0 of 2024-06-01."), "{question}: {said}");
     }
     let said = facts(&sandbox, "in which release was support for Ruby 2.7 dropped?");
-    assert!(said.ends_with(" was removed in version 3 of 2024-07-03, as CHANGES.md:5–5 says."), "{said}");
+    assert!(said.ends_with(" was removed in version 3 of 2024-07-03, as CHANGES.md:5 says."), "{said}");
     let answer = ask(&sandbox, "Why was XML export removed in v2?");
     assert!(answer["citations"].to_string().contains("Nobody has used it since"), "{answer:#}");
     assert!(answer["warnings"].to_string().contains("no text mentions the release 'v2'"), "{answer:#}");

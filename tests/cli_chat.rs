@@ -86,9 +86,9 @@ fn a_follow_up_asks_what_a_commit_changed_and_whether_it_still_holds() {
     let commit = format!("commit acme/shop@{} feat: keep sessions in Redis", &shop.sha("main~2").to_string()[..8]);
     holds(2, &format!("It changed 2 files, in {commit}: README.md (new, +3 −0), src/session.py (new, +7 −0). [1]"));
     holds(3, "    def load(key):\n");
-    holds(3, &format!("This is src/session.py:1–7, from {commit}."));
-    holds(4, "src/session.py:1–7 still says so, at the indexed head ");
-    holds(5, "The reviewer of src/session.py:1–7 is not known.");
+    holds(3, &format!("This is src/session.py:1-7, from {commit}."));
+    holds(4, "src/session.py:1-7 still says so, at the indexed head ");
+    holds(5, "The reviewer of src/session.py:1-7 is not known.");
 }
 
 #[test]

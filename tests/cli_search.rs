@@ -302,6 +302,28 @@ fn a_license_at_the_beginning_of_a_file_is_not_what_is_shown_of_it() {
 }
 
 #[test]
+fn trailers_are_no_part_of_what_is_shown_of_a_commit() {
+    let mut shop = Fixture::new();
+    shop.write("src/cart.py", "TAX = 7\n");
+    let trailers = "Reviewed-by: Bo <bo@example.com>\nCo-authored-by: Al <al@example.com>\n";
+    shop.commit_all(format!("Round the tax of lamps\n\nHalf a cent was lost with each lamp.\n\n{trailers}"));
+    shop.write("src/cart.py", "TAX = 19\n");
+    shop.commit_all(format!("Raise the duty\n\n{trailers}"));
+    let sandbox = Sandbox::indexed(&shop);
+    let shown = |query: &str| {
+        let found = search(&sandbox, &[query, "--type", "commit", "--mode", "lexical"]);
+        hits(&found, "snippet")[0].to_owned()
+    };
+    let snippet = shown("tax of lamps");
+    assert!(snippet.ends_with("lost with each lamp."), "{snippet}");
+    assert_eq!(shown("duty"), "Raise the duty");
+    let pack = sandbox.run(&["context", "why is the tax of lamps rounded?", "--format", "json"]).ok().json();
+    let items = pack["key_items"].as_array().unwrap();
+    let item = items.iter().find(|item| item["title"] == "Round the tax of lamps").unwrap();
+    assert_eq!(item["excerpt"], "Half a cent was lost with each lamp.");
+}
+
+#[test]
 fn scores_are_0_to_1() {
     let mut shop = Fixture::new();
     shop.write("src/pay.py", "def retry_payment(order):\n    return order\n");

@@ -54,6 +54,19 @@ fn what_waits_for_somebody_is_told() {
 }
 
 #[test]
+fn a_note_that_only_quotes_is_shown_as_a_quotation() {
+    let mut fixture: Value = serde_json::from_str(include_str!("fixtures/acme.json")).unwrap();
+    let quote = json!([{ "author": "bob", "at": "2024-05-28T05:00:00.000Z", "body": "> Lamps are sold out." }]);
+    fixture["projects"][0]["issues"][5]["discussions"] = json!([quote]);
+    let forge = Forge::start_with(&fixture.to_string());
+    let sandbox = Sandbox::synced(&forge);
+    let carol = sandbox.run(&["person", "carol", "--json"]).ok().json();
+    let replies = carol["waiting"]["replies"].as_array().unwrap();
+    let reply = replies.iter().find(|reply| reply["thread"] == "acme/shop#6").unwrap();
+    assert_eq!(reply["text"], "> Lamps are sold out.");
+}
+
+#[test]
 fn the_stalest_is_told_however_much_has_changed_since() {
     let mut fixture: Value = serde_json::from_str(include_str!("fixtures/acme.json")).unwrap();
     let issue = |number: usize| {

@@ -24,13 +24,13 @@ mod select;
 mod stories;
 mod verify;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
     answer::{Answer, Citation, Method, REFUSAL_SENTENCE, Refusal, Statement},
     change_question::{ChangeQuestion, says_change},
     filter::Filter,
-    question::{Question, QuestionKind},
+    question::{Question, QuestionKind, Term},
     sentence::{include_list_marker, stems},
 };
 use serde::{Deserialize, Serialize};
@@ -49,9 +49,9 @@ use crate::{
 use change_reasons::read_change_reasons;
 use changes::answer_change;
 use definition::answer_place;
-use evidence::{SURE, Verdict, may_fit, share};
+use evidence::{SURE, Verdict, may_fit, occur_apart, share};
 use generate::generate_answer;
-use nowhere::{UnknownWord, find_nearest_names};
+use nowhere::{UnknownWord, find_nearest_names, may_be_of_one_word};
 use reading::{NOT_COMPARED, Reading, question_weights, read_stories};
 use reasons::prefer_reasons;
 use select::{MAX_QUOTES, Scored, choose_quotes};
@@ -106,6 +106,8 @@ pub(crate) struct AskEvidence {
     search_warnings: Vec<String>,
     /// How much each word of the question tells.
     weights: Vec<f32>,
+    /// Words of the question that the best passage lacks.
+    lacking: Vec<Term>,
     /// The change that it asks about.
     change: Option<ChangeQuestion>,
     /// Whether it names or quotes what is not there.
@@ -195,6 +197,7 @@ pub(crate) async fn ask_streaming(
     let mut answer = quote_answer(&found);
     answer.citations = date_citations(resources, answer.citations).await?;
     if !answer.answered {
+        found.verdict.missing.extend(describe_lacking(&found.lacking, std::iter::empty()));
         found.verdict.missing.push("nothing in them says enough to be quoted".to_owned());
         return Ok(build_refusal(&found));
     }
@@ -315,10 +318,12 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
         // It is surely about the question, wherever the words of that stand.
         verdict.answerable = true;
         verdict.missing.clear();
+        verdict.lacking.clear();
     }
     misspelled.append(&mut verdict.missing);
     verdict.missing = misspelled;
     let weights = reading.asked.weights();
+    let lacking: Vec<Term> = verdict.lacking.iter().filter_map(|at| reading.read.terms.get(*at).cloned()).collect();
     let Reading { question, query, read, stories, mut warnings, change, unwritten, comparison_failed, .. } = reading;
     verdict.missing.extend(unwritten);
     let search_warnings = warnings.clone();
@@ -339,7 +344,18 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
         let told = if verdict.answerable { &mut warnings } else { &mut verdict.missing };
         told.extend(sources.describe_silence(change, &stories, &scored));
     }
-    Ok(AskEvidence { question, stories, scored, verdict, warnings, search_warnings, weights, change, is_barred })
+    Ok(AskEvidence {
+        question,
+        stories,
+        scored,
+        verdict,
+        warnings,
+        search_warnings,
+        weights,
+        lacking,
+        change,
+        is_barred,
+    })
 }
 
 /// Adds where the decision stands, and what the reader must know.
@@ -355,8 +371,18 @@ async fn finish_answer(
     if let Some(id) = story.map(|story| story.id.clone()) {
         answer.standing = resources.blocking(move |resources| decision_status(resources, &id)).await?;
     }
-    answer.warnings = found.warnings.iter().cloned().chain(warnings).collect();
+    let cited = answer.citations.iter().flat_map(|citation| [citation.title.as_str(), citation.text.as_str()]);
+    let lacking = describe_lacking(&found.lacking, cited);
+    answer.warnings = found.warnings.iter().cloned().chain(lacking).chain(warnings).collect();
     Ok(answer)
+}
+
+/// Says which of these words of a question none of the texts has, in whatever form.
+fn describe_lacking<'a>(words: &[Term], texts: impl Iterator<Item = &'a str>) -> Option<String> {
+    let said: BTreeSet<String> = texts.flat_map(stems).collect();
+    let is_said = |term: &&Term| said.iter().any(|stem| may_be_of_one_word(stem, &term.stem));
+    let lacking: Vec<&str> = words.iter().filter(|term| !is_said(term)).map(|term| term.word.as_str()).collect();
+    (!lacking.is_empty()).then(|| occur_apart(&lacking))
 }
 
 /// Tells the statements of an answer, each with what it cites.
@@ -411,5 +437,20 @@ fn build_refusal(found: &AskEvidence) -> Answer {
         refusal: Some(refusal),
         warnings: found.warnings.clone(),
         ..Answer::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_is_quoted_in_another_form_is_not_said_to_be_lacking() {
+        let words = Question::parse("Why is clearing of secrets configurable?").terms;
+        let told = |texts: &[&str]| describe_lacking(&words, texts.iter().copied());
+        let lacking = |words: &str| Some(format!("nothing mentions {words} together with the rest of the question"));
+        assert_eq!(told(&[]), lacking("'clearing', 'secrets', 'configurable'"));
+        assert_eq!(told(&["Each secret is cleared."]), lacking("'configurable'"));
+        assert_eq!(told(&["Clear it", "It is secret, see the config."]), None);
     }
 }

@@ -28,6 +28,7 @@ use backstory_model::{
         ContextPack, DEFAULT_TOKENS, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit_to_budget,
         render,
     },
+    place::format_place,
     score::Profile,
 };
 use jiff::Timestamp;
@@ -422,9 +423,7 @@ fn describe_target(about: &About) -> String {
         About::Target { target, rev } => (target, rev),
     };
     let mut text = match target {
-        Target::Lines { path, lines: None } => path.clone(),
-        Target::Lines { path, lines: Some((first, last)) } if first == last => format!("{path}:{first}"),
-        Target::Lines { path, lines: Some((first, last)) } => format!("{path}:{first}-{last}"),
+        Target::Lines { path, lines } => format_place(path, *lines),
         Target::Symbol { path, name } => format!("{path}#{name}"),
         Target::Node(id) => id.to_string(),
     };

@@ -5,7 +5,10 @@
 //! the indexed head, both as blame compares versions. So a line is taken for the one that blame would name if the text
 //! were committed.
 
-use backstory_model::commit::{ObjectKind, RepoPath, Sha};
+use backstory_model::{
+    commit::{ObjectKind, RepoPath, Sha},
+    place::describe_lines,
+};
 use backstory_sources::git::{lineage::LineMap, objects::ObjectError};
 use serde::{Deserialize, Serialize};
 
@@ -227,14 +230,9 @@ fn describe_new(request: &MapLinesRequest, followed: &Followed, mapped: &mut Map
         let uncommitted = edits.as_ref().is_some_and(|map| (*from..=*to).any(|line| is_edited(&line, map)));
         let why = if uncommitted { "not committed yet" } else { "from a commit that the index lacks" };
         let verb = if from == to { "is" } else { "are" };
-        mapped.notes.push(format!("{} {verb} new: {why}", name(*from, *to)));
+        mapped.notes.push(format!("{} {verb} new: {why}", describe_lines((*from, *to))));
     }
     Ok(())
-}
-
-/// `line 3`, `lines 3-5`
-fn name(first: u32, last: u32) -> String {
-    if first == last { format!("line {first}") } else { format!("lines {first}-{last}") }
 }
 
 fn span(lines: impl Iterator<Item = u32>) -> Option<(u32, u32)> {

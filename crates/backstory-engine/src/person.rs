@@ -143,7 +143,7 @@ pub struct WaitingNote {
     pub author: Option<String>,
     /// When.
     pub at: Timestamp,
-    /// The beginning of it, on one line.
+    /// The beginning of what it says itself, or quotes if it says nothing else, on one line.
     pub text: String,
     /// Address for people.
     pub url: String,

@@ -29,9 +29,10 @@ mod summary;
 pub(crate) mod symbols;
 mod understand;
 
-use std::{collections::HashMap, time::Instant};
+use std::{borrow::Cow, collections::HashMap, time::Instant};
 
 use backstory_model::{
+    document::own_body,
     document_kind::DocumentKind,
     edge::Edge,
     filter::Filter,
@@ -533,7 +534,7 @@ async fn build_hits(
         };
         let passages: Vec<Passage> = story.candidate.passages.iter().take(MAX_PASSAGES).filter_map(passage).collect();
         Some(Hit {
-            snippet: snippet(shown_text(&passages, &document, &request.query), &request.query, SNIPPET),
+            snippet: snippet(&shown_text(&passages, &document, &request.query), &request.query, SNIPPET),
             score: story.score,
             parts: story.candidate.parts,
             why: story.why(order, weights),
@@ -547,22 +548,28 @@ async fn build_hits(
 }
 
 /// The text of which a part is shown: the best passage that is more than a license, unless the query asks for licenses.
-fn shown_text<'a>(passages: &'a [Passage], document: &'a StoredDocument, query: &str) -> &'a str {
-    let Some(best) = passages.first() else { return &document.text };
-    let best = body_of(&best.text);
+fn shown_text<'a>(passages: &'a [Passage], document: &'a StoredDocument, query: &str) -> Cow<'a, str> {
+    let own = (document.facts.kind, document.text.as_str());
+    let Some(best) = passages.first() else { return body_or_header(own.0, own.1) };
+    let best = body_or_header(best.kind, &best.text);
     if is_asked_for(query) {
         return best;
     }
-    let own = (document.facts.kind, body_of(&document.text));
-    let texts = passages.iter().map(|passage| (passage.kind, body_of(&passage.text))).chain([own]);
-    let mut shown = texts.map(|(kind, text)| without_license(kind, text));
+    let texts = passages.iter().map(|passage| (passage.kind, passage.text.as_str())).chain([own]);
+    let mut shown = texts.map(|(kind, text)| match body_or_header(kind, text) {
+        Cow::Borrowed(body) => Cow::Borrowed(without_license(kind, body)),
+        Cow::Owned(body) => Cow::Owned(body),
+    });
     shown.find(|text| !text.is_empty()).unwrap_or(best)
 }
 
-/// The text of a passage without the line that says what it is part of, unless there is nothing else.
-fn body_of(passage: &str) -> &str {
-    let body = passage.split_once("\n\n").map_or("", |(_, body)| body.trim());
-    if body.is_empty() { passage } else { body }
+/// What a passage says itself, or the line that says what it is part of if that is all.
+fn body_or_header(kind: DocumentKind, passage: &str) -> Cow<'_, str> {
+    let body = own_body(kind, passage);
+    if body.is_empty() {
+        return Cow::Borrowed(passage.split_once("\n\n").map_or(passage, |(header, _)| header));
+    }
+    body
 }
 
 fn facts_of(index: &Index, ids: &[String]) -> HashMap<String, DocumentFacts> {

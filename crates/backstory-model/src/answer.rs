@@ -6,7 +6,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::id::NodeId;
+use crate::{id::NodeId, place::format_place};
 
 /// Digits of the name of a commit that are shown.
 const SHORT_SHA: usize = 8;
@@ -136,7 +136,7 @@ pub struct Citation {
 }
 
 impl Citation {
-    /// Where it stands, as a list of sources tells it: `src/a.rs:45–88`, or the address or reference of an item.
+    /// Where it stands, as a list of sources tells it: `src/a.rs:45-88`, or the address or reference of an item.
     pub fn source(&self) -> SourceEntry<'_> {
         SourceEntry(self)
     }
@@ -168,11 +168,10 @@ pub struct SourceEntry<'a>(&'a Citation);
 impl fmt::Display for SourceEntry<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Citation { id, url, path, lines, .. } = self.0;
-        match (path, lines, url) {
-            (Some(path), Some((first, last)), _) => write!(f, "{path}:{first}–{last}"),
-            (Some(path), None, _) => f.write_str(path),
-            (None, _, Some(url)) => f.write_str(url),
-            (None, _, None) => f.write_str(id),
+        match (path, url) {
+            (Some(path), _) => f.write_str(&format_place(path, *lines)),
+            (None, Some(url)) => f.write_str(url),
+            (None, None) => f.write_str(id),
         }
     }
 }

@@ -7,10 +7,10 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use statements::{BE, Statement, may_say_change, statements_of};
+use statements::{BE, StatedObject, Statement, may_say_change, statements_of};
 use subject::{
     ENDS, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code, is_purpose,
-    name_after_kind, names_of, paths_in, split_object, trim_fillers,
+    name_after_kind, names_of, paths_in, split_object, trim_fillers, whole_of,
 };
 use words::{ChangeWord, TextWord, VerbForm, change_word, split_words, writing_word};
 
@@ -79,7 +79,7 @@ pub struct ChangeQuestion {
     pub fact: Option<ChangeFact>,
     /// What it did.
     pub direction: ChangeDirection,
-    /// To what, as it is written.
+    /// To what, as it is written, without marks of quotations and code.
     pub subject: String,
     /// Whether a word like `function` behind it says that the subject is a name of code, or it looks like one.
     pub is_code: bool,
@@ -93,6 +93,8 @@ pub struct ChangeQuestion {
     pub names: Vec<String>,
     /// The same for comparing.
     core: BTreeSet<String>,
+    /// These, and the words for the kind of thing that the subject is.
+    whole: BTreeSet<String>,
     /// Words that tell more: `from the parser`.
     context: BTreeSet<String>,
 }
@@ -142,18 +144,20 @@ impl ChangeQuestion {
         let (first, last) = (subject.first()?, subject.last()?);
         let names = names_of(subject);
         let is_code = matches!(names.as_slice(), [name] if name.looks_like_code() || is_kind_of_code(last));
-        // A plain word without an article is a name: `who wrote escape`.
-        let plain_name = names.first().filter(|_| is_written && subject.len() == 1 && behind.len() == 1);
+        // A plain word without an article is a name: `who wrote escape`. So is one in quotation marks.
+        let is_alone = is_written && subject.len() == 1 && behind.len() == 1;
+        let plain_name = names.first().filter(|name| is_alone || (names.len() == 1 && name.is_quoted));
         let code_name = name_after_kind(subject).or_else(|| plain_name.map(|name| name.text.to_owned()));
         Some(Self {
             fact,
             direction,
-            subject: text[first.range.start..last.range.end].to_owned(),
+            subject: text[first.range.start..last.range.end].replace(['"', '`', '“', '”'], ""),
             is_code,
             code_name,
             is_written,
             paths,
             names: names.into_iter().map(|word| word.text.to_owned()).collect(),
+            whole: whole_of(subject),
             core,
             context,
         })
@@ -178,6 +182,12 @@ impl ChangeQuestion {
         }
     }
 
+    /// The question without what it says beside its subject.
+    #[must_use]
+    pub fn without_context(&self) -> Self {
+        Self { context: BTreeSet::new(), ..self.clone() }
+    }
+
     /// What a sentence says of the change; `None` if nothing.
     pub fn fit_of(&self, sentence: &str) -> Option<StatedFit> {
         if !may_say_change(sentence) {
@@ -190,21 +200,22 @@ impl ChangeQuestion {
             return is_title.then_some(StatedFit::Same);
         }
         let all: BTreeSet<String> = words.iter().map(TextWord::normal).collect();
-        let has_core = |object: &BTreeSet<String>| self.core.is_subset(object);
+        let has_core = |object: &StatedObject| self.core.is_subset(&object.whole);
+        let is_same = |object: &StatedObject| object.core == self.core || object.whole == self.whole;
         let is_so = |statement: &&Statement| statement.direction == self.direction;
         let has_context = self.context.is_subset(&all);
         let mut fit = None;
         for statement in statements.iter().filter(is_so).filter(|_| has_context) {
             let is_exact = match self.direction {
                 ChangeDirection::Fixed => {
-                    statement.objects.iter().any(|object| has_core(object) && !self.is_of_lesser(object))
+                    statement.objects.iter().any(|object| has_core(object) && !self.is_of_lesser(&object.whole))
                 }
-                ChangeDirection::Added | ChangeDirection::Removed => statement.objects.contains(&self.core),
+                ChangeDirection::Added | ChangeDirection::Removed => statement.objects.iter().any(is_same),
             };
             if is_exact && statement.leads {
                 return Some(StatedFit::Same);
             }
-            let is_mentioned = self.direction == ChangeDirection::Fixed && has_core(&all);
+            let is_mentioned = self.direction == ChangeDirection::Fixed && self.core.is_subset(&all);
             if is_exact || is_mentioned || statement.objects.iter().any(has_core) {
                 fit = Some(StatedFit::Part);
             }

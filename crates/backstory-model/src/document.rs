@@ -3,6 +3,8 @@
 
 mod code;
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 
 use crate::{
@@ -10,6 +12,7 @@ use crate::{
     entity::{Discussion, Issue, MergeRequest, State, Thread},
     filter::DocumentKind,
     id::{NodeId, ThreadId, ThreadKind},
+    sentence::own_markdown,
     time::utc_date,
 };
 
@@ -199,6 +202,20 @@ fn whole_text(documents: &[Document]) -> String {
     whole
 }
 
+/// What the canonical text of a document of that kind, or a passage of one, says below its header; empty if it has nothing
+/// else. Of what people wrote it is what they say themselves, without quotations of others and trailers.
+pub fn own_body(kind: DocumentKind, text: &str) -> Cow<'_, str> {
+    let (header, body) = text.split_once("\n\n").unwrap_or((text, ""));
+    match kind {
+        DocumentKind::File | DocumentKind::Code | DocumentKind::Section => Cow::Borrowed(body.trim()),
+        DocumentKind::Issue | DocumentKind::MergeRequest | DocumentKind::Discussion | DocumentKind::Commit => {
+            // Trailers are known as such below a title only.
+            let own = own_markdown(text);
+            Cow::Owned(own.strip_prefix(header).unwrap_or(&own).trim().to_owned())
+        }
+    }
+}
+
 /// One kind of line end and no white space at the ends, so that equal texts have equal hashes.
 fn normalize(text: &str) -> String {
     text.replace("\r\n", "\n").trim().to_owned()
@@ -270,6 +287,19 @@ mod tests {
             events: vec![],
             web_url: "https://git.example.com/acme/shop/-/issues/234#note_1".into(),
             confidential: false,
+        }
+    }
+
+    #[test]
+    fn people_say_neither_trailers_nor_what_they_quote() {
+        let own = "It is, see\n\n```\n> run\n```";
+        let body = format!("> Is it safe?\n\n{own}\n\nReviewed-by: Bo <bo@example.com>\nCc: Al <al@example.com>");
+        let text = format!("Lock the cart\n\n{body}");
+        assert_eq!(own_body(DocumentKind::Commit, &text), own);
+        assert_eq!(own_body(DocumentKind::Section, &text), body);
+        let signed = "Lock the cart\n\nSigned-off-by: Bo <bo@example.com>";
+        for text in [signed, "Lock the cart", "Lock the cart\n\n> Is it safe?"] {
+            assert_eq!(own_body(DocumentKind::Commit, text), "", "{text}");
         }
     }
 

@@ -33,6 +33,7 @@ pub mod numbers;
 pub mod pack;
 pub mod packages;
 pub mod people;
+pub mod place;
 pub mod question;
 pub mod rank;
 pub mod reason;

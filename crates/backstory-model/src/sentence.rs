@@ -153,6 +153,21 @@ fn is_code_line(line: &str) -> bool {
     line.starts_with("    ") || line.starts_with('\t') || span.is_some_and(|code| !code.contains('`'))
 }
 
+/// The [`own_lines`] of a text, or all of it with its marks if its writer only repeats what others said.
+pub fn own_lines_or_all(text: &str) -> String {
+    let own = own_lines(text);
+    if own.trim().is_empty() { text.to_owned() } else { own }
+}
+
+/// A Markdown text without what others or programs said, comments, and trailers that only name people and references. The
+/// marks of its paragraphs and of blocks of code stay.
+pub fn own_markdown(text: &str) -> String {
+    let mut lines = LineReader::of_text(text);
+    let is_mark = |line: &str| line.is_empty() || line.starts_with("```") || line.starts_with("~~~");
+    let own = text.lines().filter(|line| lines.read(line) != LineKind::End || is_mark(line.trim()));
+    own.collect::<Vec<_>>().join("\n")
+}
+
 /// The bytes of pieces of a text that lie side by side, from the marker of the list item that they begin with if others
 /// follow: without it these would look like items below the first.
 pub fn include_list_marker(text: &str, range: Range<usize>) -> Range<usize> {

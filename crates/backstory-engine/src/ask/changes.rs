@@ -14,7 +14,7 @@ use backstory_model::{
 use super::{
     AskEvidence,
     evidence::{SURE, share},
-    facts::{ChangeFacts, NOTHING_TELLS, find_change_facts},
+    facts::{ChangeFacts, find_change_facts},
     release_names::read_releases,
     select::tells_time,
     stories::Story,
@@ -62,13 +62,14 @@ pub(super) async fn answer_change(
 ) -> Result<Option<Answer>> {
     let Some(change) = found.change.clone().filter(|_| !found.is_barred) else { return Ok(None) };
     let Some(fact) = change.fact else { return Ok(None) };
-    let ChangeFacts { answer, missing } = find_change_facts(resources, &found.question, &change, filter).await?;
+    let ChangeFacts { answer, absence, missing } =
+        find_change_facts(resources, &found.question, &change, filter).await?;
     if let Some(mut answer) = answer {
         answer.warnings.extend(found.search_warnings.iter().cloned());
         return Ok(Some(answer));
     }
     // It may be a letter or a sentence that somebody wrote, unless it is known why no fact is told.
-    if change.is_written && missing.iter().all(|why| why.starts_with(NOTHING_TELLS)) {
+    if change.is_written && missing.is_empty() {
         return Ok(None);
     }
     let AskEvidence { stories, scored, verdict, warnings, search_warnings, weights, .. } = found;
@@ -93,10 +94,10 @@ pub(super) async fn answer_change(
         let is_stated = matches!(change.fit_of(text), Some(StatedFit::Same | StatedFit::Part));
         is_dated && is_stated && (tells_time(text) || names_release())
     });
+    let mut missing = absence.into_iter().chain(missing);
     if verdict.answerable && !scored.is_empty() {
-        warnings.push(format!("{NOTHING_TELLS} so; this is what people said"));
-        // Why no fact is known, such as too many definitions of the name.
-        warnings.extend(missing.into_iter().filter(|why| !why.starts_with(NOTHING_TELLS)));
+        warnings.extend(missing.next().map(|why| format!("{why}; this is what people said")));
+        warnings.extend(missing);
         return Ok(None);
     }
     warnings.clone_from(search_warnings);

@@ -9,6 +9,7 @@ use backstory_model::{
     code::{Lines, name_without_count},
     filter::{DocumentKind, Filter},
     id::NodeId,
+    place::format_place,
     question::is_stop_word,
 };
 use regex::Regex;
@@ -155,7 +156,8 @@ fn add_definition(resources: &Resources, id: &NodeId, answer: &mut Answer) -> Re
     let number = u32::try_from(answer.citations.len() + 1).unwrap_or(u32::MAX);
     answer.citations.push(document.cite(number, start..start + text.floor_char_boundary(MAX_LINE)));
     let Lines { first, last } = entity.lines;
-    let text = format!("{} is defined in {path}:{first}–{last}.", name_without_count(name));
+    let place = format_place(path, Some((first, last)));
+    let text = format!("{} is defined in {place}.", name_without_count(name));
     answer.statements.push(Statement { text, citations: vec![number] });
     Ok(())
 }

@@ -168,8 +168,10 @@ pub struct Verdict {
     pub answerable: bool,
     /// How many documents were searched, and references of the stories that were read.
     pub searched: (u64, Vec<String>),
-    /// What was looked for and not found, a sentence each. An answer lacks it too.
+    /// Why there is not, a sentence each.
     pub missing: Vec<String>,
+    /// Places of the words of the question that the best passage lacks, unless it is surely about the question.
+    pub lacking: Vec<usize>,
     /// How much evidence there is, 0 to 1: how well the best passage fits, which is the share of the question's words that it has
     /// times how near it is, and how well its story does.
     pub confidence: f32,
@@ -195,7 +197,8 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
         return refuse(asked.absent.iter().map(|id| format!("{id} is not in the index")).collect());
     }
     if !asked.unsaid.is_empty() {
-        return refuse(asked.unsaid.iter().map(|quote| format!("\u{201c}{quote}\u{201d} is said nowhere")).collect());
+        let unsaid = |quote: &String| format!("\u{201c}{quote}\u{201d} is said in none of the texts that fit best");
+        return refuse(asked.unsaid.iter().map(unsaid).collect());
     }
     let searched = (asked.documents, ids(&all));
     if asked.named && !candidates.is_empty() {
@@ -221,8 +224,6 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
         asked.words.iter().zip(&candidate.covered).any(|(word, covered)| is_rare(word) && !covered)
     };
     let about: Vec<&Candidate> = all.iter().copied().filter(|candidate| !lacks_name(candidate)).collect();
-    let together =
-        |words: Vec<String>| format!("nothing mentions {} together with the rest of the question", words.join(", "));
     let best = asked.best(&weights, &about);
     let is_sure = best.as_ref().is_some_and(|best| best.share >= SURE);
     if asked.is_strict && !is_sure {
@@ -232,19 +233,22 @@ pub fn judge(asked: &WeightedQuestion, candidates: &[Candidate]) -> Verdict {
         }
     }
     let Some(best) = best else {
-        let names: Vec<String> = asked.words.iter().filter(|word| is_rare(word)).map(quoted).collect();
+        let names = asked.words.iter().filter(|word| is_rare(word)).map(|word| word.word.as_str());
+        let names: Vec<&str> = names.collect();
         return match names.is_empty() || candidates.is_empty() {
-            true => refuse(vec!["no document has any of these words".to_owned()]),
-            false => Verdict { searched, ..refuse(vec![together(names)]) },
+            true => refuse(vec!["nothing that was searched has any of these words".to_owned()]),
+            false => Verdict { searched, ..refuse(vec![occur_apart(&names)]) },
         };
     };
-    let lacking = asked.words.iter().zip(&best.passage.covered).filter(|(_, covered)| !**covered);
-    let lacking: Vec<String> = lacking.map(|(word, _)| quoted(word)).collect();
-    if !is_sure && best.evidence < LEAST_EVIDENCE {
-        return Verdict { searched, ..refuse(vec![together(lacking)]) };
+    if is_sure {
+        return Verdict { answerable: true, searched, about: ids(&about), ..nothing };
     }
-    let missing = if is_sure { vec![] } else { vec![together(lacking)] };
-    Verdict { answerable: true, searched, about: ids(&about), missing, ..nothing }
+    let lacking = asked.words.iter().zip(&best.passage.covered).enumerate().filter(|(_, (_, covered))| !**covered);
+    let (lacking, words): (Vec<usize>, Vec<&str>) = lacking.map(|(at, (word, _))| (at, word.word.as_str())).unzip();
+    if best.evidence < LEAST_EVIDENCE {
+        return Verdict { searched, ..refuse(vec![occur_apart(&words)]) };
+    }
+    Verdict { answerable: true, searched, about: ids(&about), lacking, ..nothing }
 }
 
 /// Says of a word that no document has it.
@@ -252,8 +256,10 @@ pub(super) fn occurs_nowhere(word: &str) -> String {
     format!("'{word}' occurs nowhere in what was indexed")
 }
 
-fn quoted(word: &QuestionWord) -> String {
-    format!("'{}'", word.word)
+/// Says of words that no passage has them and the rest of the question.
+pub(super) fn occur_apart(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    format!("nothing mentions {} together with the rest of the question", words.join(", "))
 }
 
 /// The share of a question's words that was found, by their weights, 0 to 1.
@@ -313,7 +319,7 @@ mod tests {
             story("a", &[(&[true, false, false], None), (&[false, true, false], None), (&[false, false, true], None)]);
         assert!(!judge(&asked, &[apart]).answerable);
         let together = judge(&asked, &[story("a", &[(&[true, true, true], Some(0.0))])]);
-        assert!(together.answerable && together.missing.is_empty());
+        assert!(together.answerable && together.lacking.is_empty());
     }
 
     #[test]
@@ -334,8 +340,9 @@ mod tests {
         let asked = question(&[("banned", 4), ("floats", 40), ("timing", 40)]);
         let judged = |meaning| judge(&asked, &[story("a", &[(&[false, true, false], meaning)])]);
         assert!(judged(Some(0.7)).answerable && !judged(Some(0.3)).answerable && !judged(None).answerable);
+        assert_eq!(judged(Some(0.7)).lacking, [0, 2]);
         assert_eq!(
-            judged(Some(0.7)).missing,
+            judged(None).missing,
             ["nothing mentions 'banned', 'timing' together with the rest of the question"]
         );
     }

@@ -9,7 +9,7 @@ mod changelog;
 
 use backstory_model::{
     answer::{Answer, Citation, Method, Statement},
-    change_question::{ChangeDirection, ChangeFact, ChangeQuestion},
+    change_question::{ChangeDirection, ChangeFact, ChangeQuestion, StatedFit},
     commit::Sha,
     edge::Edge,
     entity::{Item, ItemKind},
@@ -33,8 +33,6 @@ use crate::{
 use candidates::{changes_of_code, changes_of_file, changes_told_by, is_of_projects_alone};
 use changelog::{ChangelogLine, find_changelog_line};
 
-/// How it begins that nothing tells of a change.
-pub(super) const NOTHING_TELLS: &str = "no commit, merge request or changelog says";
 /// Most changes that an answer tells: functions of one name may have come in several commits.
 const MAX_TOLD: usize = 3;
 
@@ -43,7 +41,9 @@ const MAX_TOLD: usize = 3;
 pub(super) struct ChangeFacts {
     /// The answer; `None` if the facts are not there.
     pub(super) answer: Option<Answer>,
-    /// What was looked for and not found, a sentence each.
+    /// That nothing tells of it, if so.
+    pub(super) absence: Option<String>,
+    /// What else was looked for and not found, a sentence each.
     pub(super) missing: Vec<String>,
 }
 
@@ -79,9 +79,8 @@ pub(super) async fn find_change_facts(
         return resources.blocking(move |resources| answer_by_changelog(resources, question, &change, line)).await;
     }
     if made.is_empty() {
-        let (subject, verb) = (&change.subject, change.direction.verb());
-        missing.insert(0, format!("{NOTHING_TELLS} that '{subject}' was {verb}"));
-        return Ok(ChangeFacts { answer: None, missing });
+        let absence = Some(describe_absence(resources, change, filter).await?);
+        return Ok(ChangeFacts { answer: None, absence, missing });
     }
     let (question, change) = (question.to_owned(), change.clone());
     resources
@@ -96,12 +95,31 @@ pub(super) async fn find_change_facts(
             }
             answer.answered = !answer.statements.is_empty();
             if !answer.answered {
-                return Ok(ChangeFacts { answer: None, missing });
+                return Ok(ChangeFacts { missing, ..ChangeFacts::default() });
             }
             answer.warnings.append(&mut missing);
             date_by_lines(resources, &mut answer.citations)?;
             answer.standing = decision_status(resources, &made[0].node)?;
-            Ok(ChangeFacts { answer: Some(answer), missing })
+            Ok(ChangeFacts { answer: Some(answer), ..ChangeFacts::default() })
+        })
+        .await
+}
+
+/// Says that nothing tells of a change. What tells of a part of it, or of it elsewhere, is named: it may be what is meant.
+async fn describe_absence(resources: &Resources, change: &ChangeQuestion, filter: &Filter) -> Result<String> {
+    let elsewhere = change.without_context();
+    let nearest = changes_told_by(resources, &elsewhere, filter, &[StatedFit::Same, StatedFit::Part]).await?;
+    let nearest = nearest.into_iter().next().map(|made| made.node);
+    let (subject, verb) = (change.subject.clone(), change.direction.verb());
+    resources
+        .blocking(move |resources| {
+            let says = "no commit, merge request or changelog says";
+            let Some(node) = nearest else { return Ok(format!("{says} that '{subject}' was {verb}")) };
+            let place = match cited_document(resources, &node, None)? {
+                Some(document) => location(&node, &cite_sentence(&document, None)),
+                None => node.to_string(),
+            };
+            Ok(format!("{says} just that '{subject}' was {verb}; the nearest is {place}"))
         })
         .await
 }
@@ -142,7 +160,7 @@ async fn find_made_changes(
         made = changes_of_file(resources, change, filter, missing).await?;
     }
     if made.is_empty() {
-        made = changes_told_by(resources, change, filter).await?;
+        made = changes_told_by(resources, change, filter, &[StatedFit::Same]).await?;
     }
     if made.is_empty() && !change.is_code && !may_be_code && change.code_name.is_some() {
         made = changes_of_code(resources, change, filter, missing).await?;
@@ -176,7 +194,8 @@ fn answer_by_changelog(
     let (subject, verb, source) = (&change.subject, change.direction.verb(), citation.source());
     let text = format!("{subject} was {verb} in version {version}{when}, as {source} says");
     if !told {
-        return Ok(ChangeFacts { answer: None, missing: vec![format!("{text}, and nothing more is known about it")] });
+        let missing = vec![format!("{text}, and nothing more is known about it")];
+        return Ok(ChangeFacts { missing, ..ChangeFacts::default() });
     }
     let statement = Statement { text: format!("{text}."), citations: vec![1] };
     let mut citations = vec![Citation { number: 1, ..citation }];
@@ -190,7 +209,7 @@ fn answer_by_changelog(
         citations,
         ..Answer::default()
     };
-    Ok(ChangeFacts { answer: Some(answer), missing: Vec::new() })
+    Ok(ChangeFacts { answer: Some(answer), ..ChangeFacts::default() })
 }
 
 /// What is said of a change.

@@ -51,7 +51,7 @@ pub(super) fn mark_familiar_words(
     for (word, term) in asked.words.iter_mut().zip(&question.terms).filter(|(word, _)| word.documents == 0) {
         let read = || stories.iter().flat_map(|story| &story.passages).flat_map(|passage| &passage.stems);
         word.is_familiar = is_common(embedder, &word.word)
-            || read().any(|stem| begins_alike(stem, &term.stem) || is_beginning(stem, &term.stem))
+            || read().any(|stem| may_be_of_one_word(stem, &term.stem))
             || is_made_of(&word.word.to_lowercase(), |part| read().any(|stem| *stem == part));
     }
 }
@@ -72,6 +72,11 @@ fn forms_of(word: &str) -> Vec<String> {
         forms.extend([stem.to_owned(), format!("{stem}e")]);
     }
     forms
+}
+
+/// Whether two stems may be of forms of one word, or of one and its short form.
+pub(super) fn may_be_of_one_word(one: &str, other: &str) -> bool {
+    one == other || begins_alike(one, other) || is_beginning(one, other)
 }
 
 /// Whether two stems are probably of forms of one word.

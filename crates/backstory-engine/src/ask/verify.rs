@@ -7,6 +7,7 @@ use backstory_model::{
     digest::sha256_hex,
     entity::{Item, ItemKind},
     id::NodeId,
+    place::describe_lines,
 };
 use serde::{Deserialize, Serialize};
 
@@ -135,8 +136,8 @@ fn compare(citation: &Citation, document: &CitedDocument) -> Option<String> {
             Some(at) => {
                 let now = at..at + citation.text.len();
                 let place = match (&document.file, document.lines_of(&now)) {
-                    (Some(_), (first, last)) => format!("in lines {first}–{last}"),
-                    (None, _) => format!("at bytes {}–{}", now.start, now.end),
+                    (Some(_), lines) => format!("in {}", describe_lines(lines)),
+                    (None, _) => format!("at bytes {}-{}", now.start, now.end),
                 };
                 format!("the text is {place}, not where the citation says")
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use backstory_model::{
     entity::Discussion,
     id::{NodeId, ThreadId, ThreadKind},
-    sentence::own_lines,
+    sentence::own_lines_or_all,
     text::snippet,
 };
 use backstory_store::lists::{DiscussionQuery, DiscussionRow, PageRequest};
@@ -51,7 +51,7 @@ pub struct FileDiscussion {
     pub author: Option<String>,
     /// When it was started.
     pub created_at: Timestamp,
-    /// The beginning of its first note, on one line.
+    /// The beginning of what its first note says itself, or quotes if it says nothing else, on one line.
     pub text: String,
     /// Its notes.
     pub notes: usize,
@@ -106,7 +106,7 @@ impl FileDiscussion {
             lines: position.new_lines,
             author: first.author.clone(),
             created_at: first.created_at,
-            text: snippet(&own_lines(&first.body), "", QUOTED),
+            text: snippet(&own_lines_or_all(&first.body), "", QUOTED),
             notes: discussion.notes.len(),
             url: discussion.note_url(first.id),
         })

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use backstory_model::{
     classify,
+    document::own_body,
     entity::Item,
     filter::DocumentKind,
     id::{NodeId, NodeKind},
@@ -222,7 +223,7 @@ fn key_item(evidence: &Evidence, found: &Found, records: &Records) -> KeyItem {
         classification: classification.map(|of| of.main.kind.as_str().to_owned()),
         relevance: round_score(found.relevance),
         links: found.links.clone(),
-        excerpt: excerpt(found.body(), evidence),
+        excerpt: excerpt(&own_body(document.facts.kind, &document.text), evidence),
         url: Some(document.url.clone()).filter(|url| !url.is_empty()),
         confidential: document.facts.confidential,
         content_hash: document.content_hash.clone(),

@@ -6,6 +6,7 @@ use backstory_model::{
     edge::Edge,
     id::NodeKind,
     pack::{ContextPack, Mode},
+    place::format_place,
     text::capital,
     time::utc_date,
 };
@@ -43,7 +44,7 @@ pub(super) fn summary(mode: Mode, evidence: &Evidence, pack: &ContextPack) -> St
     {
         let name = code.entity.as_ref().map(|entity| format!("{entity}, ")).unwrap_or_default();
         let written = first_sentence(&code.explanation);
-        sentences.push(format!("Code: {name}{}:{}-{}. {written}", code.path, code.lines.0, code.lines.1));
+        sentences.push(format!("Code: {name}{}. {written}", format_place(&code.path, Some(code.lines))));
     }
     sentences.join(" ")
 }
@@ -114,8 +115,7 @@ fn traced(trace: &Trace, lines_left_out: u32) -> String {
 fn what(trace: &Trace, path: &str) -> String {
     match (&trace.symbol, trace.line, trace.end_line) {
         (Some(symbol), ..) => format!("{symbol} in {path}"),
-        (None, Some(first), Some(last)) if last > first => format!("{path}:{first}-{last}"),
-        (None, Some(first), _) => format!("{path}:{first}"),
+        (None, Some(first), last) => format_place(path, Some((first, last.unwrap_or(first)))),
         _ => path.to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use backstory_model::{
     filter::is_same_name,
     id::{NodeId, ThreadId, ThreadKind},
     reference::{Forge, ReferenceContext, extract},
-    sentence::own_lines,
+    sentence::own_lines_or_all,
     text::snippet,
 };
 use backstory_store::lists::{
@@ -193,7 +193,7 @@ fn unanswered_mention(
         id: id.clone().into(),
         author: thread.author.clone(),
         at: thread.created_at,
-        text: snippet(&own_lines(&thread.description), &request.name, QUOTED),
+        text: snippet(&own_lines_or_all(&thread.description), &request.name, QUOTED),
         url: thread.web_url.clone(),
         notes: notes().filter(|(_, note)| !is_me(&note.author)).count(),
     })
@@ -206,7 +206,7 @@ fn waiting_note(id: &ThreadId, title: &str, discussion: &Discussion, note: &Note
         id: discussion.note_id(note),
         author: note.author.clone(),
         at: note.created_at,
-        text: snippet(&own_lines(&note.body), "", QUOTED),
+        text: snippet(&own_lines_or_all(&note.body), "", QUOTED),
         url: discussion.note_url(note.id),
         notes,
     }

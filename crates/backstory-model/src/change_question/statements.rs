@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use super::{
     ChangeDirection,
-    subject::{ENDS, core_of, is_among, is_article, is_generic, is_number, is_purpose, joins_purpose, trim_fillers},
+    subject::{
+        ENDS, core_of, is_among, is_article, is_generic, is_number, is_purpose, joins_purpose, trim_fillers, whole_of,
+    },
     words::{ChangeWord, TextWord, VerbForm, change_word},
 };
 use crate::question::is_stop_word;
@@ -25,8 +27,17 @@ pub(super) struct Statement {
     pub(super) direction: ChangeDirection,
     /// Whether the sentence begins with it.
     pub(super) leads: bool,
-    /// The words of each thing that it was done to.
-    pub(super) objects: Vec<BTreeSet<String>>,
+    /// The things that it was done to.
+    pub(super) objects: Vec<StatedObject>,
+}
+
+/// A thing that something was done to.
+#[derive(Debug)]
+pub(super) struct StatedObject {
+    /// The words that name it.
+    pub(super) core: BTreeSet<String>,
+    /// These, and those for the kind of thing that it is.
+    pub(super) whole: BTreeSet<String>,
 }
 
 /// Whether a sentence may say something of a change. Costs much less than to read it.
@@ -161,8 +172,8 @@ fn object_after(words: &[TextWord<'_>], from: usize, direction: ChangeDirection,
 }
 
 /// The things that are named one after the other: `Python 2.7 and 3.5` are `Python 2.7` and `Python 3.5`.
-fn objects_of(words: &[TextWord<'_>]) -> Vec<BTreeSet<String>> {
-    let mut objects: Vec<BTreeSet<String>> = Vec::new();
+fn objects_of(words: &[TextWord<'_>]) -> Vec<StatedObject> {
+    let mut objects: Vec<StatedObject> = Vec::new();
     let mut start = 0;
     for at in 0..=words.len() {
         let is_joint =
@@ -172,13 +183,14 @@ fn objects_of(words: &[TextWord<'_>]) -> Vec<BTreeSet<String>> {
         }
         let own = &words[start..at];
         start = if words.get(at).is_some_and(|word| word.follows_comma) { at } else { at + 1 };
-        let mut object = core_of(own);
-        if !object.is_empty() && object.iter().all(|word| is_number(word)) {
-            let before = objects.last().into_iter().flatten();
-            object.extend(before.filter(|word| !is_number(word)).cloned());
+        let mut core = core_of(own);
+        if !core.is_empty() && core.iter().all(|word| is_number(word)) {
+            let before = objects.last().into_iter().flat_map(|object| &object.core);
+            core.extend(before.filter(|word| !is_number(word)).cloned());
         }
-        if !object.is_empty() {
-            objects.push(object);
+        if !core.is_empty() {
+            let whole = core.iter().cloned().chain(whole_of(own)).collect();
+            objects.push(StatedObject { core, whole });
         }
     }
     objects

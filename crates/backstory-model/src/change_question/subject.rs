@@ -83,8 +83,7 @@ pub(super) fn split_object<'a, 'b>(words: &'a [TextWord<'b>]) -> (&'a [TextWord<
 /// Words that name something: neither articles nor, where there are others, a kind of thing behind or before the name. One
 /// within a name belongs to it: `command completion` is not `completion`.
 pub(super) fn names_of<'a, 'b>(words: &'a [TextWord<'b>]) -> Vec<&'a TextWord<'b>> {
-    let says = |word: &TextWord<'_>| !is_stop_word(&word.lower) && !is_among(MODIFIERS, &word.lower);
-    let named: Vec<usize> = (0..words.len()).filter(|at| says(&words[*at])).collect();
+    let named: Vec<usize> = (0..words.len()).filter(|at| says_something(&words[*at])).collect();
     let has_others = named.iter().any(|at| !is_kind_of_thing(&words[*at]));
     let last = named.last().copied();
     let is_beside = |at: usize| Some(at) == last || leads_to_name(words, at);
@@ -92,7 +91,13 @@ pub(super) fn names_of<'a, 'b>(words: &'a [TextWord<'b>]) -> Vec<&'a TextWord<'b
     named.into_iter().filter(|at| !is_left_out(*at)).map(|at| &words[at]).collect()
 }
 
-/// Whether the name of what a kind of thing is said to be follows it: `support for TLS`, `flag --quiet`, `class Session`.
+/// Whether a word is more than an article, or than what a thing may be called beside.
+fn says_something(word: &TextWord<'_>) -> bool {
+    !is_stop_word(&word.lower) && !is_among(MODIFIERS, &word.lower)
+}
+
+/// Whether the name of what a kind of thing is said to be follows it: `support for TLS`, `flag --quiet`, `class Session`,
+/// `module "cart"`.
 fn leads_to_name(words: &[TextWord<'_>], at: usize) -> bool {
     let Some(next) = words.get(at + 1) else { return false };
     let is_capital = |word: &TextWord<'_>| word.text.starts_with(char::is_uppercase);
@@ -103,7 +108,7 @@ fn leads_to_name(words: &[TextWord<'_>], at: usize) -> bool {
         "to" => is_kind_among(JOINED_BY_TO, &words[at]),
         _ => {
             let is_name = is_capital(next) && !is_capital(&words[at]);
-            is_name || next.looks_like_code() || next.text.starts_with("--")
+            is_name || next.is_quoted || next.looks_like_code() || next.text.starts_with("--")
         }
     }
 }
@@ -197,6 +202,12 @@ pub(super) fn paths_in(words: &[TextWord<'_>]) -> Vec<String> {
 /// The words that name something, for comparing.
 pub(super) fn core_of(words: &[TextWord<'_>]) -> BTreeSet<String> {
     names_of(words).into_iter().map(TextWord::normal).collect()
+}
+
+/// The words that name something, for comparing, and those for kinds of things: in whatever order these stand, as in `the
+/// cart module` and `module cart`, the same is meant.
+pub(super) fn whole_of(words: &[TextWord<'_>]) -> BTreeSet<String> {
+    words.iter().filter(|word| says_something(word)).map(TextWord::normal).collect()
 }
 
 /// Whether nothing but a kind of thing is named.

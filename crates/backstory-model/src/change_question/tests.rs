@@ -147,6 +147,35 @@ fn a_kind_of_thing_within_a_name_belongs_to_it() {
 }
 
 #[test]
+fn the_word_for_a_kind_of_thing_may_stand_on_either_side_of_its_name() {
+    use StatedFit::{Part, Same};
+    let fit = |question: &str, sentence: &str| ChangeQuestion::parse(question).unwrap().fit_of(sentence);
+    let quoted = "Add module \"cart\" that implements carts and prices (RFC 7)";
+    for question in [
+        "when was the cart module added",
+        "when was module cart added?",
+        "When was the \"cart\" module added?",
+        "Who introduced the module 'cart'?",
+    ] {
+        for sentence in [quoted, "Add module cart", "Add an experimental cart module", "shop: add the new cart module"]
+        {
+            assert_eq!(fit(question, sentence), Some(Same), "{question} {sentence}");
+        }
+    }
+    for (kind, name) in [("flag", "quiet"), ("command", "prune"), ("file", "setup"), ("option", "strict")] {
+        let (before, behind) = (format!("Add {kind} {name}"), format!("when was the {name} {kind} added?"));
+        assert_eq!(fit(&behind, &before), Some(Same), "{behind} {before}");
+    }
+    assert_eq!(fit("when was cart added?", quoted), Some(Same));
+    assert_eq!(fit("when was cart added?", "Add module cart"), Some(Part));
+    let subject = |text: &str| ChangeQuestion::parse(text).unwrap().subject;
+    assert_eq!(subject("When was the \"cart\" module added?"), "cart module");
+    let elsewhere = ChangeQuestion::parse("When was the cart module added to the shop?").unwrap();
+    assert_eq!(elsewhere.fit_of("Add module cart"), None);
+    assert_eq!(elsewhere.without_context().fit_of("Add module cart"), Some(Same));
+}
+
+#[test]
 fn what_an_option_or_ability_is_for_names_it() {
     use ChangeDirection::{Added, Removed};
     use ChangeFact::{Author, Release, Time};

@@ -25,6 +25,8 @@ pub(super) struct TextWord<'a> {
     pub(super) follows_prefix: bool,
     /// Whether it is marked as code.
     pub(super) is_marked: bool,
+    /// Whether a quotation mark stands before it.
+    pub(super) is_quoted: bool,
 }
 
 impl TextWord<'_> {
@@ -135,6 +137,7 @@ pub(super) fn split_words(text: &str) -> Vec<TextWord<'_>> {
             follows_comma: between.contains([',', '&']),
             follows_prefix: between.contains([':', ']']) || (between.contains(')') && words.len() < 2),
             is_marked: between.ends_with('`') && text[end..].starts_with(['`', '(']),
+            is_quoted: between.ends_with(['"', '\'', '“', '‘']),
         });
         (gap, at) = (end, end);
     }

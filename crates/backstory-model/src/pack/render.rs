@@ -6,6 +6,7 @@ use super::{
     Chunk, CodeContext, ContextPack, DesignNote, Format, ImportantDiff, KeyItem, RelatedTest, Section, TimelineEntry,
     entry::Entry,
 };
+use crate::place::{describe_lines, format_place};
 
 /// Hex digits of an object name, and of a chunk's id, that are shown to be read.
 const SHORT: usize = 12;
@@ -133,9 +134,9 @@ fn mark(confidential: bool) -> &'static str {
 
 fn code(of: &CodeContext) -> String {
     let entity = of.entity.as_ref().map(|entity| format!(" `{entity}`")).unwrap_or_default();
-    let (first, last) = of.lines;
+    let place = format_place(&of.path, Some(of.lines));
     let fenced = fenced(&of.snippet, language(&of.path));
-    format!("### {}:{first}-{last}{entity}\n\n{}\n\n{fenced}\n", of.path, one_line(&of.explanation))
+    format!("### {place}{entity}\n\n{}\n\n{fenced}\n", one_line(&of.explanation))
 }
 
 fn diff(of: &ImportantDiff) -> String {
@@ -154,8 +155,7 @@ fn test(of: &RelatedTest) -> String {
 }
 
 fn chunk(of: &Chunk) -> String {
-    let (first, last) = of.lines;
-    let mut out = format!("### {} lines {first}-{last}\n\n", of.document);
+    let mut out = format!("### {} {}\n\n", of.document, describe_lines(of.lines));
     let at = of.commit.as_deref().map(|commit| format!(", at {}", short(commit))).unwrap_or_default();
     let _ =
         write!(out, "{}, score {:.2}, chunk {}{at}", spoken(of.document_type.as_str()), of.score, short(&of.chunk_id));

@@ -113,7 +113,7 @@ pub(crate) struct Citation {
     hash: String,
     /// SHA-256 of the document, in hex.
     document: String,
-    /// Place of the text, as a list of sources gives it: `src/a.rs:45–88`, or the address or reference of an item.
+    /// Place of the text, as a list of sources gives it: `src/a.rs:45-88`, or the address or reference of an item.
     source: String,
     /// Node of the document.
     node: Option<Node>,

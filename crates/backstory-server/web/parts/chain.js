@@ -4,7 +4,7 @@
 import { html, classes, counted, percent } from "./html.js";
 import { Icon, hasIcon } from "./icons.js";
 import { Ago, Day } from "./time.js";
-import { Ref, fileAddress, shorten } from "./ref.js";
+import { Ref, fileAddress, formatPlace, shorten } from "./ref.js";
 import { CopyButton } from "./copy.js";
 import { Quote, inline } from "./markdown.js";
 import { ask } from "../api.js";
@@ -79,7 +79,7 @@ function Step({ step, project }) {
             <${Ref} id=${node.id} project=${project} icon=${false} class="small" /></p>
         ${evidence.text && html`<${Quote} text=${evidence.text} project=${project} />`}
         ${reasons.length > 0 && html`<ul class="reasons">${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`}
-        <p class="byline">${evidence.path && html`<span>on <code>${evidence.path}${evidence.lines ? `:${evidence.lines[0]}` : ""}</code></span>`}
+        <p class="byline">${evidence.path && html`<span>on <code>${formatPlace(evidence.path, evidence.lines)}</code></span>`}
             ${url && html`<a class="source" href=${url} target="_blank" rel="noopener noreferrer">source <${Icon} name="open" /></a>`}</p>
     </li>`;
 }
@@ -139,5 +139,5 @@ export function traceTitle(trace, fallback = "") {
     if (!trace.path) return fallback;
     const name = trace.path.split("/").at(-1);
     if (!trace.line) return name;
-    return trace.end_line && trace.end_line !== trace.line ? `${name}, lines ${trace.line}–${trace.end_line}` : `${name}, line ${trace.line}`;
+    return trace.end_line && trace.end_line !== trace.line ? `${name}, lines ${trace.line}-${trace.end_line}` : `${name}, line ${trace.line}`;
 }

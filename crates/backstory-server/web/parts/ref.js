@@ -95,6 +95,16 @@ export function fileAddress(project, path, options = {}) {
 }
 
 /**
+ * A path with its first and last line, as commands take it: `src/a.rs:5`, `src/a.rs:5-9`.
+ * @param {string} path
+ * @param {[number, number] | null | undefined} lines
+ */
+export function formatPlace(path, lines) {
+    if (!lines) return path;
+    return `${path}:${lines[0]}${lines[1] > lines[0] ? `-${lines[1]}` : ""}`;
+}
+
+/**
  * Where a node is shown.
  * @param {string} id
  */

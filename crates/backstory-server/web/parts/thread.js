@@ -4,7 +4,7 @@ import { html, classes, counted, useMemo } from "./html.js";
 import { Icon } from "./icons.js";
 import { Ago } from "./time.js";
 import { Markdown } from "./markdown.js";
-import { addressOf, fileAddress, parse, shorten } from "./ref.js";
+import { addressOf, fileAddress, formatPlace, parse, shorten } from "./ref.js";
 import { useGrowing } from "./growing.js";
 
 /** Discussions that are drawn at first; the rest follows while there is nothing else to do. */
@@ -45,10 +45,10 @@ function Position({ position, project }) {
     const start = position.new_line_start ?? position.old_line_start;
     const end = position.new_line_end ?? position.old_line_end ?? start;
     const path = position.new_path || position.old_path;
-    const where = `${path}${start ? `:${start}${end && end !== start ? `-${end}` : ""}` : ""}`;
+    const lines = /** @type {[number, number] | null} */ (start ? [start, end] : null);
     const isGone = position.new_line_start === null && position.old_line_start !== null;
-    return html`<a class="mono small" href=${fileAddress(project, path, { lines: start ? [start, end] : null })}
-        title="The file as it is now; lines may have moved"><${Icon} name="file" /> ${where}</a>
+    return html`<a class="mono small" href=${fileAddress(project, path, { lines })}
+        title="The file as it is now; lines may have moved"><${Icon} name="file" /> ${formatPlace(path, lines)}</a>
         ${isGone && html`<span class="muted small">removed lines</span>`}`;
 }
 

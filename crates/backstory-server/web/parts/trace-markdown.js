@@ -2,6 +2,7 @@
 
 import { edgeName } from "./edges.js";
 import { percent } from "./html.js";
+import { formatPlace } from "./ref.js";
 
 /** @param {any} trace */
 export function markdownOf(trace) {
@@ -28,6 +29,7 @@ export function markdownOf(trace) {
 
 /** @param {any} trace */
 function subject(trace) {
-    const lines = trace.line ? `:${trace.line}${trace.end_line && trace.end_line !== trace.line ? `-${trace.end_line}` : ""}` : "";
-    return trace.symbol ? `\`${trace.symbol}\`` : trace.path ? `\`${trace.path}${lines}\`` : (trace.chain[0]?.node.id ?? trace.project);
+    if (trace.symbol) return `\`${trace.symbol}\``;
+    if (!trace.path) return trace.chain[0]?.node.id ?? trace.project;
+    return `\`${formatPlace(trace.path, trace.line && [trace.line, trace.end_line ?? trace.line])}\``;
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use backstory_engine::enrich::{
-    AnnotateRequest, AnnotatedNode, Annotation, AnnotationChange, ChangeAnnotation, ListAnnotations,
+use backstory_engine::{
+    enrich::{AnnotateRequest, AnnotatedNode, Annotation, AnnotationChange, ChangeAnnotation, ListAnnotations},
+    model::place::describe_lines,
 };
 
 use super::{
@@ -125,7 +126,7 @@ fn print(terminal: &Terminal, annotation: &Annotation) -> Result<()> {
     let Annotation { number, kind, source, content, tags, approved, created_at, lines, .. } = annotation;
     let tags: String = tags.iter().map(|tag| format!(" [{tag}]")).collect();
     let approved = if *approved { ", approved" } else { "" };
-    let lines = lines.map_or_else(String::new, |(first, last)| format!(", lines {first}-{last}"));
+    let lines = lines.map_or_else(String::new, |lines| format!(", {}", describe_lines(lines)));
     let (when, who) = (minute(*created_at), escape_terminal(&annotation.author));
     terminal.line(format_args!(
         "  {number} {}{} {FAINT}{}, {who}, {when}{lines}{approved}{FAINT:#}",

@@ -169,7 +169,7 @@ fn said(citation: &Citation) -> String {
     format!("{text}{mark}")
 }
 
-/// `- src/a.rs:45–88 [1] sha256:1a2b3c4d5e6f`
+/// `- src/a.rs:45-88 [1] sha256:1a2b3c4d5e6f`
 fn source(citation: &Citation) -> String {
     let hash: String = citation.document.chars().take(SHORT_HASH).collect();
     let number = citation.number;

@@ -9,6 +9,7 @@ use backstory_engine::{
         code::{EntityKind, name_without_count},
         edge::Edge,
         id::NodeId,
+        place::format_place,
     },
 };
 
@@ -102,13 +103,12 @@ async fn resolve_name(client: &Client, args: &Args) -> Result<(String, Option<St
 
 fn print(session: &Session, entity: &EntityDetails) -> Result<()> {
     let terminal = &session.terminal;
-    let lines = entity.lines.map(|(first, last)| format!(":{first}-{last}")).unwrap_or_default();
     let kind = entity.kind.map_or("removed", EntityKind::as_str).replace('_', " ");
     terminal.line(format_args!(
-        "{STRONG}{}{STRONG:#} {kind} {FAINT}{} {}{lines}{FAINT:#}",
+        "{STRONG}{}{STRONG:#} {kind} {FAINT}{} {}{FAINT:#}",
         escape_terminal(&entity.name),
         entity.project,
-        escape_terminal(&entity.path),
+        escape_terminal(&format_place(&entity.path, entity.lines)),
     ))?;
     if let Some(signature) = &entity.signature {
         terminal.line(format_args!("    {}", escape_terminal(signature)))?;

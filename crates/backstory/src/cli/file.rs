@@ -2,7 +2,7 @@
 
 use backstory_engine::{
     files::{ChunksRequest, Fact, FactsRequest, FileChunk, FileVersion},
-    model::id::NodeId,
+    model::{id::NodeId, place::format_lines},
 };
 
 use super::{
@@ -86,7 +86,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 fn fact_row(terminal: &Terminal, fact: &Fact) -> Vec<String> {
     let first_line = fact.text.lines().next().unwrap_or_default();
     vec![
-        format!("{}-{}", fact.lines.0, fact.lines.1),
+        format_lines(fact.lines),
         fact.node_type.clone(),
         fact.field.clone().unwrap_or_default(),
         terminal.title(first_line),
@@ -126,11 +126,11 @@ fn print_version(terminal: &Terminal, file: &FileVersion) -> Result<()> {
 }
 
 fn print_chunk(terminal: &Terminal, chunk: &FileChunk) -> Result<()> {
-    let (first, last) = chunk.lines;
+    let lines = format_lines(chunk.lines);
     let tokens = pluralize(chunk.tokens as u64, "token", "tokens");
     let model = chunk.embedding_model.as_deref().unwrap_or("no vector");
     terminal.line(format_args!(
-        "{STRONG}{first}-{last}{STRONG:#} {} {FAINT}{} {tokens}, {model}{FAINT:#}",
+        "{STRONG}{lines}{STRONG:#} {} {FAINT}{} {tokens}, {model}{FAINT:#}",
         escape_terminal(&chunk.title),
         &chunk.chunk_id[..chunk.chunk_id.len().min(12)],
     ))?;

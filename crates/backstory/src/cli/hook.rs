@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use backstory_engine::trace::{Trace, TraceRequest};
+use backstory_engine::{
+    model::place::format_place,
+    trace::{Trace, TraceRequest},
+};
 use backstory_server::mcp::render_decision;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -107,9 +110,9 @@ fn code_of(call: &ToolCall, cwd: &Path) -> Option<String> {
 fn edited(cwd: &Path, path: &str, old: &str) -> Option<String> {
     let content = std::fs::read_to_string(cwd.join(path)).ok()?;
     let start = content.find(old).filter(|_| !old.trim().is_empty())?;
-    let first = content[..start].matches('\n').count() + 1;
-    let last = first + old.trim_end_matches('\n').matches('\n').count();
-    Some(format!("{path}:{first}-{last}"))
+    let first = u32::try_from(content[..start].matches('\n').count()).ok()? + 1;
+    let last = first + u32::try_from(old.trim_end_matches('\n').matches('\n').count()).ok()?;
+    Some(format_place(path, Some((first, last))))
 }
 
 /// The code that the first `git blame`, or `git log` that follows code, of a command line is about: that of
@@ -198,7 +201,7 @@ fn code_of_git(words: &[&str], directory: &Path) -> Option<String> {
     }
     let path = path?.to_str()?.to_owned();
     Some(match lines {
-        Some(Lines::Range(first, last)) => format!("{path}:{first}-{last}"),
+        Some(Lines::Range(first, last)) => format_place(&path, Some((first, last))),
         Some(Lines::Symbol(name)) => format!("{path}#{name}"),
         None => path,
     })

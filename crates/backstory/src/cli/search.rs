@@ -5,6 +5,7 @@ use backstory_engine::{
         entity::State,
         filter::{DocumentKind, Filter},
         id::NodeId,
+        place::format_place,
         score::Profile,
     },
     search::{CandidateRanks, Facets, HitSummary, Member, Mode, SearchRequest, SearchResponse},
@@ -262,8 +263,7 @@ fn heading(hit: &HitSummary) -> String {
     match (&hit.path, &hit.parent) {
         (Some(path), None) => path.clone(),
         (Some(path), Some(_)) => {
-            let lines = hit.lines.map(|(first, last)| format!(":{first}-{last}")).unwrap_or_default();
-            format!("{path}{lines} - {}", hit.title)
+            format!("{} - {}", format_place(path, hit.lines), hit.title)
         }
         (None, Some(parent)) => format!("Discussion on {}", name(parent)),
         (None, None) => format!("{} - {}", name(&hit.id), hit.title),

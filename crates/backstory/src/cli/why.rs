@@ -5,6 +5,7 @@ use backstory_engine::{
         edge::Edge,
         id::{NodeId, ThreadKind},
         lineage::SeenThrough,
+        place::{format_lines, format_place},
     },
     releases::Release,
     trace::{DEFAULT_EARLIER, MAX_EARLIER, Step, Trace, TraceRequest},
@@ -100,7 +101,7 @@ fn print(session: &Session, trace: &Trace) -> Result<()> {
     if several {
         terminal.line(format_args!("\n{STRONG}Where the lines come from{STRONG:#}"))?;
         for origin in trace.origins.iter().take(LISTED) {
-            let lines = span(origin.start, origin.lines);
+            let lines = format_lines((origin.start, origin.start + origin.lines.saturating_sub(1)));
             terminal.line(format_args!(
                 "  {lines}: {} {} {FAINT}{} · {}{}{FAINT:#}",
                 origin.commit.short(),
@@ -147,8 +148,7 @@ fn first_shipped(release: &Release) -> String {
 fn heading(trace: &Trace) -> String {
     let place = match (&trace.path, &trace.symbol, trace.line, trace.end_line) {
         (Some(path), Some(symbol), ..) => format!("{path}#{symbol}"),
-        (Some(path), None, Some(first), Some(last)) if last > first => format!("{path}:{first}-{last}"),
-        (Some(path), None, Some(first), _) => format!("{path}:{first}"),
+        (Some(path), None, Some(first), last) => format_place(path, Some((first, last.unwrap_or(first)))),
         (Some(path), ..) => path.clone(),
         (None, ..) => trace.chain.first().map_or_else(|| trace.project.clone(), |step| step.node.id.to_string()),
     };
@@ -208,10 +208,6 @@ fn print_step(session: &Session, trace: &Trace, step: &Step) -> Result<()> {
         terminal.line(format_args!("    {FAINT}{}{FAINT:#}", escape_terminal(url)))?;
     }
     Ok(())
-}
-
-fn span(start: u32, lines: u32) -> String {
-    if lines > 1 { format!("{start}-{}", start + lines - 1) } else { start.to_string() }
 }
 
 fn through(seen: &[SeenThrough]) -> String {

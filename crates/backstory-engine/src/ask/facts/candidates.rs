@@ -305,17 +305,19 @@ fn place_of(node: &NodeId) -> String {
     }
 }
 
-/// The commit, or else the merged merge request, that says of itself what is asked about; the one that is asked for.
+/// The commit, or else the merged merge request, that says of itself what is asked about, as one of `fits` has it; the one
+/// that is asked for.
 pub(super) async fn changes_told_by(
     resources: &Resources,
     change: &ChangeQuestion,
     filter: &Filter,
+    fits: &'static [StatedFit],
 ) -> Result<Vec<MadeChange>> {
     for kind in [DocumentKind::Commit, DocumentKind::MergeRequest] {
         let documents = documents_of_kind(resources, change, filter, kind).await?;
         let change = change.clone();
         let best = resources.blocking(move |resources| {
-            let mut told: Vec<Told> = documents.iter().filter_map(|document| Told::of(&change, document)).collect();
+            let mut told: Vec<Told> = documents.iter().filter_map(|one| Told::of(&change, one, fits)).collect();
             order_by_time(&mut told, change.direction, |one| one.at);
             // Equal ones stay in the order of time.
             told.sort_by_key(|one| std::cmp::Reverse(one.is_title));
@@ -351,12 +353,12 @@ struct Told {
 }
 
 impl Told {
-    fn of(change: &ChangeQuestion, document: &StoredDocument) -> Option<Self> {
+    fn of(change: &ChangeQuestion, document: &StoredDocument, fits: &[StatedFit]) -> Option<Self> {
         let node: NodeId = document.id.parse().ok()?;
         if document.facts.kind == DocumentKind::MergeRequest && document.facts.state != Some(State::Merged) {
             return None;
         }
-        let says_so = |text: &str| change.fit_of(text) == Some(StatedFit::Same);
+        let says_so = |text: &str| change.fit_of(text).is_some_and(|fit| fits.contains(&fit));
         let is_title = says_so(&document.title);
         let text = &document.text[..document.text.floor_char_boundary(MAX_READ)];
         let sentences = split_sentences(text).into_iter().map(|sentence| &text[sentence.range]);

@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use backstory_engine::{
     files::{CommitDiff, FileHunks, FileText, HunksLeftOut, TextLeftOut},
-    model::commit::{Hunk, LineKind},
+    model::{
+        commit::{Hunk, LineKind},
+        place::format_place,
+    },
 };
 
 use super::{Entry, Page, name};
@@ -21,10 +24,10 @@ pub(in crate::mcp) fn print_file(page: &mut Page, file: &FileText) {
         };
         return page.push(Entry::plain(format!("{place} cannot be shown: {why}")));
     };
-    let lines = file.lines.map(|(first, last)| format!(":{first}-{last}")).unwrap_or_default();
     let hash = file.text_hash.as_deref().and_then(|hash| hash.get(..12)).unwrap_or_default();
     let head = format!(
-        "{place}{lines} of {} lines at {} · sha256 of the file {hash}",
+        "{} of {} lines at {} · sha256 of the file {hash}",
+        format_place(&place, file.lines),
         file.line_count.unwrap_or_default(),
         file.rev.short(),
     );

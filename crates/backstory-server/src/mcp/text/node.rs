@@ -1,7 +1,7 @@
 //! Prints an issue, merge request, discussion or commit with what people wrote about it.
 
 use backstory_engine::{
-    model::{digest::sha256_hex, id::ThreadKind, time::utc_date},
+    model::{digest::sha256_hex, id::ThreadKind, place::format_place, time::utc_date},
     show::{
         CommitDetails, DiffPosition, DiscussionDetails, DiscussionWithParent, EdgeDetails, NodeDetails, NoteDetails,
         ThreadDetails,
@@ -122,9 +122,8 @@ fn print_position(position: &DiffPosition) -> String {
     let new = position.new_line_start.zip(position.new_line_end);
     let old = position.old_line_start.zip(position.old_line_end);
     match (new, old) {
-        (Some((first, last)), _) => format!("{}:{first}-{last}", name(&position.new_path)),
-        (None, Some((first, last))) => format!("{}:{first}-{last} (before)", name(&position.old_path)),
-        (None, None) => name(&position.new_path),
+        (None, Some(_)) => format!("{} (before)", format_place(&name(&position.old_path), old)),
+        (new, _) => format_place(&name(&position.new_path), new),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Prints what a search found: a hit each.
 
 use backstory_engine::{
-    model::time::utc_date,
+    model::{place::describe_lines, time::utc_date},
     search::{HitSummary, SearchResponse},
 };
 
@@ -26,7 +26,7 @@ pub(in crate::mcp) fn print_search(page: &mut Page, found: &SearchResponse<HitSu
 }
 
 fn print_hit(rank: usize, hit: &HitSummary) -> Entry {
-    let lines = hit.lines.map(|(first, last)| format!(" (lines {first}-{last})")).unwrap_or_default();
+    let lines = hit.lines.map(|lines| format!(" ({})", describe_lines(lines))).unwrap_or_default();
     let state = hit.state.map(|state| format!(", {}", state.as_str())).unwrap_or_default();
     let author = if hit.path.is_some() { String::new() } else { format!(" · {}", mention(hit.author.as_deref())) };
     let confidential = if hit.confidential { " · confidential" } else { "" };

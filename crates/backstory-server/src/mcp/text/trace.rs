@@ -4,6 +4,7 @@ use backstory_engine::{
     model::{
         edge::Edge,
         id::{NodeId, ThreadKind},
+        place::{describe_lines, format_lines, format_place},
         time::utc_date,
     },
     trace::{LineOrigin, Step, Trace},
@@ -53,10 +54,11 @@ pub(in crate::mcp) fn print_trace(page: &mut Page, trace: &Trace) {
 
 fn heading(trace: &Trace) -> String {
     let place = match (&trace.path, &trace.symbol, trace.line, trace.end_line) {
-        (Some(path), Some(symbol), Some(first), Some(last)) => format!("{path}#{symbol} ({first}-{last})"),
+        (Some(path), Some(symbol), Some(first), Some(last)) => {
+            format!("{path}#{symbol} ({})", describe_lines((first, last)))
+        }
         (Some(path), Some(symbol), ..) => format!("{path}#{symbol}"),
-        (Some(path), None, Some(first), Some(last)) if last > first => format!("{path}:{first}-{last}"),
-        (Some(path), None, Some(first), _) => format!("{path}:{first}"),
+        (Some(path), None, Some(first), last) => format_place(path, Some((first, last.unwrap_or(first)))),
         (Some(path), ..) => path.clone(),
         (None, ..) => trace.chain.first().map_or_else(|| trace.project.clone(), |step| step.node.id.to_string()),
     };
@@ -114,8 +116,8 @@ fn print_origins(trace: &Trace) -> Entry {
     for origin in trace.origins.iter().take(MAX_SPANS) {
         let last = origin.start + origin.lines.saturating_sub(1);
         lines.push(format!(
-            "  {}-{last}: {} {} · {}",
-            origin.start,
+            "  {}: {} {} · {}",
+            format_lines((origin.start, last)),
             origin.commit.short(),
             title(&origin.title),
             print_author(origin)

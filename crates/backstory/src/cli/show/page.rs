@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use backstory_engine::{
     graph::Direction,
-    model::{commit::ChangeStatus, edge::Edge, entity::ProposedFile, id::NodeId, text::capital},
+    model::{commit::ChangeStatus, edge::Edge, entity::ProposedFile, id::NodeId, place::format_place, text::capital},
     show::{DiffPosition, DiscussionDetails, DiscussionWithParent, EdgeDetails, ThreadDetails},
     threads::ThreadSummary,
 };
@@ -191,9 +191,5 @@ fn lines(position: &DiffPosition) -> String {
         (None, Some(_)) => (&position.old_path, position.old_line_start, position.old_line_end),
         _ => (&position.new_path, position.new_line_start, position.new_line_end),
     };
-    match (start, end) {
-        (Some(start), Some(end)) if start != end => format!("{path}:{start}-{end}"),
-        (Some(start), _) => format!("{path}:{start}"),
-        _ => path.clone(),
-    }
+    format_place(path, start.map(|start| (start, end.unwrap_or(start))))
 }
