@@ -93,22 +93,20 @@ pub fn join_wrapped_lines(text: &str) -> String {
 /// The lines of a Markdown text in which its writer says something: without what others or programs said, comments, marks, and
 /// trailers that only name people and references. What is struck out and tags of HTML are cut out of them.
 pub fn own_lines(text: &str) -> String {
-    let removed = [MarkKind::StruckOut, MarkKind::Comment, MarkKind::BlockTag, MarkKind::InlineTag];
     let mut lines = LineReader::of_text(text);
-    let mut own = Vec::new();
-    for line in text.lines() {
-        match lines.read(line) {
-            LineKind::End | LineKind::Underline => {}
-            LineKind::Code => own.push(Cow::Borrowed(line)),
-            LineKind::Heading(_) | LineKind::Alone | LineKind::Beginning(_) | LineKind::Continuation => {
-                let kept = remove_marks(line, &removed);
-                if !kept.trim().is_empty() {
-                    own.push(kept);
-                }
-            }
+    text.lines().filter_map(|line| own_part(lines.read(line), line)).collect::<Vec<_>>().join("\n")
+}
+
+/// What the writer says in a line; `None` if nothing.
+fn own_part<'a>(kind: LineKind<'_>, line: &'a str) -> Option<Cow<'a, str>> {
+    let removed = [MarkKind::StruckOut, MarkKind::Comment, MarkKind::BlockTag, MarkKind::InlineTag];
+    match kind {
+        LineKind::End | LineKind::Underline => None,
+        LineKind::Code => Some(Cow::Borrowed(line)),
+        LineKind::Heading(_) | LineKind::Alone | LineKind::Beginning(_) | LineKind::Continuation => {
+            Some(remove_marks(line, &removed)).filter(|own| !own.trim().is_empty())
         }
     }
-    own.join("\n")
 }
 
 /// What the writer of a Markdown text says, without what [`own_lines`] leaves out: each item of a list on one line, and all
@@ -119,8 +117,9 @@ pub fn own_blocks(text: &str) -> Vec<String> {
     let mut is_item = false;
     for line in text.lines() {
         let kind = lines.read(line);
-        let shown = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        if shown.is_empty() || matches!(kind, LineKind::End | LineKind::Underline) {
+        let Some(own) = own_part(kind, line) else { continue };
+        let shown = own.split_whitespace().collect::<Vec<_>>().join(" ");
+        if shown.is_empty() {
             continue;
         }
         let begins_item = matches!(kind, LineKind::Beginning(marker) if marker > 0);
@@ -140,10 +139,11 @@ pub fn own_blocks(text: &str) -> Vec<String> {
 }
 
 /// The first line of a Markdown text in which its writer says something in words; `None` if there is only code.
-pub fn first_prose_line(text: &str) -> Option<&str> {
+pub fn first_prose_line(text: &str) -> Option<Cow<'_, str>> {
     let mut lines = LineReader::of_text(text);
-    text.lines().find(|line| {
-        !matches!(lines.read(line), LineKind::Code | LineKind::End | LineKind::Underline) && !is_code_line(line)
+    text.lines().find_map(|line| {
+        let kind = lines.read(line);
+        if kind == LineKind::Code || is_code_line(line) { None } else { own_part(kind, line) }
     })
 }
 

@@ -232,7 +232,7 @@ fn discussion_title(discussion: &Discussion, note: &Note, position: Option<&Posi
     let name = |note: &Note| format!("@{}", note.author.as_deref().unwrap_or("deleted"));
     let first = discussion.notes.first().unwrap_or(note);
     let about = match (first_prose_line(&first.body), position) {
-        (Some(line), _) => format!(": {}", one_line(line, TITLE)),
+        (Some(line), _) => format!(": {}", one_line(&line, TITLE)),
         (None, Some(position)) => format!(", on {}", position.new_path),
         (None, None) => String::new(),
     };
