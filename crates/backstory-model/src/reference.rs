@@ -15,6 +15,9 @@ use crate::id::{NodeId, ThreadId, ThreadKind, is_project_path, is_sha, is_userna
 /// Longest text that is searched for references, in bytes; the rest of a longer one is left alone.
 pub const MAX_TEXT: usize = 1 << 20;
 
+/// Most block quotes and list items within each other; the rest of a text with more is left alone.
+pub const MAX_NESTING: usize = 64;
+
 /// How much text is searched at once for the next reference, in bytes. What is longer is none.
 const REACH: usize = 4 << 10;
 /// Longest reference that is found wherever it begins, in bytes.
@@ -70,7 +73,7 @@ impl Forge {
 pub fn extract(markdown: &str, context: ReferenceContext<'_>) -> BTreeSet<NodeId> {
     let mut found = BTreeSet::new();
     let mut code_blocks = 0u32;
-    let events = Parser::new_ext(searched(markdown), Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH);
+    let events = Parser::new_ext(parsable(searched(markdown)), Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH);
     for event in TextMergeStream::new(events) {
         match event {
             Event::Start(Tag::CodeBlock(_)) => code_blocks += 1,
@@ -101,7 +104,7 @@ pub(crate) fn extract_plain(text: &str, context: ReferenceContext<'_>, siblings:
 
 /// The byte ranges of code spans and fenced code blocks; indented text is not taken for code.
 pub(crate) fn fenced_code(markdown: &str) -> Vec<Range<usize>> {
-    Parser::new(searched(markdown))
+    Parser::new(parsable(searched(markdown)))
         .into_offset_iter()
         .filter(|(event, _)| matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_)))))
         .map(|(_, range)| range)
@@ -115,6 +118,33 @@ fn searched(text: &str) -> &str {
         end -= 1;
     }
     &text[..end]
+}
+
+/// The beginning of a Markdown text, up to a line that may begin the block quote or list item number [`MAX_NESTING`] within
+/// each other. The parser goes through all that are open for each empty line: 200 kB made for that take it 20 seconds.
+pub fn parsable(markdown: &str) -> &str {
+    let mut end = 0;
+    for line in markdown.split_inclusive('\n') {
+        let opened = std::iter::successors(behind_mark(line), |rest| behind_mark(rest)).count();
+        // In a list, each further level stands two columns to the right at least.
+        let levels = (line.len() - line.trim_start().len()) / 2;
+        if opened > 0 && levels + opened > MAX_NESTING {
+            break;
+        }
+        end += line.len();
+    }
+    &markdown[..end]
+}
+
+/// What follows the mark of a block quote or a list item.
+fn behind_mark(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    if let Some(quoted) = text.strip_prefix('>') {
+        return Some(quoted);
+    }
+    let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let marks: &[char] = if number.len() < text.len() { &['.', ')'] } else { &['-', '*', '+'] };
+    number.strip_prefix(marks).filter(|item| item.is_empty() || item.starts_with([' ', '\t', '\n', '\r']))
 }
 
 /// Where a word ends is told by ASCII: the regex crate is far slower where it must know all letters for that.
@@ -331,6 +361,18 @@ mod tests {
         let mut sorted = found.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, expected, "{markdown}");
+    }
+
+    #[test]
+    fn deep_nesting_costs_no_time() {
+        // Takes the parser minutes, were it given all of it.
+        let one_line = format!("#1\n\n{}```\n{}#2", "- ".repeat(200_000), "\n".repeat(400_000));
+        check(&one_line, &["acme/shop#1"]);
+        let mut lines: String = (0..1_000).map(|level| format!("{}- * + 1. a\n", "  ".repeat(level * 4))).collect();
+        lines.truncate(500_000);
+        check(&format!("> #1\n\n{lines}{}", "\n".repeat(500_000)), &["acme/shop#1"]);
+        let usual = "> > - 1. * #1\n\n----- ----- -----\n\n|---|---|\n\n#2";
+        assert_eq!(parsable(usual), usual);
     }
 
     #[test]

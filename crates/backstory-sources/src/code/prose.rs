@@ -1,6 +1,9 @@
 //! Sections of documents by their headings.
 
-use backstory_model::code::{DocAnalysis, DocFormat, Lines, Section};
+use backstory_model::{
+    code::{DocAnalysis, DocFormat, Lines, Section},
+    reference::parsable,
+};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::{decision, heading::Heading, signature::collapse};
@@ -48,7 +51,7 @@ fn markdown(source: &str) -> Vec<Heading> {
     let (mut line, mut counted) = (1u32, 0usize);
     let mut open: Option<Heading> = None;
     let options = Options::ENABLE_TABLES | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
-    for (event, range) in Parser::new_ext(source, options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(parsable(source), options).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
                 let between = source.as_bytes().get(counted..range.start).unwrap_or_default();
