@@ -141,7 +141,11 @@ fn map_lines(resources: &Resources, request: &MapLinesRequest) -> Result<MappedL
     }
     if let Some((from, to)) = mapped.lines.filter(|lines| *lines != request.lines) {
         let at = mapped.rev.as_ref().map_or_else(|| place.commit.short(), |_| base.short());
-        mapped.notes.push(format!("{} of this checkout: {} at {at}", name(first, last), name(from, to)));
+        mapped.notes.push(format!(
+            "{} of this checkout: {} at {at}",
+            describe_lines((first, last)),
+            describe_lines((from, to))
+        ));
     }
     Ok(mapped)
 }
