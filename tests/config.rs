@@ -377,9 +377,8 @@ fn wrong_values_of_repositories_are_reported_with_what_would_be_right() {
 #[test]
 fn model_that_the_provider_has_not_is_reported() {
     let sandbox = Sandbox::empty();
-    sandbox.write_config(&format!("{FORGE}\n[embedding]\nmodel = \"gpt\"\n"));
-    std::fs::create_dir(sandbox.data()).unwrap();
-    expect![[r#"embedding.model is "gpt", but the bundled models are snowflake-arctic-embed-s-int8 and all-MiniLM-L6-v2-int8; set embedding.provider for another"#]].assert_eq(sandbox.run(&["stats", "--data-dir", "data"]).error(3));
+    sandbox.write_config(&format!("data_dir = \"data\"\n{FORGE}\n[embedding]\nmodel = \"gpt\"\n"));
+    expect![[r#"embedding.model is "gpt", but the bundled models are snowflake-arctic-embed-s-int8 and all-MiniLM-L6-v2-int8; set embedding.provider for another"#]].assert_eq(sandbox.run(&["stats"]).error(3));
 }
 
 #[test]

@@ -96,7 +96,7 @@ async fn a_file_tells_where_all_its_lines_come_from() {
     let told = spans(&answer);
     assert_eq!(told.len(), 3, "{told:#?}");
     assert!(told[0].starts_with("1-41 Check tokens ourselves !2 [\"#1\"]"), "{told:#?}");
-    assert!(told[1].starts_with("42 Name the leeway - [\"#5\"]"), "{told:#?}");
+    assert!(told[1].starts_with("42-42 Name the leeway - [\"#5\"]"), "{told:#?}");
     assert!(told[2].starts_with(&format!("43-{count} Check tokens ourselves !2")), "{told:#?}");
     let lineage = answer.lineage.unwrap();
     let ids: Vec<String> = lineage.merge_requests.iter().map(|mr| mr.id.to_string()).collect();
