@@ -181,7 +181,10 @@ fn a_module_is_known_by_its_name_on_either_side_of_the_word_for_it() {
     let answer = ask(&sandbox, "When was the basket module added to the warehouse?");
     assert_ne!(answer["method"], "facts", "{answer:#}");
     let said = answer.to_string();
-    assert!(said.contains("says just that 'basket module' was added; the nearest is commit acme/shop@"), "{answer:#}");
+    assert!(
+        said.contains("says in so many words that 'basket module' was added; the nearest is commit acme/shop@"),
+        "{answer:#}"
+    );
 }
 
 #[test]
@@ -301,7 +304,10 @@ fn what_a_forge_knows_nothing_of_is_no_fact() {
         assert_ne!(answer["method"], "facts", "{question}");
     }
     let refused = missing(&sandbox, "Who removed the rate limiter?");
-    assert_eq!(refused.last().unwrap(), "no commit, merge request or changelog says that 'rate limiter' was removed");
+    assert_eq!(
+        refused.last().unwrap(),
+        "no commit, merge request or changelog says in so many words that 'rate limiter' was removed"
+    );
 }
 
 #[test]
@@ -325,6 +331,41 @@ fn a_file_is_called_by_its_name_and_that_of_its_directory() {
     let sandbox = Sandbox::indexed(&project);
     let said = facts(&sandbox, "Who removed the SQS transport?");
     assert!(said.starts_with("Bo removed SQS transport"), "{said}");
+}
+
+#[test]
+fn a_module_came_with_its_file_whatever_texts_say_of_its_name() {
+    let mut project = Fixture::new();
+    project.write("shop/cart.py", "def total(rows):\n    return sum(rows)\n");
+    project.write("shop/orders/__init__.py", "def send(rows):\n    return rows\n");
+    project.author("Ann", "ann@example.com");
+    project.commit_all("Sell things");
+    project.author("Bo", "bo@example.com");
+    project.write("shop/types.py", "class Session:\n    cart = None\n");
+    project.commit_all("Add cart module to the types");
+    project.write("shop/types.py", "class Session:\n    cart = 0\n");
+    project.commit_all("Remove 11 redundant calls across the stock, cart, and orders modules");
+    project.write("ci.sh", "true\n");
+    project.commit_all("travis: Add gift wrapping");
+    let sandbox = Sandbox::indexed(&project);
+    for (question, place) in [
+        ("Who added the cart module?", "(shop/cart.py)"),
+        ("Who added the module cart?", "(shop/cart.py)"),
+        ("Who added the orders package?", "(shop/orders)"),
+    ] {
+        let said = facts(&sandbox, question);
+        assert!(said.starts_with("Ann added ") && said.contains(place), "{said}");
+    }
+    for (question, place) in
+        [("When was the cart module removed?", "shop/cart.py"), ("When was the orders module removed?", "shop/orders")]
+    {
+        let answer = ask(&sandbox, question);
+        assert_ne!(answer["method"], "facts", "{answer:#}");
+        assert!(answer.to_string().contains(&format!("is there now: {place}")), "{answer:#}");
+    }
+    // What its title places in the pipeline.
+    assert_ne!(ask(&sandbox, "When was gift wrapping added?")["method"], "facts");
+    assert!(facts(&sandbox, "When was gift wrapping added to travis?").starts_with("Bo added gift wrapping"));
 }
 
 #[test]

@@ -7,10 +7,10 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use statements::{BE, StatedObject, Statement, may_say_change, statements_of};
+use statements::{BE, StatedObject, Statement, beginning_of, may_say_change, statements_of};
 use subject::{
     ENDS, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code, is_purpose,
-    name_after_kind, names_of, paths_in, split_object, trim_fillers, whole_of,
+    is_side, module_name, name_after_kind, names_of, paths_in, split_object, trim_fillers, whole_of,
 };
 use words::{ChangeWord, TextWord, VerbForm, change_word, split_words, writing_word};
 
@@ -91,7 +91,9 @@ pub struct ChangeQuestion {
     pub paths: Vec<String>,
     /// The words that name the subject, as they are written, without those that any subject may have.
     pub names: Vec<String>,
-    /// The same for comparing.
+    /// The name of a file or directory, if the subject is said to be a module, package or the like.
+    pub module: Option<String>,
+    /// The names for comparing.
     core: BTreeSet<String>,
     /// These, and the words for the kind of thing that the subject is.
     whole: BTreeSet<String>,
@@ -157,6 +159,7 @@ impl ChangeQuestion {
             is_written,
             paths,
             names: names.into_iter().map(|word| word.text.to_owned()).collect(),
+            module: module_name(subject),
             whole: whole_of(subject),
             core,
             context,
@@ -201,7 +204,13 @@ impl ChangeQuestion {
         }
         let all: BTreeSet<String> = words.iter().map(TextWord::normal).collect();
         let has_core = |object: &StatedObject| self.core.is_subset(&object.whole);
-        let is_same = |object: &StatedObject| object.core == self.core || object.whole == self.whole;
+        let is_same = |object: &StatedObject| {
+            (object.core == self.core && object.parts.is_subset(&self.whole)) || object.whole == self.whole
+        };
+        // Of a change that its title places elsewhere, as in `travis: add X`, that is said only if the question does.
+        let sides = words[..beginning_of(&words)].iter().filter(|word| is_side(word));
+        let is_aside =
+            sides.map(TextWord::normal).any(|side| !self.whole.contains(&side) && !self.context.contains(&side));
         let is_so = |statement: &&Statement| statement.direction == self.direction;
         let has_context = self.context.is_subset(&all);
         let mut fit = None;
@@ -212,7 +221,7 @@ impl ChangeQuestion {
                 }
                 ChangeDirection::Added | ChangeDirection::Removed => statement.objects.iter().any(is_same),
             };
-            if is_exact && statement.leads {
+            if is_exact && statement.leads && !is_aside {
                 return Some(StatedFit::Same);
             }
             let is_mentioned = self.direction == ChangeDirection::Fixed && self.core.is_subset(&all);

@@ -45,6 +45,10 @@ pub fn snippet(text: &str, query: &str, width: usize) -> String {
         let start = best.start - lead;
         best = start..window_end(&lengths, start, width);
     }
+    // Where the end is shown, as much before it as there is room for.
+    while best.end == tokens.len() && best.start > 0 && window_end(&lengths, best.start - 1, width) == tokens.len() {
+        best.start -= 1;
+    }
     let mut shown = tokens[best.clone()].join(" ");
     if shown.chars().count() > width {
         shown = shown.chars().take(width).collect();
@@ -78,17 +82,17 @@ pub fn snippet_of_blocks(blocks: &[String], query: &str, width: usize) -> String
             (best, best_score) = (range, score);
         }
     }
-    let mut lines = Vec::new();
-    if best.start > 0 {
-        lines.push("…".to_owned());
+    let shown =
+        |block: &String| if block.chars().count() > width { snippet(block, query, width) } else { block.clone() };
+    let mut text = blocks[best.clone()].iter().map(shown).collect::<Vec<_>>().join("\n");
+    // A block that is cut says so itself.
+    if best.start > 0 && !text.starts_with('…') {
+        text.insert_str(0, "…\n");
     }
-    for block in &blocks[best.clone()] {
-        lines.push(if block.chars().count() > width { snippet(block, query, width) } else { block.clone() });
+    if best.end < blocks.len() && !text.ends_with('…') {
+        text.push_str("\n…");
     }
-    if best.end < blocks.len() {
-        lines.push("…".to_owned());
-    }
-    lines.join("\n")
+    text
 }
 
 /// The stems of the words of a query that are looked for in a text.
@@ -216,6 +220,13 @@ mod tests {
         let shown = snippet(&text, "why JWT token cookie", 80);
         assert!(shown.contains("JWT tokens because cookies failed"), "{shown}");
         assert!(shown.starts_with('…') && shown.ends_with('…'), "{shown}");
+    }
+
+    #[test]
+    fn snippet_shows_all_that_there_is_room_for() {
+        let note = "33314ca: can we remove this since it is already done inside the function?";
+        assert_eq!(snippet(note, "function", 80), note);
+        assert_eq!(snippet(note, "function", 40), "…since it is already done inside the function?");
     }
 
     #[test]

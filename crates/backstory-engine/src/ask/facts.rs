@@ -6,6 +6,7 @@
 
 mod candidates;
 mod changelog;
+mod modules;
 
 use backstory_model::{
     answer::{Answer, Citation, Method, Statement},
@@ -32,6 +33,7 @@ use crate::{
 };
 use candidates::{changes_of_code, changes_of_file, changes_told_by, is_of_projects_alone};
 use changelog::{ChangelogLine, find_changelog_line};
+use modules::{changes_of_modules, find_modules};
 
 /// Most changes that an answer tells: functions of one name may have come in several commits.
 const MAX_TOLD: usize = 3;
@@ -79,7 +81,11 @@ pub(super) async fn find_change_facts(
         return resources.blocking(move |resources| answer_by_changelog(resources, question, &change, line)).await;
     }
     if made.is_empty() {
-        let absence = Some(describe_absence(resources, change, filter).await?);
+        // What is still there was not removed, whatever texts say of parts of it.
+        let absence = match missing.is_empty() {
+            true => Some(describe_absence(resources, change, filter).await?),
+            false => None,
+        };
         return Ok(ChangeFacts { answer: None, absence, missing });
     }
     let (question, change) = (question.to_owned(), change.clone());
@@ -113,13 +119,13 @@ async fn describe_absence(resources: &Resources, change: &ChangeQuestion, filter
     let (subject, verb) = (change.subject.clone(), change.direction.verb());
     resources
         .blocking(move |resources| {
-            let says = "no commit, merge request or changelog says";
+            let says = "no commit, merge request or changelog says in so many words";
             let Some(node) = nearest else { return Ok(format!("{says} that '{subject}' was {verb}")) };
             let place = match cited_document(resources, &node, None)? {
                 Some(document) => location(&node, &cite_sentence(&document, None)),
                 None => node.to_string(),
             };
-            Ok(format!("{says} just that '{subject}' was {verb}; the nearest is {place}"))
+            Ok(format!("{says} that '{subject}' was {verb}; the nearest is {place}"))
         })
         .await
 }
@@ -149,6 +155,10 @@ async fn find_made_changes(
     filter: &Filter,
     missing: &mut Vec<String>,
 ) -> Result<Vec<MadeChange>> {
+    let modules = find_modules(resources, change, filter).await?;
+    if !modules.is_empty() {
+        return changes_of_modules(resources, change, &modules, missing).await;
+    }
     let mut made = Vec::new();
     // A name with a capital may be one of code; a plain word that is one too means something else.
     let may_be_code = matches!(change.names.as_slice(), [name] if name.contains(char::is_uppercase));

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::{
     ChangeDirection,
     subject::{
-        ENDS, core_of, is_among, is_article, is_generic, is_number, is_purpose, joins_purpose, trim_fillers, whole_of,
+        ENDS, core_of, is_among, is_article, is_generic, is_number, is_purpose, joins_purpose, part_kinds,
+        trim_fillers, whole_of,
     },
     words::{ChangeWord, TextWord, VerbForm, change_word},
 };
@@ -38,6 +39,8 @@ pub(super) struct StatedObject {
     pub(super) core: BTreeSet<String>,
     /// These, and those for the kind of thing that it is.
     pub(super) whole: BTreeSet<String>,
+    /// Those of the kinds that only something else has.
+    pub(super) parts: BTreeSet<String>,
 }
 
 /// Whether a sentence may say something of a change. Costs much less than to read it.
@@ -190,14 +193,14 @@ fn objects_of(words: &[TextWord<'_>]) -> Vec<StatedObject> {
         }
         if !core.is_empty() {
             let whole = core.iter().cloned().chain(whole_of(own)).collect();
-            objects.push(StatedObject { core, whole });
+            objects.push(StatedObject { core, whole, parts: part_kinds(own) });
         }
     }
     objects
 }
 
 /// Where a sentence begins behind what stands before its subject: `feat:`, `[docs]`, `#12`.
-fn beginning_of(words: &[TextWord<'_>]) -> usize {
+pub(super) fn beginning_of(words: &[TextWord<'_>]) -> usize {
     const MAX_PREFIX: usize = 3;
     let says_nothing = |at: usize| words[..at].iter().all(|word| change_word(word).is_none());
     let ends_prefix = |at: &usize| {

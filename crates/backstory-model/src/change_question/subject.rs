@@ -12,6 +12,12 @@ const FILLERS: &str = "was were been is are be being got get gets has have had d
 /// Words for kinds of code.
 const CODE_KINDS: &str = "function method class struct enum trait macro interface constant module file type variable \
     decorator property exception";
+/// Those of them for what has a file or directory of its own, which is called by its name.
+const MODULE_KINDS: &str = "module package crate library file directory";
+/// Kinds of things that something has: a `CMake option` is no CMake.
+const PART_KINDS: &str = "option flag command parameter argument setting field variable constant bug";
+/// What a title may begin with that says that its change is not of the program: `travis: add the shop to the tests`.
+const SIDES: &str = "test ci travis cirrus bench benchmark example fuzz doc docs";
 /// Words that any subject may have beside what names it.
 const GENERIC: &str = "support feature function method class struct enum trait macro interface constant module file \
     type variable decorator property exception option flag command parameter argument setting field api endpoint code implementation handling \
@@ -28,7 +34,7 @@ const MODIFIERS: &str = "new initial basic old deprecated unused obsolete legacy
     built-in experimental native full official minimal preliminary proper explicit redundant unnecessary dead";
 /// Words that end what a verb is about.
 pub(super) const ENDS: &str = "to in from on with by at into when where if so because as that which while after before instead \
-    via using during under per unless until since but for than without";
+    via using during under per unless until since but for than without across among throughout within inside between";
 /// Words for the project itself and for what a forge keeps: who made one is no change to what the project has.
 const ITEMS: &str =
     "project repository repo codebase issue ticket request merge pull mr pr commit thread discussion milestone";
@@ -171,6 +177,34 @@ pub(super) fn name_after_kind(subject: &[TextWord<'_>]) -> Option<String> {
     let [kind, name] = names.as_slice() else { return None };
     let are_beside = subject.windows(2).any(|two| two[0].range == kind.range && two[1].range == name.range);
     (are_beside && is_kind_of_code(kind)).then(|| name.text.to_owned())
+}
+
+/// The name of a file or directory that is called a module, package or the like, before it or behind: `the cart module`,
+/// `package cart`.
+pub(super) fn module_name(subject: &[TextWord<'_>]) -> Option<String> {
+    if !subject.iter().any(|word| is_kind_among(MODULE_KINDS, word)) {
+        return None;
+    }
+    match names_of(subject).as_slice() {
+        [name] => Some(name.text.to_owned()),
+        [kind, name] if is_kind_among(MODULE_KINDS, kind) => Some(name.text.to_owned()),
+        _ => None,
+    }
+}
+
+/// The kinds of things among words that only something else has, if these do not name one by its own name, as in `option
+/// --quiet` and `setting "quiet"`.
+pub(super) fn part_kinds(words: &[TextWord<'_>]) -> BTreeSet<String> {
+    let is_own_name = |word: &TextWord<'_>| word.is_quoted || word.looks_like_code() || word.text.starts_with("--");
+    if words.iter().any(is_own_name) {
+        return BTreeSet::new();
+    }
+    words.iter().filter(|word| is_kind_among(PART_KINDS, word)).map(TextWord::normal).collect()
+}
+
+/// Whether a word before a title says that its change is not of the program.
+pub(super) fn is_side(word: &TextWord<'_>) -> bool {
+    is_kind_among(SIDES, word)
 }
 
 /// Whether the words are for the project itself, or for something that a forge keeps: `this project`, `issue 12`.

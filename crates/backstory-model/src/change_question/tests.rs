@@ -335,6 +335,15 @@ fn a_sentence_says_the_same_a_part_or_the_opposite() {
     ] {
         assert_eq!(version.fit_of(sentence), fit, "{sentence}");
     }
+    let support = ChangeQuestion::parse("When was CMake support added?").unwrap();
+    for (sentence, fit) in [
+        ("build: Add CMake support", Some(Same)),
+        ("build: Add CMake option for hiding symbols", Some(Part)),
+        ("travis: Add CMake", Some(Part)),
+        ("Add warnings across the autotools, CMake, and Bazel support", None),
+    ] {
+        assert_eq!(support.fit_of(sentence), fit, "{sentence}");
+    }
     let fixed = ChangeQuestion::parse("In which release was the crash on empty input fixed?").unwrap();
     assert_eq!(fixed.fit_of("Fix crash when the input is empty"), Some(Same));
     assert_eq!(fixed.fit_of("Fix crash when the disk is full"), None);

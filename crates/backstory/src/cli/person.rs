@@ -174,14 +174,14 @@ fn print(terminal: &Terminal, person: &PersonDetails) -> Result<()> {
 
 fn sentence(of: WorkCounts) -> String {
     let counts = [
-        ("issues", of.issues),
-        ("merge requests", of.merge_requests),
-        ("reviews", of.reviews),
-        ("discussions", of.discussions),
-        ("commits", of.commits),
+        ("issue", "issues", of.issues),
+        ("merge request", "merge requests", of.merge_requests),
+        ("review", "reviews", of.reviews),
+        ("discussion", "discussions", of.discussions),
+        ("commit", "commits", of.commits),
     ];
-    let said = counts.iter().filter(|(_, count)| *count > 0);
-    said.map(|(what, count)| format!("{} {what}", thousands(*count))).collect::<Vec<_>>().join(", ")
+    let said = counts.iter().filter(|(.., count)| *count > 0);
+    said.map(|(one, many, count)| pluralize(*count, one, many)).collect::<Vec<_>>().join(", ")
 }
 
 fn threads(terminal: &Terminal, heading: &str, threads: &[ThreadSummary]) -> Result<()> {

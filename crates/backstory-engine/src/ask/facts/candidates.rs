@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Most files and definitions of one name that are looked at.
-const MAX_NODES: usize = 24;
+pub(super) const MAX_NODES: usize = 24;
 /// Most definitions of one name that are counted.
 const MAX_COUNTED: usize = 1_000;
 /// Most bytes of a text that are looked at, the first ones.
@@ -37,9 +37,9 @@ const MAX_DOCUMENTS: usize = 200;
 /// Most commits that are looked at to find one that is no merge.
 const MAX_MERGES: usize = 20;
 /// How the paths of files end that stand for their directory, without their extension.
-const PACKAGES: [&str; 3] = ["/__init__", "/mod", "/index"];
+pub(super) const PACKAGES: [&str; 3] = ["/__init__", "/mod", "/index"];
 /// Most paths among which a file is looked for.
-const MAX_PATHS: usize = 100_000;
+pub(super) const MAX_PATHS: usize = 100_000;
 
 /// The commits that added or removed files and definitions of the name that a question gives, as the graph knows it.
 pub(super) async fn changes_of_code(
@@ -217,6 +217,10 @@ async fn introductions(
             Some(_) => {}
         }
     }
+    // Another version of a function, such as an overload, is no other function.
+    found.sort_by_key(|(at, _)| *at);
+    let mut places = BTreeSet::new();
+    found.retain(|(_, made)| made.removal.is_some() || places.insert(made.place.clone()));
     // What has another name since is still there.
     if found.iter().any(|(_, made)| made.removal.is_none()) {
         found.retain(|(_, made)| made.removal.is_none());
@@ -284,12 +288,18 @@ async fn removals(
     }
     if !present.is_empty() {
         present.dedup();
+        // A file that has another path now.
+        let is_renamed = name.contains(['.', '/']) && !present.iter().any(|path| is_path(path, name));
         let more = match present.len().saturating_sub(MAX_TOLD) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         present.truncate(MAX_TOLD);
-        let when = if made.is_empty() { "there now" } else { "there now, elsewhere or again" };
+        let when = match (is_renamed, made.is_empty()) {
+            (true, _) => "called otherwise now",
+            (false, true) => "there now",
+            (false, false) => "there now, elsewhere or again",
+        };
         missing.push(format!("'{name}' is {when}: {}{more}", present.join(", ")));
     }
     order_by_time(&mut made, ChangeDirection::Removed, |(at, _)| *at);
@@ -300,7 +310,7 @@ async fn removals(
 fn place_of(node: &NodeId) -> String {
     match node {
         NodeId::File { path, .. } => path.clone(),
-        NodeId::Entity { path, name, .. } => format!("{path}#{name}"),
+        NodeId::Entity { path, name, .. } => format!("{path}#{}", name_without_count(name)),
         other => other.to_string(),
     }
 }
