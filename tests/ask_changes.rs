@@ -15,7 +15,7 @@ fn importer() -> Fixture {
     project.git(["tag", "v1.0"]);
     project.write(
         "CHANGES.md",
-        "# Changelog\n\n## 2.0 - 2024-06-10\n\n### Java 9.1\n\n- Drop support for Java 8 and 11.\n- Smaller fixes\n",
+        "# Changelog\n\n## 2.0 - 2024-06-10\n\n### Java 9.1\n\n- Drop support for Java 8 and 11.\n- We have officially dropped support for Perl.\n- Smaller fixes\n",
     );
     project.commit_all("Begin the next version");
     project.author("Ada Lovelace", "ada@example.com");
@@ -160,6 +160,8 @@ fn a_changelog_tells_the_version_and_its_day() {
         let said = facts(&sandbox, question);
         assert!(said.ends_with(" was removed in version 2.0 of 2024-06-10, as CHANGES.md:7 says."), "{said}");
     }
+    let said = facts(&sandbox, "When was support for Perl dropped?");
+    assert!(said.ends_with(" was removed in version 2.0 of 2024-06-10, as CHANGES.md:8 says."), "{said}");
     let refused = missing(&sandbox, "who dropped support for Java 8?");
     assert!(refused.iter().any(|why| why.contains("CHANGES.md:7 says, and nothing more is known")), "{refused:?}");
 }

@@ -93,11 +93,30 @@ fn line_of_section(
     let within = document.bytes_of(lines);
     let text = &document.text[within.clone()];
     let pieces = split_sentences(text).into_iter().map(|piece| piece.range);
-    let says_so = |range: &Range<usize>| change.fit_of(&text[range.clone()]) == Some(StatedFit::Same);
+    let says_so = |range: &Range<usize>| {
+        change.fit_of(without_actor(&text[range.clone()], &releases.project)) == Some(StatedFit::Same)
+    };
     let range = pieces.into_iter().find(says_so)?;
     let citation = document.cite(0, within.start + range.start..within.start + range.end);
     let (version, date) = version_above(&document.text[..within.start + range.start], releases)?;
     Some(ChangelogLine { project: releases.project.clone(), citation, version, date })
+}
+
+/// A sentence without the project as the one that does it: `dropped X` of `Requests has officially dropped X`.
+fn without_actor<'a>(sentence: &'a str, project: &str) -> &'a str {
+    let behind_word = |text: &'a str, is_it: &dyn Fn(&str) -> bool| {
+        let word = text.split_whitespace().next().filter(|word| is_it(word))?;
+        Some(text.trim_start()[word.len()..].trim_start())
+    };
+    let name = project.rsplit('/').next().unwrap_or(project);
+    let is_actor = |word: &str| word.eq_ignore_ascii_case(name) || word.eq_ignore_ascii_case("we");
+    let Some(mut rest) = behind_word(sentence, &is_actor) else { return sentence };
+    let is_beside_verb =
+        |word: &str| matches!(word, "has" | "have" | "now" | "also" | "finally") || word.ends_with("ly");
+    while let Some(behind) = behind_word(rest, &is_beside_verb) {
+        rest = behind;
+    }
+    rest
 }
 
 /// The version, and the day if there is one, that the last heading of a text with a version in it names.
@@ -181,6 +200,18 @@ mod tests {
 
     fn releases() -> ReleaseNames {
         ReleaseNames::new("acme/shop", &["v8.0.0".to_owned(), "v8.1.0".to_owned()])
+    }
+
+    #[test]
+    fn who_does_it_in_a_changelog_is_the_project() {
+        for (sentence, own) in [
+            ("Shop has officially dropped support for Perl", "dropped support for Perl"),
+            ("We now support TLS", "support TLS"),
+            ("Debian dropped Perl", "Debian dropped Perl"),
+            ("Shop", ""),
+        ] {
+            assert_eq!(without_actor(sentence, "acme/shop"), own);
+        }
     }
 
     #[test]
