@@ -59,7 +59,7 @@ fn what_is_wrong_with_its_settings_is_said() {
     let forge = Forge::start();
     for (settings, wrong) in [
         ("model = \" \"\nbase_url = \"http://127.0.0.1:1/v1\"", "model is empty"),
-        ("model = \"judge\"", "missing field `base_url`"),
+        ("model = \"judge\"", "missing key 'base_url'"),
         ("model = \"judge\"\nbase_url = \"ftp://127.0.0.1\"", "base_url"),
     ] {
         let sandbox = Sandbox::new(&forge);

@@ -2,8 +2,10 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
-use backstory_model::{code::Lines, commit::Sha};
+use backstory_model::{code::Lines, commit::Sha, reference::Forge};
 use backstory_sources::git::{
+    address::Address,
+    clone::Credential,
     command::{GitProgram, GitSettings},
     objects::Objects,
 };
@@ -12,10 +14,26 @@ use crate::{
     error::{Error, ErrorKind, Result},
     read::not_found,
     resources::Resources,
+    settings,
 };
 
 /// Largest file that lines are read of, in bytes; the sync reads none that is larger.
 pub(crate) const MAX_TEXT: u64 = 4 << 20;
+
+/// The token of the forge that an address belongs to: one at the same host and port, reached by the same scheme.
+pub(crate) fn credential_for(resources: &Resources, address: &Address) -> Option<Credential> {
+    let Address::Remote(remote) = address else { return None };
+    if !remote.may_receive_token() {
+        return None;
+    }
+    let is_at = |forge: &&settings::Forge| remote.has_origin(&forge.web_url());
+    let forge = resources.settings().forges.iter().find(is_at)?;
+    let username = match forge.kind {
+        Forge::GitLab => "oauth2",
+        Forge::GitHub => "x-access-token",
+    };
+    Some(Credential { username: username.to_owned(), token: forge.connection.token.clone()? })
+}
 
 /// Lines of a file's content, joined with line feeds, without the secrets in them; empty if there are no such lines.
 ///

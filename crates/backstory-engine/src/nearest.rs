@@ -7,6 +7,10 @@ const LETTERS_PER_TYPO: usize = 3;
 const ALIKE: f64 = 0.7;
 /// Longest name that is compared letter by letter, in bytes.
 const MAX_LENGTH: usize = 200;
+/// Most similar names that an error tells.
+pub(crate) const NAMED: usize = 5;
+/// Most letters in which a path that is meant may differ from the one that was written.
+const MAX_TYPOS: usize = 3;
 /// Most names that are compared letter by letter.
 const MAX_COMPARED: usize = 100_000;
 
@@ -37,6 +41,12 @@ pub(crate) fn may_be_meant(one: &str, other: &str) -> bool {
     let is_beginning = length >= LETTERS_PER_TYPO && known.starts_with(&wanted);
     strsim::osa_distance(&wanted, &known) <= allowed_typos(one)
         || (is_of_its_size || is_beginning) && likeness(one, other) >= ALIKE
+}
+
+/// The names that differ least from one that is not there, the most similar first. Half of a short one says nothing.
+pub(crate) fn most_similar<'a>(names: &'a [String], absent: &str) -> Vec<&'a str> {
+    let max_typos = MAX_TYPOS.min((absent.len() / 2).saturating_sub(1));
+    within_typos(absent, names.iter().map(String::as_str), max_typos, NAMED)
 }
 
 /// The names with at most so many typos, those with the fewest first, equal ones by name. Neither case nor `/` around a

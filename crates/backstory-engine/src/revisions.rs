@@ -19,7 +19,10 @@ use backstory_model::{
 };
 use backstory_sources::{
     code::{Limits, analyze, left_out_by_path, select},
-    git::objects::{ObjectError, Objects},
+    git::{
+        objects::{ObjectError, Objects},
+        refs::Refs,
+    },
 };
 use backstory_store::{index::version_id, ledger::ChangedThread};
 use jiff::Timestamp;
@@ -27,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, Result},
+    nearest::{NAMED, most_similar},
     resources::Resources,
     settings::RepositorySettings,
 };
@@ -214,6 +218,23 @@ pub(crate) fn read_file(
         FileSelection::LeftOut(reason) => file.left_out = Some(reason),
     }
     Ok(file)
+}
+
+/// Names of the branches, then of the tags.
+pub(crate) fn ref_names(refs: &Refs) -> Vec<String> {
+    let branches = refs.branches.iter().map(|branch| branch.name.as_str().to_owned());
+    branches.chain(refs.tags.iter().map(|tag| tag.name.as_str().to_owned())).collect()
+}
+
+/// An error about a revision, with those of the branches and tags that it may have meant.
+pub(crate) fn with_names_like(error: Error, names: &[String], rev: &str) -> Error {
+    let number = rev.trim_start_matches('v');
+    let begins_so = |name: &&str| !number.is_empty() && name.trim_start_matches('v').starts_with(number);
+    let mut alike: Vec<&str> = names.iter().map(String::as_str).filter(begins_so).take(NAMED).collect();
+    if alike.is_empty() {
+        alike = most_similar(names, rev);
+    }
+    if alike.is_empty() { error } else { error.with_hint(format!("did you mean {}?", alike.join(", "))) }
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use backstory_sources::{
     forge,
     git::{
         address::{Address, AllowedHosts, resolve},
-        clone::Credential,
         naming::{host_and_project, origin_url, project_from_directory},
     },
 };
@@ -30,7 +29,6 @@ use crate::{
     records::evict_repository_record,
     refresh::{catch_up, refresh_links, refresh_written},
     resources::Resources,
-    settings,
     snapshot::with_snapshot,
     task::other_work,
     use_case::{Scope, UseCase, Weight},
@@ -431,21 +429,6 @@ pub(super) fn forge_of(resources: &Resources, entry: &RepositoryEntry, address: 
         Some((host, _)) if host.contains("github") => (Forge::GitHub, String::new()),
         _ => (Forge::GitLab, String::new()),
     }
-}
-
-/// The token of the forge that an address belongs to: one at the same host and port, reached by the same scheme.
-pub(super) fn credential_for(resources: &Resources, address: &Address) -> Option<Credential> {
-    let Address::Remote(remote) = address else { return None };
-    if !remote.may_receive_token() {
-        return None;
-    }
-    let is_at = |forge: &&settings::Forge| remote.has_origin(&forge.web_url());
-    let forge = resources.settings().forges.iter().find(is_at)?;
-    let username = match forge.kind {
-        Forge::GitLab => "oauth2",
-        Forge::GitHub => "x-access-token",
-    };
-    Some(Credential { username: username.to_owned(), token: forge.connection.token.clone()? })
 }
 
 /// Host and port of an address.

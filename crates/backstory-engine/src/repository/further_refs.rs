@@ -12,14 +12,13 @@ use backstory_sources::git::{
 use backstory_store::ledger::{Branches, RepositoryEntry};
 use serde::{Deserialize, Serialize};
 
-use super::{RepositoryStatus, add::credential_for, refs::find_commit, repository_status};
+use super::{RepositoryStatus, refs::find_commit, repository_status};
 use crate::{
     catalog::unknown_repository,
-    clones::{clone_path, find_git, has_clone},
+    clones::{clone_path, credential_for, find_git, has_clone},
     error::{Error, ErrorKind, Result},
     resources::Resources,
-    revisions::{MAX_REFS, short_name},
-    trace::target::{ref_names, with_names_like},
+    revisions::{MAX_REFS, ref_names, short_name, with_names_like},
     use_case::{Scope, UseCase},
 };
 

@@ -26,7 +26,7 @@ use jiff::Timestamp;
 use super::{
     Tips,
     abbreviations::{AbbreviatedShas, abbreviated, known_of, resolve},
-    add::{check_address, credential_for, forge_of},
+    add::{check_address, forge_of},
     aggregates::{CommitRange, changed_at},
     co_change::{self, co_changes},
     entities::Outlines,
@@ -46,7 +46,7 @@ use super::{
 };
 use crate::{
     catalog::{forgotten, unknown_repository},
-    clones::{clone_path, find_git, open_objects},
+    clones::{clone_path, credential_for, find_git, open_objects},
     error::{Error, Result},
     records::{REPOSITORY, evict_repository_record, repository_record},
     resources::Resources,

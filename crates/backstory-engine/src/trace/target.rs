@@ -29,22 +29,19 @@ use crate::{
     catalog::unknown_repository,
     clones::{clone_path, open_objects},
     error::{Error, ErrorKind, Result},
-    nearest::within_typos,
+    nearest::{NAMED, most_similar},
     records::{commit_record, repository_record},
     repository::lineage::clean_lineage,
     resources::Resources,
+    revisions::{ref_names, with_names_like},
 };
 
-/// Most similar names that an error tells.
-const NAMED: usize = 5;
 /// Longest revision that follows from another, in bytes.
 const MAX_REVISION: usize = 60;
 /// The revision that stands for the indexed head.
 const HEAD: &str = "HEAD";
 /// Most moves of a file that are followed.
 const MAX_MOVES: usize = 20;
-/// Most letters in which a path that is meant may differ from the one that was written.
-const MAX_TYPOS: usize = 3;
 
 /// What is asked about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -196,23 +193,6 @@ fn resolve_revision(
     }
     let commit = commit.ok_or_else(|| with_names_like(unknown(), &ref_names(&refs), rev))?;
     Ok((commit, None))
-}
-
-/// Names of the branches, then of the tags.
-pub(crate) fn ref_names(refs: &refs::Refs) -> Vec<String> {
-    let branches = refs.branches.iter().map(|branch| branch.name.as_str().to_owned());
-    branches.chain(refs.tags.iter().map(|tag| tag.name.as_str().to_owned())).collect()
-}
-
-/// An error about a revision, with those of the branches and tags that it may have meant.
-pub(crate) fn with_names_like(error: Error, names: &[String], rev: &str) -> Error {
-    let number = rev.trim_start_matches('v');
-    let begins_so = |name: &&str| !number.is_empty() && name.trim_start_matches('v').starts_with(number);
-    let mut alike: Vec<&str> = names.iter().map(String::as_str).filter(begins_so).take(NAMED).collect();
-    if alike.is_empty() {
-        alike = most_similar(names, rev);
-    }
-    if alike.is_empty() { error } else { error.with_hint(format!("did you mean {}?", alike.join(", "))) }
 }
 
 /// Where the lines of a file come from.
@@ -457,12 +437,6 @@ fn analyze_file(resources: &Resources, place: &Revision, path: &str) -> Result<O
         Err(ObjectError::NoSuchPath { .. }) => Err(no_such_path(resources, place, path)?),
         Err(error) => Err(error.into()),
     }
-}
-
-/// The names that differ least from one that is not there, the most similar first. Half of a short one says nothing.
-fn most_similar<'a>(names: &'a [String], absent: &str) -> Vec<&'a str> {
-    let max_typos = MAX_TYPOS.min((absent.len() / 2).saturating_sub(1));
-    within_typos(absent, names.iter().map(String::as_str), max_typos, NAMED)
 }
 
 /// Whether two names begin alike.
