@@ -16,7 +16,7 @@ use super::{
 use crate::{
     client::Client,
     failure::Result,
-    output::{FAINT, STRONG, Terminal, day, escape_terminal, thousands},
+    output::{FAINT, STRONG, Terminal, day, escape_terminal, pluralize, thousands},
 };
 
 /// Show a person: what they did over time, where, and what is waiting for them
