@@ -202,7 +202,7 @@ fn an_option_is_known_by_what_it_is_for() {
     let said = facts(&sandbox, "Who added the option to disable colors?");
     assert!(said.contains(" Add an option to disable colors; "), "{said}");
     let refused = missing(&sandbox, "When was the option to sort rows removed?");
-    assert!(refused.iter().any(|why| why.ends_with(" says that 'option to sort rows' was removed")), "{refused:?}");
+    assert!(refused.iter().any(|why| why.ends_with(" that 'option to sort rows' was removed")), "{refused:?}");
 }
 
 #[test]

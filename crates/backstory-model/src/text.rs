@@ -226,7 +226,7 @@ mod tests {
     fn snippet_shows_all_that_there_is_room_for() {
         let note = "33314ca: can we remove this since it is already done inside the function?";
         assert_eq!(snippet(note, "function", 80), note);
-        assert_eq!(snippet(note, "function", 40), "…since it is already done inside the function?");
+        assert_eq!(snippet(note, "function", 40), "…it is already done inside the function?");
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(snippet_of_blocks(&blocks, "zzz", 400), blocks.join("\n"));
         assert_eq!(snippet_of_blocks(&blocks, "zzz", 40), "Two things:\n- the cart is locked\n…");
         assert_eq!(snippet_of_blocks(&blocks, "why does the queue wait", 30), "…\n- the queue waits\n…");
-        assert_eq!(snippet_of_blocks(&blocks, "queue", 5), "…\n- the…\n…");
+        assert_eq!(snippet_of_blocks(&blocks, "queue", 5), "…\n- the…");
         assert_eq!(snippet_of_blocks(&blocks[..1], "zzz", 5), "Two…");
         assert_eq!(snippet_of_blocks(&[], "zzz", 5), "");
     }
