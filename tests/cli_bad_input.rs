@@ -123,6 +123,23 @@ fn who_only_asks_creates_no_data_directory_of_a_mistyped_name() {
 }
 
 #[test]
+fn what_works_on_data_creates_no_data_directory_of_a_mistyped_name() {
+    let sandbox = Sandbox::empty();
+    for args in
+        [&["rebuild"][..], &["embed"], &["enrich"], &["forget", "acme/shop#1"], &["bundle", "export", "shop.bundle"]]
+    {
+        let refused = sandbox.run(&[args, &["--data-dir", "dtaa"]].concat());
+        expect!["there is no data directory at dtaa; check --data-dir, or create the directory with 'backstory add PATH' or 'backstory sync'"].assert_eq(refused.error(3));
+    }
+    let doctor = sandbox.run(&["doctor", "--json", "--data-dir", "dtaa"]);
+    let report = doctor.json();
+    let last = report["checks"].as_array().unwrap().last().unwrap();
+    assert_eq!((doctor.code, &last["name"], &last["status"]), (3, &"data".into(), &"failed".into()), "{report}");
+    assert!(last["detail"].as_str().unwrap().starts_with("there is no data directory at dtaa; check --data-dir"));
+    assert!(!sandbox.path().join("dtaa").exists());
+}
+
+#[test]
 fn ledger_of_a_version_that_is_not_read_is_left_alone() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

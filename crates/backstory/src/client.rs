@@ -101,8 +101,22 @@ impl Client {
     /// The same for a command that begins long work: of other processes only a server takes that on.
     ///
     /// # Errors
-    /// Another command has the stores, or they cannot be opened.
+    /// The command line names a data directory that is not there, another command has the stores, or they cannot be
+    /// opened.
     pub(crate) async fn open_for_work(
+        session: &Session,
+        command: &str,
+        before_opening: impl FnOnce() -> Result<()>,
+    ) -> Result<Self> {
+        session.require_data_dir()?;
+        Self::open_for(ClaimIntent::Work, session, command, before_opening).await
+    }
+
+    /// The same for long work that fills a data directory, which is created if it is absent.
+    ///
+    /// # Errors
+    /// Another command has the stores, or they cannot be opened.
+    pub(crate) async fn open_or_create(
         session: &Session,
         command: &str,
         before_opening: impl FnOnce() -> Result<()>,

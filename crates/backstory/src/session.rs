@@ -70,7 +70,7 @@ impl Session {
         Ok(self.config.get_or_init(|| config))
     }
 
-    /// Refuses a data directory that the command line names and that is not there: who only asks creates none.
+    /// Refuses a data directory that the command line names and that is not there: only what fills one creates it.
     ///
     /// # Errors
     /// It is not there, or the configuration is wrong.

@@ -100,7 +100,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         return add_group(session, args, group, forge).await;
     }
     let address = absolute(args.address.as_deref().unwrap_or_default())?;
-    let client = Client::open_for_work(session, "add", || Ok(())).await?;
+    let client = Client::open_or_create(session, "add", || Ok(())).await?;
     let begun = Instant::now();
     let branches = match (args.all_branches, args.branches.is_empty()) {
         (true, _) => Branches::All,
@@ -139,7 +139,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 
 /// Has all projects of a group read.
 async fn add_group(session: &Session, args: &Args, group: &str, forge: Option<Forge>) -> Result<()> {
-    let client = Client::open_for_work(session, "add", || Ok(())).await?;
+    let client = Client::open_or_create(session, "add", || Ok(())).await?;
     let found = client.answer(AddGroup { address: group.to_owned(), forge }).await?;
     let summary = sync::projects(&client, found.projects.clone()).await?;
     if args.json {

@@ -68,6 +68,7 @@ async fn export(session: &Session, file: &Path, projects: &[String]) -> Result<(
     if file.exists() {
         return Err(Failure::configuration(format!("{} exists already; name another file", file.display())));
     }
+    session.require_data_dir()?;
     let directory = DataDir::open(&session.config()?.data_dir)?;
     let in_use =
         |who: String| Err(Failure::new(ErrorKind::Conflict, format!("{who} has the stores open; stop it first")));

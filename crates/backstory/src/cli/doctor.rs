@@ -284,7 +284,7 @@ async fn check_embedding(config: &Config, report: &mut Report) -> EmbeddingSetti
 }
 
 async fn check_stores(session: &Session, config: &Config, embedding: EmbeddingSettings, report: &mut Report) {
-    let directory = match DataDir::open(&config.data_dir) {
+    let directory = match session.require_data_dir().and_then(|()| DataDir::open(&config.data_dir)) {
         Ok(directory) => directory,
         Err(failure) => return report.fail("data", failure),
     };

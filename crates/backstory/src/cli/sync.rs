@@ -92,7 +92,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         take_over(session).await?;
     }
     let before = || if reads_forge { config.require_tokens(&projects) } else { Ok(()) };
-    let client = Client::open_for_work(session, "sync", before).await?;
+    let client = Client::open_or_create(session, "sync", before).await?;
     repos::require_projects(session, &client, &projects).await?;
     let only = args.only.iter().map(|part| (*part).into()).collect();
     let request = SyncRequest {
