@@ -468,6 +468,24 @@ async fn files_are_annotated_by_hand_and_found_by_tag() {
     }
 }
 
+#[tokio::test]
+async fn lines_beyond_the_end_of_a_file_are_not_annotated() {
+    let shop = shop();
+    let api = Api::of_repository(&shop);
+    let file = "acme/shop:src/session.py";
+    let head = shop.sha("main").short();
+    let said = "src/session.py has 7 lines; there is no line 8";
+    let refused = api.sandbox.run(&["annotate", "acme/shop:src/session.py:6-8", "Beyond the end."]);
+    assert_eq!(refused.error(2), format!("{said}; lines are those of {head}, the indexed commit"));
+    let mutation = format!(
+        r#"mutation {{ annotate(id: "{file}", annotation: {{ content: "Beyond the end.",
+            lines: {{ first: 6, last: 8 }} }}) {{ number }} }}"#
+    );
+    assert!(api.error(&mutation).await.1.contains(said));
+    assert_eq!(api.sandbox.run(&["annotate", file]).ok().stdout, "No annotation matches.\n");
+    api.sandbox.run(&["annotate", "acme/shop:src/session.py:6-7", "The last two."]).ok();
+}
+
 // Row 67 of docs/requirements.md.
 #[tokio::test]
 async fn a_project_tells_when_something_of_it_last_changed() {

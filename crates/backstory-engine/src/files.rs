@@ -12,7 +12,9 @@ mod lineage;
 mod text;
 mod tree;
 
-pub(crate) use self::{chunks::find_version, definitions::list_definitions, diff::diff_change};
+pub(crate) use self::{
+    chunks::find_version, definitions::list_definitions, diff::diff_change, text::check_file_has_line,
+};
 pub use self::{
     chunks::{
         ChunksRequest, Fact, FactsRequest, FileChunk, FileChunks, FileFacts, FileVersion, MAX_FACTS, MAX_FILE_CHUNKS,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind, Result},
+    files::check_file_has_line,
     generated::annotations::{Annotation, annotated_nodes, annotations_of, normal_tag, put_annotations},
     read::{existing_nodes, not_found, resolve_id},
     resources::Resources,
@@ -145,6 +146,9 @@ async fn annotate(resources: &Resources, request: AnnotateRequest) -> Result<Ann
     }
     resources
         .blocking(move |resources| {
+            if let (Some((_, last)), NodeId::File { project, path }) = (request.lines, &id) {
+                check_file_has_line(resources, project, path, last)?;
+            }
             // Of two at the same time one would be lost.
             let _held = resources.shared.annotating.lock();
             let mut all = annotations_of(resources, &id)?;

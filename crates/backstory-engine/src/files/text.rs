@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     clones::{MAX_TEXT, clean_text},
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     resources::Resources,
     trace::{
         Indexed, Revision, check_line_exists,
@@ -191,6 +191,22 @@ fn read_file(resources: &Resources, request: &FileRequest) -> Result<FileText> {
         file.lineage = Some(described);
     }
     Ok(file)
+}
+
+/// Refuses a line beyond the end of a file at the indexed head. Lines of what is not there, or is no text, are not counted.
+///
+/// # Errors
+/// The file has no such line, or it cannot be read.
+pub(crate) fn check_file_has_line(resources: &Resources, project: &str, path: &str, line: u32) -> Result<()> {
+    let read = resolve_place(resources, Some(project), None).and_then(|place| read_whole(resources, &place, path));
+    let file = match read {
+        Ok((file, _)) => file,
+        Err(error) if error.kind == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let Some(count) = file.line_count else { return Ok(()) };
+    check_line_exists(path, line, count)
+        .map_err(|error| error.with_hint(format!("lines are those of {}, the indexed commit", file.rev.short())))
 }
 
 /// A file with its whole text, and its bytes; none of those that are left out.
