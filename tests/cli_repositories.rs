@@ -189,11 +189,19 @@ fn branches_are_chosen() {
         (["--ref", "v11"], "'v11' is not a branch, tag or commit of new"),
         (["--ref", "v"], "'v' is not a branch, tag or commit of new"),
         (["--ref", "mian"], "'mian' is not a branch, tag or commit of new; did you mean main?"),
+        (["--ref", "1a2b3c4d"], "'1a2b3c4d' is not a branch, tag or commit of new"),
     ] {
         let args = [&["add", &path, "--name", "new"][..], &more].concat();
         assert_eq!(sandbox.run(&args).error(1), said);
     }
+    let unknown = ["add", &path, "--name", "acme/shop", "--ref", "1a2b3c4d"];
+    assert_eq!(sandbox.run(&unknown).error(1), "'1a2b3c4d' is not a branch, tag or commit of acme/shop");
     assert_eq!(sandbox.run(&["repos", "--json"]).ok().json().as_array().unwrap().len(), 1);
+    let known = shop.sha("main~1").short();
+    let added = sandbox.run(&["add", &path, "--name", "acme/shop", "--ref", &known, "--json"]).ok().json();
+    let revisions = added["repository"]["revisions"].as_array().unwrap();
+    assert!(revisions.iter().any(|revision| revision["name"] == json!(known)), "{added}");
+    assert!(revisions.iter().all(|revision| !revision["commit"].is_null()), "what was refused is not kept: {added}");
     let both = sandbox.run(&["add", &path, "--branch", "next", "--all-branches"]);
     assert_eq!((both.code, both.stdout.as_str()), (2, ""));
 }

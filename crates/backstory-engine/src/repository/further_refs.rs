@@ -1,12 +1,14 @@
 //! The use cases that have the files of further branches, tags and commits of a repository indexed, or no more.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use backstory_model::{id::is_sha, text::truncate_echo};
 use backstory_sources::git::{
     address::Address,
+    checkout::resolve_commit,
     clone::{CloneLimits, CloneRequest, list_ref_names},
     command::Cancel,
+    naming::objects_directory,
     refs,
 };
 use backstory_store::ledger::{Branches, RepositoryEntry};
@@ -103,8 +105,8 @@ fn check_known(resources: &Resources, entry: &RepositoryEntry, added: &[String])
     Err(with_names_like(error, &ref_names(&refs), name))
 }
 
-/// Refuses branches and further refs that the repository at an address does not have. What may be an object name is not
-/// looked for.
+/// Refuses branches and further refs that the repository at an address does not have. What may be an object name is looked
+/// for only on this machine: a forge does not say which commits it has.
 pub(super) fn check_origin_has(
     resources: &Resources,
     project: &str,
@@ -113,7 +115,12 @@ pub(super) fn check_origin_has(
     refs: &[String],
 ) -> Result<()> {
     let selected: &[String] = if let Branches::Selected(names) = branches { names } else { &[] };
-    let further: Vec<&str> = refs.iter().map(|name| short_name(name.trim())).filter(|name| !is_sha(name)).collect();
+    let may_have_commit = |name: &str| match address {
+        Address::Local(path) => is_sha(name) && has_commit(path, name),
+        Address::Remote(_) => is_sha(name),
+    };
+    let further = refs.iter().map(|name| short_name(name.trim()));
+    let further: Vec<&str> = further.filter(|name| !may_have_commit(name)).collect();
     if selected.is_empty() && further.is_empty() {
         return Ok(());
     }
@@ -137,6 +144,11 @@ pub(super) fn check_origin_has(
         Some(name) => Err(with_names_like(unknown_ref(project, name), &names, name)),
         None => Ok(()),
     }
+}
+
+/// Whether a repository on this machine has a commit, or cannot tell because libgit2 does not open it.
+fn has_commit(repository: &Path, name: &str) -> bool {
+    resolve_commit(repository, name).is_some() || objects_directory(repository).is_none()
 }
 
 /// The failure of a name that stands for nothing in a repository.
