@@ -512,6 +512,17 @@ fn embed_works_until_every_document_has_its_vector() {
 }
 
 #[test]
+fn stats_name_no_embedding_model_where_there_is_none() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::new(&forge);
+    sandbox.configure("[embedding]\nprovider = \"none\"\n");
+    sandbox.run(&["sync"]).ok();
+    let stats = sandbox.run(&["stats"]).ok().stdout;
+    assert!(stats.ends_with("0 (0%), 0 passages; the embedding provider is none\n"), "{stats}");
+    assert_eq!(sandbox.run(&["stats", "--json"]).ok().json()["model"], "none");
+}
+
+#[test]
 fn embed_fails_clearly_without_its_provider() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

@@ -13,6 +13,9 @@ use crate::{
     use_case::{UseCase, Weight},
 };
 
+/// What stands for the embedding model where there is none.
+pub const NO_MODEL: &str = "none";
+
 /// Requests counts of what the stores hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -65,7 +68,7 @@ pub struct Stats {
     pub nodes: BTreeMap<String, u64>,
     /// Statements in the graph.
     pub quads: u64,
-    /// Name of the embedding model.
+    /// Name of the embedding model; none if no text gets a vector.
     pub model: String,
     /// Places in which a secret was replaced before anything was stored; one secret may stand in many.
     pub redactions: u64,
@@ -108,6 +111,7 @@ pub(crate) async fn collect_stats(resources: &Resources) -> Result<Stats> {
     let graph = resources.graph();
     let quads = blocking(move || Ok(graph.len()? as u64)).await?;
     let secrets = resources.with_ledger(|ledger| ledger.secrets()).await?;
+    let embedder = resources.embedder();
     let of_class = |class: &str| nodes.get(class).copied().unwrap_or(0);
     Ok(Stats {
         projects: of_class("Project"),
@@ -126,7 +130,7 @@ pub(crate) async fn collect_stats(resources: &Resources) -> Result<Stats> {
         design_notes: of_class("DesignNote"),
         nodes,
         quads,
-        model: resources.embedder().model().to_string(),
+        model: if embedder.is_off() { NO_MODEL } else { embedder.model() }.to_owned(),
         redactions: secrets.values().sum(),
         secrets: group_by_project(secrets),
         coverage: index_coverage(resources),

@@ -56,7 +56,7 @@ pub(crate) struct Stats {
     nodes: Vec<ClassCount>,
     /// How many statements the graph has.
     quads: BigInt,
-    /// Name of the embedding model.
+    /// Name of the embedding model; none if no text gets a vector.
     model: String,
     /// In how many places a secret was replaced before anything was stored; one secret may be in many.
     redaction_count: u64,

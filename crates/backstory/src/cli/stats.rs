@@ -2,7 +2,7 @@
 
 use backstory_engine::{
     index::Coverage,
-    stats::{ProjectSecrets, StatsRequest},
+    stats::{NO_MODEL, ProjectSecrets, StatsRequest},
 };
 
 use super::Session;
@@ -40,6 +40,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let Coverage { documents, embedded, passages, .. } = stats.coverage;
     // An empty corpus is covered.
     let percent = (embedded * 100).checked_div(documents).unwrap_or(100);
+    let source = match stats.model.as_str() {
+        NO_MODEL => "; the embedding provider is none".to_owned(),
+        model => format!(" by {model}"),
+    };
     let rows = [
         ("Projects", thousands(stats.projects)),
         ("Issues", thousands(stats.issues)),
@@ -58,10 +62,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         ("Statements", thousands(stats.quads)),
         (REPLACED, format!("in {}", pluralize(stats.redactions, "place", "places"))),
         ("Documents", thousands(documents)),
-        (
-            "Embedded",
-            format!("{} ({percent}%), {} passages by {}", thousands(embedded), thousands(passages), stats.model),
-        ),
+        ("Embedded", format!("{} ({percent}%), {} passages{source}", thousands(embedded), thousands(passages))),
     ];
     for (name, value) in rows {
         session.terminal.line(format_args!("{:<18}{value}", format!("{name}:")))?;
