@@ -1,7 +1,9 @@
 //! Cuts texts into the pieces that can be quoted: sentences, list items, blocks of code.
 
+mod blocks;
 mod lines;
 mod marks;
+mod metadata;
 #[cfg(test)]
 mod tests;
 mod trailers;
@@ -17,6 +19,8 @@ use crate::{
     question::is_stop_word,
     text::{stem, words},
 };
+use blocks::is_row;
+pub use blocks::own_blocks;
 pub use lines::is_foreign;
 use lines::{LineKind, LineReader, list_marker};
 use marks::{Mark, MarkKind, find_marks, overlaps, ranges_of, remove_marks};
@@ -109,41 +113,13 @@ fn own_part<'a>(kind: LineKind<'_>, line: &'a str) -> Option<Cow<'a, str>> {
     }
 }
 
-/// What the writer of a Markdown text says, without what [`own_lines`] leaves out: each item of a list on one line, and all
-/// that is between two of them on another.
-pub fn own_blocks(text: &str) -> Vec<String> {
-    let mut lines = LineReader::of_text(text);
-    let mut blocks: Vec<String> = Vec::new();
-    let mut is_item = false;
-    for line in text.lines() {
-        let kind = lines.read(line);
-        let Some(own) = own_part(kind, line) else { continue };
-        let shown = own.split_whitespace().collect::<Vec<_>>().join(" ");
-        if shown.is_empty() {
-            continue;
-        }
-        let begins_item = matches!(kind, LineKind::Beginning(marker) if marker > 0);
-        let goes_on = kind == LineKind::Continuation || (!begins_item && !is_item);
-        match blocks.last_mut().filter(|_| goes_on) {
-            Some(block) => {
-                block.push(' ');
-                block.push_str(&shown);
-            }
-            None => blocks.push(shown),
-        }
-        if kind != LineKind::Continuation {
-            is_item = begins_item;
-        }
-    }
-    blocks
-}
-
-/// The first line of a Markdown text in which its writer says something in words; `None` if there is only code.
+/// The first line of a Markdown text in which its writer says something in words; `None` if there are only code and tables.
 pub fn first_prose_line(text: &str) -> Option<Cow<'_, str>> {
     let mut lines = LineReader::of_text(text);
     text.lines().find_map(|line| {
         let kind = lines.read(line);
-        if kind == LineKind::Code || is_code_line(line) { None } else { own_part(kind, line) }
+        let is_prose = kind != LineKind::Code && !is_code_line(line) && !is_row(kind, line);
+        if is_prose { own_part(kind, line) } else { None }
     })
 }
 

@@ -146,8 +146,8 @@ pub(crate) fn quoted(text: &str, url: &str, words: &CodeWords) -> Evidence {
     Evidence { text: quote(text, words), url: Some(url.to_owned()), ..Evidence::default() }
 }
 
-/// The part of a text that has most of the words, as far as its writer says it, with items of lists on lines of their own;
-/// `None` if nothing is left.
+/// The part of the prose of a text that has most of the words, as far as its writer says it, with items of lists on lines of
+/// their own; of code if there is no prose, and `None` if nothing is left.
 pub(crate) fn quote(text: &str, words: &CodeWords) -> Option<String> {
     Some(snippet_of_blocks(&own_blocks(text), &words.query(), QUOTED)).filter(|text| !text.is_empty())
 }

@@ -1,9 +1,10 @@
 //! Tells of each line of a Markdown text whether it begins something, or goes on with what is before it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     marks::{MarkKind, remove_marks},
+    metadata::metadata_lines,
     trailers::{quoted_trailer_lines, trailer_lines},
     unfenced::UnfencedReader,
 };
@@ -42,6 +43,8 @@ pub(super) struct LineReader {
     trailers: BTreeMap<usize, bool>,
     /// Whether the trailer that is under way, if any, only names something.
     trailer: Option<bool>,
+    /// The lines that programs wrote for other programs.
+    metadata: Vec<Range<usize>>,
     /// The marks that opened the block of code that is under way.
     fence: Option<String>,
     unfenced: UnfencedReader,
@@ -66,6 +69,7 @@ impl LineReader {
             number: 0,
             trailers: trailer_lines(text),
             trailer: None,
+            metadata: metadata_lines(text),
             fence: None,
             unfenced: UnfencedReader::default(),
             is_comment: false,
@@ -80,7 +84,9 @@ impl LineReader {
 
     /// What the next line is.
     pub(super) fn read<'a>(&mut self, line: &'a str) -> LineKind<'a> {
+        let is_metadata = self.fence.is_none() && self.metadata.iter().any(|lines| lines.contains(&self.number));
         let kind = match self.classify_trailer(line) {
+            _ if is_metadata => LineKind::End,
             Some(kind) => kind,
             None => self.classify_code(line).unwrap_or_else(|| self.classify(line.trim())),
         };
@@ -265,4 +271,5 @@ fn is_of_program(line: &str) -> bool {
     let is_program = |name: &str| name.ends_with(".ci") || name.ends_with("-bot") || name == "bot";
     rest.and_then(|rest| rest.split_once(']')).is_some_and(|(name, _)| is_program(name))
         || line.starts_with("for more information, see https://pre-commit.ci")
+        || line.starts_with("Dependabot will resolve any conflicts with this PR")
 }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use pulldown_cmark::{Event, Options, Parser, Tag};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// Stands before a paragraph that is parsed, so that no block begins in it.
 const LEAD: &str = "x ";
@@ -140,4 +140,34 @@ pub(super) fn remove_marks<'a>(text: &'a str, kinds: &[MarkKind]) -> Cow<'a, str
     }
     kept.push_str(&text[end..]);
     Cow::Owned(kept)
+}
+
+/// Whether a line has images, which may be links, and nothing else.
+pub(super) fn has_only_images(line: &str) -> bool {
+    if !line.contains("![") {
+        return false;
+    }
+    let (mut depth, mut count) = (0usize, 0usize);
+    for event in Parser::new(line.trim()) {
+        match event {
+            Event::Start(Tag::Image { .. }) => {
+                depth += 1;
+                count += 1;
+            }
+            Event::End(TagEnd::Image) => depth = depth.saturating_sub(1),
+            Event::Text(text) if depth == 0 && !text.trim().is_empty() => return false,
+            Event::Code(_) if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    count > 0
+}
+
+/// Whether a line says where a link leads that stands elsewhere, or is a comment in that form: `[1]: https://example.com`,
+/// `[//]: # (hidden)`.
+pub(super) fn is_link_definition(line: &str) -> bool {
+    let Some((label, target)) = line.trim().strip_prefix('[').and_then(|rest| rest.split_once("]: ")) else {
+        return false;
+    };
+    !label.contains(['[', ']']) && ["http://", "https://", "#", "<"].into_iter().any(|mark| target.starts_with(mark))
 }

@@ -277,6 +277,46 @@ fn stems_have_parts_of_identifiers() {
     assert!(!found.contains("the"));
 }
 
+#[test]
+fn prose_is_quoted_without_code_tables_and_images() {
+    let text = "It loops:\n```rust\nloop {}\n```\n| store | time |\n|---|---|\n| Redis | 3 ms |\n\n![build](https://a.b/c.svg)\n\
+        [![score](https://a.b/d)](https://a.b/e)\nSee [the report][1].\n- at noon\n- at night\n  too\n\n\
+        [1]: https://a.b/1\n[//]: # (end)\n";
+    assert_eq!(own_blocks(text), ["It loops: See [the report][1].", "- at noon", "- at night too"]);
+    assert_eq!(own_blocks("![a](b) shows it\n[arm]: use it"), ["![a](b) shows it [arm]: use it"]);
+    assert!(own_blocks("| a | b |\n|---|---|").is_empty());
+    assert_eq!(first_prose_line("| a | b |\n|---|---|\n\nIt is so").as_deref(), Some("It is so"));
+}
+
+#[test]
+fn code_is_quoted_line_by_line_where_there_is_no_prose() {
+    assert_eq!(own_blocks("```suggestion\nif late {\n    retry();\n\n}\n```\n"), ["if late {", "    retry();", "}"]);
+    assert_eq!(own_blocks("> Why?\n\n$ make\n"), ["$ make"]);
+}
+
+#[test]
+fn what_is_folded_is_quoted_only_where_there_is_nothing_else() {
+    let folded = "<details>\n<summary>Notes</summary>\n\n- It is fast\n<DETAILS>\nold\n</DETAILS>\n</details>\n";
+    assert_eq!(
+        own_blocks(&format!("Bumps it.\n\n{folded}\nThe end, as `<details>` says")),
+        ["Bumps it. The end, as `<details>` says"]
+    );
+    assert_eq!(own_blocks(folded), ["Notes", "- It is fast", "old"]);
+}
+
+#[test]
+fn what_programs_say_to_programs_is_not_quoted() {
+    let message = "Bumps [x](https://a.b/x) from 1 to 2.\n- [Notes](https://a.b/n)\n\n---\nupdated-dependencies:\n\
+        - dependency-name: x\n  dependency-type: direct:production\n...\n\nSigned-off-by: dependabot[bot] <a@b.c>";
+    assert_eq!(own_blocks(message), ["Bumps [x](https://a.b/x) from 1 to 2.", "- [Notes](https://a.b/n)"]);
+    assert!(!own_lines(message).contains("dependency"));
+    // Below a rule somebody may go on, and YAML in a block is code.
+    assert_eq!(own_blocks("One\n\n---\nNote: two\n\nand so on\n...\n"), ["One Note: two and so on ..."]);
+    assert_eq!(own_blocks("```\n---\na: b\n...\n```"), ["---", "a: b", "..."]);
+    let bot = "Bumps it.\n\nDependabot will resolve any conflicts with this PR as long as you don't alter it yourself.";
+    assert_eq!(own_blocks(bot), ["Bumps it."]);
+}
+
 proptest! {
     #[test]
     fn pieces_lie_in_the_text_in_order(
