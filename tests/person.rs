@@ -122,6 +122,33 @@ fn the_work_of_somebody_is_told_over_time() {
 }
 
 #[test]
+fn a_review_is_of_the_time_at_which_it_was_given() {
+    let mut fixture: Value = serde_json::from_str(include_str!("fixtures/acme.json")).unwrap();
+    // Opened on 20 November.
+    let discussion = &mut fixture["projects"][0]["merge_requests"][0]["discussions"][0];
+    for (note, at) in [(0_usize, "2023-12-01T09:12:00.000Z"), (1, "2023-12-01T10:03:00.000Z")] {
+        discussion[note]["at"] = json!(at);
+    }
+    let forge = Forge::start_with(&fixture.to_string());
+    let sandbox = Sandbox::synced(&forge);
+    let alice = |after: &str, before: &str| {
+        sandbox.run(&["person", "alice", "--after", after, "--before", before, "--json"]).ok().json()["work"].take()
+    };
+    let december = alice("2023-12-01", "2024-01-01");
+    assert_eq!(ids(&december["reviewed"], "id"), ["acme/shop!1"]);
+    let month = &december["months"][0];
+    assert_eq!((&month["start"], &month["counts"]["reviews"]), (&json!("2023-12-01"), &json!(1)));
+    assert_eq!(ids(&alice("2023-11-01", "2023-12-01")["reviewed"], "id"), Vec::<String>::new());
+    // Of who was asked and has not written yet only the opening is known.
+    let mut fixture: Value = serde_json::from_str(include_str!("fixtures/acme.json")).unwrap();
+    fixture["projects"][0]["merge_requests"][0]["reviewers"] = json!(["carol"]);
+    let forge = Forge::start_with(&fixture.to_string());
+    let november = ["person", "carol", "--after", "2023-11-01", "--before", "2023-12-01", "--json"];
+    let carol = Sandbox::synced(&forge).run(&november).ok().json();
+    assert_eq!(ids(&carol["work"]["reviewed"], "id"), ["acme/shop!1"]);
+}
+
+#[test]
 fn it_is_switched_off_by_one_setting() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

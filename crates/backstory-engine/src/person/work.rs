@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backstory_model::{id::ThreadKind, visibility::Visibility};
+use backstory_model::{
+    filter::is_same_name,
+    id::{ThreadId, ThreadKind},
+    visibility::Visibility,
+};
 use backstory_store::{
     ledger::LedgerError,
     lists::{
@@ -25,12 +29,18 @@ const AREA_DEPTH: usize = 2;
 /// Where the counts of a month have a number.
 type Place = fn(&mut WorkCounts) -> &mut u64;
 
+/// A merge request that somebody reviewed or was asked to review, and when they did.
+struct Review {
+    row: ThreadRow,
+    at: Timestamp,
+}
+
 /// What the person of a request did.
 pub(super) async fn read_work(resources: &Resources, request: &PersonRequest) -> Result<Work> {
     let time = TimeRange { from: request.after, to: request.before };
     let issues = opened(resources, request, ThreadKind::Issue, time).await?;
     let requests = opened(resources, request, ThreadKind::MergeRequest, time).await?;
-    let reviews = reviewed(resources, request, time).await?;
+    let (reviews, has_all_reviews) = reviewed(resources, request, time).await?;
     let discussions = discussions(resources, request, time).await?;
     let commits = commits(resources, request, time).await?;
     let mut months: BTreeMap<Date, WorkCounts> = BTreeMap::new();
@@ -42,12 +52,11 @@ pub(super) async fn read_work(resources: &Resources, request: &PersonRequest) ->
     };
     count(issues.iter().map(|row| row.created_at).collect(), |of| &mut of.issues);
     count(requests.iter().map(|row| row.created_at).collect(), |of| &mut of.merge_requests);
-    count(reviews.iter().map(|row| row.created_at).collect(), |of| &mut of.reviews);
+    count(reviews.iter().map(|review| review.at).collect(), |of| &mut of.reviews);
     count(discussions.iter().map(|row| row.created_at).collect(), |of| &mut of.discussions);
     count(commits.iter().map(|row| row.committed_at).collect(), |of| &mut of.commits);
-    let is_complete = [issues.len(), requests.len(), reviews.len(), discussions.len(), commits.len()]
-        .iter()
-        .all(|read| *read < MAX_COUNTED);
+    let read = [issues.len(), requests.len(), discussions.len(), commits.len()];
+    let is_complete = has_all_reviews && read.iter().all(|read| *read < MAX_COUNTED);
     let areas = areas(&commits);
     let mut opened: Vec<ThreadRow> = issues.into_iter().chain(requests).collect();
     opened.sort_by_key(|row| std::cmp::Reverse(row.created_at));
@@ -56,7 +65,7 @@ pub(super) async fn read_work(resources: &Resources, request: &PersonRequest) ->
         months: months.into_iter().rev().map(|(start, counts)| Month { start, counts }).collect(),
         areas,
         opened: summaries(resources, newest(opened)).await?,
-        reviewed: summaries(resources, newest(reviews)).await?,
+        reviewed: summaries(resources, newest(reviews.into_iter().map(|review| review.row).collect())).await?,
         discussions: discussions.into_iter().take(request.limit).map(StartedDiscussion::from).collect(),
         commits: newest_commits(resources, commits, request.limit).await?,
         is_complete,
@@ -92,15 +101,41 @@ async fn opened(
     threads(resources, ThreadQuery { kind, filter, order: ThreadOrder::Created, ..merge_requests() }).await
 }
 
-/// Merge requests that were opened in that time and that the person reviewed or was asked to review.
-async fn reviewed(resources: &Resources, request: &PersonRequest, created: TimeRange) -> Result<Vec<ThreadRow>> {
+/// Merge requests that the person reviewed in that time, or was asked to review, and whether all were read. A review is given
+/// with their first note; of an approval and of who was only asked no time is known, so it is that of the opening.
+async fn reviewed(resources: &Resources, request: &PersonRequest, time: TimeRange) -> Result<(Vec<Review>, bool)> {
     let filter = ThreadFilter {
         projects: request.projects.clone(),
         reviewers: vec![request.name.clone()],
-        created,
+        created: TimeRange { from: None, ..time },
+        updated: TimeRange { to: None, ..time },
         ..ThreadFilter::default()
     };
-    threads(resources, ThreadQuery { filter, ..merge_requests() }).await
+    let rows = threads(resources, ThreadQuery { filter, ..merge_requests() }).await?;
+    let query = DiscussionQuery {
+        projects: request.projects.clone(),
+        participants: vec![request.name.clone()],
+        ..DiscussionQuery::default()
+    };
+    let discussions = all_rows(resources, query, Lists::discussions).await?;
+    let is_complete = rows.len() < MAX_COUNTED && discussions.len() < MAX_COUNTED;
+    let given = first_notes(discussions, &request.name);
+    let reviews = rows.into_iter().map(|row| Review { at: given.get(&row.id).copied().unwrap_or(row.created_at), row });
+    Ok((reviews.filter(|review| time.contains(review.at)).collect(), is_complete))
+}
+
+/// When somebody wrote their first note on each merge request.
+fn first_notes(discussions: Vec<DiscussionRow>, name: &str) -> BTreeMap<ThreadId, Timestamp> {
+    let mut first = BTreeMap::new();
+    for discussion in discussions {
+        let is_own = |writer: &Option<String>| writer.as_ref().is_some_and(|writer| is_same_name(writer, name));
+        let own = discussion.first_notes.iter().filter(|(writer, _)| is_own(writer));
+        if let Some(at) = own.map(|(_, at)| *at).min() {
+            let known = first.entry(discussion.thread).or_insert(at);
+            *known = at.min(*known);
+        }
+    }
+    first
 }
 
 fn merge_requests() -> ThreadQuery {

@@ -40,6 +40,12 @@ pub(super) fn optional_time(row: &Row<'_>, column: usize) -> rusqlite::Result<Op
     Ok(row.get::<_, Option<i64>>(column)?.map(from_ms))
 }
 
+/// User names, `None` for a deleted account, each with a time, from JSON.
+pub(super) fn names_with_times(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<(Option<String>, Timestamp)>> {
+    let pairs: Vec<(Option<String>, i64)> = from_json(row, column)?;
+    Ok(pairs.into_iter().map(|(name, ms)| (name, from_ms(ms))).collect())
+}
+
 pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(row.get::<_, i64>(column)?.unsigned_abs())
 }

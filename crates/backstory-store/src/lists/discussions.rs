@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    columns::{count, mentions, names, names_to_json, time, to_i64},
+    columns::{count, mentions, names, names_to_json, names_with_times, time, to_i64},
     entry::{Entry, EntryId, Field, Key, ListKind, path_and_directories},
     reviews::first_notes,
     select::{Direction, Facet, Order, Place, Selection, TimeRange},
@@ -87,6 +87,9 @@ pub struct DiscussionRow {
     pub participants: Vec<String>,
     /// User names of those whom its notes mention, sorted.
     pub mentioned: Vec<String>,
+    /// On a merge request: user name of each who wrote notes, `None` for a deleted account, and when the first one was
+    /// written.
+    pub first_notes: Vec<(Option<String>, Timestamp)>,
 }
 
 impl DiscussionRow {
@@ -98,7 +101,7 @@ impl DiscussionRow {
     pub(super) fn find(connection: &Connection, project: &str, key: &Key) -> Result<Option<Self>, LedgerError> {
         let mut statement = connection.prepare_cached(
             "SELECT project, key, thread, author, created_at, last_note_at, notes, resolvable, resolved, path, first_line,
-                last_line, confidential, people, mentions
+                last_line, confidential, people, mentions, first_notes
              FROM list_discussions WHERE project = ?1 AND key = ?2",
         )?;
         Ok(statement.query_row(params![project, key], Self::read).optional()?)
@@ -121,6 +124,7 @@ impl DiscussionRow {
             confidential: row.get(12)?,
             participants: names(row, 13)?,
             mentioned: names(row, 14)?,
+            first_notes: names_with_times(row, 15)?,
         })
     }
 

@@ -70,6 +70,11 @@ pub struct TimeRange {
 }
 
 impl TimeRange {
+    /// Whether a time is in it.
+    pub fn contains(&self, at: Timestamp) -> bool {
+        self.from.is_none_or(|from| at >= from) && self.to.is_none_or(|to| at < to)
+    }
+
     /// What both have.
     #[must_use]
     pub(super) fn within(self, other: Self) -> Self {
