@@ -59,6 +59,28 @@ async fn a_line_says_in_which_release_it_first_shipped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn lines_of_several_commits_shipped_with_the_last_of_them() {
+    let mut repository = repository();
+    let range = || TraceRequest {
+        project: None,
+        target: Target::Lines { path: "src/cart.rs".to_owned(), lines: Some((1, 3)) },
+        rev: None,
+        earlier: 0,
+    };
+    let indexed = Indexed::cold(repository.path(), Branches::Default).await;
+    let trace = indexed.engine.answer(range()).await.unwrap();
+    assert_eq!(trace.first_release.map(|release| release.tag).as_deref(), Some("v2.0"));
+    repository.write("src/cart.rs", "pub fn total() -> u32 {\n    2\n} // Of the cart.\n");
+    repository.commit_all("Say what is counted");
+    let indexed = Indexed::cold(repository.path(), Branches::Default).await;
+    let trace = indexed.engine.answer(range()).await.unwrap();
+    assert_eq!(trace.first_release, None);
+    let short = repository.sha("main").short();
+    let said = format!("{short} is in no release yet; the last of the other lines shipped in v2.0");
+    assert!(trace.missing.contains(&said), "{:?}", trace.missing);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_tag_that_was_put_on_an_old_commit_later_is_no_first_release() {
     let repository = repository();
     // The maintenance branch is tagged years after the release that came from it.
@@ -228,4 +250,6 @@ fn a_command_tells_what_shipped() {
     assert!(sandbox.run(&["shipped", "v1.0.."]).error(2).contains("name two revisions"));
     let why = sandbox.run(&["why", "src/cart.rs:2"]).ok();
     assert!(why.stdout.contains("First shipped in v2.0"), "{why:#?}");
+    let why = sandbox.run(&["why", "src/cart.rs:1-3"]).ok();
+    assert!(why.stdout.contains("The last of these lines shipped in v2.0"), "{why:#?}");
 }

@@ -90,10 +90,18 @@ fn tagger(tag: &Tag) -> Option<(String, Timestamp)> {
 
 /// The release in which a commit first shipped; `None` if no tag has it.
 pub(crate) fn first_release(resources: &Resources, project: &str, commit: &str) -> Result<Option<Release>> {
+    match first_tag(resources, project, commit)? {
+        Some((project, tag)) => find_release(resources, &project, &tag),
+        None => Ok(None),
+    }
+}
+
+/// Project and name of the tag with which a commit first shipped; `None` if no tag has it.
+pub(crate) fn first_tag(resources: &Resources, project: &str, commit: &str) -> Result<Option<(String, String)>> {
     let commit = NodeId::commit(project, commit);
     let edges = resources.graph().edges(&commit, Direction::Out, Some(Edge::ShippedIn))?;
     match edges.into_iter().next().map(|end| end.other) {
-        Some(NodeId::Tag { project, name }) => find_release(resources, &project, &name),
+        Some(NodeId::Tag { project, name }) => Ok(Some((project, name))),
         _ => Ok(None),
     }
 }

@@ -33,7 +33,7 @@ use crate::{
     clones::clone_path,
     error::{Error, Result},
     generated::{ThreadNotes, results::generated_notes},
-    releases::{Release, first_release},
+    releases::{Release, find_release, first_tag},
     resources::Resources,
     use_case::{UseCase, Weight},
 };
@@ -53,6 +53,8 @@ pub const MAX_EARLIER: usize = 100;
 pub const DEFAULT_EARLIER: usize = 5;
 /// Merge requests and issues of which the notes of a language model are told.
 const MAX_NOTED: usize = 4;
+/// Commits behind lines of which it is looked up when they shipped, the newest.
+const MAX_SHIPPED: usize = 100;
 
 /// Traces lines, a symbol or an item to the reasons behind them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,7 +217,7 @@ pub struct Trace {
     /// Design notes that a language model wrote of these merge requests and issues, apart from what people said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_notes: Vec<ThreadNotes>,
-    /// The release in which what wrote most of the lines first shipped.
+    /// The release in which the last of what wrote the lines first shipped; absent if some of that has not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_release: Option<Release>,
     /// Whether the repository has not been read to its end yet, so that more may be behind the lines.
@@ -309,7 +311,7 @@ pub(crate) async fn trace_origin(resources: &Resources, request: TraceRequest) -
             tell_cut_history(resources, &mut trace);
             tell_partial(&mut trace);
             trace.model_notes = notes_of_trace(resources, &trace)?;
-            trace.first_release = first_release_of_trace(resources, &trace)?;
+            add_first_release(resources, &mut trace)?;
             Ok(trace)
         })
         .await
@@ -348,18 +350,49 @@ fn notes_of_trace(resources: &Resources, trace: &Trace) -> Result<Vec<ThreadNote
     notes.filter_map(Result::transpose).collect()
 }
 
-fn first_release_of_trace(resources: &Resources, trace: &Trace) -> Result<Option<Release>> {
-    let commit = trace.origin.as_ref().map(|origin| (trace.project.clone(), origin.commit.to_string()));
-    let of_chain = || {
-        trace.chain.iter().find_map(|step| match &step.node.id {
+/// Adds the release that has the last of what wrote the lines, or of what is behind a merge request or issue. Says so if only
+/// some of the lines have shipped.
+fn add_first_release(resources: &Resources, trace: &mut Trace) -> Result<()> {
+    let (mut tags, mut unshipped) = (Vec::new(), None);
+    for (project, sha) in newest_commits(trace) {
+        match first_tag(resources, &project, &sha)? {
+            Some(tag) if tags.contains(&tag) => {}
+            Some(tag) => tags.push(tag),
+            None => unshipped = unshipped.or(Some(sha)),
+        }
+    }
+    let mut last: Option<Release> = None;
+    for (project, tag) in tags {
+        let Some(release) = find_release(resources, &project, &tag)? else { continue };
+        if last.as_ref().is_none_or(|last| last.at < release.at) {
+            last = Some(release);
+        }
+    }
+    match (unshipped, last) {
+        (None, last) => trace.first_release = last,
+        (Some(sha), Some(last)) => {
+            let short = sha.get(..8).unwrap_or(&sha);
+            trace.add_gap(format!("{short} is in no release yet; the last of the other lines shipped in {}", last.tag));
+        }
+        (Some(_), None) => {}
+    }
+    Ok(())
+}
+
+/// The commits that wrote the lines, the newest first, else the first commit of the chain: projects and names.
+fn newest_commits(trace: &Trace) -> Vec<(String, String)> {
+    let mut commits: Vec<(Timestamp, Sha)> = trace.origins.iter().map(|origin| (origin.date, origin.commit)).collect();
+    if commits.is_empty() {
+        let first = trace.chain.iter().find_map(|step| match &step.node.id {
             NodeId::Commit { project, sha } => Some((project.clone(), sha.clone())),
             _ => None,
-        })
-    };
-    match commit.or_else(of_chain) {
-        Some((project, sha)) => first_release(resources, &project, &sha),
-        None => Ok(None),
+        });
+        return first.into_iter().collect();
     }
+    commits.sort_unstable_by(|a, b| b.cmp(a));
+    commits.dedup();
+    let newest = commits.into_iter().take(MAX_SHIPPED);
+    newest.map(|(_, sha)| (trace.project.clone(), sha.to_string())).collect()
 }
 
 fn trace_now(resources: &Resources, request: &TraceRequest) -> Result<Trace> {

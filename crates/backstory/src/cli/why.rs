@@ -96,7 +96,7 @@ fn print(session: &Session, trace: &Trace) -> Result<()> {
         print_step(session, trace, step)?;
     }
     if let Some(release) = &trace.first_release {
-        terminal.line(first_shipped(release))?;
+        terminal.line(first_shipped(trace, release))?;
     }
     if several {
         terminal.line(format_args!("\n{STRONG}Where the lines come from{STRONG:#}"))?;
@@ -138,11 +138,13 @@ fn print(session: &Session, trace: &Trace) -> Result<()> {
     Ok(())
 }
 
-fn first_shipped(release: &Release) -> String {
+fn first_shipped(trace: &Trace, release: &Release) -> String {
+    let is_one_commit = trace.origins.windows(2).all(|pair| pair[0].commit == pair[1].commit);
+    let how = if is_one_commit { "First" } else { "The last of these lines" };
     let name = release.name.as_ref().filter(|name| **name != release.tag);
     let name = name.map(|name| format!(" {}", escape_terminal(name))).unwrap_or_default();
     let at = release.at.map(|at| format!(" {FAINT}{}{FAINT:#}", day(at))).unwrap_or_default();
-    format!("\nFirst shipped in {STRONG}{}{STRONG:#}{name}{at}", escape_terminal(&release.tag))
+    format!("\n{how} shipped in {STRONG}{}{STRONG:#}{name}{at}", escape_terminal(&release.tag))
 }
 
 fn heading(trace: &Trace) -> String {
