@@ -469,7 +469,6 @@ fn init_writes_a_configuration_that_works_and_overwrites_none() {
     sandbox.run(&[init.as_slice(), &["--project", "acme/web", "--force"]].concat()).ok();
 
     sandbox.set("SHOP_TOKEN", crate::support::TOKEN);
-    std::fs::create_dir(sandbox.data()).unwrap();
     let doctor = sandbox.run(&["doctor", "--data-dir", "data"]).ok();
     assert!(doctor.stdout.contains("acme/web can be read"), "{doctor:?}");
 

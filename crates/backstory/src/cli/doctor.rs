@@ -284,7 +284,11 @@ async fn check_embedding(config: &Config, report: &mut Report) -> EmbeddingSetti
 }
 
 async fn check_stores(session: &Session, config: &Config, embedding: EmbeddingSettings, report: &mut Report) {
-    let directory = match session.require_data_dir().and_then(|()| DataDir::open(&config.data_dir)) {
+    // Before the first 'add' or 'sync' that is as it should be.
+    if let Err(failure) = session.require_data_dir() {
+        return report.warn("data", failure.sentence());
+    }
+    let directory = match DataDir::open(&config.data_dir) {
         Ok(directory) => directory,
         Err(failure) => return report.fail("data", failure),
     };
