@@ -31,9 +31,9 @@ use crate::{
     releases::{find_release, first_release},
     resources::Resources,
 };
-use candidates::{changes_of_code, changes_of_file, changes_told_by, is_of_projects_alone};
+use candidates::{changes_of_code, changes_told_by, is_of_projects_alone};
 use changelog::{ChangelogLine, find_changelog_line};
-use modules::{changes_of_modules, find_modules};
+use modules::{changes_of_file, changes_of_modules, find_modules};
 
 /// Most changes that an answer tells: functions of one name may have come in several commits.
 const MAX_TOLD: usize = 3;

@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 
 use backstory_model::{
     change_question::{ChangeDirection, ChangeQuestion, StatedFit},
-    code::{name_without_count, plain_spelling},
+    code::name_without_count,
     entity::State,
     filter::{DocumentKind, Filter},
     id::NodeId,
     repository::EntityChangeKind,
     sentence::split_sentences,
-    test_files::belongs_to_tests,
 };
 use backstory_store::index::{ProjectScope, StoredDocument};
 use jiff::Timestamp;
@@ -36,8 +35,6 @@ const MAX_READ: usize = 20_000;
 const MAX_DOCUMENTS: usize = 200;
 /// Most commits that are looked at to find one that is no merge.
 const MAX_MERGES: usize = 20;
-/// How the paths of files end that stand for their directory, without their extension.
-pub(super) const PACKAGES: [&str; 3] = ["/__init__", "/mod", "/index"];
 /// Most paths among which a file is looked for.
 pub(super) const MAX_PATHS: usize = 100_000;
 
@@ -54,29 +51,8 @@ pub(super) async fn changes_of_code(
     changes_of_named(resources, change.direction, NamedCode { name, paths: &change.paths }, projects, missing).await
 }
 
-/// The changes of the file that is called by two words, the name of its directory behind its own: of the `SQS transport`
-/// those of `transport/SQS.py`.
-pub(super) async fn changes_of_file(
-    resources: &Resources,
-    change: &ChangeQuestion,
-    filter: &Filter,
-    missing: &mut Vec<String>,
-) -> Result<Vec<MadeChange>> {
-    let [name, kind] = change.names.as_slice() else { return Ok(Vec::new()) };
-    if !is_of_projects_alone(filter) {
-        return Ok(Vec::new());
-    }
-    let projects = repositories_of(resources, filter).await?;
-    let mut found = Vec::new();
-    for project in &projects {
-        found.extend(files_called(resources, project, name, kind).await?.into_iter().map(|path| (project, path)));
-    }
-    let [(project, path)] = found.as_slice() else { return Ok(Vec::new()) };
-    let named = NamedCode { name: path, paths: &[] };
-    changes_of_named(resources, change.direction, named, vec![(*project).clone()], missing).await
-}
-
-async fn changes_of_named(
+/// The commits that added or removed what a name stands for.
+pub(super) async fn changes_of_named(
     resources: &Resources,
     direction: ChangeDirection,
     named: NamedCode<'_>,
@@ -90,39 +66,6 @@ async fn changes_of_named(
     }
 }
 
-/// The paths of files of a name in a directory of another one, or else those that files beside others there had once.
-async fn files_called(resources: &Resources, project: &str, name: &str, kind: &str) -> Result<Vec<String>> {
-    let projects = [project.to_owned()];
-    let known = resources.index().known_paths(ProjectScope::Only(&projects), MAX_PATHS);
-    let (written, name, kind) = (name, plain_spelling(name), plain_spelling(kind));
-    let mut there = Vec::new();
-    let mut possible = BTreeSet::new();
-    for path in known.iter().filter(|path| !belongs_to_tests(path)) {
-        let Some((place, extension)) = path.rsplit_once('.') else { continue };
-        // A package is what its directory is called.
-        let place = PACKAGES.iter().find_map(|file| place.strip_suffix(file)).unwrap_or(place);
-        let Some((directory, own)) = place.rsplit_once('/') else { continue };
-        let of = plain_spelling(directory.rsplit('/').next().unwrap_or(directory));
-        if of != kind && of.strip_suffix('s') != Some(&kind) {
-            continue;
-        }
-        if plain_spelling(own) == name {
-            there.push(path.clone());
-        }
-        possible.extend([written, &name].map(|name| format!("{directory}/{name}.{extension}")));
-    }
-    if !there.is_empty() || possible.len() > MAX_NODES {
-        return Ok(there);
-    }
-    let mut gone = Vec::new();
-    for path in possible {
-        if !changes_across_renames(resources, &NodeId::file(project, &path)).await?.is_empty() {
-            gone.push(path);
-        }
-    }
-    Ok(gone)
-}
-
 /// Whether a filter narrows nothing but the projects.
 pub(super) fn is_of_projects_alone(filter: &Filter) -> bool {
     let (project, projects) = (filter.project.clone(), filter.projects.clone());
@@ -131,9 +74,9 @@ pub(super) fn is_of_projects_alone(filter: &Filter) -> bool {
 
 /// A name that a question gives, and the paths that it names beside it.
 #[derive(Clone, Copy)]
-struct NamedCode<'a> {
-    name: &'a str,
-    paths: &'a [String],
+pub(super) struct NamedCode<'a> {
+    pub(super) name: &'a str,
+    pub(super) paths: &'a [String],
 }
 
 impl NamedCode<'_> {
