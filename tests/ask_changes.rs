@@ -385,6 +385,31 @@ fn what_was_removed_and_is_there_again_is_said_to_be() {
 }
 
 #[test]
+fn what_is_there_by_just_its_name_was_not_removed_whatever_texts_say() {
+    let mut project = Fixture::new();
+    project.write(
+        "shop/state.py",
+        "class Session:\n    def load(self):\n        return 1\n\n\nclass Basket:\n    rows = 1\n",
+    );
+    project.commit_all("Begin");
+    project.write("shop/notes.py", "NOTES = 1\n");
+    project.commit_all("Remove the session class from the notes");
+    project.write("shop/notes.py", "NOTES = 2\n");
+    project.commit_all("Remove Session");
+    project.write("shop/state.py", "class Session:\n    def load(self):\n        return 1\n");
+    project.author("Bo", "bo@example.com");
+    project.commit_all("Remove Basket");
+    let sandbox = Sandbox::indexed(&project);
+    for question in ["when was the Session class removed?", "Who removed Session?"] {
+        let answer = ask(&sandbox, question);
+        assert_ne!(answer["method"], "facts", "{answer:#}");
+        assert!(answer.to_string().contains("'Session' is there now: shop/state.py#Session"), "{answer:#}");
+    }
+    let said = facts(&sandbox, "When was the Basket class removed?");
+    assert!(said.starts_with("Bo removed Basket class (shop/state.py#Basket) on "), "{said}");
+}
+
+#[test]
 fn a_dependency_is_removed_with_its_use() {
     let mut project = Fixture::new();
     project.write("Cargo.toml", "[dependencies]\nmemoffset = \"0.6\"\n");

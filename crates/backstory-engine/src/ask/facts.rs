@@ -169,7 +169,9 @@ async fn find_made_changes(
     if made.is_empty() && !is_there {
         made = changes_of_file(resources, change, filter, missing).await?;
     }
-    if made.is_empty() {
+    // What a text says was removed, although just that is there, was something else.
+    let is_kept = change.direction == ChangeDirection::Removed && !missing.is_empty();
+    if made.is_empty() && !is_kept {
         made = changes_told_by(resources, change, filter, &[StatedFit::Same]).await?;
     }
     if made.is_empty() && !change.is_code && !may_be_code && change.code_name.is_some() {
