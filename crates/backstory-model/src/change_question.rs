@@ -7,7 +7,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use statements::{BE, StatedObject, Statement, beginning_of, may_say_change, statements_of};
+use statements::{BE, StatedObject, Statement, beginning_of, is_attribute, may_say_change, statements_of};
 use subject::{
     ENDS, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code, is_purpose,
     is_side, module_name, name_after_kind, names_of, paths_in, split_object, trim_fillers, whole_of,
@@ -30,6 +30,8 @@ pub enum ChangeDirection {
     Removed,
     /// It works again.
     Fixed,
+    /// It is there, but is no longer to be used.
+    Deprecated,
 }
 
 impl ChangeDirection {
@@ -39,6 +41,7 @@ impl ChangeDirection {
             Self::Added => "added",
             Self::Removed => "removed",
             Self::Fixed => "fixed",
+            Self::Deprecated => "deprecated",
         }
     }
 
@@ -116,7 +119,8 @@ impl ChangeQuestion {
             Some(VerbForm::Other) => may_be_present,
             Some(VerbForm::Noun) | None => false,
         };
-        let verb = (asks..words.len()).filter(|at| !is_purpose(&words, *at)).find(is_verb)?;
+        let is_beside = |at: &usize| is_purpose(&words, *at) || is_attribute(&words, asks, *at);
+        let verb = (asks..words.len()).filter(|at| !is_beside(at)).find(is_verb)?;
         let ChangeWord { direction, form } = read_verb(&words[verb])?;
         let asked = &words[asks..verb];
         let has = |list: &str| asked.iter().any(|word| is_among(list, &word.lower));
@@ -219,7 +223,9 @@ impl ChangeQuestion {
                 ChangeDirection::Fixed => {
                     statement.objects.iter().any(|object| has_core(object) && !self.is_of_lesser(&object.whole))
                 }
-                ChangeDirection::Added | ChangeDirection::Removed => statement.objects.iter().any(is_same),
+                ChangeDirection::Added | ChangeDirection::Removed | ChangeDirection::Deprecated => {
+                    statement.objects.iter().any(is_same)
+                }
             };
             if is_exact && statement.leads && !is_aside {
                 return Some(StatedFit::Same);

@@ -62,7 +62,7 @@ pub(super) async fn changes_of_named(
     match direction {
         ChangeDirection::Added => introductions(resources, named, &projects, missing).await,
         ChangeDirection::Removed => removals(resources, named, projects, missing).await,
-        ChangeDirection::Fixed => Ok(Vec::new()),
+        ChangeDirection::Fixed | ChangeDirection::Deprecated => Ok(Vec::new()),
     }
 }
 
