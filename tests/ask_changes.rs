@@ -167,6 +167,36 @@ fn a_changelog_tells_the_version_and_its_day() {
 }
 
 #[test]
+fn a_changelog_may_say_it_in_other_words() {
+    let mut project = importer();
+    let lines = [
+        "- Removal of all login helpers",
+        "- ⚠️ Shop has officially dropped support for Tcl 8. ⚠️",
+        "- **Breaking:** Shop no longer supports Ada 95.",
+        "- ✨ Support for voice search has been added.",
+        "- Deprecation of fax orders",
+        "- Shop sends no headers to other hosts. (CVE-2018-18074)",
+        "- CVE-2023-32681: proxies saw passwords",
+    ];
+    project.write("CHANGES.md", format!("# Changelog\n\n## 3.0 - 2024-08-01\n\n{}\n", lines.join("\n")));
+    project.at(1_723_000_000).commit_all("Begin another version");
+    let sandbox = Sandbox::indexed(&project);
+    for (question, verb, line) in [
+        ("When were the login helpers removed?", "removed", 5),
+        ("When was support for Tcl 8 dropped?", "removed", 6),
+        ("In which version was Ada 95 support removed?", "removed", 7),
+        ("When was voice search added?", "added", 8),
+        ("When were fax orders deprecated?", "deprecated", 9),
+        ("When was CVE-2018-18074 fixed?", "fixed", 10),
+        ("In which release was CVE-2023-32681 fixed?", "fixed", 11),
+    ] {
+        let said = facts(&sandbox, question);
+        let expected = format!(" {verb} in version 3.0 of 2024-08-01, as CHANGES.md:{line} says.");
+        assert!(said.ends_with(&expected), "{question}: {said}");
+    }
+}
+
+#[test]
 fn a_module_is_known_by_its_name_on_either_side_of_the_word_for_it() {
     let mut project = importer();
     project.write("src/prices.py", "def price(row):\n    return row\n");
