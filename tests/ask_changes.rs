@@ -440,6 +440,36 @@ fn what_is_there_by_just_its_name_was_not_removed_whatever_texts_say() {
 }
 
 #[test]
+fn who_merged_a_change_did_not_make_it() {
+    let mut project = Fixture::new();
+    project.write("src/play.py", "def play(song):\n    return song\n");
+    project.commit_all("Begin");
+    let mut bring = |branch: &str, titles: &[&str], message: &str| {
+        project.switch(branch);
+        project.author("Ann", "ann@example.com");
+        for (number, title) in titles.iter().enumerate() {
+            project.write(format!("src/{branch}{number}.py"), format!("NAME = '{title}'\n"));
+            project.commit_all(title);
+        }
+        project.switch("main");
+        project.author("merge-script", "merge@example.com");
+        project.git(["merge", "--quiet", "--no-ff", "-m", message, branch]);
+    };
+    bring("quiet", &["Work in progress"], "Merge acme/shop: Add quiet mode");
+    bring("loud", &["Louder", "Louder still"], "Add loud mode");
+    bring("both", &["Unrelated", "Introduce mixed mode of songs"], "Add mixed mode");
+    let sandbox = Sandbox::indexed(&project);
+    for (question, title) in [
+        ("Who added quiet mode?", "Work in progress"),
+        ("Who added loud mode?", "Louder still"),
+        ("Who added mixed mode?", "Introduce mixed mode of songs"),
+    ] {
+        let said = facts(&sandbox, question);
+        assert!(said.starts_with("Ann added ") && said.contains(title), "{question}: {said}");
+    }
+}
+
+#[test]
 fn a_dependency_is_removed_with_its_use() {
     let mut project = Fixture::new();
     project.write("Cargo.toml", "[dependencies]\nmemoffset = \"0.6\"\n");

@@ -5,13 +5,18 @@ use std::collections::BTreeSet;
 use backstory_model::{
     change_question::{ChangeDirection, ChangeQuestion, StatedFit},
     code::name_without_count,
-    entity::State,
+    commit::Commit,
+    edge::Edge,
+    entity::{Item, State},
     filter::{DocumentKind, Filter},
     id::NodeId,
     repository::EntityChangeKind,
     sentence::split_sentences,
 };
-use backstory_store::index::{ProjectScope, StoredDocument};
+use backstory_store::{
+    graph::Direction,
+    index::{ProjectScope, StoredDocument},
+};
 use jiff::Timestamp;
 
 use super::{MAX_TOLD, MadeChange, order_by_time};
@@ -19,6 +24,7 @@ use crate::{
     catalog::repositories_of,
     error::Result,
     history::{changes_across_renames, find_removal, find_symbols},
+    read::item_of_node,
     records::commit_record,
     removed::{Removals, removals_of_nodes},
     resources::Resources,
@@ -35,6 +41,8 @@ const MAX_READ: usize = 20_000;
 const MAX_DOCUMENTS: usize = 200;
 /// Most commits that are looked at to find one that is no merge.
 const MAX_MERGES: usize = 20;
+/// Most commits of a merge among which the one is looked for that made a change.
+const MAX_BROUGHT: usize = 50;
 /// Most paths among which a file is looked for.
 pub(super) const MAX_PATHS: usize = 100_000;
 
@@ -274,7 +282,8 @@ pub(super) async fn changes_told_by(
             order_by_time(&mut told, change.direction, |one| one.at);
             // Equal ones stay in the order of time.
             told.sort_by_key(|one| std::cmp::Reverse(one.is_title));
-            first_of_own(resources, told.into_iter().map(|one| one.made).collect())
+            let best = first_of_own(resources, told.into_iter().map(|one| one.made).collect())?;
+            best.map(|made| without_merge(resources, &change, made)).transpose()
         });
         if let Some(best) = best.await? {
             return Ok(vec![best]);
@@ -295,6 +304,58 @@ fn first_of_own(resources: &Resources, mut made: Vec<MadeChange>) -> Result<Opti
         }
     }
     Ok(made.into_iter().nth(own))
+}
+
+/// What a merge only brought: a commit of it that says so or is the only one, the merge request that it merged, or the last
+/// commit if one person wrote them all. Who merged a change did not make it. The merge itself, if none of these is known.
+fn without_merge(resources: &Resources, change: &ChangeQuestion, made: MadeChange) -> Result<MadeChange> {
+    let NodeId::Commit { project, sha } = &made.node else { return Ok(made) };
+    if commit_record(resources, project, sha)?.is_none_or(|record| !record.commit.is_merge()) {
+        return Ok(made);
+    }
+    let brought = commits_of_merge(resources, &made.node)?;
+    let elsewhere = change.without_context();
+    let says_so = |commit: &&Commit| {
+        let fit = elsewhere.fit_of(commit.title());
+        brought.len() == 1 || matches!(fit, Some(StatedFit::Same | StatedFit::Part))
+    };
+    let newest = brought.iter().max_by_key(|commit| commit.author.at);
+    let is_of_one = |commit: &&Commit| brought.iter().all(|other| other.author.email == commit.author.email);
+    let node = if let Some(commit) = brought.iter().find(says_so) {
+        Some(NodeId::commit(project, &commit.sha.to_string()))
+    } else if let Some(request) = merged_request(resources, &made.node)? {
+        Some(request)
+    } else {
+        newest.filter(is_of_one).map(|commit| NodeId::commit(project, &commit.sha.to_string()))
+    };
+    Ok(match node {
+        Some(node) => MadeChange { node, sentence: None, ..made },
+        None => made,
+    })
+}
+
+/// The commits that a merge brought and that are no merges; none if they are very many.
+fn commits_of_merge(resources: &Resources, merge: &NodeId) -> Result<Vec<Commit>> {
+    let ends = resources.graph().edges(merge, Direction::In, Some(Edge::MergedBy))?;
+    let mut found = Vec::new();
+    if ends.len() > MAX_BROUGHT {
+        return Ok(found);
+    }
+    for end in &ends {
+        let NodeId::Commit { project, sha } = &end.other else { continue };
+        let record = commit_record(resources, project, sha)?;
+        found.extend(record.map(|record| record.commit).filter(|commit| !commit.is_merge()));
+    }
+    Ok(found)
+}
+
+/// The merge request that a merge is of, if that is one and it was read.
+fn merged_request(resources: &Resources, merge: &NodeId) -> Result<Option<NodeId>> {
+    let ends = resources.graph().edges(merge, Direction::In, Some(Edge::MergedAs))?;
+    let [end] = ends.as_slice() else { return Ok(None) };
+    let is_read =
+        matches!(item_of_node(resources, &end.other)?, Some(Item::MergeRequest(mr)) if mr.merged_at.is_some());
+    Ok(is_read.then(|| end.other.clone()))
 }
 
 /// A commit or merge request that says that it made a change.
