@@ -440,6 +440,35 @@ fn what_is_there_by_just_its_name_was_not_removed_whatever_texts_say() {
 }
 
 #[test]
+fn a_type_or_default_of_a_parameter_is_no_parameter() {
+    let mut project = Fixture::new();
+    let mut declare = |author: &str, parameters: &str, title: &str| {
+        let text = format!("def fetch({parameters}):\n    return locals()\n");
+        project.write("src/net.py", text);
+        project.author(author, &format!("{author}@example.com"));
+        project.commit_all(title);
+    };
+    declare("Ada", "url, retries=3", "Begin");
+    declare("Ann", "url, retries=3, timeout=None", "Wait no longer than asked");
+    declare("Bo", "url: str, retries: int = 3, timeout: float | None = None", "Add types");
+    declare("Bo", "url: str, retries: int = 3, timeout: float | None = 30.0", "Add a default timeout");
+    declare("Cy", "url: str, timeout: float | None = 30.0", "Try once");
+    project.write("src/types.py", "class Options:\n    timeout: float = 1.0\n");
+    project.commit_all("Add types of options");
+    let sandbox = Sandbox::indexed(&project);
+    for question in ["When was the parameter `timeout` added to `fetch`?", "Who added the timeout argument of fetch()?"]
+    {
+        let said = facts(&sandbox, question);
+        assert!(said.starts_with("Ann added ") && said.contains(" (src/net.py#fetch) on "), "{question}: {said}");
+    }
+    let said = facts(&sandbox, "Who removed the `retries` parameter of `fetch`?");
+    assert!(said.starts_with("Cy removed retries parameter (src/net.py#fetch) on "), "{said}");
+    let answer = ask(&sandbox, "When was the `timeout` parameter removed from `fetch`?");
+    assert_ne!(answer["method"], "facts", "{answer:#}");
+    assert!(answer.to_string().contains("'timeout' is there now: src/net.py#fetch"), "{answer:#}");
+}
+
+#[test]
 fn who_merged_a_change_did_not_make_it() {
     let mut project = Fixture::new();
     project.write("src/play.py", "def play(song):\n    return song\n");

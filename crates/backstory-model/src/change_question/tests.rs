@@ -447,3 +447,25 @@ fn changelogs_say_it_in_nouns_and_of_support() {
         assert_eq!(fit(question, sentence), expected, "{question} {sentence}");
     }
 }
+
+#[test]
+fn a_parameter_is_one_of_a_function() {
+    for (text, name, function) in [
+        ("When was the parameter `timeout` added to `get`?", "timeout", Some("get")),
+        ("Who added the timeout parameter to the function get?", "timeout", Some("get")),
+        ("Who removed the timeout argument of Session.get?", "timeout", Some("Session.get")),
+        ("In which release was parameter timeout removed from get()?", "timeout", Some("get")),
+        ("When was the `timeout` argument added?", "timeout", None),
+    ] {
+        let question = ChangeQuestion::parse(text).unwrap();
+        let parameter = ParameterName { name: name.to_owned(), function: function.map(str::to_owned) };
+        assert_eq!(question.parameter, Some(parameter), "{text}");
+    }
+    for text in ["When was the --quiet argument added?", "Who added the timeout of get?"] {
+        assert_eq!(ChangeQuestion::parse(text).unwrap().parameter, None, "{text}");
+    }
+    let question = ChangeQuestion::parse("When was the parameter `timeout` added to `get`?").unwrap();
+    assert_eq!(question.fit_of("Add a timeout parameter to `get`"), Some(StatedFit::Same));
+    assert_eq!(question.fit_of("Add a timeout parameter to `post`"), None);
+    assert_eq!(question.fit_of("Add type annotations to `timeout` of `get`"), None);
+}

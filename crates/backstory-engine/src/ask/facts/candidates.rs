@@ -89,7 +89,7 @@ pub(super) struct NamedCode<'a> {
 
 impl NamedCode<'_> {
     /// Those of nodes that lie in the paths that are named; all if none does.
-    fn within_paths(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
+    pub(super) fn within_paths(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
         let is_within = |node: &NodeId| match node {
             NodeId::File { path, .. } | NodeId::Entity { path, .. } => self.paths.iter().any(|end| is_path(path, end)),
             _ => false,
@@ -181,7 +181,7 @@ async fn introductions(
 }
 
 /// Keeps the definitions that have just this name, and no other ones of which it is the last part, if there are any.
-fn retain_whole_names(nodes: &mut Vec<NodeId>, name: &str) {
+pub(super) fn retain_whole_names(nodes: &mut Vec<NodeId>, name: &str) {
     let is_whole = |node: &NodeId| match node {
         NodeId::Entity { name: own, .. } => name_without_count(own) == name,
         _ => true,
@@ -192,7 +192,7 @@ fn retain_whole_names(nodes: &mut Vec<NodeId>, name: &str) {
 }
 
 /// The files and definitions at the indexed head that have a name.
-async fn named_nodes(resources: &Resources, project: &str, name: &str) -> Result<Vec<NodeId>> {
+pub(super) async fn named_nodes(resources: &Resources, project: &str, name: &str) -> Result<Vec<NodeId>> {
     let (own, name) = ([project.to_owned()], name.to_owned());
     resources.blocking(move |resources| find_named_nodes(resources, &own, &name)).await
 }
@@ -258,7 +258,7 @@ async fn removals(
 }
 
 /// A path, or a path and the name of a symbol.
-fn place_of(node: &NodeId) -> String {
+pub(super) fn place_of(node: &NodeId) -> String {
     match node {
         NodeId::File { path, .. } => path.clone(),
         NodeId::Entity { path, name, .. } => format!("{path}#{}", name_without_count(name)),
