@@ -167,6 +167,36 @@ fn a_changelog_tells_the_version_and_its_day() {
 }
 
 #[test]
+fn a_changelog_may_say_it_in_other_words() {
+    let mut project = importer();
+    let lines = [
+        "- Removal of all login helpers",
+        "- ⚠️ Shop has officially dropped support for Tcl 8. ⚠️",
+        "- **Breaking:** Shop no longer supports Ada 95.",
+        "- ✨ Support for voice search has been added.",
+        "- Deprecation of fax orders",
+        "- Shop sends no headers to other hosts. (CVE-2018-18074)",
+        "- CVE-2023-32681: proxies saw passwords",
+    ];
+    project.write("CHANGES.md", format!("# Changelog\n\n## 3.0 - 2024-08-01\n\n{}\n", lines.join("\n")));
+    project.at(1_723_000_000).commit_all("Begin another version");
+    let sandbox = Sandbox::indexed(&project);
+    for (question, verb, line) in [
+        ("When were the login helpers removed?", "removed", 5),
+        ("When was support for Tcl 8 dropped?", "removed", 6),
+        ("In which version was Ada 95 support removed?", "removed", 7),
+        ("When was voice search added?", "added", 8),
+        ("When were fax orders deprecated?", "deprecated", 9),
+        ("When was CVE-2018-18074 fixed?", "fixed", 10),
+        ("In which release was CVE-2023-32681 fixed?", "fixed", 11),
+    ] {
+        let said = facts(&sandbox, question);
+        let expected = format!(" {verb} in version 3.0 of 2024-08-01, as CHANGES.md:{line} says.");
+        assert!(said.ends_with(&expected), "{question}: {said}");
+    }
+}
+
+#[test]
 fn a_module_is_known_by_its_name_on_either_side_of_the_word_for_it() {
     let mut project = importer();
     project.write("src/prices.py", "def price(row):\n    return row\n");
@@ -382,6 +412,90 @@ fn what_was_removed_and_is_there_again_is_said_to_be() {
     let sandbox = Sandbox::indexed(&project);
     let answer = ask(&sandbox, "When was load_rows removed?");
     assert!(answer["warnings"].to_string().contains("there now, elsewhere or again: src/b.py#load_rows"), "{answer:#}");
+}
+
+#[test]
+fn what_is_there_by_just_its_name_was_not_removed_whatever_texts_say() {
+    let mut project = Fixture::new();
+    project.write(
+        "shop/state.py",
+        "class Session:\n    def load(self):\n        return 1\n\n\nclass Basket:\n    rows = 1\n",
+    );
+    project.commit_all("Begin");
+    project.write("shop/notes.py", "NOTES = 1\n");
+    project.commit_all("Remove the session class from the notes");
+    project.write("shop/notes.py", "NOTES = 2\n");
+    project.commit_all("Remove Session");
+    project.write("shop/state.py", "class Session:\n    def load(self):\n        return 1\n");
+    project.author("Bo", "bo@example.com");
+    project.commit_all("Remove Basket");
+    let sandbox = Sandbox::indexed(&project);
+    for question in ["when was the Session class removed?", "Who removed Session?"] {
+        let answer = ask(&sandbox, question);
+        assert_ne!(answer["method"], "facts", "{answer:#}");
+        assert!(answer.to_string().contains("'Session' is there now: shop/state.py#Session"), "{answer:#}");
+    }
+    let said = facts(&sandbox, "When was the Basket class removed?");
+    assert!(said.starts_with("Bo removed Basket class (shop/state.py#Basket) on "), "{said}");
+}
+
+#[test]
+fn a_type_or_default_of_a_parameter_is_no_parameter() {
+    let mut project = Fixture::new();
+    let mut declare = |author: &str, parameters: &str, title: &str| {
+        let text = format!("def fetch({parameters}):\n    return locals()\n");
+        project.write("src/net.py", text);
+        project.author(author, &format!("{author}@example.com"));
+        project.commit_all(title);
+    };
+    declare("Ada", "url, retries=3", "Begin");
+    declare("Ann", "url, retries=3, timeout=None", "Wait no longer than asked");
+    declare("Bo", "url: str, retries: int = 3, timeout: float | None = None", "Add types");
+    declare("Bo", "url: str, retries: int = 3, timeout: float | None = 30.0", "Add a default timeout");
+    declare("Cy", "url: str, timeout: float | None = 30.0", "Try once");
+    project.write("src/types.py", "class Options:\n    timeout: float = 1.0\n");
+    project.commit_all("Add types of options");
+    let sandbox = Sandbox::indexed(&project);
+    for question in ["When was the parameter `timeout` added to `fetch`?", "Who added the timeout argument of fetch()?"]
+    {
+        let said = facts(&sandbox, question);
+        assert!(said.starts_with("Ann added ") && said.contains(" (src/net.py#fetch) on "), "{question}: {said}");
+    }
+    let said = facts(&sandbox, "Who removed the `retries` parameter of `fetch`?");
+    assert!(said.starts_with("Cy removed retries parameter (src/net.py#fetch) on "), "{said}");
+    let answer = ask(&sandbox, "When was the `timeout` parameter removed from `fetch`?");
+    assert_ne!(answer["method"], "facts", "{answer:#}");
+    assert!(answer.to_string().contains("'timeout' is there now: src/net.py#fetch"), "{answer:#}");
+}
+
+#[test]
+fn who_merged_a_change_did_not_make_it() {
+    let mut project = Fixture::new();
+    project.write("src/play.py", "def play(song):\n    return song\n");
+    project.commit_all("Begin");
+    let mut bring = |branch: &str, titles: &[&str], message: &str| {
+        project.switch(branch);
+        project.author("Ann", "ann@example.com");
+        for (number, title) in titles.iter().enumerate() {
+            project.write(format!("src/{branch}{number}.py"), format!("NAME = '{title}'\n"));
+            project.commit_all(title);
+        }
+        project.switch("main");
+        project.author("merge-script", "merge@example.com");
+        project.git(["merge", "--quiet", "--no-ff", "-m", message, branch]);
+    };
+    bring("quiet", &["Work in progress"], "Merge acme/shop: Add quiet mode");
+    bring("loud", &["Louder", "Louder still"], "Add loud mode");
+    bring("both", &["Unrelated", "Introduce mixed mode of songs"], "Add mixed mode");
+    let sandbox = Sandbox::indexed(&project);
+    for (question, title) in [
+        ("Who added quiet mode?", "Work in progress"),
+        ("Who added loud mode?", "Louder still"),
+        ("Who added mixed mode?", "Introduce mixed mode of songs"),
+    ] {
+        let said = facts(&sandbox, question);
+        assert!(said.starts_with("Ann added ") && said.contains(title), "{question}: {said}");
+    }
 }
 
 #[test]

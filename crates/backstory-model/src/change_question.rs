@@ -7,10 +7,11 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use statements::{BE, StatedObject, Statement, beginning_of, may_say_change, statements_of};
+use statements::{BE, StatedObject, Statement, beginning_of, is_attribute, may_say_change, statements_of};
 use subject::{
     ENDS, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code, is_purpose,
-    is_side, module_name, name_after_kind, names_of, paths_in, split_object, trim_fillers, whole_of,
+    is_side, module_name, name_after_kind, names_of, owner_name, parameter_name, paths_in, split_object, split_owner,
+    trim_fillers, whole_of,
 };
 use words::{ChangeWord, TextWord, VerbForm, change_word, split_words, writing_word};
 
@@ -30,6 +31,8 @@ pub enum ChangeDirection {
     Removed,
     /// It works again.
     Fixed,
+    /// It is there, but is no longer to be used.
+    Deprecated,
 }
 
 impl ChangeDirection {
@@ -39,6 +42,7 @@ impl ChangeDirection {
             Self::Added => "added",
             Self::Removed => "removed",
             Self::Fixed => "fixed",
+            Self::Deprecated => "deprecated",
         }
     }
 
@@ -72,6 +76,15 @@ pub enum StatedFit {
     Opposite,
 }
 
+/// A parameter of a function, as a question names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterName {
+    /// Its own name.
+    pub name: String,
+    /// That of the function, if the question has one.
+    pub function: Option<String>,
+}
+
 /// A question about a change of the past.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeQuestion {
@@ -93,6 +106,8 @@ pub struct ChangeQuestion {
     pub names: Vec<String>,
     /// The name of a file or directory, if the subject is said to be a module, package or the like.
     pub module: Option<String>,
+    /// The parameter that the subject is said to be, which no definition of that name is.
+    pub parameter: Option<ParameterName>,
     /// The names for comparing.
     core: BTreeSet<String>,
     /// These, and the words for the kind of thing that the subject is.
@@ -116,7 +131,8 @@ impl ChangeQuestion {
             Some(VerbForm::Other) => may_be_present,
             Some(VerbForm::Noun) | None => false,
         };
-        let verb = (asks..words.len()).filter(|at| !is_purpose(&words, *at)).find(is_verb)?;
+        let is_beside = |at: &usize| is_purpose(&words, *at) || is_attribute(&words, asks, *at);
+        let verb = (asks..words.len()).filter(|at| !is_beside(at)).find(is_verb)?;
         let ChangeWord { direction, form } = read_verb(&words[verb])?;
         let asked = &words[asks..verb];
         let has = |list: &str| asked.iter().any(|word| is_among(list, &word.lower));
@@ -132,7 +148,9 @@ impl ChangeQuestion {
         let told = trim_fillers(before);
         let is_passive = before.iter().any(|word| is_among(PASSIVE, &word.lower)) && !told.is_empty();
         let (subject, beside) = split_object(if is_passive { told } else { behind });
+        let (subject, owner) = split_owner(subject);
         let (mut context, mut paths) = (core_of(beside), paths_in(beside));
+        context.extend(core_of(owner));
         if is_passive {
             context.extend(core_of(behind));
             paths.extend(paths_in(behind));
@@ -149,6 +167,8 @@ impl ChangeQuestion {
         // A plain word without an article is a name: `who wrote escape`. So is one in quotation marks.
         let is_alone = is_written && subject.len() == 1 && behind.len() == 1;
         let plain_name = names.first().filter(|name| is_alone || (names.len() == 1 && name.is_quoted));
+        let function = || [owner, beside, behind].into_iter().find_map(owner_name);
+        let parameter = parameter_name(subject).map(|name| ParameterName { name, function: function() });
         let code_name = name_after_kind(subject).or_else(|| plain_name.map(|name| name.text.to_owned()));
         Some(Self {
             fact,
@@ -160,6 +180,7 @@ impl ChangeQuestion {
             paths,
             names: names.into_iter().map(|word| word.text.to_owned()).collect(),
             module: module_name(subject),
+            parameter,
             whole: whole_of(subject),
             core,
             context,
@@ -219,7 +240,9 @@ impl ChangeQuestion {
                 ChangeDirection::Fixed => {
                     statement.objects.iter().any(|object| has_core(object) && !self.is_of_lesser(&object.whole))
                 }
-                ChangeDirection::Added | ChangeDirection::Removed => statement.objects.iter().any(is_same),
+                ChangeDirection::Added | ChangeDirection::Removed | ChangeDirection::Deprecated => {
+                    statement.objects.iter().any(is_same)
+                }
             };
             if is_exact && statement.leads && !is_aside {
                 return Some(StatedFit::Same);

@@ -75,7 +75,8 @@ pub(super) async fn read_change_reasons(
     reading: &mut Reading,
     filter: &Filter,
 ) -> Result<Option<ChangeReasons>> {
-    let asks_reason = |change: &&ChangeQuestion| change.fact.is_none() && change.direction != ChangeDirection::Fixed;
+    use ChangeDirection::{Added, Removed};
+    let asks_reason = |change: &&ChangeQuestion| change.fact.is_none() && matches!(change.direction, Added | Removed);
     let change = reading.change.as_ref().filter(asks_reason).filter(|_| reading.read.kind == QuestionKind::Why);
     let Some(change) = change else { return Ok(None) };
     let (changes, said) = find_nodes_of_change(resources, change, filter).await?;

@@ -1,12 +1,14 @@
 //! The facts about a change that a question asks for: the commit or merge request that made it, who wrote it, when, and the
 //! first release that has it.
 //!
-//! A function, type or file has its history in the graph. Of anything else the commits, merge requests and changelogs that
-//! begin a sentence with it tell: `candidates` and `changelog` find those.
+//! A function, type or file has its history in the graph, and a parameter has one in those of a function's file. Of anything
+//! else the commits, merge requests and changelogs that begin a sentence with it tell: `candidates` and `changelog` find
+//! those.
 
 mod candidates;
 mod changelog;
 mod modules;
+mod parameters;
 
 use backstory_model::{
     answer::{Answer, Citation, Method, Statement},
@@ -31,9 +33,10 @@ use crate::{
     releases::{find_release, first_release},
     resources::Resources,
 };
-use candidates::{changes_of_code, changes_of_file, changes_told_by, is_of_projects_alone};
+use candidates::{changes_of_code, changes_told_by, is_of_projects_alone};
 use changelog::{ChangelogLine, find_changelog_line};
-use modules::{changes_of_modules, find_modules};
+use modules::{changes_of_file, changes_of_modules, find_modules};
+use parameters::changes_of_parameter;
 
 /// Most changes that an answer tells: functions of one name may have come in several commits.
 const MAX_TOLD: usize = 3;
@@ -75,6 +78,7 @@ pub(super) async fn find_change_facts(
     let mut missing = Vec::new();
     let made = find_made_changes(resources, change, filter, &mut missing).await?;
     if made.is_empty()
+        && !is_kept(change, &missing)
         && let Some(line) = find_changelog_line(resources, change, filter).await?
     {
         let (question, change) = (question.to_owned(), change.clone());
@@ -160,23 +164,32 @@ async fn find_made_changes(
         return changes_of_modules(resources, change, &modules, missing).await;
     }
     let mut made = Vec::new();
+    let is_parameter = change.parameter.is_some();
     // A name with a capital may be one of code; a plain word that is one too means something else.
     let may_be_code = matches!(change.names.as_slice(), [name] if name.contains(char::is_uppercase));
-    if change.is_code || may_be_code {
+    let is_code = change.is_code || may_be_code;
+    if is_parameter {
+        made = changes_of_parameter(resources, change, filter, missing).await?;
+    } else if is_code {
         made = changes_of_code(resources, change, filter, missing).await?;
     }
     let is_there = !missing.is_empty();
     if made.is_empty() && !is_there {
         made = changes_of_file(resources, change, filter, missing).await?;
     }
-    if made.is_empty() {
+    if made.is_empty() && !is_kept(change, missing) {
         made = changes_told_by(resources, change, filter, &[StatedFit::Same]).await?;
     }
-    if made.is_empty() && !change.is_code && !may_be_code && change.code_name.is_some() {
+    if made.is_empty() && !is_code && !is_parameter && change.code_name.is_some() {
         made = changes_of_code(resources, change, filter, missing).await?;
     }
     made.truncate(MAX_TOLD);
     Ok(made)
+}
+
+/// Whether what is asked about was found where it is said to be removed from: what a text says was removed is something else.
+fn is_kept(change: &ChangeQuestion, missing: &[String]) -> bool {
+    change.direction == ChangeDirection::Removed && !missing.is_empty()
 }
 
 /// What a changelog says of a change: in which version it came, and when that was released. It names nobody.

@@ -20,7 +20,10 @@ pub(super) const BE: &str = "was were been is are be being got";
 const NEGATIONS: &str = "not don't dont doesn't didn't never no cannot can't won't without avoid instead shouldn't";
 /// How the words begin without one of which a sentence says nothing of a change.
 const BEGINNINGS: &str = "add introduc implement creat remov drop delet discontinu eliminat fix repair resolv correct \
-    support feat";
+    support feat deprecat";
+/// Words directly behind which `deprecated` says what was done, and not what something is that follows it.
+const BEFORE_DEPRECATED: &str =
+    "was were been is are be being got has have had we that who which now also finally officially formally";
 
 /// What a sentence says was done, and to what.
 #[derive(Debug)]
@@ -67,7 +70,7 @@ pub(super) fn statements_of(words: &[TextWord<'_>]) -> Vec<Statement> {
             statement.direction = match statement.direction {
                 ChangeDirection::Added => ChangeDirection::Removed,
                 ChangeDirection::Removed => ChangeDirection::Added,
-                ChangeDirection::Fixed => continue,
+                ChangeDirection::Fixed | ChangeDirection::Deprecated => continue,
             };
             statement.leads = at == own;
         }
@@ -95,20 +98,47 @@ fn statement_of_prefix(words: &[TextWord<'_>], first: usize) -> Option<Statement
     };
     let word = words.get(first)?;
     let lower = word.lower.as_str();
-    let is_verb = change_word(word).is_some_and(|word| word.form != VerbForm::Noun)
+    let is_attribute = direction == ChangeDirection::Removed && lower == "deprecated";
+    let is_verb = (change_word(word).is_some_and(|word| word.form != VerbForm::Noun) && !is_attribute)
         || matches!(lower, "support" | "supports")
         || is_among(NEGATIONS, lower)
         || (is_stop_word(lower) && !is_article(lower) && lower != "new");
     (!is_verb).then(|| object_after(words, first, direction, true))
 }
 
+/// Whether `deprecated` only says what something is to which something else is done, as in `the deprecated cache was
+/// removed`, in words of which the first one stands at `first`.
+pub(super) fn is_attribute(words: &[TextWord<'_>], first: usize, at: usize) -> bool {
+    let Some(next) = words.get(at + 1).filter(|_| words[at].lower == "deprecated") else { return false };
+    if next.follows_stop || is_among(ENDS, &next.lower) || matches!(next.lower.as_str(), "and" | "or" | "but") {
+        return false;
+    }
+    if at > first {
+        return !is_among(BEFORE_DEPRECATED, &words[at - 1].lower);
+    }
+    let is_passive = |at: usize| {
+        says_past(&words[at]) && words[at.saturating_sub(2)..at].iter().any(|word| is_among(BE, &word.lower))
+    };
+    let ends = |at: &usize| words[*at].follows_stop || words[*at].follows_comma;
+    (at + 1..words.len()).take_while(|at| !ends(at)).any(is_passive)
+}
+
+fn says_past(word: &TextWord<'_>) -> bool {
+    change_word(word).is_some_and(|word| word.form == VerbForm::Past)
+}
+
 /// What a word of a sentence says was done.
 fn statement_at(words: &[TextWord<'_>], at: usize, first: usize) -> Option<Statement> {
-    if is_purpose(words, at) {
+    if is_purpose(words, at) || is_attribute(words, first, at) {
         return None;
     }
     let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
+    // `no longer supported`
+    let is_ended = at >= first + 2 && (lower(at - 2), lower(at - 1), lower(at)) == ("no", "longer", "supported");
     let ChangeWord { direction, form } = match (lower(at), lower(at + 1)) {
+        _ if is_ended => ChangeWord { direction: ChangeDirection::Removed, form: VerbForm::Past },
+        // `support for TLS was removed` says nothing of what came.
+        ("support", "for") if at == first && words[at + 1..].iter().any(says_past) => return None,
         ("support" | "supports", _) if at == first => {
             ChangeWord { direction: ChangeDirection::Added, form: VerbForm::Base }
         }
@@ -117,10 +147,11 @@ fn statement_at(words: &[TextWord<'_>], at: usize, first: usize) -> Option<State
         }
         _ => change_word(&words[at])?,
     };
-    if words[at.saturating_sub(2).max(first)..at].iter().any(|word| is_among(NEGATIONS, &word.lower)) {
+    let is_negated = words[at.saturating_sub(2).max(first)..at].iter().any(|word| is_among(NEGATIONS, &word.lower));
+    if is_negated && !is_ended {
         return None;
     }
-    let before = &words[first..at];
+    let before = &words[first..if is_ended { at - 2 } else { at }];
     // The clause that it stands in.
     let clause = match at > first && words[at].follows_stop {
         true => before.len(),
@@ -158,7 +189,8 @@ fn object_after(words: &[TextWord<'_>], from: usize, direction: ChangeDirection,
     let mut start = 0;
     for (at, word) in rest.iter().enumerate() {
         let is_joined = at > 0 && word.follows_stop;
-        if is_joined || (at > start && change_word(word).is_some_and(|verb| verb.form != VerbForm::Noun)) {
+        let is_verb = || change_word(word).is_some_and(|verb| verb.form != VerbForm::Noun);
+        if is_joined || (at > start && is_verb() && !is_attribute(words, from, from + at)) {
             end = at;
             break;
         }

@@ -16,6 +16,8 @@ const CODE_KINDS: &str = "function method class struct enum trait macro interfac
 const MODULE_KINDS: &str = "module package crate library file directory";
 /// Kinds of things that something has: a `CMake option` is no CMake.
 const PART_KINDS: &str = "option flag command parameter argument setting field variable constant bug";
+/// Words for what a function takes.
+const PARAMETER_KINDS: &str = "parameter param argument arg kwarg";
 /// What a title may begin with that says that its change is not of the program: `travis: add the shop to the tests`.
 const SIDES: &str = "test ci travis cirrus bench benchmark example fuzz doc docs";
 /// Words that any subject may have beside what names it.
@@ -97,9 +99,9 @@ pub(super) fn names_of<'a, 'b>(words: &'a [TextWord<'b>]) -> Vec<&'a TextWord<'b
     named.into_iter().filter(|at| !is_left_out(*at)).map(|at| &words[at]).collect()
 }
 
-/// Whether a word is more than an article, or than what a thing may be called beside.
+/// Whether a word is more than an article, or than what a thing may be called beside. Of code any word is a name.
 fn says_something(word: &TextWord<'_>) -> bool {
-    !is_stop_word(&word.lower) && !is_among(MODIFIERS, &word.lower)
+    word.is_marked || (!is_stop_word(&word.lower) && !is_among(MODIFIERS, &word.lower))
 }
 
 /// Whether the name of what a kind of thing is said to be follows it: `support for TLS`, `flag --quiet`, `class Session`,
@@ -190,6 +192,34 @@ pub(super) fn module_name(subject: &[TextWord<'_>]) -> Option<String> {
         [kind, name] if is_kind_among(MODULE_KINDS, kind) => Some(name.text.to_owned()),
         _ => None,
     }
+}
+
+/// The words for a parameter, and those for what it is one of: `parameter timeout` and `of get`. Other words are not divided.
+pub(super) fn split_owner<'a, 'b>(subject: &'a [TextWord<'b>]) -> (&'a [TextWord<'b>], &'a [TextWord<'b>]) {
+    let of = subject.iter().position(|word| word.lower == "of").unwrap_or(subject.len());
+    let (own, owner) = subject.split_at(of);
+    if parameter_name(own).is_some() { (own, owner) } else { subject.split_at(subject.len()) }
+}
+
+/// The name of what is called a parameter, before that word or behind it.
+pub(super) fn parameter_name(subject: &[TextWord<'_>]) -> Option<String> {
+    let is_parameter = |word: &TextWord<'_>| is_kind_among(PARAMETER_KINDS, word);
+    let names = names_of(subject);
+    let name = match names.as_slice() {
+        [name] if subject.iter().any(is_parameter) => name,
+        [kind, name] if is_parameter(kind) => name,
+        _ => return None,
+    };
+    // `--quiet` is one of a command.
+    (!is_parameter(name) && !name.text.starts_with("--")).then(|| name.text.to_owned())
+}
+
+/// The name of what has a parameter: `get` in `of the function get` and `to get`.
+pub(super) fn owner_name(words: &[TextWord<'_>]) -> Option<String> {
+    let leads = |word: &TextWord<'_>| matches!(word.lower.as_str(), "of" | "to" | "from" | "in");
+    let at = words.iter().position(leads)?;
+    let mut names = words[at + 1..].iter().filter(|word| !is_article(&word.lower) && !is_kind_of_code(word));
+    names.next().map(|name| name.text.to_owned())
 }
 
 /// The kinds of things among words that only something else has, if these do not name one by its own name, as in `option

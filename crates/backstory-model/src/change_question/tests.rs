@@ -383,3 +383,89 @@ fn a_dependency_on_something_and_its_use_are_named_after_it() {
     }
     assert_eq!(question.fit_of("Remove comment on memoffset"), None);
 }
+
+#[test]
+fn what_is_deprecated_is_neither_added_nor_removed() {
+    use ChangeDirection::{Deprecated, Removed};
+    use ChangeFact::{Author, Release, Time};
+    use StatedFit::{Part, Same};
+    for (text, fact, direction) in [
+        ("When was XML export deprecated?", Time, Deprecated),
+        ("Who deprecated XML export?", Author, Deprecated),
+        ("In which release was XML export deprecated in favor of CSV?", Release, Deprecated),
+        ("When was the deprecated XML export removed?", Time, Removed),
+        ("Who removed the deprecated XML export?", Author, Removed),
+    ] {
+        assert_eq!(read(text), Some((Some(fact), direction, "XML export".to_owned())), "{text}");
+    }
+    let question = ChangeQuestion::parse("When was XML export deprecated?").unwrap();
+    for (sentence, expected) in [
+        ("Deprecate XML export", Some(Same)),
+        ("Deprecated: XML export", Some(Same)),
+        ("Deprecated XML export in favor of CSV", Some(Same)),
+        ("Deprecation of XML export", Some(Same)),
+        ("XML export is deprecated, use CSV", Some(Same)),
+        ("XML export has been deprecated", Some(Same)),
+        ("Deprecate XML export of invoices", Some(Part)),
+        ("Deprecated XML export has been removed", None),
+        ("Remove the deprecated XML export", None),
+        ("Add XML export", None),
+    ] {
+        assert_eq!(question.fit_of(sentence), expected, "{sentence}");
+    }
+    let removal = ChangeQuestion::parse("When was XML export removed?").unwrap();
+    for sentence in [
+        "Remove deprecated XML export",
+        "Removed all deprecated XML export",
+        "Deprecated XML export has been removed",
+        "Removed: deprecated XML export",
+    ] {
+        assert_eq!(removal.fit_of(sentence), Some(Same), "{sentence}");
+    }
+    assert_eq!(removal.fit_of("Deprecate XML export"), None);
+}
+
+#[test]
+fn changelogs_say_it_in_nouns_and_of_support() {
+    use StatedFit::{Opposite, Same};
+    let fit = |question: &str, sentence: &str| ChangeQuestion::parse(question).unwrap().fit_of(sentence);
+    for (question, sentence, expected) in [
+        ("When were the login helpers removed?", "Removal of all login helpers", Some(Same)),
+        ("When was dark mode added?", "Addition of a dark mode", Some(Same)),
+        ("When was dark mode added?", "Introduction of dark mode", Some(Same)),
+        ("When was dark mode added?", "\u{2728} Added dark mode", Some(Same)),
+        ("When was dark mode removed?", "**Breaking:** Removed dark mode", Some(Same)),
+        ("When was dark mode removed?", "Support for dark mode has been dropped", Some(Same)),
+        ("When was dark mode removed?", "Support for dark mode and sounds was removed.", Some(Same)),
+        ("When was dark mode added?", "Support for dark mode has been dropped", Some(Opposite)),
+        ("When was dark mode added?", "Support for dark mode has been added", Some(Same)),
+        ("When was dark mode added?", "Support for dark mode", Some(Same)),
+        ("When was dark mode removed?", "no longer supports dark mode", Some(Same)),
+        ("When was dark mode removed?", "Dark mode is no longer supported", Some(Same)),
+        ("When was dark mode removed?", "Dark mode is not supported", None),
+    ] {
+        assert_eq!(fit(question, sentence), expected, "{question} {sentence}");
+    }
+}
+
+#[test]
+fn a_parameter_is_one_of_a_function() {
+    for (text, name, function) in [
+        ("When was the parameter `timeout` added to `get`?", "timeout", Some("get")),
+        ("Who added the timeout parameter to the function get?", "timeout", Some("get")),
+        ("Who removed the timeout argument of Session.get?", "timeout", Some("Session.get")),
+        ("In which release was parameter timeout removed from get()?", "timeout", Some("get")),
+        ("When was the `timeout` argument added?", "timeout", None),
+    ] {
+        let question = ChangeQuestion::parse(text).unwrap();
+        let parameter = ParameterName { name: name.to_owned(), function: function.map(str::to_owned) };
+        assert_eq!(question.parameter, Some(parameter), "{text}");
+    }
+    for text in ["When was the --quiet argument added?", "Who added the timeout of get?"] {
+        assert_eq!(ChangeQuestion::parse(text).unwrap().parameter, None, "{text}");
+    }
+    let question = ChangeQuestion::parse("When was the parameter `timeout` added to `get`?").unwrap();
+    assert_eq!(question.fit_of("Add a timeout parameter to `get`"), Some(StatedFit::Same));
+    assert_eq!(question.fit_of("Add a timeout parameter to `post`"), None);
+    assert_eq!(question.fit_of("Add type annotations to `timeout` of `get`"), None);
+}

@@ -78,7 +78,7 @@ pub fn says_change(word: &str) -> bool {
 
 /// How a word says that something changed; `None` if it does not.
 pub(super) fn change_word(word: &TextWord<'_>) -> Option<ChangeWord> {
-    use ChangeDirection::{Added, Fixed, Removed};
+    use ChangeDirection::{Added, Deprecated, Fixed, Removed};
     use VerbForm::{Base, Noun, Other, Past};
     let (direction, form) = match word.lower.as_str() {
         "add" | "introduce" | "implement" | "create" => (Added, Base),
@@ -96,6 +96,10 @@ pub(super) fn change_word(word: &TextWord<'_>) -> Option<ChangeWord> {
         "fix" | "repair" | "resolve" => (Fixed, Base),
         "fixes" | "fixing" | "repairs" | "repairing" | "resolves" | "resolving" => (Fixed, Other),
         "fixed" | "repaired" | "resolved" | "corrected" => (Fixed, Past),
+        "deprecate" => (Deprecated, Base),
+        "deprecates" | "deprecating" => (Deprecated, Other),
+        "deprecated" => (Deprecated, Past),
+        "deprecation" => (Deprecated, Noun),
         _ => return None,
     };
     Some(ChangeWord { direction, form })

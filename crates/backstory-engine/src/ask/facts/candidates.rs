@@ -4,15 +4,19 @@ use std::collections::BTreeSet;
 
 use backstory_model::{
     change_question::{ChangeDirection, ChangeQuestion, StatedFit},
-    code::{name_without_count, plain_spelling},
-    entity::State,
+    code::name_without_count,
+    commit::Commit,
+    edge::Edge,
+    entity::{Item, State},
     filter::{DocumentKind, Filter},
     id::NodeId,
     repository::EntityChangeKind,
     sentence::split_sentences,
-    test_files::belongs_to_tests,
 };
-use backstory_store::index::{ProjectScope, StoredDocument};
+use backstory_store::{
+    graph::Direction,
+    index::{ProjectScope, StoredDocument},
+};
 use jiff::Timestamp;
 
 use super::{MAX_TOLD, MadeChange, order_by_time};
@@ -20,6 +24,7 @@ use crate::{
     catalog::repositories_of,
     error::Result,
     history::{changes_across_renames, find_removal, find_symbols},
+    read::item_of_node,
     records::commit_record,
     removed::{Removals, removals_of_nodes},
     resources::Resources,
@@ -36,8 +41,8 @@ const MAX_READ: usize = 20_000;
 const MAX_DOCUMENTS: usize = 200;
 /// Most commits that are looked at to find one that is no merge.
 const MAX_MERGES: usize = 20;
-/// How the paths of files end that stand for their directory, without their extension.
-pub(super) const PACKAGES: [&str; 3] = ["/__init__", "/mod", "/index"];
+/// Most commits of a merge among which the one is looked for that made a change.
+const MAX_BROUGHT: usize = 50;
 /// Most paths among which a file is looked for.
 pub(super) const MAX_PATHS: usize = 100_000;
 
@@ -54,29 +59,8 @@ pub(super) async fn changes_of_code(
     changes_of_named(resources, change.direction, NamedCode { name, paths: &change.paths }, projects, missing).await
 }
 
-/// The changes of the file that is called by two words, the name of its directory behind its own: of the `SQS transport`
-/// those of `transport/SQS.py`.
-pub(super) async fn changes_of_file(
-    resources: &Resources,
-    change: &ChangeQuestion,
-    filter: &Filter,
-    missing: &mut Vec<String>,
-) -> Result<Vec<MadeChange>> {
-    let [name, kind] = change.names.as_slice() else { return Ok(Vec::new()) };
-    if !is_of_projects_alone(filter) {
-        return Ok(Vec::new());
-    }
-    let projects = repositories_of(resources, filter).await?;
-    let mut found = Vec::new();
-    for project in &projects {
-        found.extend(files_called(resources, project, name, kind).await?.into_iter().map(|path| (project, path)));
-    }
-    let [(project, path)] = found.as_slice() else { return Ok(Vec::new()) };
-    let named = NamedCode { name: path, paths: &[] };
-    changes_of_named(resources, change.direction, named, vec![(*project).clone()], missing).await
-}
-
-async fn changes_of_named(
+/// The commits that added or removed what a name stands for.
+pub(super) async fn changes_of_named(
     resources: &Resources,
     direction: ChangeDirection,
     named: NamedCode<'_>,
@@ -86,41 +70,8 @@ async fn changes_of_named(
     match direction {
         ChangeDirection::Added => introductions(resources, named, &projects, missing).await,
         ChangeDirection::Removed => removals(resources, named, projects, missing).await,
-        ChangeDirection::Fixed => Ok(Vec::new()),
+        ChangeDirection::Fixed | ChangeDirection::Deprecated => Ok(Vec::new()),
     }
-}
-
-/// The paths of files of a name in a directory of another one, or else those that files beside others there had once.
-async fn files_called(resources: &Resources, project: &str, name: &str, kind: &str) -> Result<Vec<String>> {
-    let projects = [project.to_owned()];
-    let known = resources.index().known_paths(ProjectScope::Only(&projects), MAX_PATHS);
-    let (written, name, kind) = (name, plain_spelling(name), plain_spelling(kind));
-    let mut there = Vec::new();
-    let mut possible = BTreeSet::new();
-    for path in known.iter().filter(|path| !belongs_to_tests(path)) {
-        let Some((place, extension)) = path.rsplit_once('.') else { continue };
-        // A package is what its directory is called.
-        let place = PACKAGES.iter().find_map(|file| place.strip_suffix(file)).unwrap_or(place);
-        let Some((directory, own)) = place.rsplit_once('/') else { continue };
-        let of = plain_spelling(directory.rsplit('/').next().unwrap_or(directory));
-        if of != kind && of.strip_suffix('s') != Some(&kind) {
-            continue;
-        }
-        if plain_spelling(own) == name {
-            there.push(path.clone());
-        }
-        possible.extend([written, &name].map(|name| format!("{directory}/{name}.{extension}")));
-    }
-    if !there.is_empty() || possible.len() > MAX_NODES {
-        return Ok(there);
-    }
-    let mut gone = Vec::new();
-    for path in possible {
-        if !changes_across_renames(resources, &NodeId::file(project, &path)).await?.is_empty() {
-            gone.push(path);
-        }
-    }
-    Ok(gone)
 }
 
 /// Whether a filter narrows nothing but the projects.
@@ -131,14 +82,14 @@ pub(super) fn is_of_projects_alone(filter: &Filter) -> bool {
 
 /// A name that a question gives, and the paths that it names beside it.
 #[derive(Clone, Copy)]
-struct NamedCode<'a> {
-    name: &'a str,
-    paths: &'a [String],
+pub(super) struct NamedCode<'a> {
+    pub(super) name: &'a str,
+    pub(super) paths: &'a [String],
 }
 
 impl NamedCode<'_> {
     /// Those of nodes that lie in the paths that are named; all if none does.
-    fn within_paths(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
+    pub(super) fn within_paths(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
         let is_within = |node: &NodeId| match node {
             NodeId::File { path, .. } | NodeId::Entity { path, .. } => self.paths.iter().any(|end| is_path(path, end)),
             _ => false,
@@ -230,7 +181,7 @@ async fn introductions(
 }
 
 /// Keeps the definitions that have just this name, and no other ones of which it is the last part, if there are any.
-fn retain_whole_names(nodes: &mut Vec<NodeId>, name: &str) {
+pub(super) fn retain_whole_names(nodes: &mut Vec<NodeId>, name: &str) {
     let is_whole = |node: &NodeId| match node {
         NodeId::Entity { name: own, .. } => name_without_count(own) == name,
         _ => true,
@@ -241,7 +192,7 @@ fn retain_whole_names(nodes: &mut Vec<NodeId>, name: &str) {
 }
 
 /// The files and definitions at the indexed head that have a name.
-async fn named_nodes(resources: &Resources, project: &str, name: &str) -> Result<Vec<NodeId>> {
+pub(super) async fn named_nodes(resources: &Resources, project: &str, name: &str) -> Result<Vec<NodeId>> {
     let (own, name) = ([project.to_owned()], name.to_owned());
     resources.blocking(move |resources| find_named_nodes(resources, &own, &name)).await
 }
@@ -307,7 +258,7 @@ async fn removals(
 }
 
 /// A path, or a path and the name of a symbol.
-fn place_of(node: &NodeId) -> String {
+pub(super) fn place_of(node: &NodeId) -> String {
     match node {
         NodeId::File { path, .. } => path.clone(),
         NodeId::Entity { path, name, .. } => format!("{path}#{}", name_without_count(name)),
@@ -331,7 +282,8 @@ pub(super) async fn changes_told_by(
             order_by_time(&mut told, change.direction, |one| one.at);
             // Equal ones stay in the order of time.
             told.sort_by_key(|one| std::cmp::Reverse(one.is_title));
-            first_of_own(resources, told.into_iter().map(|one| one.made).collect())
+            let best = first_of_own(resources, told.into_iter().map(|one| one.made).collect())?;
+            best.map(|made| without_merge(resources, &change, made)).transpose()
         });
         if let Some(best) = best.await? {
             return Ok(vec![best]);
@@ -352,6 +304,58 @@ fn first_of_own(resources: &Resources, mut made: Vec<MadeChange>) -> Result<Opti
         }
     }
     Ok(made.into_iter().nth(own))
+}
+
+/// What a merge only brought: a commit of it that says so or is the only one, the merge request that it merged, or the last
+/// commit if one person wrote them all. Who merged a change did not make it. The merge itself, if none of these is known.
+fn without_merge(resources: &Resources, change: &ChangeQuestion, made: MadeChange) -> Result<MadeChange> {
+    let NodeId::Commit { project, sha } = &made.node else { return Ok(made) };
+    if commit_record(resources, project, sha)?.is_none_or(|record| !record.commit.is_merge()) {
+        return Ok(made);
+    }
+    let brought = commits_of_merge(resources, &made.node)?;
+    let elsewhere = change.without_context();
+    let says_so = |commit: &&Commit| {
+        let fit = elsewhere.fit_of(commit.title());
+        brought.len() == 1 || matches!(fit, Some(StatedFit::Same | StatedFit::Part))
+    };
+    let newest = brought.iter().max_by_key(|commit| commit.author.at);
+    let is_of_one = |commit: &&Commit| brought.iter().all(|other| other.author.email == commit.author.email);
+    let node = if let Some(commit) = brought.iter().find(says_so) {
+        Some(NodeId::commit(project, &commit.sha.to_string()))
+    } else if let Some(request) = merged_request(resources, &made.node)? {
+        Some(request)
+    } else {
+        newest.filter(is_of_one).map(|commit| NodeId::commit(project, &commit.sha.to_string()))
+    };
+    Ok(match node {
+        Some(node) => MadeChange { node, sentence: None, ..made },
+        None => made,
+    })
+}
+
+/// The commits that a merge brought and that are no merges; none if they are very many.
+fn commits_of_merge(resources: &Resources, merge: &NodeId) -> Result<Vec<Commit>> {
+    let ends = resources.graph().edges(merge, Direction::In, Some(Edge::MergedBy))?;
+    let mut found = Vec::new();
+    if ends.len() > MAX_BROUGHT {
+        return Ok(found);
+    }
+    for end in &ends {
+        let NodeId::Commit { project, sha } = &end.other else { continue };
+        let record = commit_record(resources, project, sha)?;
+        found.extend(record.map(|record| record.commit).filter(|commit| !commit.is_merge()));
+    }
+    Ok(found)
+}
+
+/// The merge request that a merge is of, if that is one and it was read.
+fn merged_request(resources: &Resources, merge: &NodeId) -> Result<Option<NodeId>> {
+    let ends = resources.graph().edges(merge, Direction::In, Some(Edge::MergedAs))?;
+    let [end] = ends.as_slice() else { return Ok(None) };
+    let is_read =
+        matches!(item_of_node(resources, &end.other)?, Some(Item::MergeRequest(mr)) if mr.merged_at.is_some());
+    Ok(is_read.then(|| end.other.clone()))
 }
 
 /// A commit or merge request that says that it made a change.

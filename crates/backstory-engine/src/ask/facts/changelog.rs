@@ -9,6 +9,7 @@ use backstory_model::{
     answer::Citation,
     change_question::{ChangeDirection, ChangeQuestion, StatedFit},
     filter::{DocumentKind, Filter},
+    security::{FlagKind, security_flags},
     sentence::split_sentences,
 };
 use backstory_store::index::StoredDocument;
@@ -32,6 +33,10 @@ const MAX_ABOVE: usize = 2_000;
 const MIN_UNDERLINE: usize = 3;
 /// What the names of changelogs begin with, in lower case.
 const CHANGELOGS: [&str; 4] = ["change", "news", "history", "release"];
+/// Most words of a label before a sentence: `Breaking change:`.
+const MAX_LABEL: usize = 2;
+/// Words behind the name of a vulnerability among which is said that there is none.
+const MAX_DENIAL: usize = 3;
 
 /// A line of a changelog.
 pub(super) struct ChangelogLine {
@@ -92,31 +97,80 @@ fn line_of_section(
 ) -> Option<ChangelogLine> {
     let within = document.bytes_of(lines);
     let text = &document.text[within.clone()];
-    let pieces = split_sentences(text).into_iter().map(|piece| piece.range);
-    let says_so = |range: &Range<usize>| {
-        change.fit_of(without_actor(&text[range.clone()], &releases.project)) == Some(StatedFit::Same)
-    };
-    let range = pieces.into_iter().find(says_so)?;
+    let mut pieces = split_sentences(text).into_iter().map(|piece| piece.range);
+    let says_so = |range: &Range<usize>| is_line_of(change, &text[range.clone()], &releases.project);
+    let range = pieces.find(says_so)?;
     let citation = document.cite(0, within.start + range.start..within.start + range.end);
     let (version, date) = version_above(&document.text[..within.start + range.start], releases)?;
     Some(ChangelogLine { project: releases.project.clone(), citation, version, date })
 }
 
-/// A sentence without the project as the one that does it: `dropped X` of `Requests has officially dropped X`.
-fn without_actor<'a>(sentence: &'a str, project: &str) -> &'a str {
-    let behind_word = |text: &'a str, is_it: &dyn Fn(&str) -> bool| {
-        let word = text.split_whitespace().next().filter(|word| is_it(word))?;
-        Some(text.trim_start()[word.len()..].trim_start())
-    };
+/// Whether a sentence of a project's changelog says what is asked about.
+fn is_line_of(change: &ChangeQuestion, sentence: &str, project: &str) -> bool {
+    let fit = change.fit_of(sentence);
+    fit == Some(StatedFit::Same)
+        || behind_actor(sentence, project).is_some_and(|own| change.fit_of(own) == Some(StatedFit::Same))
+        || (change.direction == ChangeDirection::Fixed && tells_of_flaw(&change.subject, sentence, fit))
+}
+
+/// Whether a sentence says that a vulnerability was dealt with: it fixes something and names it, or begins with it, as in
+/// `CVE-2024-12345: keys were logged`. Each is one fault, whatever else is said of it.
+fn tells_of_flaw(subject: &str, sentence: &str, fit: Option<StatedFit>) -> bool {
+    let flaws = |text: &str| security_flags(text).into_iter().filter(|flag| flag.kind != FlagKind::Cwe);
+    let Some(asked) = flaws(subject).next() else { return false };
+    let is_named = flaws(sentence).any(|flag| flag.id == asked.id);
+    is_named && (fit == Some(StatedFit::Part) || openings(sentence).any(|text| begins_with_flaw(text, &asked.id)))
+}
+
+/// Whether a text begins with a vulnerability, and does not go on with that there is none.
+fn begins_with_flaw(text: &str, id: &str) -> bool {
+    let Some((own, behind)) = text.split_at_checked(id.len()) else { return false };
+    let denies = |word: &str| word == "not" || word.ends_with("n't") || word.ends_with("n’t");
+    own.eq_ignore_ascii_case(id) && !behind.split_whitespace().take(MAX_DENIAL).any(denies)
+}
+
+/// A sentence from its first word on, without signs before it, and what follows a label that it begins with: `Breaking: we
+/// dropped X`.
+fn openings(sentence: &str) -> impl Iterator<Item = &str> {
+    let own = without_signs(sentence);
+    let labeled = own.split_once([':', ']']).filter(|(label, _)| label.split_whitespace().count() <= MAX_LABEL);
+    [Some(own), labeled.map(|(_, rest)| without_signs(rest))].into_iter().flatten()
+}
+
+fn without_signs(text: &str) -> &str {
+    text.trim_start_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// What stands behind the project as the one that does it: `dropped X` of `⚠️ Requests has officially dropped X`.
+fn behind_actor<'a>(sentence: &'a str, project: &str) -> Option<&'a str> {
     let name = project.rsplit('/').next().unwrap_or(project);
-    let is_actor = |word: &str| word.eq_ignore_ascii_case(name) || word.eq_ignore_ascii_case("we");
-    let Some(mut rest) = behind_word(sentence, &is_actor) else { return sentence };
+    let is_any = |word: &str, known: &[&str]| known.iter().any(|one| word.eq_ignore_ascii_case(one));
+    let is_name = |word: &str| is_any(word, &[name, "we", "we've", "we’ve"]);
+    let is_article = |word: &str| is_any(word, &["the", "this"]);
+    let is_kind = |word: &str| is_any(word, &["project", "library", "package", "release", "version"]);
     let is_beside_verb =
         |word: &str| matches!(word, "has" | "have" | "now" | "also" | "finally") || word.ends_with("ly");
-    while let Some(behind) = behind_word(rest, &is_beside_verb) {
-        rest = behind;
+    let behind = |text: &'a str| {
+        let behind_name = behind_word(text, is_name);
+        // As `this release` and `the Requests library`.
+        let behind_kind = || {
+            let rest = behind_word(text, is_article)?;
+            behind_word(behind_word(rest, is_name).unwrap_or(rest), is_kind)
+        };
+        behind_name.or_else(behind_kind)
+    };
+    let mut rest = openings(sentence).find_map(behind)?;
+    while let Some(next) = behind_word(rest, is_beside_verb) {
+        rest = next;
     }
-    rest
+    Some(rest)
+}
+
+/// What stands behind the first word of a text, if that is one of some.
+fn behind_word(text: &str, is_it: impl Fn(&str) -> bool) -> Option<&str> {
+    let text = text.trim_start();
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    is_it(word).then(|| rest.trim_start())
 }
 
 /// The version, and the day if there is one, that the last heading of a text with a version in it names.
@@ -205,13 +259,42 @@ mod tests {
     #[test]
     fn who_does_it_in_a_changelog_is_the_project() {
         for (sentence, own) in [
-            ("Shop has officially dropped support for Perl", "dropped support for Perl"),
-            ("We now support TLS", "support TLS"),
-            ("Debian dropped Perl", "Debian dropped Perl"),
-            ("Shop", ""),
+            ("Shop has officially dropped support for Perl", Some("dropped support for Perl")),
+            ("⚠️ Shop has officially dropped support for Perl. ⚠️", Some("dropped support for Perl. ⚠️")),
+            ("**Breaking:** Shop no longer supports Perl", Some("no longer supports Perl")),
+            ("[Breaking change] this release drops Perl", Some("drops Perl")),
+            ("The Shop library finally dropped Perl", Some("dropped Perl")),
+            ("We’ve dropped Perl", Some("dropped Perl")),
+            ("We now support TLS", Some("support TLS")),
+            ("Debian dropped Perl", None),
+            ("As we said: we dropped Perl", None),
+            ("The shopping cart was dropped", None),
+            ("Shop", Some("")),
+            ("", None),
         ] {
-            assert_eq!(without_actor(sentence, "acme/shop"), own);
+            assert_eq!(behind_actor(sentence, "acme/shop"), own, "{sentence}");
         }
+    }
+
+    #[test]
+    fn a_line_that_names_a_vulnerability_first_says_that_it_was_fixed() {
+        let question = ChangeQuestion::parse("when was CVE-2018-18074 fixed?").unwrap();
+        for (sentence, is_told) in [
+            ("CVE-2018-18074: headers were sent to other hosts.", true),
+            ("**[CVE-2018-18074](https://example.com/CVE-2018-18074)** headers", true),
+            ("(CVE-2018-18074)", true),
+            ("Security: cve-2018-18074, found by Ann", true),
+            ("Fixed CVE-2018-18074 by sending no headers", true),
+            ("Fixed headers of other hosts (CVE-2018-18074)", true),
+            ("CVE-2018-18074 does not affect the shop", false),
+            ("CVE-2018-180745: cookies were sent.", false),
+            ("Old versions have CVE-2018-18074", false),
+            ("Fixed CVE-2018-1807", false),
+        ] {
+            assert_eq!(is_line_of(&question, sentence, "acme/shop"), is_told, "{sentence}");
+        }
+        let added = ChangeQuestion::parse("who added CVE-2018-18074?").unwrap();
+        assert!(!is_line_of(&added, "CVE-2018-18074: headers were sent", "acme/shop"));
     }
 
     #[test]
