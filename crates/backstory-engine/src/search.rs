@@ -155,6 +155,10 @@ pub struct SearchRequest {
     /// Whether to tell every candidate with its ranks.
     #[serde(default)]
     pub explain: bool,
+    /// Leaves out which chunk of each hit answers best, for who does not show it: a new process takes longer to read the
+    /// vocabulary that counts the chunk's tokens than to search.
+    #[serde(skip)]
+    pub without_chunks: bool,
 }
 
 const fn default_hits() -> usize {

@@ -90,10 +90,16 @@ impl UseCase for SearchRequest {
 
     async fn run(self, resources: &Resources) -> Result<Self::Answer> {
         let mut request = self;
-        tokens::prepare();
+        let has_chunks = !request.without_chunks;
+        if has_chunks {
+            tokens::prepare();
+        }
         let resources = &at_state(resources, &mut request.filter).await?;
         let found = search_documents(resources, request).await?;
-        let chunks = chunks_of(resources, &found.query, &found.hits).await?;
+        let chunks = match has_chunks {
+            true => chunks_of(resources, &found.query, &found.hits).await?,
+            false => vec![None; found.hits.len()],
+        };
         let hits = found.hits.into_iter().zip(chunks).filter_map(|(hit, chunk)| hit.into_summary(chunk));
         let mut hits: Vec<HitSummary> = hits.collect();
         add_author_names(resources, &mut hits).await?;

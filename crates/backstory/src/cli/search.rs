@@ -159,6 +159,7 @@ fn request(args: &Args) -> Result<SearchRequest> {
         rerank: true,
         facets: args.facets,
         explain: args.explain,
+        without_chunks: !args.json,
         ..SearchRequest::default()
     })
 }

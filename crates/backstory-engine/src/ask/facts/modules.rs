@@ -91,7 +91,7 @@ pub(super) async fn changes_of_file(
     changes_of_named(resources, change.direction, named, vec![project.clone()], missing).await
 }
 
-/// Whether the history of files can tell of a change.
+/// Whether the history of files can show a change.
 fn may_have_place(change: &ChangeQuestion, filter: &Filter) -> bool {
     matches!(change.direction, ChangeDirection::Added | ChangeDirection::Removed) && is_of_projects_alone(filter)
 }
