@@ -162,6 +162,15 @@ async fn bundled_model_puts_like_meanings_together() {
     assert!(dot(&query, &vectors[0]) > dot(&query, &vectors[1]) + 0.2);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_queries_of_a_process_have_the_vectors_that_later_ones_have() {
+    let (fresh, used) = (bundled().await, bundled().await);
+    used.embed_documents(&["A basket".to_owned()]).await.unwrap();
+    for query in ["why is it cached", "who reviews this", "token expiry", "the total of a basket", "a later one"] {
+        assert_eq!(fresh.embed_query(query).await.unwrap(), used.embed_query(query).await.unwrap(), "{query}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bundled_query_does_not_wait_for_texts_that_are_being_embedded() {
     let embedder = bundled().await;

@@ -24,6 +24,8 @@ pub(super) const WINDOW: usize = 256;
 const BATCH_TOKENS: usize = 512;
 /// Most texts of a batch.
 const BATCH_TEXTS: usize = 16;
+/// Queries of a process for which weights are not packed beforehand: most commands ask one.
+const FIRST_QUERIES: usize = 3;
 /// By how much threads of the background are nicer than others: they get a tenth of a core that both want.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
@@ -89,6 +91,10 @@ pub(super) struct Bundled {
     model: &'static BundledModel,
     threads: usize,
     loaded: OnceCell<Arc<Loaded>>,
+    /// The same with weights that are not packed, which is ready in half the time; gone when the above is there.
+    unpacked: Mutex<Option<Arc<Loaded>>>,
+    /// How many queries it answered.
+    first_queries: AtomicUsize,
     /// One caller's texts at a time occupy the lanes of the foreground,
     turn: Mutex<()>,
     /// and those of the background.
@@ -118,6 +124,8 @@ impl Bundled {
             model,
             threads,
             loaded: OnceCell::new(),
+            unpacked: Mutex::default(),
+            first_queries: AtomicUsize::default(),
             turn: Mutex::new(()),
             background_turn: Mutex::new(()),
             queries: Semaphore::new(threads),
@@ -155,7 +163,7 @@ impl Bundled {
 
     /// The vector of a query.
     pub(super) async fn query(&self, text: &str) -> Result<Vec<f32>, ProviderError> {
-        let loaded = self.load().await?;
+        let loaded = self.load_for_query().await?;
         let _permit = self.queries.acquire().await.map_err(ProviderError::bundled)?;
         let text = format!("{}{text}", self.model.query_prompt);
         blocking(move || {
@@ -167,8 +175,29 @@ impl Bundled {
     }
 
     async fn load(&self) -> Result<Arc<Loaded>, ProviderError> {
+        if let Some(loaded) = self.loaded.get() {
+            return Ok(loaded.clone());
+        }
         let (model, threads) = (self.model, self.threads);
-        self.loaded.get_or_try_init(|| blocking(move || Loaded::new(model, threads).map(Arc::new))).await.cloned()
+        let packed = || blocking(move || Loaded::new(model, threads, Packing::Beforehand).map(Arc::new));
+        let loaded = self.loaded.get_or_try_init(packed).await?.clone();
+        self.unpacked.lock().await.take();
+        Ok(loaded)
+    }
+
+    async fn load_for_query(&self) -> Result<Arc<Loaded>, ProviderError> {
+        if self.loaded.initialized() || self.first_queries.fetch_add(1, Relaxed) >= FIRST_QUERIES {
+            return self.load().await;
+        }
+        // Queries at the same time wait for one to load it.
+        let mut unpacked = self.unpacked.lock().await;
+        if let Some(loaded) = self.loaded.get().or(unpacked.as_ref()) {
+            return Ok(loaded.clone());
+        }
+        let (model, threads) = (self.model, self.threads);
+        let loaded = blocking(move || Loaded::new(model, threads, Packing::WhenUsed).map(Arc::new)).await?;
+        *unpacked = Some(loaded.clone());
+        Ok(loaded)
     }
 }
 
@@ -260,11 +289,19 @@ struct Loaded {
     next_query_lane: AtomicUsize,
 }
 
+/// When weights are put into the order in which they are multiplied. Vectors are the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    /// When the model is loaded, which takes twice as long, and 40 MB.
+    Beforehand,
+    /// By each run again, which takes longer than a query's own work.
+    WhenUsed,
+}
+
 impl Loaded {
-    fn new(kind: &'static BundledModel, threads: usize) -> Result<Self, ProviderError> {
-        // Without prepacked weights (40 MB) every run packs them again, which takes longer than a query's own work.
+    fn new(kind: &'static BundledModel, threads: usize, packing: Packing) -> Result<Self, ProviderError> {
         let model = ModelOptions::with_all_ops()
-            .prepack_weights(true)
+            .prepack_weights(packing == Packing::Beforehand)
             .load_static_slice(kind.file)
             .map_err(ProviderError::bundled)?;
         let node = |name| model.node_id(name).map_err(ProviderError::bundled);
