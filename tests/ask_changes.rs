@@ -510,3 +510,96 @@ fn a_dependency_is_removed_with_its_use() {
     let said = facts(&sandbox, "Who removed memoffset?");
     assert!(said.starts_with("Bo removed memoffset"), "{said}");
 }
+
+#[test]
+fn the_declaration_of_a_field_is_not_its_addition() {
+    let mut project = Fixture::new();
+    let mut declare = |author: &str, fields: &str, parameters: &str, title: &str| {
+        let text = format!(
+            "class Option:\n    \"\"\"What is asked for may be hidden.\"\"\"\n{fields}\n    def __init__({parameters}):\n        \
+             self.name = name\n        self.values = locals()\n\n    def show(self, width):\n        return width\n"
+        );
+        project.write("src/options.py", text);
+        project.author(author, &format!("{author}@example.com"));
+        project.commit_all(title);
+    };
+    declare("Ada", "", "self, name", "Begin");
+    declare("Ann", "", "self, name, hidden=False", "Let the help be shorter");
+    declare("Bo", "    name: str\n    hidden: bool\n", "self, name, hidden=False", "Annotate attributes");
+    declare("Cy", "    name: str\n", "self, name, hidden=False", "Annotate less");
+    let sandbox = Sandbox::indexed(&project);
+    for question in [
+        "When was the `hidden` option added?",
+        "When was `Option.hidden` added?",
+        "When was `hidden` added to Option?",
+        "When was the `hidden` parameter added to Option?",
+    ] {
+        let said = facts(&sandbox, question);
+        assert!(said.starts_with("Ann added ") && said.contains(" Let the help be shorter"), "{question}: {said}");
+    }
+    let said = facts(&sandbox, "When was `Option.name` added?");
+    assert!(said.starts_with("Ada added ") && said.contains(" Begin"), "{said}");
+    let answer = ask(&sandbox, "When was `Option.hidden` removed?");
+    assert_ne!(answer["method"], "facts", "{answer:#}");
+    assert!(answer.to_string().contains("'Option.hidden' is there now: src/options.py#Option.hidden"), "{answer:#}");
+    // A parameter of another function.
+    assert_ne!(ask(&sandbox, "When was `width` added to Option?")["method"], "facts");
+}
+
+#[test]
+fn what_was_added_to_a_definition_is_not_what_another_one_has() {
+    let mut project = Fixture::new();
+    project.write(
+        "src/a.py",
+        "class Command:\n    def help(self):\n        return 1\n\n\nclass Argument:\n    rows = 1\n",
+    );
+    project.commit_all("Begin");
+    project.write(
+        "src/a.py",
+        "class Command:\n    def help(self):\n        return 1\n\n\nclass Argument:\n    rows = 1\n\n    def show(self):\n        \
+         return 2\n",
+    );
+    project.author("Bo", "bo@example.com");
+    project.commit_all("Show arguments");
+    let sandbox = Sandbox::indexed(&project);
+    assert_ne!(ask(&sandbox, "When was `help` added to Argument?")["method"], "facts");
+    assert!(facts(&sandbox, "When was `help` added to Command?").contains("(src/a.py#Command.help)"));
+    let said = facts(&sandbox, "When was `show` added to Argument?");
+    assert!(said.starts_with("Bo added show (src/a.py#Argument.show) on "), "{said}");
+}
+
+#[test]
+fn overloads_of_a_function_are_one() {
+    let mut project = Fixture::new();
+    project.write("src/edit.py", "def edit(text, editor=None):\n    return text, editor\n");
+    project.commit_all("Edit texts");
+    project.write(
+        "src/edit.py",
+        "@overload\ndef edit(text: str, editor: str = ...) -> str: ...\n\n\n@overload\ndef edit(text: bytes, editor: str = ...) -> \
+         bytes: ...\n\n\ndef edit(text, editor=None):\n    return text, editor\n",
+    );
+    project.author("Bo", "bo@example.com");
+    project.commit_all("Add types");
+    let sandbox = Sandbox::indexed(&project);
+    for question in ["When was the `editor` parameter added to `edit`?", "When was the function edit added?"] {
+        let said = facts(&sandbox, question);
+        assert!(said.contains(" Edit texts") && said.lines().count() == 1, "{question}: {said}");
+    }
+}
+
+#[test]
+fn what_came_from_a_test_was_added_with_its_move_to_the_sources() {
+    let mut project = Fixture::new();
+    let body = "    before = path\n    after = before.strip().lower()\n    return [before, after, before + after]\n";
+    project.write("tests/test_files.py", format!("def isolated_files(path):\n{body}"));
+    project.commit_all("Test files");
+    project.remove("tests/test_files.py");
+    project.write("src/files.py", format!("def isolated_files(path):\n{body}"));
+    project.write("tests/test_more.py", "def isolated_files():\n    return 1\n");
+    project.author("Bo", "bo@example.com");
+    project.commit_all("Let others isolate files");
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "When was `isolated_files` added?");
+    assert!(said.starts_with("Bo added isolated_files (src/files.py#isolated_files) on "), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}

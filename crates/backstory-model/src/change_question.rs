@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use statements::{BE, StatedObject, Statement, beginning_of, is_attribute, may_say_change, statements_of};
 use subject::{
     ENDS, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code, is_purpose,
-    is_side, module_name, name_after_kind, names_of, owner_name, parameter_name, paths_in, split_object, split_owner,
-    trim_fillers, whole_of,
+    is_side, may_be_definition, module_name, name_after_kind, names_of, owner_word, parameter_name, paths_in,
+    split_object, split_owner, trim_fillers, whole_of,
 };
 use words::{ChangeWord, TextWord, VerbForm, change_word, split_words, writing_word};
 
@@ -108,6 +108,8 @@ pub struct ChangeQuestion {
     pub module: Option<String>,
     /// The parameter that the subject is said to be, which no definition of that name is.
     pub parameter: Option<ParameterName>,
+    /// What may be the definition that the subject was added to or removed from: `Session` in `added to Session`.
+    pub owner: Option<String>,
     /// The names for comparing.
     core: BTreeSet<String>,
     /// These, and the words for the kind of thing that the subject is.
@@ -167,8 +169,9 @@ impl ChangeQuestion {
         // A plain word without an article is a name: `who wrote escape`. So is one in quotation marks.
         let is_alone = is_written && subject.len() == 1 && behind.len() == 1;
         let plain_name = names.first().filter(|name| is_alone || (names.len() == 1 && name.is_quoted));
-        let function = || [owner, beside, behind].into_iter().find_map(owner_name);
-        let parameter = parameter_name(subject).map(|name| ParameterName { name, function: function() });
+        let owner = [owner, beside, if is_passive { behind } else { &[] }].into_iter().find_map(owner_word);
+        let function = owner.map(|owner| owner.text.to_owned());
+        let parameter = parameter_name(subject).map(|name| ParameterName { name, function });
         let code_name = name_after_kind(subject).or_else(|| plain_name.map(|name| name.text.to_owned()));
         Some(Self {
             fact,
@@ -181,6 +184,7 @@ impl ChangeQuestion {
             names: names.into_iter().map(|word| word.text.to_owned()).collect(),
             module: module_name(subject),
             parameter,
+            owner: owner.filter(|word| may_be_definition(word)).map(|owner| owner.text.to_owned()),
             whole: whole_of(subject),
             core,
             context,

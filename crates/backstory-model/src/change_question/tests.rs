@@ -469,3 +469,19 @@ fn a_parameter_is_one_of_a_function() {
     assert_eq!(question.fit_of("Add a timeout parameter to `post`"), None);
     assert_eq!(question.fit_of("Add type annotations to `timeout` of `get`"), None);
 }
+
+#[test]
+fn what_it_was_added_to_or_removed_from_may_be_a_definition() {
+    for (text, names, owner) in [
+        ("When was `help` added to Argument?", "help", Some("Argument")),
+        ("When was `help` of the class Argument removed?", "help", Some("Argument")),
+        ("Who removed load_rows from `importer`?", "load_rows", Some("importer")),
+        ("When was load_rows added in src/load.py?", "load_rows", Some("src/load.py")),
+        ("When was `help` added to the importer?", "help", None),
+        ("When was `help` added?", "help", None),
+        ("Who added the cache of Redis sessions?", "cache Redis sessions", None),
+    ] {
+        let question = ChangeQuestion::parse(text).unwrap();
+        assert_eq!((question.names.join(" ").as_str(), question.owner.as_deref()), (names, owner), "{text}");
+    }
+}
