@@ -430,13 +430,21 @@ fn what_is_there_by_just_its_name_was_not_removed_whatever_texts_say() {
     project.author("Bo", "bo@example.com");
     project.commit_all("Remove Basket");
     let sandbox = Sandbox::indexed(&project);
-    for question in ["when was the Session class removed?", "Who removed Session?"] {
-        let answer = ask(&sandbox, question);
-        assert_ne!(answer["method"], "facts", "{answer:#}");
-        assert!(answer.to_string().contains("'Session' is there now: shop/state.py#Session"), "{answer:#}");
+    for question in [
+        "when was the Session class removed?",
+        "Who removed Session?",
+        "Has the Session class been removed?",
+        "Is the Session class removed?",
+    ] {
+        let refused = missing(&sandbox, question);
+        assert!(refused.iter().any(|why| why == "'Session' is there now: shop/state.py#Session"), "{refused:?}");
     }
-    let said = facts(&sandbox, "When was the Basket class removed?");
-    assert!(said.starts_with("Bo removed Basket class (shop/state.py#Basket) on "), "{said}");
+    let refused = missing(&sandbox, "was Session.load removed?");
+    assert!(refused.iter().any(|why| why == "'Session.load' is there now: shop/state.py#Session.load"), "{refused:?}");
+    for question in ["When was the Basket class removed?", "Was the Basket class removed?"] {
+        let said = facts(&sandbox, question);
+        assert!(said.starts_with("Bo removed Basket class (shop/state.py#Basket) on "), "{said}");
+    }
 }
 
 #[test]
@@ -602,4 +610,38 @@ fn what_came_from_a_test_was_added_with_its_move_to_the_sources() {
     let said = facts(&sandbox, "When was `isolated_files` added?");
     assert!(said.starts_with("Bo added isolated_files (src/files.py#isolated_files) on "), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn of_removals_of_a_file_on_several_branches_the_one_that_shipped_first_is_told_first() {
+    let mut project = Fixture::new();
+    project.write("setup.py", "NAME = 'shop'\nVERSION = '1.0'\n");
+    project.commit_all("Begin");
+    project.switch("stable");
+    project.switch("main");
+    project.remove("setup.py");
+    project.author("Ann", "ann@example.com");
+    project.at(1_709_290_800).commit_all("Build in another way");
+    project.switch("stable");
+    project.remove("setup.py");
+    project.author("Bo", "bo@example.com");
+    project.at(1_717_239_600).commit_all("Update project files");
+    project.git(["tag", "v1.1"]);
+    project.switch("main");
+    project.git(["merge", "--quiet", "--no-ff", "-m", "Merge stable", "stable"]);
+    project.write("shop.py", "NAME = 'shop'\n");
+    project.at(1_727_239_600).commit_all("Name it");
+    project.git(["tag", "v2.0"]);
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "When was setup.py removed?");
+    let told: Vec<&str> = said.lines().collect();
+    assert_eq!(told.len(), 2, "{said}");
+    assert!(
+        told[0].starts_with("Bo removed setup.py on ") && told[0].contains("it first shipped in v1.1 of "),
+        "{said}"
+    );
+    assert!(
+        told[1].starts_with("Ann removed setup.py on ") && told[1].contains("it first shipped in v2.0 of "),
+        "{said}"
+    );
 }

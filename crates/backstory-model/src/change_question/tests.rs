@@ -485,3 +485,33 @@ fn what_it_was_added_to_or_removed_from_may_be_a_definition() {
         assert_eq!((question.names.join(" ").as_str(), question.owner.as_deref()), (names, owner), "{text}");
     }
 }
+
+#[test]
+fn whether_something_was_done_is_told_by_when_it_was() {
+    use ChangeDirection::{Added, Removed};
+    let time = Some(ChangeFact::Time);
+    for (text, direction, names) in [
+        ("was load_rows removed?", Removed, "load_rows"),
+        ("Is `load_rows` removed?", Removed, "load_rows"),
+        ("Is the load function removed?", Removed, "load"),
+        ("Has the Argument class been removed?", Removed, "Argument"),
+        ("Was XML export dropped from the importer?", Removed, "XML export"),
+        ("Did we drop support for Ruby 2.7?", Removed, "Ruby 2.7"),
+        ("was dark mode ever added?", Added, "dark mode"),
+    ] {
+        assert_eq!(read(text), Some((time, direction, names.to_owned())), "{text}");
+    }
+    for text in [
+        "Is a session removed from the store?",
+        "Is the cart removed?",
+        "Was the cache removed because it was slow?",
+        "Was the decision to drop Python 2 made?",
+        "Was it decided that the cache is removed?",
+        "Is removed code kept?",
+        "Was it removed?",
+        "Does the importer drop rows?",
+        "was?",
+    ] {
+        assert_eq!(read(text), None, "{text}");
+    }
+}
