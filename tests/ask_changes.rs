@@ -645,3 +645,21 @@ fn of_removals_of_a_file_on_several_branches_the_one_that_shipped_first_is_told_
         "{said}"
     );
 }
+
+#[test]
+fn when_a_release_came_is_told_by_its_tag() {
+    let mut project = importer();
+    project.at(1_727_239_600).git(["tag", "--annotate", "-m", "Next", "v3.0"]);
+    let sandbox = Sandbox::indexed(&project);
+    let short = |name: &str| project.say(["rev-parse", format!("{name}^{{commit}}").as_str()])[..8].to_owned();
+    for question in ["When was 2.0 released?", "when was shop v2.0 released?", "When did version 2 come out?"] {
+        let commit = short("v2.0");
+        let expected =
+            format!("v2.0 was released on 2024-06-01; it is commit acme/shop@{commit} Remove the XML export.");
+        assert_eq!(facts(&sandbox, question), expected, "{question}");
+    }
+    let said = facts(&sandbox, "Who tagged v3.0?");
+    assert!(said.starts_with("v3.0 was released on 2024-09-25, tagged by Charles Babbage; it is commit "), "{said}");
+    let refused = missing(&sandbox, "When was 2.1 released?");
+    assert_eq!(refused, ["no tag or release is called 2.1; the nearest are v2.0, v1.0, v3.0"]);
+}

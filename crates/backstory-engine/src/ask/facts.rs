@@ -52,7 +52,7 @@ pub(super) struct ChangeFacts {
     /// That nothing tells of it, if so.
     pub(super) absence: Option<String>,
     /// Whether it is known not to have happened: what was removed is there. What texts say is about something else then.
-    pub(super) is_settled: bool,
+    pub(super) is_refuted: bool,
     /// What else was looked for and not found, a sentence each.
     pub(super) missing: Vec<String>,
 }
@@ -95,7 +95,7 @@ pub(super) async fn find_change_facts(
             true => Some(describe_absence(resources, change, filter).await?),
             false => None,
         };
-        return Ok(ChangeFacts { answer: None, absence, is_settled: is_kept(change, &missing), missing });
+        return Ok(ChangeFacts { answer: None, absence, is_refuted: is_kept(change, &missing), missing });
     }
     let (question, change) = (question.to_owned(), change.clone());
     resources
