@@ -430,13 +430,21 @@ fn what_is_there_by_just_its_name_was_not_removed_whatever_texts_say() {
     project.author("Bo", "bo@example.com");
     project.commit_all("Remove Basket");
     let sandbox = Sandbox::indexed(&project);
-    for question in ["when was the Session class removed?", "Who removed Session?"] {
-        let answer = ask(&sandbox, question);
-        assert_ne!(answer["method"], "facts", "{answer:#}");
-        assert!(answer.to_string().contains("'Session' is there now: shop/state.py#Session"), "{answer:#}");
+    for question in [
+        "when was the Session class removed?",
+        "Who removed Session?",
+        "Has the Session class been removed?",
+        "Is the Session class removed?",
+    ] {
+        let refused = missing(&sandbox, question);
+        assert!(refused.iter().any(|why| why == "'Session' is there now: shop/state.py#Session"), "{refused:?}");
     }
-    let said = facts(&sandbox, "When was the Basket class removed?");
-    assert!(said.starts_with("Bo removed Basket class (shop/state.py#Basket) on "), "{said}");
+    let refused = missing(&sandbox, "was Session.load removed?");
+    assert!(refused.iter().any(|why| why == "'Session.load' is there now: shop/state.py#Session.load"), "{refused:?}");
+    for question in ["When was the Basket class removed?", "Was the Basket class removed?"] {
+        let said = facts(&sandbox, question);
+        assert!(said.starts_with("Bo removed Basket class (shop/state.py#Basket) on "), "{said}");
+    }
 }
 
 #[test]
@@ -509,4 +517,149 @@ fn a_dependency_is_removed_with_its_use() {
     let sandbox = Sandbox::indexed(&project);
     let said = facts(&sandbox, "Who removed memoffset?");
     assert!(said.starts_with("Bo removed memoffset"), "{said}");
+}
+
+#[test]
+fn the_declaration_of_a_field_is_not_its_addition() {
+    let mut project = Fixture::new();
+    let mut declare = |author: &str, fields: &str, parameters: &str, title: &str| {
+        let text = format!(
+            "class Option:\n    \"\"\"What is asked for may be hidden.\"\"\"\n{fields}\n    def __init__({parameters}):\n        \
+             self.name = name\n        self.values = locals()\n\n    def show(self, width):\n        return width\n"
+        );
+        project.write("src/options.py", text);
+        project.author(author, &format!("{author}@example.com"));
+        project.commit_all(title);
+    };
+    declare("Ada", "", "self, name", "Begin");
+    declare("Ann", "", "self, name, hidden=False", "Let the help be shorter");
+    declare("Bo", "    name: str\n    hidden: bool\n", "self, name, hidden=False", "Annotate attributes");
+    declare("Cy", "    name: str\n", "self, name, hidden=False", "Annotate less");
+    let sandbox = Sandbox::indexed(&project);
+    for question in [
+        "When was the `hidden` option added?",
+        "When was `Option.hidden` added?",
+        "When was `hidden` added to Option?",
+        "When was the `hidden` parameter added to Option?",
+    ] {
+        let said = facts(&sandbox, question);
+        assert!(said.starts_with("Ann added ") && said.contains(" Let the help be shorter"), "{question}: {said}");
+    }
+    let said = facts(&sandbox, "When was `Option.name` added?");
+    assert!(said.starts_with("Ada added ") && said.contains(" Begin"), "{said}");
+    let answer = ask(&sandbox, "When was `Option.hidden` removed?");
+    assert_ne!(answer["method"], "facts", "{answer:#}");
+    assert!(answer.to_string().contains("'Option.hidden' is there now: src/options.py#Option.hidden"), "{answer:#}");
+    // A parameter of another function.
+    assert_ne!(ask(&sandbox, "When was `width` added to Option?")["method"], "facts");
+}
+
+#[test]
+fn what_was_added_to_a_definition_is_not_what_another_one_has() {
+    let mut project = Fixture::new();
+    project.write(
+        "src/a.py",
+        "class Command:\n    def help(self):\n        return 1\n\n\nclass Argument:\n    rows = 1\n",
+    );
+    project.commit_all("Begin");
+    project.write(
+        "src/a.py",
+        "class Command:\n    def help(self):\n        return 1\n\n\nclass Argument:\n    rows = 1\n\n    def show(self):\n        \
+         return 2\n",
+    );
+    project.author("Bo", "bo@example.com");
+    project.commit_all("Show arguments");
+    let sandbox = Sandbox::indexed(&project);
+    assert_ne!(ask(&sandbox, "When was `help` added to Argument?")["method"], "facts");
+    assert!(facts(&sandbox, "When was `help` added to Command?").contains("(src/a.py#Command.help)"));
+    let said = facts(&sandbox, "When was `show` added to Argument?");
+    assert!(said.starts_with("Bo added show (src/a.py#Argument.show) on "), "{said}");
+}
+
+#[test]
+fn overloads_of_a_function_are_one() {
+    let mut project = Fixture::new();
+    project.write("src/edit.py", "def edit(text, editor=None):\n    return text, editor\n");
+    project.commit_all("Edit texts");
+    project.write(
+        "src/edit.py",
+        "@overload\ndef edit(text: str, editor: str = ...) -> str: ...\n\n\n@overload\ndef edit(text: bytes, editor: str = ...) -> \
+         bytes: ...\n\n\ndef edit(text, editor=None):\n    return text, editor\n",
+    );
+    project.author("Bo", "bo@example.com");
+    project.commit_all("Add types");
+    let sandbox = Sandbox::indexed(&project);
+    for question in ["When was the `editor` parameter added to `edit`?", "When was the function edit added?"] {
+        let said = facts(&sandbox, question);
+        assert!(said.contains(" Edit texts") && said.lines().count() == 1, "{question}: {said}");
+    }
+}
+
+#[test]
+fn what_came_from_a_test_was_added_with_its_move_to_the_sources() {
+    let mut project = Fixture::new();
+    let body = "    before = path\n    after = before.strip().lower()\n    return [before, after, before + after]\n";
+    project.write("tests/test_files.py", format!("def isolated_files(path):\n{body}"));
+    project.commit_all("Test files");
+    project.remove("tests/test_files.py");
+    project.write("src/files.py", format!("def isolated_files(path):\n{body}"));
+    project.write("tests/test_more.py", "def isolated_files():\n    return 1\n");
+    project.author("Bo", "bo@example.com");
+    project.commit_all("Let others isolate files");
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "When was `isolated_files` added?");
+    assert!(said.starts_with("Bo added isolated_files (src/files.py#isolated_files) on "), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn of_removals_of_a_file_on_several_branches_the_one_that_shipped_first_is_told_first() {
+    let mut project = Fixture::new();
+    project.write("setup.py", "NAME = 'shop'\nVERSION = '1.0'\n");
+    project.commit_all("Begin");
+    project.switch("stable");
+    project.switch("main");
+    project.remove("setup.py");
+    project.author("Ann", "ann@example.com");
+    project.at(1_709_290_800).commit_all("Build in another way");
+    project.switch("stable");
+    project.remove("setup.py");
+    project.author("Bo", "bo@example.com");
+    project.at(1_717_239_600).commit_all("Update project files");
+    project.git(["tag", "v1.1"]);
+    project.switch("main");
+    project.git(["merge", "--quiet", "--no-ff", "-m", "Merge stable", "stable"]);
+    project.write("shop.py", "NAME = 'shop'\n");
+    project.at(1_727_239_600).commit_all("Name it");
+    project.git(["tag", "v2.0"]);
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "When was setup.py removed?");
+    let told: Vec<&str> = said.lines().collect();
+    assert_eq!(told.len(), 2, "{said}");
+    assert!(
+        told[0].starts_with("Bo removed setup.py on ") && told[0].contains("it first shipped in v1.1 of "),
+        "{said}"
+    );
+    assert!(
+        told[1].starts_with("Ann removed setup.py on ") && told[1].contains("it first shipped in v2.0 of "),
+        "{said}"
+    );
+}
+
+#[test]
+fn when_a_release_came_is_told_by_its_tag() {
+    let mut project = importer();
+    project.at(1_727_239_600).git(["tag", "--annotate", "-m", "Next", "v3.0"]);
+    let sandbox = Sandbox::indexed(&project);
+    let short = |name: &str| project.say(["rev-parse", format!("{name}^{{commit}}").as_str()])[..8].to_owned();
+    for question in ["When was 2.0 released?", "when was shop v2.0 released?", "When did version 2 come out?"] {
+        let commit = short("v2.0");
+        let expected =
+            format!("v2.0 was released on 2024-06-01; it is commit acme/shop@{commit} Remove the XML export.");
+        assert_eq!(facts(&sandbox, question), expected, "{question}");
+    }
+    let said = facts(&sandbox, "Who tagged v3.0?");
+    assert!(said.starts_with("v3.0 was released on 2024-09-25, tagged by Charles Babbage; it is commit "), "{said}");
+    let refused = missing(&sandbox, "When was 2.1 released?");
+    assert_eq!(refused, ["no tag or release is called 2.1; the nearest are v2.0, v1.0, v3.0"]);
 }

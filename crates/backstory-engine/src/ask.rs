@@ -1,14 +1,14 @@
 //! Answers to questions, strictly from what was read: quotes with author, date and place, or sentences of a language
 //! model that were checked against what they cite; and a refusal where the evidence does not suffice.
 //!
-//! Who made a change, when and in which release is answered from `facts` (`changes` tells what is about the opposite), and
-//! where something is defined by `definition`. Any other question is searched for ([`search`](crate::search)). The six best
-//! result groups are read whole from ledger and clones and cut into sentences, comments and blocks of code (`stories`), with
-//! the definitions of what the question is about (`definition`). `evidence` judges whether that can answer at all, and
-//! `select` picks the quotes; where it is asked why, `reasons` puts reasons before the rest, and `change_reasons` those of
-//! the commit that added or removed what is asked about. With a language model, `generate` gives it numbered passages and
-//! keeps the sentences that [`support`](crate::support) finds in what they cite. `verify` proves citations again. The
-//! decisions behind it are 0016 and 0020 in `docs/decisions`.
+//! Who made a change, when and in which release is answered from `facts` (`changes` tells what is about the opposite), when a
+//! release came by `release_dates`, and where something is defined by `definition`. Any other question is searched for
+//! ([`search`](crate::search)). The six best result groups are read whole from ledger and clones and cut into sentences,
+//! comments and blocks of code (`stories`), with the definitions of what the question is about (`definition`). `evidence`
+//! judges whether that can answer at all, and `select` picks the quotes; where it is asked why, `reasons` puts reasons before
+//! the rest, and `change_reasons` those of the commit that added or removed what is asked about. With a language model,
+//! `generate` gives it numbered passages and keeps the sentences that [`support`](crate::support) finds in what they cite.
+//! `verify` proves citations again. The decisions behind it are 0016 and 0020 in `docs/decisions`.
 
 mod change_reasons;
 mod changes;
@@ -19,6 +19,7 @@ pub(crate) mod generate;
 mod nowhere;
 mod reading;
 mod reasons;
+mod release_dates;
 mod release_names;
 mod select;
 mod stories;
@@ -54,6 +55,7 @@ use generate::generate_answer;
 use nowhere::{UnknownWord, find_nearest_names, may_be_of_one_word};
 use reading::{NOT_COMPARED, Reading, question_weights, read_stories};
 use reasons::prefer_reasons;
+use release_dates::answer_release;
 use select::{MAX_QUOTES, Scored, choose_quotes};
 use stories::Story;
 
@@ -213,6 +215,9 @@ async fn answer_by_facts(resources: &Resources, filter: &Filter, found: &mut Ask
         let mut warnings = found.search_warnings.clone();
         warnings.extend(answer.warnings);
         return Ok(Some(Answer { warnings, ..answer }));
+    }
+    if let Some(answer) = answer_release(resources, filter, found).await? {
+        return Ok(Some(answer));
     }
     answer_change(resources, filter, found).await
 }

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use statements::{BE, StatedObject, Statement, beginning_of, is_attribute, may_say_change, statements_of};
 use subject::{
     ENDS, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code, is_purpose,
-    is_side, module_name, name_after_kind, names_of, owner_name, parameter_name, paths_in, split_object, split_owner,
-    trim_fillers, whole_of,
+    is_side, may_be_definition, module_name, name_after_kind, names_of, owner_word, parameter_name, paths_in,
+    split_object, split_owner, trim_fillers, whole_of,
 };
 use words::{ChangeWord, TextWord, VerbForm, change_word, split_words, writing_word};
 
@@ -108,6 +108,8 @@ pub struct ChangeQuestion {
     pub module: Option<String>,
     /// The parameter that the subject is said to be, which no definition of that name is.
     pub parameter: Option<ParameterName>,
+    /// What may be the definition that the subject was added to or removed from: `Session` in `added to Session`.
+    pub owner: Option<String>,
     /// The names for comparing.
     core: BTreeSet<String>,
     /// These, and the words for the kind of thing that the subject is.
@@ -136,7 +138,7 @@ impl ChangeQuestion {
         let ChangeWord { direction, form } = read_verb(&words[verb])?;
         let asked = &words[asks..verb];
         let has = |list: &str| asked.iter().any(|word| is_among(list, &word.lower));
-        let is_past = has(PAST) || (form == VerbForm::Past && !has(PRESENT));
+        let is_past = asks == 0 || has(PAST) || (form == VerbForm::Past && !has(PRESENT));
         if !is_past && !may_be_present {
             return None;
         }
@@ -167,8 +169,9 @@ impl ChangeQuestion {
         // A plain word without an article is a name: `who wrote escape`. So is one in quotation marks.
         let is_alone = is_written && subject.len() == 1 && behind.len() == 1;
         let plain_name = names.first().filter(|name| is_alone || (names.len() == 1 && name.is_quoted));
-        let function = || [owner, beside, behind].into_iter().find_map(owner_name);
-        let parameter = parameter_name(subject).map(|name| ParameterName { name, function: function() });
+        let owner = [owner, beside, if is_passive { behind } else { &[] }].into_iter().find_map(owner_word);
+        let function = owner.map(|owner| owner.text.to_owned());
+        let parameter = parameter_name(subject).map(|name| ParameterName { name, function });
         let code_name = name_after_kind(subject).or_else(|| plain_name.map(|name| name.text.to_owned()));
         Some(Self {
             fact,
@@ -181,6 +184,7 @@ impl ChangeQuestion {
             names: names.into_iter().map(|word| word.text.to_owned()).collect(),
             module: module_name(subject),
             parameter,
+            owner: owner.filter(|word| may_be_definition(word)).map(|owner| owner.text.to_owned()),
             whole: whole_of(subject),
             core,
             context,
@@ -295,14 +299,44 @@ const ONES: &str = "one first person people developer developers maintainer main
     commit release version";
 
 /// Where the part of a question begins that says what was done, and which fact it asks for. The word that asks who or when
-/// stands first: elsewhere it begins a clause.
+/// stands first: elsewhere it begins a clause. Whether something was done is told by when it was.
 fn find_asking_word(words: &[TextWord<'_>]) -> Option<(usize, Option<ChangeFact>)> {
+    if asks_whether(words) {
+        return Some((0, Some(ChangeFact::Time)));
+    }
     let asks = |word: &TextWord<'_>| is_among("who whom when why how which what", &word.lower);
     let at = words.iter().position(asks)?;
     let (length, fact) = read_asking_words(&words[at..]);
     let is_first = words[..at].iter().all(|word| is_among(LEAD, &word.lower));
     let must_be_first = matches!(fact, Some(ChangeFact::Author | ChangeFact::Time));
     (is_first || !must_be_first).then_some((at + length, fact))
+}
+
+/// Whether a question asks if something was added or removed, and nothing more: `was load_rows removed from the importer?` That
+/// something is removed says of code alone that it is gone: of other things it is what happens again and again.
+fn asks_whether(words: &[TextWord<'_>]) -> bool {
+    let Some(first) = words.first() else { return false };
+    let is_change = |word: &TextWord<'_>| {
+        let change = change_word(word).filter(|change| matches!(change.form, VerbForm::Past | VerbForm::Base));
+        change.filter(|change| matches!(change.direction, ChangeDirection::Added | ChangeDirection::Removed))
+    };
+    let found = words.iter().enumerate().skip(1).find_map(|(at, word)| Some((at, is_change(word)?.form)));
+    let Some((verb, form)) = found else { return false };
+    let behind = words.get(verb + 1).map(|word| word.lower.as_str());
+    let tells_place = behind.is_none_or(|word| is_among("from in of to yet again already", word));
+    let is_code = match &words[1..verb] {
+        [.., last] => is_kind_of_code(last) || last.looks_like_code(),
+        [] => false,
+    };
+    match first.lower.as_str() {
+        "was" | "were" => form == VerbForm::Past && tells_place,
+        "has" | "have" | "had" => {
+            form == VerbForm::Past && tells_place && words[..verb].iter().any(|word| word.lower == "been")
+        }
+        "is" | "are" => form == VerbForm::Past && behind.is_none() && is_code,
+        "did" => form == VerbForm::Base,
+        _ => false,
+    }
 }
 
 /// How many of these words ask, and for which fact.

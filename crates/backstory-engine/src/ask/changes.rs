@@ -62,7 +62,7 @@ pub(super) async fn answer_change(
 ) -> Result<Option<Answer>> {
     let Some(change) = found.change.clone().filter(|_| !found.is_barred) else { return Ok(None) };
     let Some(fact) = change.fact else { return Ok(None) };
-    let ChangeFacts { answer, absence, missing } =
+    let ChangeFacts { answer, absence, is_refuted, missing } =
         find_change_facts(resources, &found.question, &change, filter).await?;
     if let Some(mut answer) = answer {
         answer.warnings.extend(found.search_warnings.iter().cloned());
@@ -80,6 +80,9 @@ pub(super) async fn answer_change(
         .filter(|one| is_of_change(&stories[one.story]) && share(weights, &one.around) >= SURE)
         .map(|one| one.story)
         .collect();
+    if is_refuted {
+        scored.clear();
+    }
     let releases = if is_dated { read_releases(resources, filter).await? } else { Vec::new() };
     scored.retain(|one| {
         if sure.contains(&one.story) {

@@ -1,14 +1,17 @@
 //! The facts about a change that a question asks for: the commit or merge request that made it, who wrote it, when, and the
 //! first release that has it.
 //!
-//! A function, type or file has its history in the graph, and a parameter has one in those of a function's file. Of anything
-//! else the commits, merge requests and changelogs that begin a sentence with it tell: `candidates` and `changelog` find
-//! those.
+//! A function, type or file has its history in the graph, which `candidates` and `modules` read. A parameter, field or constant
+//! (`members`, `values`) has one in that of its file, by what the `versions` of it declare (`declared`). Of anything else the
+//! commits, merge requests and changelogs that begin a sentence with it tell: `candidates` and `changelog` find those.
 
 mod candidates;
 mod changelog;
+mod declared;
+mod members;
 mod modules;
-mod parameters;
+mod values;
+mod versions;
 
 use backstory_model::{
     answer::{Answer, Citation, Method, Statement},
@@ -35,8 +38,8 @@ use crate::{
 };
 use candidates::{changes_of_code, changes_told_by, is_of_projects_alone};
 use changelog::{ChangelogLine, find_changelog_line};
+use members::{changes_of_member, changes_of_parameter};
 use modules::{changes_of_file, changes_of_modules, find_modules};
-use parameters::changes_of_parameter;
 
 /// Most changes that an answer tells: functions of one name may have come in several commits.
 const MAX_TOLD: usize = 3;
@@ -48,6 +51,8 @@ pub(super) struct ChangeFacts {
     pub(super) answer: Option<Answer>,
     /// That nothing tells of it, if so.
     pub(super) absence: Option<String>,
+    /// Whether it is known not to have happened: what was removed is there. What texts say is about something else then.
+    pub(super) is_refuted: bool,
     /// What else was looked for and not found, a sentence each.
     pub(super) missing: Vec<String>,
 }
@@ -90,7 +95,7 @@ pub(super) async fn find_change_facts(
             true => Some(describe_absence(resources, change, filter).await?),
             false => None,
         };
-        return Ok(ChangeFacts { answer: None, absence, missing });
+        return Ok(ChangeFacts { answer: None, absence, is_refuted: is_kept(change, &missing), missing });
     }
     let (question, change) = (question.to_owned(), change.clone());
     resources
@@ -171,7 +176,10 @@ async fn find_made_changes(
     if is_parameter {
         made = changes_of_parameter(resources, change, filter, missing).await?;
     } else if is_code {
-        made = changes_of_code(resources, change, filter, missing).await?;
+        made = match Box::pin(changes_of_member(resources, change, filter, missing)).await? {
+            Some(made) => made,
+            None => changes_of_code(resources, change, filter, missing).await?,
+        };
     }
     let is_there = !missing.is_empty();
     if made.is_empty() && !is_there {

@@ -87,11 +87,12 @@ impl ReleaseNames {
 }
 
 /// The number that a tag has: `8.1.0` of `v8.1.0` or `click-8.1.0`.
-fn number_of_tag(tag: &str) -> Option<&str> {
+pub(super) fn number_of_tag(tag: &str) -> Option<&str> {
     tag.split(['/', '-', '_', '@']).map(without_mark).find(|part| is_number(part))
 }
 
-fn without_mark(word: &str) -> &str {
+/// A number without the `v` before it.
+pub(super) fn without_mark(word: &str) -> &str {
     word.strip_prefix(['v', 'V']).unwrap_or(word)
 }
 

@@ -194,11 +194,16 @@ pub(super) fn module_name(subject: &[TextWord<'_>]) -> Option<String> {
     }
 }
 
-/// The words for a parameter, and those for what it is one of: `parameter timeout` and `of get`. Other words are not divided.
+/// The words for a parameter or a name of code, and those for what it is one of: `parameter timeout` and `of get`. Other words
+/// are not divided.
 pub(super) fn split_owner<'a, 'b>(subject: &'a [TextWord<'b>]) -> (&'a [TextWord<'b>], &'a [TextWord<'b>]) {
     let of = subject.iter().position(|word| word.lower == "of").unwrap_or(subject.len());
     let (own, owner) = subject.split_at(of);
-    if parameter_name(own).is_some() { (own, owner) } else { subject.split_at(subject.len()) }
+    let is_of_code = || {
+        let is_code = matches!(names_of(own).as_slice(), [name] if name.looks_like_code());
+        is_code && owner_word(owner).is_some_and(may_be_definition)
+    };
+    if parameter_name(own).is_some() || is_of_code() { (own, owner) } else { subject.split_at(subject.len()) }
 }
 
 /// The name of what is called a parameter, before that word or behind it.
@@ -214,12 +219,16 @@ pub(super) fn parameter_name(subject: &[TextWord<'_>]) -> Option<String> {
     (!is_parameter(name) && !name.text.starts_with("--")).then(|| name.text.to_owned())
 }
 
-/// The name of what has a parameter: `get` in `of the function get` and `to get`.
-pub(super) fn owner_name(words: &[TextWord<'_>]) -> Option<String> {
+/// The name of what has a part: `get` in `of the function get` and `to get`.
+pub(super) fn owner_word<'a, 'b>(words: &'a [TextWord<'b>]) -> Option<&'a TextWord<'b>> {
     let leads = |word: &TextWord<'_>| matches!(word.lower.as_str(), "of" | "to" | "from" | "in");
     let at = words.iter().position(leads)?;
-    let mut names = words[at + 1..].iter().filter(|word| !is_article(&word.lower) && !is_kind_of_code(word));
-    names.next().map(|name| name.text.to_owned())
+    words[at + 1..].iter().find(|word| !is_article(&word.lower) && !is_kind_of_code(word))
+}
+
+/// Whether a word may be the name of a definition where no word for a kind of code says that it is one.
+pub(super) fn may_be_definition(word: &TextWord<'_>) -> bool {
+    word.looks_like_code() || word.text.starts_with(char::is_uppercase)
 }
 
 /// The kinds of things among words that only something else has, if these do not name one by its own name, as in `option

@@ -469,3 +469,49 @@ fn a_parameter_is_one_of_a_function() {
     assert_eq!(question.fit_of("Add a timeout parameter to `post`"), None);
     assert_eq!(question.fit_of("Add type annotations to `timeout` of `get`"), None);
 }
+
+#[test]
+fn what_it_was_added_to_or_removed_from_may_be_a_definition() {
+    for (text, names, owner) in [
+        ("When was `help` added to Argument?", "help", Some("Argument")),
+        ("When was `help` of the class Argument removed?", "help", Some("Argument")),
+        ("Who removed load_rows from `importer`?", "load_rows", Some("importer")),
+        ("When was load_rows added in src/load.py?", "load_rows", Some("src/load.py")),
+        ("When was `help` added to the importer?", "help", None),
+        ("When was `help` added?", "help", None),
+        ("Who added the cache of Redis sessions?", "cache Redis sessions", None),
+    ] {
+        let question = ChangeQuestion::parse(text).unwrap();
+        assert_eq!((question.names.join(" ").as_str(), question.owner.as_deref()), (names, owner), "{text}");
+    }
+}
+
+#[test]
+fn whether_something_was_done_is_told_by_when_it_was() {
+    use ChangeDirection::{Added, Removed};
+    let time = Some(ChangeFact::Time);
+    for (text, direction, names) in [
+        ("was load_rows removed?", Removed, "load_rows"),
+        ("Is `load_rows` removed?", Removed, "load_rows"),
+        ("Is the load function removed?", Removed, "load"),
+        ("Has the Argument class been removed?", Removed, "Argument"),
+        ("Was XML export dropped from the importer?", Removed, "XML export"),
+        ("Did we drop support for Ruby 2.7?", Removed, "Ruby 2.7"),
+        ("was dark mode ever added?", Added, "dark mode"),
+    ] {
+        assert_eq!(read(text), Some((time, direction, names.to_owned())), "{text}");
+    }
+    for text in [
+        "Is a session removed from the store?",
+        "Is the cart removed?",
+        "Was the cache removed because it was slow?",
+        "Was the decision to drop Python 2 made?",
+        "Was it decided that the cache is removed?",
+        "Is removed code kept?",
+        "Was it removed?",
+        "Does the importer drop rows?",
+        "was?",
+    ] {
+        assert_eq!(read(text), None, "{text}");
+    }
+}

@@ -1,13 +1,14 @@
 //! Finds commits and merge requests that may have made a change: by the history of code, and by what they say of themselves.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
     change_question::{ChangeDirection, ChangeQuestion, StatedFit},
-    code::name_without_count,
-    commit::Commit,
+    code::{last_part_of_name, name_without_count},
+    commit::{Commit, FileChange},
     edge::Edge,
     entity::{Item, State},
+    file_role::{FileRole, file_role},
     filter::{DocumentKind, Filter},
     id::NodeId,
     repository::EntityChangeKind,
@@ -19,14 +20,19 @@ use backstory_store::{
 };
 use jiff::Timestamp;
 
-use super::{MAX_TOLD, MadeChange, order_by_time};
+use super::{
+    MAX_TOLD, MadeChange, order_by_time,
+    values::{find_values, is_value},
+    versions::MemberFate,
+};
 use crate::{
     catalog::repositories_of,
     error::Result,
-    history::{changes_across_renames, find_removal, find_symbols},
+    history::{GraphChangeRow, changes_across_renames, changes_of, find_removal, find_symbols},
     read::item_of_node,
     records::commit_record,
-    removed::{Removals, removals_of_nodes},
+    releases::first_release,
+    removed::{Removal, Removals, removals_of_nodes},
     resources::Resources,
     search::definitions::{NameMatch, is_path, read_definitions},
 };
@@ -142,28 +148,16 @@ async fn introductions(
         left_out.clear();
     }
     retain_whole_names(&mut nodes, name);
+    retain_sources(&mut nodes);
     left_out.extend(named.describe_excess(&nodes));
     if !left_out.is_empty() {
         missing.append(&mut left_out);
         return Ok(Vec::new());
     }
     let mut found: Vec<(Timestamp, MadeChange)> = Vec::new();
-    for node in nodes {
-        let changes = changes_across_renames(resources, &node).await?;
-        let first = changes.iter().rev().find(|change| change.kind == EntityChangeKind::Introduced);
-        let (Some(first), Some(project)) = (first, node.project()) else { continue };
-        let removal = match present.contains(&node) {
-            true => None,
-            false => find_removal(resources, node.clone()).await?,
-        };
-        let made = MadeChange {
-            node: NodeId::commit(project, &first.sha),
-            place: Some(place_of(&first.name)),
-            sentence: None,
-            removal: removal.map(|removal| NodeId::commit(project, &removal.sha)),
-        };
+    for (at, made) in introductions_of_nodes(resources, nodes, &present).await? {
         match found.iter_mut().find(|(_, known)| known.node == made.node) {
-            None => found.push((first.at, made)),
+            None => found.push((at, made)),
             Some((_, known)) if known.removal.is_some() && made.removal.is_none() => *known = made,
             Some(_) => {}
         }
@@ -178,6 +172,86 @@ async fn introductions(
     }
     order_by_time(&mut found, ChangeDirection::Added, |(at, _)| *at);
     Ok(found.into_iter().map(|(_, made)| made).collect())
+}
+
+/// The commit that introduced each of these nodes, as far as it is known. Of what is neither a function nor a type it is that
+/// before which its name was not there: a declaration may come later.
+async fn introductions_of_nodes(
+    resources: &Resources,
+    nodes: Vec<NodeId>,
+    present: &BTreeSet<NodeId>,
+) -> Result<Vec<(Timestamp, MadeChange)>> {
+    let (mut found, mut values) = (Vec::new(), BTreeMap::new());
+    for node in nodes {
+        let changes = changes_across_renames(resources, &node).await?;
+        let (Some(first), Some(project)) = (introduction(&node, &changes), node.project()) else { continue };
+        let removal = match present.contains(&node) {
+            true => None,
+            false => find_removal(resources, node.clone()).await?,
+        };
+        let made = MadeChange {
+            node: NodeId::commit(project, &first.sha),
+            place: Some(place_of(&first.name)),
+            sentence: None,
+            removal: removal.map(|removal| NodeId::commit(project, &removal.sha)),
+        };
+        if is_value_of_commit(resources, &made.node, &first.name).await? {
+            values.insert(node, made);
+        } else {
+            found.push((first.at, made));
+        }
+    }
+    let gone = values.iter().filter(|(_, made)| made.removal.is_some()).map(|(node, _)| node.clone()).collect();
+    for (node, fate) in find_values(resources, gone, ChangeDirection::Removed).await? {
+        let Some(made) = values.get_mut(&node) else { continue };
+        made.removal = commit_of(&node, &fate).map(|(_, commit)| commit);
+    }
+    let nodes = values.keys().cloned().collect();
+    for (node, fate) in find_values(resources, nodes, ChangeDirection::Added).await? {
+        let (Some((at, commit)), Some(made)) = (commit_of(&node, &fate), values.remove(&node)) else { continue };
+        found.push((at, MadeChange { node: commit, place: Some(place_of(&node)), ..made }));
+    }
+    Ok(found)
+}
+
+/// The commit that added or removed a value, and when.
+fn commit_of(node: &NodeId, fate: &MemberFate) -> Option<(Timestamp, NodeId)> {
+    let MemberFate::Changed { sha, at } = fate else { return None };
+    Some((*at, NodeId::commit(node.project()?, sha)))
+}
+
+/// The change with which something came: of what is no test now, the one with which it came to the sources.
+fn introduction<'a>(node: &NodeId, changes: &'a [GraphChangeRow]) -> Option<&'a GraphChangeRow> {
+    let first = changes.iter().rev().find(|change| change.kind == EntityChangeKind::Introduced)?;
+    if is_in_tests(node) || !is_in_tests(&first.name) {
+        return Some(first);
+    }
+    changes.iter().rev().find(|change| change.kind != EntityChangeKind::Removed && !is_in_tests(&change.name))
+}
+
+/// Whether what a commit changed is neither a function nor a type.
+async fn is_value_of_commit(resources: &Resources, commit: &NodeId, node: &NodeId) -> Result<bool> {
+    let (NodeId::Commit { project, sha }, node) = (commit.clone(), node.clone()) else { return Ok(false) };
+    resources
+        .blocking(move |resources| {
+            Ok(commit_record(resources, &project, &sha)?.is_some_and(|record| is_value(&record, &node)))
+        })
+        .await
+}
+
+/// Keeps the definitions that are in no test, if there are any.
+pub(super) fn retain_sources(nodes: &mut Vec<NodeId>) {
+    let is_definition = |node: &NodeId| matches!(node, NodeId::Entity { .. });
+    if nodes.iter().any(|node| is_definition(node) && !is_in_tests(node)) {
+        nodes.retain(|node| !is_definition(node) || !is_in_tests(node));
+    }
+}
+
+fn is_in_tests(node: &NodeId) -> bool {
+    match node {
+        NodeId::File { path, .. } | NodeId::Entity { path, .. } => file_role(path) == FileRole::Test,
+        _ => false,
+    }
 }
 
 /// Keeps the definitions that have just this name, and no other ones of which it is the last part, if there are any.
@@ -222,7 +296,7 @@ async fn removals(
     missing: &mut Vec<String>,
 ) -> Result<Vec<MadeChange>> {
     let name = named.name;
-    let mut made: Vec<(Timestamp, MadeChange)> = Vec::new();
+    let mut made: Vec<(Timestamp, Vec<MadeChange>)> = Vec::new();
     let mut present = Vec::new();
     for project in projects {
         let symbols = named.within_paths(find_symbols(resources, &project, name, None, missing).await?);
@@ -231,30 +305,99 @@ async fn removals(
         removals_of_nodes(resources, symbols, MAX_TOLD, &mut found).await?;
         present.extend(found.present.into_iter().map(|occurrence| occurrence.path));
         present.extend(defined.iter().map(place_of));
-        for removal in found.removals {
-            let place = Some(removal.node.as_ref().map_or(removal.path, place_of));
-            let change = MadeChange { node: removal.commit.id, place, sentence: None, removal: None };
-            made.push((removal.commit.date, change));
-        }
+        made.extend(removing_commits(resources, found.removals, &mut present).await?);
     }
     if !present.is_empty() {
-        present.dedup();
-        // A file that has another path now.
-        let is_renamed = name.contains(['.', '/']) && !present.iter().any(|path| is_path(path, name));
+        let mut seen = BTreeSet::new();
+        present.retain(|place: &String| seen.insert(place.clone()));
+        let is_renamed = !present.iter().any(|place| is_called(place, name));
         let more = match present.len().saturating_sub(MAX_TOLD) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         present.truncate(MAX_TOLD);
         let when = match (is_renamed, made.is_empty()) {
-            (true, _) => "called otherwise now",
+            (true, true) => "called otherwise now",
+            (true, false) => "called otherwise now, elsewhere",
             (false, true) => "there now",
             (false, false) => "there now, elsewhere or again",
         };
         missing.push(format!("'{name}' is {when}: {}{more}", present.join(", ")));
     }
     order_by_time(&mut made, ChangeDirection::Removed, |(at, _)| *at);
-    Ok(made.into_iter().map(|(_, made)| made).collect())
+    Ok(made.into_iter().flat_map(|(_, made)| made).collect())
+}
+
+/// Whether a place is that of a file or definition with a name, and not of one that is called otherwise now.
+fn is_called(place: &str, name: &str) -> bool {
+    match place.split_once('#') {
+        Some((_, own)) => last_part_of_name(own) == last_part_of_name(name) || place == name,
+        None => is_path(place, name) || !name.contains(['.', '/']),
+    }
+}
+
+/// The commits that removed things, those of each together, and when. Of what is neither a function nor a type it is that after
+/// which its name was not there any more; if it is, that is noted.
+async fn removing_commits(
+    resources: &Resources,
+    removals: Vec<Removal>,
+    present: &mut Vec<String>,
+) -> Result<Vec<(Timestamp, Vec<MadeChange>)>> {
+    let mut values = Vec::new();
+    for removal in &removals {
+        if let Some(node) = &removal.node
+            && is_value_of_commit(resources, &removal.commit.id, node).await?
+        {
+            values.push(node.clone());
+        }
+    }
+    let fates: BTreeMap<NodeId, MemberFate> =
+        find_values(resources, values, ChangeDirection::Removed).await?.into_iter().collect();
+    let mut found = Vec::new();
+    for Removal { node, commit, path, .. } in removals {
+        let place = node.as_ref().map_or(path, place_of);
+        let made = |node| MadeChange { node, place: Some(place.clone()), sentence: None, removal: None };
+        let Some(node) = node else {
+            found.push((commit.date, vec![made(commit.id)]));
+            continue;
+        };
+        match fates.get(&node) {
+            Some(MemberFate::There) => present.push(place_of(&node)),
+            Some(fate) => found.extend(commit_of(&node, fate).map(|(at, commit)| (at, vec![made(commit)]))),
+            None => {
+                let commits = commits_removing(resources, &node, commit.id).await?;
+                found.push((commit.date, commits.into_iter().map(made).collect()));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The commit that removed something last, and those that removed a file on other branches: the one that shipped first before
+/// the others.
+async fn commits_removing(resources: &Resources, node: &NodeId, last: NodeId) -> Result<Vec<NodeId>> {
+    let NodeId::File { project, path } = node.clone() else { return Ok(vec![last]) };
+    let changes = changes_of(resources, node).await?;
+    resources
+        .blocking(move |resources| {
+            let mut found = Vec::new();
+            for change in changes.iter().take_while(|change| change.kind != EntityChangeKind::Introduced) {
+                if change.kind != EntityChangeKind::Removed {
+                    continue;
+                }
+                let Some(record) = commit_record(resources, &project, &change.sha)? else { continue };
+                let is_rename = |file: &FileChange| file.old_path.as_ref().is_some_and(|old| old.as_str() == path);
+                if record.commit.changes.iter().any(is_rename) {
+                    continue;
+                }
+                let release = first_release(resources, &project, &change.sha)?;
+                let shipped = release.and_then(|release| release.at).unwrap_or(Timestamp::MAX);
+                found.push((shipped, change.at, NodeId::commit(&project, &change.sha)));
+            }
+            found.sort();
+            Ok(if found.is_empty() { vec![last] } else { found.into_iter().map(|(.., commit)| commit).collect() })
+        })
+        .await
 }
 
 /// A path, or a path and the name of a symbol.

@@ -1,0 +1,222 @@
+//! What code declares: the parameters of functions, and the words of code without those of its comments and strings.
+
+use backstory_model::code::Language;
+
+/// The parameters of a function as its declaration writes them; `None` if the declaration is cut off or has no list of them.
+pub(super) fn parameters_of<'a>(signature: &'a str, name: &str) -> Option<Vec<&'a str>> {
+    let from = places_of(signature, name).next()? + name.len();
+    let (mut depth, mut is_quoted, mut start) = (0_usize, false, None);
+    let mut before = name.chars().next_back().unwrap_or(' ');
+    let mut found = Vec::new();
+    for (at, c) in signature[from..].char_indices().map(|(at, c)| (from + at, c)) {
+        // Of types: neither a comparison nor an arrow.
+        let opens = matches!(c, '(' | '[' | '{') || (c == '<' && is_part(before));
+        let closes = matches!(c, ')' | ']' | '}') || (c == '>' && !matches!(before, '-' | '=' | ' ' | '\n'));
+        before = c;
+        if c == '"' {
+            is_quoted = !is_quoted;
+        }
+        if is_quoted {
+            continue;
+        }
+        // What follows is the body of a function without a list of parameters.
+        if c == '\n' && depth == 0 && start.is_none() {
+            return None;
+        }
+        if c == '(' && depth == 0 && start.is_none() {
+            start = Some(at + 1);
+        }
+        if opens {
+            depth += 1;
+        }
+        if closes {
+            depth = depth.saturating_sub(1);
+        }
+        let Some(own) = start else { continue };
+        let ends = closes && depth == 0;
+        if ends || (c == ',' && depth == 1) {
+            found.push(&signature[own..at]);
+            start = Some(at + 1);
+        }
+        if ends {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// Whether a parameter as it is written has a name: neither its type nor its default does.
+pub(super) fn declares(parameter: &str, name: &str) -> bool {
+    let own = parameter.split('=').next().unwrap_or(parameter);
+    // `std::string name` has its type first.
+    let is_end = |at: &usize| !own[*at + 1..].starts_with(':') && !own[..*at].ends_with(':');
+    let end = own.match_indices(':').map(|(at, _)| at).find(is_end).unwrap_or(own.len());
+    own[..end].split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$')).any(|word| word == name)
+}
+
+/// Whether code mentions a name, whole.
+pub(super) fn mentions(code: &str, name: &str) -> bool {
+    places_of(code, name).next().is_some()
+}
+
+/// Whether code mentions a name as that of a part of what it is a method of: `self.name`, `this->name`, `@name`.
+pub(super) fn mentions_own(code: &str, name: &str) -> bool {
+    let is_own = |at: usize| {
+        let before = &code[..at];
+        let receiver = before.strip_suffix("->").or_else(|| before.strip_suffix('.'));
+        before.ends_with('@')
+            || receiver.is_some_and(|rest| ["self", "this", "cls"].iter().any(|word| ends_with_word(rest, word)))
+    };
+    places_of(code, name).any(is_own)
+}
+
+/// Where a name stands in a text, whole.
+fn places_of<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_whole = move |at: &usize| !text[..*at].ends_with(is_part) && !text[*at + name.len()..].starts_with(is_part);
+    text.match_indices(name).map(|(at, _)| at).filter(is_whole)
+}
+
+fn ends_with_word(text: &str, word: &str) -> bool {
+    text.strip_suffix(word).is_some_and(|rest| !rest.ends_with(is_part))
+}
+
+/// Whether a letter may be one of a name.
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
+}
+
+/// Code with blanks in place of its comments and strings, and all its lines.
+pub(super) fn without_texts(source: &str, language: Language) -> String {
+    let mut code = String::with_capacity(source.len());
+    let mut rest = source;
+    while let Some(first) = rest.chars().next() {
+        let length = length_of_text(rest, language);
+        if length == 0 {
+            code.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        }
+        let (text, behind) = rest.split_at(length);
+        code.push(' ');
+        code.extend(text.chars().filter(|c| *c == '\n'));
+        rest = behind;
+    }
+    code
+}
+
+/// Bytes of the comment or string that code begins with; 0 if it begins with none.
+fn length_of_text(code: &str, language: Language) -> usize {
+    use Language::{Bash, C, CSharp, Cpp, Go, Java, JavaScript, Kotlin, Php, Python, Ruby, Rust, Tsx, TypeScript};
+    let has_slashes = !matches!(language, Python | Ruby | Bash);
+    let until = |from: usize, end: &str| code[from..].find(end).map_or(code.len(), |at| from + at + end.len());
+    let begins_comment = match language {
+        Python | Ruby | Php => code.starts_with('#'),
+        // Elsewhere it belongs to an expansion.
+        Bash => code.starts_with("# "),
+        _ => false,
+    };
+    if begins_comment || (has_slashes && code.starts_with("//")) {
+        return code.find('\n').unwrap_or(code.len());
+    }
+    if has_slashes && code.starts_with("/*") {
+        return until(2, "*/");
+    }
+    if matches!(language, Python | Java | Kotlin | CSharp) && code.starts_with("\"\"\"") {
+        return until(3, "\"\"\"");
+    }
+    if language == Python && code.starts_with("'''") {
+        return until(3, "'''");
+    }
+    let has_letters = matches!(language, Rust | Go | Java | C | Cpp | CSharp | Kotlin);
+    let may_have_lines = matches!(language, Rust | Ruby | Php | Bash);
+    match code.chars().next() {
+        Some('\'') if has_letters => length_of_letter(code),
+        Some(quote @ ('"' | '\'')) => length_of_string(code, quote, may_have_lines),
+        Some('`') if matches!(language, JavaScript | TypeScript | Tsx | Go) => length_of_string(code, '`', true),
+        _ => 0,
+    }
+}
+
+/// Bytes of a letter in quotation marks: `'a'`, `'\n'`. A mark alone begins a lifetime.
+fn length_of_letter(code: &str) -> usize {
+    const MAX_ESCAPE: usize = 12;
+    let mut letters = code.char_indices().skip(1);
+    match letters.next() {
+        Some((_, '\\')) => letters.skip(1).take(MAX_ESCAPE).find(|(_, c)| *c == '\'').map_or(0, |(at, _)| at + 1),
+        Some(_) => letters.next().filter(|(_, c)| *c == '\'').map_or(0, |(at, _)| at + 1),
+        None => 0,
+    }
+}
+
+/// Bytes of a string; those of its quotation mark if nothing ends it.
+fn length_of_string(code: &str, quote: char, may_have_lines: bool) -> usize {
+    let mut is_escaped = false;
+    for (at, c) in code.char_indices().skip(1) {
+        if is_escaped {
+            is_escaped = false;
+        } else if c == '\\' {
+            is_escaped = true;
+        } else if c == quote {
+            return at + 1;
+        } else if c == '\n' && !may_have_lines {
+            break;
+        }
+    }
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parameters_of_a_function_are_told_from_types_and_defaults() {
+        for (signature, name, has) in [
+            ("def get(url, timeout)", "get", Some(true)),
+            ("def get(url, *, timeout: float | None = None) -> Page", "get", Some(true)),
+            ("def get(self, url, **options)", "get", Some(false)),
+            ("def get(url, wait=timeout)", "get", Some(false)),
+            ("def get(url: timeout = (1, 2), sep=\",\")", "get", Some(false)),
+            ("fn get<F: Fn(u8)>(url: &str, mut timeout: Duration) -> Page", "get", Some(true)),
+            ("fn get(timeouts: HashMap<u8, timeout>) -> u8", "get", Some(false)),
+            ("func (c *Client) Get(url string, timeout time.Duration) error", "Get", Some(true)),
+            ("Page get(std::string url, std::chrono::seconds timeout)", "get", Some(true)),
+            ("get(url: string, timeout?: number): Promise<Page>", "get", Some(true)),
+            ("const get = (url, { timeout, retries = 3 }) =>", "get", Some(true)),
+            ("def get(url, retries: int = 3, prox", "get", None),
+            ("def get", "get", None),
+            ("def forget(timeout)", "get", None),
+            ("def get\n  fetch(timeout)\nend", "get", None),
+        ] {
+            let parameters = parameters_of(signature, name);
+            let found = parameters.map(|parameters| parameters.into_iter().any(|one| declares(one, "timeout")));
+            assert_eq!(found, has, "{signature}");
+        }
+    }
+
+    #[test]
+    fn what_comments_and_strings_say_is_no_code() {
+        for (language, source, code) in [
+            (Language::Python, "a = 'b' # c\n\"\"\"d\ne\"\"\"\nf", "a =    \n \n\nf"),
+            (Language::Rust, "a /* b\n*/ 'c' <'d> \"e\\\"\n\" // f", "a  \n   <'d>  \n  "),
+            (Language::C, "a = '\\'' + \"b\"; // c\nd", "a =   +  ;  \nd"),
+            (Language::TypeScript, "a(`b\n`, \"c\", 'd\ne')", "a( \n,  ,  d\ne )"),
+        ] {
+            assert_eq!(without_texts(source, language), code, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_mentioned_whole() {
+        assert!(mentions("x.name = 1", "name") && !mentions("names + rename", "name"));
+        for (code, is_own) in [
+            ("self.name = name", true),
+            ("this->name", true),
+            ("@name = 1", true),
+            ("itself.name", false),
+            ("other.name = name", false),
+        ] {
+            assert_eq!(mentions_own(code, "name"), is_own, "{code}");
+        }
+    }
+}
