@@ -108,6 +108,21 @@ async fn lines_that_moved_are_followed_to_where_they_were_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_line_that_a_changelog_mentions_did_not_go_there() {
+    let mut origin = Origin::new();
+    let pager = |shell: &str| format!("def pager(command):\n    return popen(command, {shell})\n");
+    origin.write("src/pager.py", pager("shell=True")).write("CHANGES.md", "# Changes\n").commit_all("Begin");
+    origin.write("src/pager.py", pager("shell=False"));
+    origin.write("CHANGES.md", "# Changes\n\n- Pages without `shell=True`.\n").commit_all("Page without a shell");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    for path in [None, Some("src/pager.py")] {
+        let found = removed(&indexed, "shell=True", path).await;
+        assert_eq!(commits(&found), [("Page without a shell", "src/pager.py")], "{path:?}");
+        assert_eq!(moves(&found), [], "{path:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn symbols_and_files_are_found_by_name() {
     let origin = moving();
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;

@@ -5,6 +5,7 @@
 //! changes of commits, the newest first, for a bounded time.
 
 mod fate;
+mod moves;
 mod text;
 
 use backstory_model::{

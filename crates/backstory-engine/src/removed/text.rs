@@ -1,5 +1,5 @@
 //! Looks for a text in what commits removed, the newest commit first. A commit that takes a text out of one file and puts
-//! it into another moves it: the search goes on where it went.
+//! its lines into another moves it: the search goes on where they went.
 
 use std::{
     panic::resume_unwind,
@@ -21,7 +21,11 @@ use backstory_sources::git::{
 use backstory_store::lists::{self, CommitKind, CommitQuery, PageRequest, TimeRange};
 use jiff::Timestamp;
 
-use super::{Move, Occurrence, Removal, Removals, RemovedRequest, explain, fate::paths_of};
+use super::{
+    Move, Occurrence, Removal, Removals, RemovedRequest, explain,
+    fate::paths_of,
+    moves::{FileChange, Mentions, destination, sort_lost},
+};
 use crate::{
     clones::{MAX_TEXT as MAX_FILE, clean_text, clone_path, find_git},
     code::CommitSummary,
@@ -213,32 +217,30 @@ impl TextSearch {
     /// What a commit did to the text, as everybody may read it: without secrets.
     fn judge(&self, resources: &Resources, commit: &PickedCommit) -> Result<Effect> {
         let (mut lost, mut gained) = (Vec::new(), Vec::new());
-        let (mut losses, mut gains) = (0, 0);
         for file in &commit.files {
-            let (Some(old), Some(new)) = (self.count(resources, file.old)?, self.count(resources, file.new)?) else {
+            let (Some(old), Some(new)) = (self.mentions(resources, file.old)?, self.mentions(resources, file.new)?)
+            else {
                 continue;
             };
-            if new < old && self.is_wanted(file.old_path.as_str()) {
-                losses += old - new;
-                lost.push((old - new, file));
-            } else if new > old {
-                gains += new - old;
-                gained.push(file);
+            if new.count > old.count {
+                gained.extend(FileChange::gained(file, &old, new));
+            } else if self.is_wanted(file.old_path.as_str()) {
+                lost.extend(FileChange::lost(file, old, &new));
             }
         }
-        lost.sort_by_key(|(lines, _)| std::cmp::Reverse(*lines));
-        Ok(match (lost.first(), gained.first()) {
+        sort_lost(&mut lost);
+        Ok(match (lost.first(), destination(&lost, &gained)) {
             (None, _) => Effect::Kept,
-            (Some((_, from)), Some(to)) if gains >= losses => Effect::Moved((*from).clone(), (*to).clone()),
-            _ => Effect::Removed(lost.into_iter().map(|(_, file)| file.clone()).collect()),
+            (Some(from), Some(to)) => Effect::Moved(from.file.clone(), to.clone()),
+            _ => Effect::Removed(lost.into_iter().map(|change| change.file.clone()).collect()),
         })
     }
 
-    /// How often a file has the text; `None` if it is too large to tell.
-    fn count(&self, resources: &Resources, blob: Option<Sha>) -> Result<Option<usize>> {
-        let Some(blob) = blob else { return Ok(Some(0)) };
+    /// Where a file has the text; `None` if it is too large to tell.
+    fn mentions(&self, resources: &Resources, blob: Option<Sha>) -> Result<Option<Mentions>> {
+        let Some(blob) = blob else { return Ok(Some(Mentions::default())) };
         match self.place.objects.blob(blob, MAX_FILE) {
-            Ok(bytes) => Ok(Some(clean_text(resources, &bytes).matches(&self.text).count())),
+            Ok(bytes) => Ok(Some(Mentions::of(&self.text, &clean_text(resources, &bytes)))),
             Err(backstory_sources::git::objects::ObjectError::TooLarge { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
