@@ -8,6 +8,7 @@ use std::{
 
 use backstory_model::{
     classify::{PathKind, path_kind},
+    file_role::{FileRole, file_role},
     text::words,
 };
 use backstory_sources::git::pickaxe::PickedFile;
@@ -108,6 +109,11 @@ pub(super) fn is_document(file: &PickedFile) -> bool {
 /// Whether the file at a path is a document, such as a changelog.
 pub(super) fn is_path_of_document(path: &str) -> bool {
     path_kind(path) == PathKind::Documentation
+}
+
+/// Whether the file at a path is what the project is made of.
+pub(super) fn is_path_of_source(path: &str) -> bool {
+    file_role(path) == FileRole::Source && path_kind(path) == PathKind::Source
 }
 
 impl<'l> Taken<'l> {

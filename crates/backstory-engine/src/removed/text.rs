@@ -2,6 +2,7 @@
 //! its lines into another moves it: the search goes on where they went.
 
 use std::{
+    cmp::Reverse,
     panic::resume_unwind,
     path::PathBuf,
     thread,
@@ -24,7 +25,7 @@ use jiff::Timestamp;
 use super::{
     Move, Occurrence, Removal, Removals, RemovedRequest, explain,
     fate::paths_of,
-    moves::{FileChange, Mentions, destination, sort_lost},
+    moves::{FileChange, Mentions, destination, is_document, is_path_of_document, is_path_of_source, sort_lost},
 };
 use crate::{
     clones::{MAX_TEXT as MAX_FILE, clean_text, clone_path, find_git},
@@ -67,6 +68,12 @@ pub(super) struct TextSearch {
     /// Commits that are older than this one are left out.
     since: Option<Timestamp>,
     searched: usize,
+    /// Whether removals from documents count only if there are too few others.
+    documents_last: bool,
+    /// Such removals: the commits and their files.
+    set_aside: Vec<(Sha, Vec<PickedFile>)>,
+    /// From how many sources a commit must have removed the text at least to count.
+    least_sources: usize,
 }
 
 /// What a commit did to a text.
@@ -95,6 +102,13 @@ impl TextSearch {
             deadline: Instant::now() + MAX_REMOVED_SEARCH_TIME,
             since: None,
             searched: 0,
+            // Changelogs have names of code for long, and lose them when somebody edits them. Only where git has little to do,
+            // as all commits may have to be looked at.
+            documents_last: request.path.is_none()
+                && !request.text.contains(char::is_whitespace)
+                && !certain_words(&request.text).is_empty(),
+            set_aside: Vec::new(),
+            least_sources: 0,
         })
     }
 
@@ -120,6 +134,7 @@ impl TextSearch {
             self.since = Some(since);
             is_over = self.search(resources, &mut found)?;
         }
+        self.add_set_aside(resources, &mut found)?;
         found.searched_commits = self.searched;
         if is_over {
             let seconds = MAX_REMOVED_SEARCH_TIME.as_secs();
@@ -128,6 +143,26 @@ impl TextSearch {
                 self.searched
             ));
         }
+        Ok(found)
+    }
+
+    /// Adds the commit that removed a name from most of the sources that had it, if that was after the removals of what had
+    /// that name: a library that is gone may have given its name to a variable.
+    pub(super) fn add_last_mention(mut self, resources: &Resources, mut found: Removals) -> Result<Removals> {
+        let Some(files) = self.head_search(resources, &[])?.run()? else { return Ok(found) };
+        let left = files.iter().filter(|path| is_path_of_source(path.as_str())).count();
+        // What many sources have is in use.
+        if left >= MAX_PRESENT {
+            return Ok(found);
+        }
+        (self.limit, self.least_sources) = (1, left + 1);
+        self.since = found.removals.first().map(|newest| newest.commit.date);
+        let mut last = Removals { project: found.project.clone(), ..Removals::default() };
+        self.search(resources, &mut last)?;
+        last.removals.retain(|removal| found.removals.iter().all(|known| known.commit.sha != removal.commit.sha));
+        last.removals.append(&mut found.removals);
+        found.removals = last.removals;
+        found.searched_commits = self.searched;
         Ok(found)
     }
 
@@ -188,7 +223,7 @@ impl TextSearch {
 
     /// Adds what commits did to the text, until there are enough removals.
     fn judge_all(
-        &self,
+        &mut self,
         resources: &Resources,
         picked: &[PickedCommit],
         found: &mut Removals,
@@ -205,6 +240,12 @@ impl TextSearch {
                     }
                 }
                 Effect::Moved(..) => {}
+                Effect::Removed(files) if self.documents_last && files.iter().all(is_document) => {
+                    if self.set_aside.len() < self.limit {
+                        self.set_aside.push((commit.sha, files));
+                    }
+                }
+                Effect::Removed(files) if count_sources(&files) < self.least_sources => {}
                 Effect::Removed(files) => self.add_removal(resources, commit.sha, &files, found)?,
             }
             if found.removals.len() >= self.limit {
@@ -267,6 +308,23 @@ impl TextSearch {
         }
         explain(resources, self.place.project(), &mut removal)?;
         found.removals.push(removal);
+        Ok(())
+    }
+
+    /// Adds the removals from documents if those from other files are too few, and says nothing of moves of documents if there
+    /// are others.
+    fn add_set_aside(&mut self, resources: &Resources, found: &mut Removals) -> Result<()> {
+        if self.documents_last && !found.removals.is_empty() {
+            found.moves.retain(|of| !is_path_of_document(&of.from));
+        }
+        for (sha, files) in std::mem::take(&mut self.set_aside) {
+            if found.removals.len() < self.limit {
+                self.add_removal(resources, sha, &files, found)?;
+            }
+        }
+        if self.documents_last {
+            found.removals.sort_by_key(|removal| Reverse(removal.commit.date));
+        }
         Ok(())
     }
 
@@ -366,6 +424,11 @@ fn growing_parts<T>(mut all: &[T], mut first: usize) -> Vec<&[T]> {
         (all, first) = (rest, first * 4);
     }
     parts
+}
+
+/// How many of some files are sources.
+fn count_sources(files: &[PickedFile]) -> usize {
+    files.iter().filter(|file| is_path_of_source(file.old_path.as_str())).count()
 }
 
 fn longest_line(text: &str) -> &str {
