@@ -32,7 +32,7 @@ use backstory_model::{
     change_question::{ChangeQuestion, says_change},
     filter::Filter,
     question::{Question, QuestionKind, Term},
-    sentence::{include_list_marker, stems},
+    sentence::{include_fences, include_list_marker, stems},
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -413,7 +413,12 @@ fn quote_answer(found: &AskEvidence) -> Answer {
     for (number, quote) in (1..).zip(&chosen) {
         let (at, range) = quote.place();
         let document = &found.stories[quote.story].documents[at];
-        let citation = document.cite(number, include_list_marker(&document.text, range));
+        let mut range = include_list_marker(&document.text, range);
+        // Lines of a file are shown as they are.
+        if document.file.is_none() {
+            range = include_fences(&document.text, &range);
+        }
+        let citation = document.cite(number, range);
         answer.statements.push(Statement { text: citation.text.clone(), citations: vec![number] });
         answer.citations.push(citation);
     }
