@@ -285,6 +285,23 @@ fn a_word_with_a_typo_is_read_as_the_nearest_name_with_a_warning() {
 }
 
 #[test]
+fn a_refusal_says_where_the_work_of_somebody_is_told() {
+    let mut project = storefront();
+    project.author("Grete Sandmann", "grete@example.com").write("ship.go", "package shop\n");
+    project.commit_all("Ship parcels at noon");
+    let sandbox = Sandbox::indexed(&project);
+    for question in ["how many commits has Grete Sandmann?", "How many commits has Sandmann?"] {
+        let answer = ask(&sandbox, question);
+        assert_eq!(answer["answered"], false, "{question}: {answer:#}");
+        let missing: Vec<&str> =
+            answer["refusal"]["missing"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let told = "what Grete Sandmann did is told by 'backstory person \"Grete Sandmann\"'";
+        assert_eq!(missing.iter().filter(|said| said.ends_with(told)).count(), 1, "{question}: {missing:?}");
+        assert!(!missing.iter().any(|said| said.contains("Sandmann' occurs nowhere")), "{question}: {missing:?}");
+    }
+}
+
+#[test]
 fn code_commits_and_documents_are_quoted_with_their_lines() {
     let shop = shop();
     let sandbox = Sandbox::indexed(&shop);

@@ -108,6 +108,54 @@ async fn lines_that_moved_are_followed_to_where_they_were_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_line_that_a_changelog_mentions_did_not_go_there() {
+    let mut origin = Origin::new();
+    let pager = |shell: &str| format!("def pager(command):\n    return popen(command, {shell})\n");
+    origin.write("src/pager.py", pager("shell=True")).write("CHANGES.md", "# Changes\n").commit_all("Begin");
+    origin.write("src/pager.py", pager("shell=False"));
+    origin.write("CHANGES.md", "# Changes\n\n- Pages without `shell=True`.\n").commit_all("Page without a shell");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    for path in [None, Some("src/pager.py")] {
+        let found = removed(&indexed, "shell=True", path).await;
+        assert_eq!(commits(&found), [("Page without a shell", "src/pager.py")], "{path:?}");
+        assert_eq!(moves(&found), [], "{path:?}");
+    }
+}
+
+/// A variable has the name of a library, whose use ended later.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_was_in_the_sources_after_its_symbol_is_told_of_both() {
+    let mut origin = Origin::new();
+    let with = |import: &str| format!("def echo(text):\n    {import}\n    return write(text)\n");
+    origin.write("src/compat.py", "tintlib = None\n\n\ndef strip(text):\n    return text\n");
+    origin.write("src/echo.py", with("import tintlib")).write("CHANGES.md", "# Changes\n\nUse tintlib.\n");
+    origin.commit_all("Begin");
+    origin.write("src/compat.py", "def strip(text):\n    return text\n").commit_all("Check types");
+    origin.write("src/echo.py", with("import sys")).commit_all("Drop the library");
+    origin.write("CHANGES.md", "# Changes\n").commit_all("Shorten the changelog");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let both = removed(&indexed, "tintlib", None).await;
+    assert_eq!(commits(&both), [("Drop the library", "src/echo.py"), ("Check types", "src/compat.py")]);
+    let within = removed(&indexed, "tintlib", Some("CHANGES.md")).await;
+    assert_eq!(commits(&within), [("Shorten the changelog", "CHANGES.md")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_a_changelog_loses_later_was_removed_from_the_source() {
+    let mut origin = Origin::new();
+    let run = |parameter: &str| format!("def run(command{parameter}):\n    return command()\n");
+    origin.write("src/run.py", run(", mix_errors=True")).write("CHANGES.rst", "Changes\n").commit_all("Begin");
+    origin.write("src/run.py", run("")).write("CHANGES.rst", "Changes\n\nWithout ``mix_errors``.\n");
+    origin.commit_all("Keep errors apart");
+    origin.write("CHANGES.rst", "Changes\n").commit_all("Shorten the changelog");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    assert_eq!(commits(&removed(&indexed, "mix_errors", None).await), [("Keep errors apart", "src/run.py")]);
+    let all = indexed.engine.answer(RemovedRequest { limit: 5, ..about("mix_errors", None) }).await.unwrap();
+    let newest_first = [("Shorten the changelog", "CHANGES.rst"), ("Keep errors apart", "src/run.py")];
+    assert_eq!(commits(&all), newest_first);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn symbols_and_files_are_found_by_name() {
     let origin = moving();
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;

@@ -87,6 +87,26 @@ fn renamed() -> Origin {
     origin
 }
 
+/// One branch renames a file, the other one adds a class to it: no commit but the merge has the class in the renamed file.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_history_goes_on_where_a_merge_brought_the_rename_of_the_file() {
+    let class = |value: &str| format!("\n\nclass Source:\n    name = {value}\n    order = [name]\n");
+    let mut origin = Origin::new();
+    origin.write("src/scale.py", SCALE).commit_all("Begin");
+    origin.switch("stable");
+    origin.git(["mv", "src/scale.py", "src/tool.py"]);
+    origin.commit_all("Call it tool");
+    origin.switch("main");
+    origin.write("src/scale.py", format!("{SCALE}{}", class("1"))).commit_all("Tell sources apart");
+    origin.git(["merge", "--quiet", "--no-ff", "-m", "Merge branch 'stable'", "stable"]);
+    origin.write("src/tool.py", format!("{SCALE}{}", class("2"))).commit_all("Name the source");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    expect![[r#"
+        Modified acme/tool:src/tool.py#Source — Name the source
+        Introduced acme/tool:src/scale.py#Source — Tell sources apart"#]]
+    .assert_eq(&history(&indexed, &format!("{PROJECT}:src/tool.py#Source")).await);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn histories_follow_names() {
     let origin = renamed();

@@ -17,6 +17,7 @@ pub mod evidence;
 mod facts;
 pub(crate) mod generate;
 mod nowhere;
+mod people_asked;
 mod reading;
 mod reasons;
 mod release_dates;
@@ -32,7 +33,7 @@ use backstory_model::{
     change_question::{ChangeQuestion, says_change},
     filter::Filter,
     question::{Question, QuestionKind, Term},
-    sentence::{include_list_marker, stems},
+    sentence::{include_fences, include_list_marker, stems},
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -53,6 +54,7 @@ use definition::answer_place;
 use evidence::{SURE, Verdict, may_fit, occur_apart, share};
 use generate::generate_answer;
 use nowhere::{UnknownWord, find_nearest_names, may_be_of_one_word};
+use people_asked::describe_people;
 use reading::{NOT_COMPARED, Reading, question_weights, read_stories};
 use reasons::prefer_reasons;
 use release_dates::answer_release;
@@ -183,7 +185,7 @@ pub(crate) async fn ask_streaming(
         return Ok(answer);
     }
     if !found.verdict.answerable {
-        return Ok(build_refusal(&found));
+        return refuse(resources, &mut found).await;
     }
     let mut warnings = Vec::new();
     if let Some(model) = model {
@@ -201,7 +203,7 @@ pub(crate) async fn ask_streaming(
     if !answer.answered {
         found.verdict.missing.extend(describe_lacking(&found.lacking, std::iter::empty()));
         found.verdict.missing.push("nothing in them says enough to be quoted".to_owned());
-        return Ok(build_refusal(&found));
+        return refuse(resources, &mut found).await;
     }
     send_statements(telling.as_ref(), &answer).await;
     finish_answer(resources, &found, answer, warnings).await
@@ -305,7 +307,7 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
     let mut misspelled = Vec::new();
     if !verdict.nowhere.is_empty() {
         let unknown = find_nearest_names(resources, &request.filter, &verdict.nowhere, &reading.stories).await?;
-        let described: Vec<String> = unknown.iter().map(UnknownWord::describe).collect();
+        let described = UnknownWord::describe_all(&unknown);
         if reading.correct(&unknown) {
             scored = reading.score_by_words();
             reading.add_meaning(resources, &mut scored).await;
@@ -416,13 +418,31 @@ fn quote_answer(found: &AskEvidence) -> Answer {
     for (number, quote) in (1..).zip(&chosen) {
         let (at, range) = quote.place();
         let document = &found.stories[quote.story].documents[at];
-        let citation = document.cite(number, include_list_marker(&document.text, range));
+        let mut range = include_list_marker(&document.text, range);
+        // Lines of a file are shown as they are.
+        if document.file.is_none() {
+            range = include_fences(&document.text, &range);
+        }
+        let citation = document.cite(number, range);
         answer.statements.push(Statement { text: citation.text.clone(), citations: vec![number] });
         answer.citations.push(citation);
     }
     answer.answered = !answer.statements.is_empty();
     answer.method = Method::Extractive;
     answer
+}
+
+/// Refuses a question, and says where the work of the people is told whom it names.
+async fn refuse(resources: &Resources, found: &mut AskEvidence) -> Result<Answer> {
+    let question = found.question.clone();
+    let people = resources.blocking(move |resources| describe_people(resources, &question)).await?;
+    let missing = &mut found.verdict.missing;
+    for person in people {
+        if !missing.iter().any(|said| said.ends_with(&person)) {
+            missing.push(person);
+        }
+    }
+    Ok(build_refusal(found))
 }
 
 fn build_refusal(found: &AskEvidence) -> Answer {

@@ -64,6 +64,11 @@ pub(crate) async fn changes_across_renames(resources: &Resources, id: &NodeId) -
             names.push(earlier);
             told.push(changes);
         }
+        let by_a_merge = in_renamed_file(resources, &names[at], &told[at]).await?;
+        if let Some((earlier, changes)) = by_a_merge.filter(|(earlier, _)| !names.contains(earlier)) {
+            names.push(earlier);
+            told.push(changes);
+        }
         at += 1;
     }
     let mut found: Vec<GraphChangeRow> = told.into_iter().flatten().collect();
@@ -73,6 +78,31 @@ pub(crate) async fn changes_across_renames(resources: &Resources, id: &NodeId) -
     found.retain(|found| found.kind != EntityChangeKind::Removed || !kept.contains(&found.sha));
     found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| (&a.sha, &a.name).cmp(&(&b.sha, &b.name))));
     Ok(found)
+}
+
+/// What a code entity that no commit introduced was in its file by an earlier path, with its changes there. A merge that brings
+/// the rename of a file changes no entity, so that no commit moves those that the branch of the rename did not have.
+async fn in_renamed_file(
+    resources: &Resources,
+    id: &NodeId,
+    own: &[GraphChangeRow],
+) -> Result<Option<(NodeId, Vec<GraphChangeRow>)>> {
+    let NodeId::Entity { project, path, name, .. } = id else { return Ok(None) };
+    if own.iter().any(|change| change.kind == EntityChangeKind::Introduced) {
+        return Ok(None);
+    }
+    let oldest = own.last().map(|change| change.at);
+    for file in replaced_by(resources, &NodeId::file(project, path)).await? {
+        let NodeId::File { path: earlier, .. } = &file else { continue };
+        let entity = NodeId::entity(project, earlier, name);
+        let mut changes = changes_of(resources, &entity).await?;
+        // What was removed there ended there.
+        if changes.first().is_some_and(|newest| newest.kind != EntityChangeKind::Removed) {
+            changes.retain(|change| oldest.is_none_or(|oldest| change.at <= oldest));
+            return Ok(Some((entity, changes)));
+        }
+    }
+    Ok(None)
 }
 
 /// What a node was called before.

@@ -5,6 +5,7 @@
 //! changes of commits, the newest first, for a bounded time.
 
 mod fate;
+mod moves;
 mod text;
 
 use backstory_model::{
@@ -50,7 +51,7 @@ pub struct RemovedRequest {
     /// The file or directory it was in, also by an earlier name.
     #[serde(default)]
     pub path: Option<String>,
-    /// Most removals, at most 20.
+    /// Most removals, at most 20. If a name of symbols went from the sources after them, that commit is told besides.
     #[serde(default = "default_removals")]
     pub limit: usize,
 }
@@ -203,6 +204,9 @@ async fn find_removals(resources: &Resources, request: RemovedRequest) -> Result
     if found.removals.is_empty() && found.present.is_empty() {
         let search = TextSearch::new(resources, place, &request).await?;
         found = resources.blocking(move |resources| search.run(resources, found)).await?;
+    } else if may_have_been_mentioned_since(&request, &found) {
+        let search = TextSearch::new(resources, place, &request).await?;
+        found = resources.blocking(move |resources| search.add_last_mention(resources, found)).await?;
     }
     if found.removals.is_empty() && found.present.is_empty() && found.missing.is_empty() {
         let within = request.path.map(|path| format!(" in {path}")).unwrap_or_default();
@@ -211,6 +215,15 @@ async fn find_removals(resources: &Resources, request: RemovedRequest) -> Result
             .push(format!("no commit of the indexed branches removed that{within}; merges were not looked at"));
     }
     Ok(found)
+}
+
+/// Whether a name was looked for everywhere, and nothing is left of the symbols of that name.
+fn may_have_been_mentioned_since(request: &RemovedRequest, found: &Removals) -> bool {
+    let is_symbol = |removal: &Removal| matches!(removal.node, Some(NodeId::Entity { .. }));
+    request.path.is_none()
+        && request.text.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && found.present.is_empty()
+        && found.removals.iter().all(is_symbol)
 }
 
 fn check(mut request: RemovedRequest) -> Result<RemovedRequest> {

@@ -155,6 +155,26 @@ pub fn include_list_marker(text: &str, range: Range<usize>) -> Range<usize> {
     if begins_item && has_others { start..range.end } else { range }
 }
 
+/// The bytes of pieces of a text that lie side by side, with the fences of the blocks of code that they begin and end with: without
+/// these nobody can tell code from prose, and where it ends.
+pub fn include_fences(text: &str, range: &Range<usize>) -> Range<usize> {
+    let mut lines = LineReader::of_text(text);
+    let (mut whole, mut at) = (range.clone(), 0);
+    let is_nothing = |between: Range<usize>| text.get(between).is_some_and(|between| between.trim().is_empty());
+    for line in text.split_inclusive('\n') {
+        let was_fenced = lines.is_fenced();
+        lines.read(line);
+        let fence = at + (line.len() - line.trim_start().len())..at + line.trim_end().len();
+        match (was_fenced, lines.is_fenced()) {
+            (false, true) if is_nothing(fence.end..range.start) => whole.start = fence.start,
+            (true, false) if is_nothing(range.end..fence.start) => whole.end = fence.end,
+            _ => {}
+        }
+        at += line.len();
+    }
+    whole
+}
+
 /// Whether an item of a list begins at a place of a text, behind its marker.
 pub fn begins_list_item(text: &str, at: usize) -> bool {
     let line = text[..at].rfind('\n').map_or(0, |end| end + 1);

@@ -11,6 +11,7 @@ use backstory_store::index::{Named, ProjectScope};
 
 use super::{
     evidence::{WeightedQuestion, occurs_nowhere},
+    people_asked::{PeopleNames, describe_person},
     stories::Story,
 };
 use crate::{embed::Embedder, error::Result, nearest::within_typos, resources::Resources};
@@ -107,6 +108,8 @@ pub(super) struct UnknownWord {
     pub(super) word: String,
     /// The name that is nearest to it, if one is near.
     nearest: Option<String>,
+    /// Where it is told what somebody did whose name, or a part of it, the word is.
+    person: Option<String>,
 }
 
 impl UnknownWord {
@@ -114,11 +117,21 @@ impl UnknownWord {
         let max_typos = (word.chars().count() / LETTERS_PER_TYPO).max(1);
         let others = known.iter().map(String::as_str).filter(|other| !other.eq_ignore_ascii_case(word));
         let nearest = within_typos(word, others, max_typos, 1).first().map(|nearest| (*nearest).to_owned());
-        Self { word: word.to_owned(), nearest }
+        Self { word: word.to_owned(), nearest, person: None }
     }
 
-    /// Says that it occurs nowhere, and what is nearest.
-    pub(super) fn describe(&self) -> String {
+    /// Says of each that it occurs nowhere, and of each person only once where their work is told.
+    pub(super) fn describe_all(unknown: &[Self]) -> Vec<String> {
+        let mut people = BTreeSet::new();
+        let is_new = |one: &&Self| one.person.as_ref().is_none_or(|person| people.insert(person.clone()));
+        unknown.iter().filter(is_new).map(Self::describe).collect()
+    }
+
+    /// Says that it occurs nowhere, and what is nearest, or whose name it is.
+    fn describe(&self) -> String {
+        if let Some(person) = &self.person {
+            return format!("'{}' is in no text, only in a name: {person}", self.word);
+        }
         let sentence = occurs_nowhere(&self.word);
         match &self.nearest {
             Some(nearest) => format!("{sentence}; the nearest name is '{nearest}'"),
@@ -126,10 +139,10 @@ impl UnknownWord {
         }
     }
 
-    /// The name that it is with one typo; `None` for short words and numbers, of which one letter tells them apart, and for
+    /// The name that it is with one typo; `None` for names of people, short words and numbers, of which one letter tells them apart, and for
     /// words that begin otherwise, which mean something else: a `vtable` is no `table`.
     pub(super) fn correction(&self) -> Option<&str> {
-        let nearest = self.nearest.as_deref()?;
+        let nearest = self.nearest.as_deref().filter(|_| self.person.is_none())?;
         let is_word = |text: &str| text.chars().all(char::is_alphabetic);
         let begin = |text: &str| text.chars().next().map(|first| first.to_ascii_lowercase());
         if begin(nearest) != begin(&self.word) {
@@ -164,7 +177,13 @@ pub(super) async fn find_nearest_names(
             let paths = index.known_paths(projects, MAX_PATHS);
             known.extend(paths.iter().map(|path| name_of_file(path).to_owned()));
             known.retain(|name| name.chars().count() >= MIN_LETTERS);
-            Ok(nowhere.iter().map(|word| UnknownWord::of(word, &known)).collect())
+            let people = PeopleNames::load(resources)?;
+            let is_told = resources.settings().people.tracking;
+            let of = |word: &String| {
+                let person = people.with_part(word).map(|name| describe_person(name, is_told));
+                UnknownWord { person, ..UnknownWord::of(word, &known) }
+            };
+            Ok(nowhere.iter().map(of).collect())
         })
         .await
 }
@@ -265,6 +284,13 @@ mod tests {
         let told = |word: &str| UnknownWord::of(word, &known).describe();
         assert_eq!(told("pasword"), "'pasword' occurs nowhere in what was indexed; the nearest name is 'password'");
         assert_eq!(told("endomorphism"), "'endomorphism' occurs nowhere in what was indexed");
+        let somebody =
+            |word: &str| UnknownWord { person: Some("see Ann Lee".to_owned()), ..UnknownWord::of(word, &known) };
+        let both = [somebody("Ann"), somebody("Lee"), UnknownWord::of("endomorphism", &known)];
+        let said =
+            ["'Ann' is in no text, only in a name: see Ann Lee", "'endomorphism' occurs nowhere in what was indexed"];
+        assert_eq!(UnknownWord::describe_all(&both), said);
+        assert_eq!(somebody("pasword").correction(), None);
         assert_eq!(name_of_file("src/auth/token.test.js"), "token");
     }
 }

@@ -24,7 +24,7 @@ pub(super) const WINDOW: usize = 256;
 const BATCH_TOKENS: usize = 512;
 /// Most texts of a batch.
 const BATCH_TEXTS: usize = 16;
-/// Queries of a process for which weights are not packed beforehand: most commands ask one.
+/// Queries of a process for which weights are not packed in advance: most commands ask one.
 const FIRST_QUERIES: usize = 3;
 /// By how much threads of the background are nicer than others: they get a tenth of a core that both want.
 #[cfg(target_os = "linux")]
@@ -179,7 +179,7 @@ impl Bundled {
             return Ok(loaded.clone());
         }
         let (model, threads) = (self.model, self.threads);
-        let packed = || blocking(move || Loaded::new(model, threads, Packing::Beforehand).map(Arc::new));
+        let packed = || blocking(move || Loaded::new(model, threads, Packing::InAdvance).map(Arc::new));
         let loaded = self.loaded.get_or_try_init(packed).await?.clone();
         self.unpacked.lock().await.take();
         Ok(loaded)
@@ -292,8 +292,8 @@ struct Loaded {
 /// When weights are put into the order in which they are multiplied. Vectors are the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Packing {
-    /// When the model is loaded, which takes twice as long, and 40 MB.
-    Beforehand,
+    /// When the model is loaded, which takes twice as long and 40 MB.
+    InAdvance,
     /// By each run again, which takes longer than a query's own work.
     WhenUsed,
 }
@@ -301,7 +301,7 @@ enum Packing {
 impl Loaded {
     fn new(kind: &'static BundledModel, threads: usize, packing: Packing) -> Result<Self, ProviderError> {
         let model = ModelOptions::with_all_ops()
-            .prepack_weights(packing == Packing::Beforehand)
+            .prepack_weights(packing == Packing::InAdvance)
             .load_static_slice(kind.file)
             .map_err(ProviderError::bundled)?;
         let node = |name| model.node_id(name).map_err(ProviderError::bundled);

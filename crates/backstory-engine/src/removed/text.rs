@@ -1,7 +1,8 @@
 //! Looks for a text in what commits removed, the newest commit first. A commit that takes a text out of one file and puts
-//! it into another moves it: the search goes on where it went.
+//! its lines into another moves it: the search goes on where they went.
 
 use std::{
+    cmp::Reverse,
     panic::resume_unwind,
     path::PathBuf,
     thread,
@@ -21,7 +22,11 @@ use backstory_sources::git::{
 use backstory_store::lists::{self, CommitKind, CommitQuery, PageRequest, TimeRange};
 use jiff::Timestamp;
 
-use super::{Move, Occurrence, Removal, Removals, RemovedRequest, explain, fate::paths_of};
+use super::{
+    Move, Occurrence, Removal, Removals, RemovedRequest, explain,
+    fate::paths_of,
+    moves::{FileChange, Mentions, destination, is_document, is_path_of_document, is_path_of_source, sort_lost},
+};
 use crate::{
     clones::{MAX_TEXT as MAX_FILE, clean_text, clone_path, find_git},
     code::CommitSummary,
@@ -63,6 +68,12 @@ pub(super) struct TextSearch {
     /// Commits that are older than this one are left out.
     since: Option<Timestamp>,
     searched: usize,
+    /// Whether removals from documents count only if there are too few others.
+    documents_last: bool,
+    /// Such removals: the commits and their files.
+    set_aside: Vec<(Sha, Vec<PickedFile>)>,
+    /// From how many sources a commit must have removed the text at least to count.
+    least_sources: usize,
 }
 
 /// What a commit did to a text.
@@ -91,6 +102,13 @@ impl TextSearch {
             deadline: Instant::now() + MAX_REMOVED_SEARCH_TIME,
             since: None,
             searched: 0,
+            // Changelogs have names of code for long, and lose them when somebody edits them. Only where git has little to do,
+            // as all commits may have to be looked at.
+            documents_last: request.path.is_none()
+                && !request.text.contains(char::is_whitespace)
+                && !certain_words(&request.text).is_empty(),
+            set_aside: Vec::new(),
+            least_sources: 0,
         })
     }
 
@@ -116,6 +134,7 @@ impl TextSearch {
             self.since = Some(since);
             is_over = self.search(resources, &mut found)?;
         }
+        self.add_set_aside(resources, &mut found)?;
         found.searched_commits = self.searched;
         if is_over {
             let seconds = MAX_REMOVED_SEARCH_TIME.as_secs();
@@ -124,6 +143,26 @@ impl TextSearch {
                 self.searched
             ));
         }
+        Ok(found)
+    }
+
+    /// Adds the commit that removed a name from most of the sources that had it, if that was after the removals of what had
+    /// that name: a library that is gone may have given its name to a variable.
+    pub(super) fn add_last_mention(mut self, resources: &Resources, mut found: Removals) -> Result<Removals> {
+        let Some(files) = self.head_search(resources, &[])?.run()? else { return Ok(found) };
+        let left = files.iter().filter(|path| is_path_of_source(path.as_str())).count();
+        // What many sources have is in use.
+        if left >= MAX_PRESENT {
+            return Ok(found);
+        }
+        (self.limit, self.least_sources) = (1, left + 1);
+        self.since = found.removals.first().map(|newest| newest.commit.date);
+        let mut last = Removals { project: found.project.clone(), ..Removals::default() };
+        self.search(resources, &mut last)?;
+        last.removals.retain(|removal| found.removals.iter().all(|known| known.commit.sha != removal.commit.sha));
+        last.removals.append(&mut found.removals);
+        found.removals = last.removals;
+        found.searched_commits = self.searched;
         Ok(found)
     }
 
@@ -184,7 +223,7 @@ impl TextSearch {
 
     /// Adds what commits did to the text, until there are enough removals.
     fn judge_all(
-        &self,
+        &mut self,
         resources: &Resources,
         picked: &[PickedCommit],
         found: &mut Removals,
@@ -201,6 +240,12 @@ impl TextSearch {
                     }
                 }
                 Effect::Moved(..) => {}
+                Effect::Removed(files) if self.documents_last && files.iter().all(is_document) => {
+                    if self.set_aside.len() < self.limit {
+                        self.set_aside.push((commit.sha, files));
+                    }
+                }
+                Effect::Removed(files) if count_sources(&files) < self.least_sources => {}
                 Effect::Removed(files) => self.add_removal(resources, commit.sha, &files, found)?,
             }
             if found.removals.len() >= self.limit {
@@ -213,32 +258,30 @@ impl TextSearch {
     /// What a commit did to the text, as everybody may read it: without secrets.
     fn judge(&self, resources: &Resources, commit: &PickedCommit) -> Result<Effect> {
         let (mut lost, mut gained) = (Vec::new(), Vec::new());
-        let (mut losses, mut gains) = (0, 0);
         for file in &commit.files {
-            let (Some(old), Some(new)) = (self.count(resources, file.old)?, self.count(resources, file.new)?) else {
+            let (Some(old), Some(new)) = (self.mentions(resources, file.old)?, self.mentions(resources, file.new)?)
+            else {
                 continue;
             };
-            if new < old && self.is_wanted(file.old_path.as_str()) {
-                losses += old - new;
-                lost.push((old - new, file));
-            } else if new > old {
-                gains += new - old;
-                gained.push(file);
+            if new.count > old.count {
+                gained.extend(FileChange::gained(file, &old, new));
+            } else if self.is_wanted(file.old_path.as_str()) {
+                lost.extend(FileChange::lost(file, old, &new));
             }
         }
-        lost.sort_by_key(|(lines, _)| std::cmp::Reverse(*lines));
-        Ok(match (lost.first(), gained.first()) {
+        sort_lost(&mut lost);
+        Ok(match (lost.first(), destination(&lost, &gained)) {
             (None, _) => Effect::Kept,
-            (Some((_, from)), Some(to)) if gains >= losses => Effect::Moved((*from).clone(), (*to).clone()),
-            _ => Effect::Removed(lost.into_iter().map(|(_, file)| file.clone()).collect()),
+            (Some(from), Some(to)) => Effect::Moved(from.file.clone(), to.clone()),
+            _ => Effect::Removed(lost.into_iter().map(|change| change.file.clone()).collect()),
         })
     }
 
-    /// How often a file has the text; `None` if it is too large to tell.
-    fn count(&self, resources: &Resources, blob: Option<Sha>) -> Result<Option<usize>> {
-        let Some(blob) = blob else { return Ok(Some(0)) };
+    /// Where a file has the text; `None` if it is too large to tell.
+    fn mentions(&self, resources: &Resources, blob: Option<Sha>) -> Result<Option<Mentions>> {
+        let Some(blob) = blob else { return Ok(Some(Mentions::default())) };
         match self.place.objects.blob(blob, MAX_FILE) {
-            Ok(bytes) => Ok(Some(clean_text(resources, &bytes).matches(&self.text).count())),
+            Ok(bytes) => Ok(Some(Mentions::of(&self.text, &clean_text(resources, &bytes)))),
             Err(backstory_sources::git::objects::ObjectError::TooLarge { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -265,6 +308,23 @@ impl TextSearch {
         }
         explain(resources, self.place.project(), &mut removal)?;
         found.removals.push(removal);
+        Ok(())
+    }
+
+    /// Adds the removals from documents if those from other files are too few, and says nothing of moves of documents if there
+    /// are others.
+    fn add_set_aside(&mut self, resources: &Resources, found: &mut Removals) -> Result<()> {
+        if self.documents_last && !found.removals.is_empty() {
+            found.moves.retain(|of| !is_path_of_document(&of.from));
+        }
+        for (sha, files) in std::mem::take(&mut self.set_aside) {
+            if found.removals.len() < self.limit {
+                self.add_removal(resources, sha, &files, found)?;
+            }
+        }
+        if self.documents_last {
+            found.removals.sort_by_key(|removal| Reverse(removal.commit.date));
+        }
         Ok(())
     }
 
@@ -364,6 +424,11 @@ fn growing_parts<T>(mut all: &[T], mut first: usize) -> Vec<&[T]> {
         (all, first) = (rest, first * 4);
     }
     parts
+}
+
+/// How many of some files are sources.
+fn count_sources(files: &[PickedFile]) -> usize {
+    files.iter().filter(|file| is_path_of_source(file.old_path.as_str())).count()
 }
 
 fn longest_line(text: &str) -> &str {

@@ -253,7 +253,7 @@ impl KnownPeople {
     pub(crate) fn nearest_to(&self, called: &str) -> Option<&str> {
         let keys = self.0.identities.iter().map(|of| of.key.as_str());
         let keys = keys.filter(|key| !is_shared_key(key) && !key.ends_with(NO_ADDRESS));
-        let known = self.names().chain(self.0.users.iter().map(|user| user.username.as_str())).chain(keys);
+        let known = self.names().chain(self.user_names()).chain(keys);
         most_alike(called, known, MAX_ALIKE).into_iter().find(|name| may_be_meant(called, name))
     }
 
@@ -261,6 +261,11 @@ impl KnownPeople {
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let of_commits = self.0.identities.iter().flat_map(|of| &of.names).map(String::as_str);
         of_commits.chain(self.0.users.iter().map(|user| user.name.as_str()))
+    }
+
+    /// The names of users of the forges.
+    pub(crate) fn user_names(&self) -> impl Iterator<Item = &str> {
+        self.0.users.iter().map(|user| user.username.as_str())
     }
 
     /// The names that have a part, in whatever case, then the user names, then the addresses, each in order.
@@ -274,8 +279,7 @@ impl KnownPeople {
             !is_shared_key(key) && !key.ends_with(NO_ADDRESS) && local_parts(key).any(|local| is_word(local, part))
         };
         let names: BTreeSet<&str> = self.names().filter(has_word).collect();
-        let user_names = self.0.users.iter().map(|user| user.username.as_str());
-        let user_names: BTreeSet<&str> = user_names.filter(has_user_name).collect();
+        let user_names: BTreeSet<&str> = self.user_names().filter(has_user_name).collect();
         let addresses = self.0.identities.iter().map(|of| of.key.as_str());
         let addresses: BTreeSet<&str> = addresses.filter(has_local_part).collect();
         names.into_iter().chain(user_names).chain(addresses).collect()

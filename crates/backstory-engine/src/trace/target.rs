@@ -1,6 +1,6 @@
 //! Resolves what a trace is about: a path, lines, a symbol or a node, at which commit.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use backstory_model::{
     code::{CodeAnalysis, Entity},
@@ -29,7 +29,7 @@ use crate::{
     catalog::unknown_repository,
     clones::{clone_path, open_objects},
     error::{Error, ErrorKind, Result},
-    nearest::{NAMED, most_similar},
+    nearest::{NAMED, allowed_typos, most_alike, most_similar, within_typos},
     records::{commit_record, repository_record},
     repository::lineage::clean_lineage,
     resources::Resources,
@@ -407,7 +407,8 @@ pub(crate) fn find_symbol(resources: &Resources, place: &Revision, path: &str, n
         .take(NAMED)
         .collect();
     if alike.is_empty() {
-        alike = entities.iter().take(NAMED).map(|entity| entity.qualified_name.as_str()).collect();
+        let names = entities.iter().map(|entity| (entity.name.as_str(), entity.qualified_name.as_str()));
+        alike = nearest_symbols(&names.collect::<Vec<_>>(), &lower);
     }
     let lines = format!("ask about its lines, like {path}:1");
     let (message, hint) = match (analysis.is_some(), alike.is_empty()) {
@@ -440,6 +441,22 @@ fn analyze_file(resources: &Resources, place: &Revision, path: &str) -> Result<O
 }
 
 /// Whether two names begin alike.
+/// Of symbols, by their last and their whole names, the whole names of those whose last ones are nearest to one; what is most
+/// like it if none is near.
+fn nearest_symbols<'e>(symbols: &[(&'e str, &'e str)], name: &str) -> Vec<&'e str> {
+    let known: BTreeSet<&str> = symbols.iter().map(|(last, _)| *last).collect();
+    let mut alike = within_typos(name, known.iter().copied(), allowed_typos(name), NAMED);
+    if alike.is_empty() {
+        alike = most_alike(name, known, NAMED);
+    }
+    let mut nearest = Vec::new();
+    for near in alike {
+        nearest.extend(symbols.iter().filter(|(last, _)| *last == near).map(|(_, whole)| *whole));
+    }
+    nearest.truncate(NAMED);
+    nearest
+}
+
 fn begins_alike(known: &str, name: &str) -> bool {
     let known = known.to_lowercase();
     let shared = known.chars().zip(name.chars()).take_while(|(a, b)| a == b).count();
@@ -451,4 +468,24 @@ fn not_blamed_error(path: &str, why: Untraced) -> Error {
         Untraced::Binary => format!("{path} is a binary file; it has no lines to explain"),
         Untraced::TooLarge => format!("{path} is larger than 4 MiB; its lines are not traced"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_symbols_that_are_nearest_to_a_name_are_told() {
+        let symbols = [
+            ("F", "F"),
+            ("__init__", "Option.__init__"),
+            ("Option", "Option"),
+            ("get_default", "Option.get_default"),
+            ("get_default", "Argument.get_default"),
+        ];
+        assert_eq!(nearest_symbols(&symbols, "optoin"), ["Option"]);
+        assert_eq!(nearest_symbols(&symbols, "get_defualt"), ["Option.get_default", "Argument.get_default"]);
+        assert_eq!(nearest_symbols(&symbols, "zzz").len(), symbols.len());
+        assert!(nearest_symbols(&[], "zzz").is_empty());
+    }
 }

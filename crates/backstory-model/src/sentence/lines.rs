@@ -82,6 +82,11 @@ impl LineReader {
         Self { trailers: quoted_trailer_lines(text), under_way: UnderWay::ItemPart, ..Self::of_text(text) }
     }
 
+    /// Whether a block of code between fences is under way.
+    pub(super) fn is_fenced(&self) -> bool {
+        self.fence.is_some()
+    }
+
     /// What the next line is.
     pub(super) fn read<'a>(&mut self, line: &'a str) -> LineKind<'a> {
         let is_metadata = self.fence.is_none() && self.metadata.iter().any(|lines| lines.contains(&self.number));

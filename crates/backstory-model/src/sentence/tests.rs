@@ -213,6 +213,30 @@ fn several_items_are_quoted_with_the_marker_of_the_first() {
 }
 
 #[test]
+fn blocks_of_code_are_quoted_with_their_fences() {
+    let text = "Pass a function:\n```py\ndef gen():\n    yield 1\n\n```\n\nor an object:\n  ~~~\n  gen()\n  run()\n  ~~~\nThe end";
+    let quoted = |from: &str, to: &str| {
+        let (start, end) = (text.find(from).unwrap(), text.find(to).unwrap() + to.len());
+        &text[include_fences(text, &(start..end))]
+    };
+    let first = "```py\ndef gen():\n    yield 1\n\n```";
+    assert_eq!(quoted("def", "yield 1"), first);
+    assert_eq!(quoted("Pass", "yield 1"), format!("Pass a function:\n{first}"));
+    let second = "or an object:\n  ~~~\n  gen()\n  run()\n  ~~~";
+    assert_eq!(quoted("def", "object:"), format!("{first}\n\nor an object:"));
+    assert_eq!(quoted("or an", "run()"), second);
+    // What ends within a block ends there, and prose has no fences.
+    assert_eq!(quoted("  gen()\n  run", "gen()\n"), "~~~\n  gen()\n");
+    assert_eq!(quoted("or an", "object:"), "or an object:");
+    assert_eq!(quoted("The end", "The end"), "The end");
+    assert_eq!(include_fences("Run:\n```\nmake", &(9..13)), 5..13);
+    assert_eq!(
+        join_wrapped_lines(quoted("def", "run()")),
+        "```py\ndef gen():\n    yield 1\n```\nor an object:\n~~~\n  gen()\n  run()\n~~~"
+    );
+}
+
+#[test]
 fn what_others_said_is_no_piece() {
     let text = "> Why?\n\nBecause of it.\n\nSigned-off-by: A <a@b.c>\n<!-- say\nmore -->\n# Title\n```sh\nmake\n```\n";
     assert_eq!(shown(text), ["Because of it.", "Title", "make"]);

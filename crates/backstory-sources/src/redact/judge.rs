@@ -107,6 +107,8 @@ const USUAL: [&str; 32] = [
     "oauth2",
     "redis",
 ];
+/// Values that languages have words for.
+const LITERALS: [&str; 8] = ["true", "false", "none", "null", "nil", "undefined", "self", "this"];
 /// An early part of the payload of the token that every text about JWTs shows.
 const SHOWN_JWT: &str = "eyJzdWIiOiIxMjM0NTY3ODkw";
 /// Least bits a character of a password, and of a random value.
@@ -224,10 +226,16 @@ fn is_reference(secret: &[u8]) -> bool {
 fn is_only_a_sign(start: &str, secret: &[u8]) -> bool {
     matches!(start, "$" | "%" | "{" | "<")
         && secret.len() > 1
+        && !is_named_in_brackets(secret)
         && !secret[1..]
             .iter()
             .all(|b| b.is_ascii_alphanumeric() && !b.is_ascii_lowercase() || matches!(b, b'_' | b'}' | b'%'))
         && !secret[1..].iter().all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'}' | b'>' | b'-' | b'{' | b'.'))
+}
+
+/// `<db-password-2>`
+fn is_named_in_brackets(secret: &[u8]) -> bool {
+    secret.strip_prefix(b"<").and_then(|rest| rest.strip_suffix(b">")).is_some_and(is_words)
 }
 
 fn is_usual(secret: &[u8]) -> bool {
@@ -306,15 +314,49 @@ fn is_path(secret: &[u8]) -> bool {
     secret.iter().filter(|b| **b == b'/').count() >= 2 && secret.split(|b| *b == b'/').all(is_words)
 }
 
-/// `config.password2`, `Foo::bar_1`, `a->b`, `x=y`
+/// `config.password2`, `Foo::bar_1`, `a->b`, `default=None`, `Optional[str]`, `get_password()`
 fn is_code(secret: &[u8]) -> bool {
-    let name = |part: &[u8]| {
+    ["::", "->", "=>"].iter().any(|sign| contains(secret, sign))
+        || (secret.contains(&b'.') && is_dotted_name(secret))
+        || is_named_argument(secret)
+        || is_applied(secret)
+}
+
+/// Names that dots join.
+fn is_dotted_name(text: &[u8]) -> bool {
+    text.split(|b| *b == b'.').all(|part| {
         part.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_')
             && part.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
             && is_words(part)
+    })
+}
+
+/// A name in small letters and a literal, a constant or what a module has: `x=None`, `x=UNSET`, `x=pathlib.Path`
+fn is_named_argument(secret: &[u8]) -> bool {
+    let Some(sign) = secret.iter().position(|b| *b == b'=') else { return false };
+    let (name, value) = (&secret[..sign], &secret[sign + 1..]);
+    let is_constant = || value.len() > 3 && value.iter().all(|b| b.is_ascii_uppercase() || *b == b'_');
+    !name.is_empty()
+        && name.iter().all(|b| b.is_ascii_lowercase() || *b == b'_')
+        && (LITERALS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+            || is_constant()
+            || value.contains(&b'.') && is_dotted_name(value))
+}
+
+/// A name and, in parentheses or brackets, nothing or names: `getpass.getpass()`, `Optional[str]`, `Option<String>`
+fn is_applied(secret: &[u8]) -> bool {
+    let Some(open) = secret.iter().position(|b| matches!(b, b'(' | b'[' | b'<')) else { return false };
+    let close = match secret[open] {
+        b'(' => b')',
+        b'[' => b']',
+        _ => b'>',
     };
-    ["::", "->", "=>"].iter().any(|sign| contains(secret, sign))
-        || (secret.contains(&b'.') && secret.split(|b| *b == b'.').all(name))
+    let inner = &secret[open + 1..];
+    inner.ends_with(&[close])
+        && is_dotted_name(&secret[..open])
+        && inner
+            .split(|b| matches!(b, b'(' | b')' | b'[' | b']' | b'<' | b'>' | b',' | b'|'))
+            .all(|part| part.is_empty() || is_dotted_name(part))
 }
 
 fn contains(text: &[u8], word: &str) -> bool {
@@ -343,7 +385,32 @@ mod tests {
         for reference in ["$PASSWORD", "${DB_PASS}", "%DB_PASS%", "<password>", "{password}", "vault:kv/x"] {
             assert!(is_reference(reference.as_bytes()) || is_placeholder(reference.as_bytes()), "{reference}");
         }
-        assert!(!is_reference(b"$tr0ng&Pa9"));
+        assert!(!is_reference(b"$tr0ng&Pa9") && !is_reference(b"<k9#aB3dE>"));
+    }
+
+    #[test]
+    fn literals_types_and_calls_of_languages_are_code_and_passwords_with_signs_are_not() {
+        for code in [
+            "ensure=True",
+            "default=None",
+            "default=UNSET",
+            "path_type=pathlib.Path",
+            "self.password_2",
+            "Optional[str]",
+            "typing.Optional[builtins.str]",
+            "Option<String>",
+            "Dict[str,Any]",
+            "getpass.getpass()",
+            "load(name)",
+            "<db-pass-2>",
+        ] {
+            assert!(is_code(code.as_bytes()) || is_reference(code.as_bytes()), "{code}");
+        }
+        for password in
+            ["Tiger42=aB3", "k9=True", "Blue(42)", "x7[k2m9q4w1]", "tiger=9aB", "lemon=Zebra", "(orbit)9", "<k9#aB3dE>"]
+        {
+            assert!(!is_code(password.as_bytes()) && !is_reference(password.as_bytes()), "{password}");
+        }
     }
 
     #[test]

@@ -240,6 +240,20 @@ fn look_alikes_stay() {
 }
 
 #[test]
+fn a_word_that_begins_like_a_name_of_secrets_names_none() {
+    let secret = format!("k9#{}", letters(8));
+    for word in ["passing", "passes", "passed", "Passenger", "PASSAGE", "passport_2"] {
+        for text in [format!("make_pass_decorator: {word} `{secret}`"), format!("_pass {word} = \"{secret}\"")] {
+            check(&text, &text);
+        }
+    }
+    for name in ["pass", "db_pass", "PASS", "DB_PASS_2", "_pass", "_passProd", "smtp.password", "passwd", "my-pwd"] {
+        check(&format!("{name}: \"{secret}\""), &format!("{name}: \"[redacted:password:11]\""));
+    }
+    check("`make_pass_decorator` by passing `ensure=True`:", "`make_pass_decorator` by passing `ensure=True`:");
+}
+
+#[test]
 fn json_is_cleaned_however_deep_with_its_keys() {
     let (rule, secret) = secrets().swap_remove(0);
     let key = secret.as_str();
