@@ -487,11 +487,19 @@ fn who_merged_a_change_did_not_make_it() {
     bring("quiet", &["Work in progress"], "Merge acme/shop: Add quiet mode");
     bring("loud", &["Louder", "Louder still"], "Add loud mode");
     bring("both", &["Unrelated", "Introduce mixed mode of songs"], "Add mixed mode");
+    bring(
+        "fast",
+        &["Tidy up", "fast mode", "Faster", "Fix fast mode"],
+        "Merge pull request #7\n\nAdd support for fast mode",
+    );
+    bring("slow", &["Slower", "clean up docs"], "Add slow mode");
     let sandbox = Sandbox::indexed(&project);
     for (question, title) in [
         ("Who added quiet mode?", "Work in progress"),
         ("Who added loud mode?", "Louder still"),
         ("Who added mixed mode?", "Introduce mixed mode of songs"),
+        ("Who added fast mode?", " fast mode."),
+        ("Who added slow mode?", "Slower"),
     ] {
         let said = facts(&sandbox, question);
         assert!(said.starts_with("Ann added ") && said.contains(title), "{question}: {said}");

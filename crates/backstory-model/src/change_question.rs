@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 
 use statements::{BE, StatedObject, Statement, beginning_of, is_attribute, may_say_change, statements_of};
 use subject::{
-    ENDS, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code, is_purpose,
-    is_side, module_name, name_after_kind, names_of, owner_name, parameter_name, paths_in, split_object, split_owner,
-    trim_fillers, whole_of,
+    ENDS, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code, is_number,
+    is_purpose, is_side, module_name, name_after_kind, names_of, owner_name, parameter_name, paths_in, split_object,
+    split_owner, trim_fillers, whole_of,
 };
 use words::{ChangeWord, TextWord, VerbForm, change_word, split_words, writing_word};
 
@@ -228,10 +228,11 @@ impl ChangeQuestion {
         let is_same = |object: &StatedObject| {
             (object.core == self.core && object.parts.is_subset(&self.whole)) || object.whole == self.whole
         };
-        // Of a change that its title places elsewhere, as in `travis: add X`, that is said only if the question does.
+        // Of a change that is placed elsewhere, as in `travis: add X` and `add X to the docs`, that is said only if the
+        // question does.
+        let is_other = |side: &String| !self.whole.contains(side) && !self.context.contains(side);
         let sides = words[..beginning_of(&words)].iter().filter(|word| is_side(word));
-        let is_aside =
-            sides.map(TextWord::normal).any(|side| !self.whole.contains(&side) && !self.context.contains(&side));
+        let has_side = sides.map(TextWord::normal).any(|side| is_other(&side));
         let is_so = |statement: &&Statement| statement.direction == self.direction;
         let has_context = self.context.is_subset(&all);
         let mut fit = None;
@@ -244,6 +245,7 @@ impl ChangeQuestion {
                     statement.objects.iter().any(is_same)
                 }
             };
+            let is_aside = has_side || statement.sides.iter().any(is_other);
             if is_exact && statement.leads && !is_aside {
                 return Some(StatedFit::Same);
             }
@@ -262,6 +264,22 @@ impl ChangeQuestion {
 }
 
 impl ChangeQuestion {
+    /// Whether a title has all the names of the subject and says nothing else of them than that: `dark mode of pages`. A number
+    /// stands for those that begin with it: `Python 2` for `Python 2.7`.
+    pub fn is_named_by(&self, title: &str) -> bool {
+        let words = split_words(title);
+        let is_so = |statement: &Statement| statement.direction == self.direction;
+        let statements = statements_of(&words);
+        let names: Vec<String> = words.iter().map(TextWord::normal).collect();
+        let has = |name: &String| {
+            let begins = |word: &String| word.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'));
+            names.iter().any(|word| word == name || (is_number(name) && begins(word)))
+        };
+        let is_other = |word: &TextWord<'_>| is_side(word) && !self.whole.contains(&word.normal());
+        let says_so = statements.is_empty() || statements.iter().any(is_so);
+        says_so && self.core.iter().all(has) && !words.iter().any(is_other)
+    }
+
     /// Whether what was fixed is something about the subject that is not the subject: `typo in its documentation`.
     fn is_of_lesser(&self, object: &BTreeSet<String>) -> bool {
         let is_lesser = |word: &String| LESSER.split_whitespace().any(|lesser| stem(lesser) == *word);
@@ -274,6 +292,11 @@ impl ChangeQuestion {
         let end = words.iter().rposition(|word| !is_number(word)).map_or(0, |last| last + 1);
         words[..end].last().is_some_and(|last| is_among(NOW_THERE, &last.lower)) && core_of(&words[..end]) == self.core
     }
+}
+
+/// Whether a title tells of what is not of the program itself, such as its tests or documentation.
+pub fn is_aside(title: &str) -> bool {
+    split_words(title).iter().any(is_side)
 }
 
 /// What a title may end with that says of something that it is there now.

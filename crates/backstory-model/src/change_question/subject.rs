@@ -18,8 +18,14 @@ const MODULE_KINDS: &str = "module package crate library file directory";
 const PART_KINDS: &str = "option flag command parameter argument setting field variable constant bug";
 /// Words for what a function takes.
 const PARAMETER_KINDS: &str = "parameter param argument arg kwarg";
-/// What a title may begin with that says that its change is not of the program: `travis: add the shop to the tests`.
-const SIDES: &str = "test ci travis cirrus bench benchmark example fuzz doc docs";
+/// What is not of the program itself, with which a title may begin or a statement end: `travis: add the shop`, `remove the
+/// shop from the docs`.
+const SIDES: &str =
+    "test ci travis cirrus appveyor bench benchmark example fuzz doc docs documentation readme changelog";
+/// What the names of files end with that are not of the program itself.
+const SIDE_FILES: &str = "yml yaml ini md rst adoc";
+/// Words behind which is said where something was done.
+const PLACING: &str = "in from on to into within across throughout inside";
 /// Words that any subject may have beside what names it.
 const GENERIC: &str = "support feature function method class struct enum trait macro interface constant module file \
     type variable decorator property exception option flag command parameter argument setting field api endpoint code implementation handling \
@@ -232,9 +238,31 @@ pub(super) fn part_kinds(words: &[TextWord<'_>]) -> BTreeSet<String> {
     words.iter().filter(|word| is_kind_among(PART_KINDS, word)).map(TextWord::normal).collect()
 }
 
-/// Whether a word before a title says that its change is not of the program.
+/// Whether a word stands for what is not of the program itself: `docs`, `tests/cart.py`, `tox.ini`.
 pub(super) fn is_side(word: &TextWord<'_>) -> bool {
-    is_kind_among(SIDES, word)
+    let is_one =
+        |part: &str| ["", "s"].iter().any(|end| part.strip_suffix(end).is_some_and(|one| is_among(SIDES, one)));
+    let is_within = || word.lower.contains('/') && word.lower.split('/').any(is_one);
+    let is_file = || word.lower.rsplit_once('.').is_some_and(|(_, end)| is_among(SIDE_FILES, end));
+    is_kind_among(SIDES, word) || is_within() || is_file()
+}
+
+/// The words of the places that are named behind what something was done to, if these are not of the program itself:
+/// `tox.ini` of `in tox.ini`. Where `to` says what for it names none: `to speed up tests`.
+pub(super) fn sides_behind(words: &[TextWord<'_>]) -> BTreeSet<String> {
+    let mut sides = BTreeSet::new();
+    let (mut is_placed, mut is_to) = (false, false);
+    for word in words.iter().take_while(|word| !word.follows_stop && !word.follows_comma) {
+        if is_among(ENDS, &word.lower) {
+            (is_placed, is_to) = (is_among(PLACING, &word.lower), word.lower == "to");
+        } else if is_placed && !is_article(&word.lower) {
+            if is_side(word) {
+                sides.insert(word.normal());
+            }
+            is_placed = !is_to;
+        }
+    }
+    sides
 }
 
 /// Whether the words are for the project itself, or for something that a forge keeps: `this project`, `issue 12`.

@@ -330,7 +330,8 @@ fn a_sentence_says_the_same_a_part_or_the_opposite() {
         ("drop support for Java 8 and 11", Some(Same)),
         ("Drop Java 7, 8 and 9", Some(Same)),
         ("Drop support for Java 11", None),
-        ("Remove Java 8 from the matrix of tests", Some(Same)),
+        ("Remove Java 8 from the matrix", Some(Same)),
+        ("Remove Java 8 from the matrix of tests", Some(Part)),
         ("Add support for Java 8", Some(Opposite)),
     ] {
         assert_eq!(version.fit_of(sentence), fit, "{sentence}");
@@ -348,6 +349,55 @@ fn a_sentence_says_the_same_a_part_or_the_opposite() {
     assert_eq!(fixed.fit_of("Fix crash when the input is empty"), Some(Same));
     assert_eq!(fixed.fit_of("Fix crash when the disk is full"), None);
     assert_eq!(fixed.fit_of("Add a test for the crash on empty input"), None);
+}
+
+#[test]
+fn what_is_done_at_a_place_that_is_not_of_the_program_is_done_there_only() {
+    use StatedFit::{Part, Same};
+    let question = ChangeQuestion::parse("In which release was Java 8 support dropped?").unwrap();
+    for (sentence, fit) in [
+        ("Remove support for Java 8 in tox.ini", Some(Part)),
+        ("Drop Java 8 from .travis.yml", Some(Part)),
+        ("Remove Java 8 from `.github/workflows/build.yml`", Some(Part)),
+        ("Remove Java 8 from docs/install", Some(Part)),
+        ("Drop Java 8 on CI", Some(Part)),
+        ("Java 8 was removed from the README", Some(Part)),
+        ("Remove Java 8 from the list of docs", Some(Part)),
+        ("Remove Java 8 from the parser", Some(Same)),
+        ("Drop Java 8 to speed up tests", Some(Same)),
+        ("Drop Java 8, which breaks in tests", Some(Same)),
+        ("Drop Java 8. It fails in the docs.", Some(Same)),
+    ] {
+        assert_eq!(question.fit_of(sentence), fit, "{sentence}");
+    }
+    let question = ChangeQuestion::parse("When was dark mode added to the docs?").unwrap();
+    assert_eq!(question.fit_of("Add dark mode to the docs"), Some(Same));
+    let question = ChangeQuestion::parse("When was the crash fixed?").unwrap();
+    assert_eq!(question.fit_of("Fix the crash in the examples"), Some(Part));
+}
+
+#[test]
+fn a_title_may_have_the_names_of_what_is_asked_about_and_no_verb() {
+    let question = ChangeQuestion::parse("Who added fish completion?").unwrap();
+    for (title, is_named) in [
+        ("fish completion", true),
+        ("Fish completion of file names", true),
+        ("Introduce completion for fish", true),
+        ("Completion", false),
+        ("Fix fish completion", false),
+        ("Remove fish completion", false),
+        ("Test fish completion", false),
+        ("clean up the docs of fish completion", false),
+        ("Add fish completion example", false),
+        ("", false),
+    ] {
+        assert_eq!(question.is_named_by(title), is_named, "{title}");
+    }
+    let question = ChangeQuestion::parse("When was Java 8 support dropped?").unwrap();
+    assert!(
+        question.is_named_by("drop support for Java 8.1 and 9") && !question.is_named_by("drop support for Java 80")
+    );
+    assert!(is_aside("clean up docs") && is_aside("README.md: dark mode") && !is_aside("clean up"));
 }
 
 #[test]

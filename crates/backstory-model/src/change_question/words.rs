@@ -132,12 +132,15 @@ pub(super) fn split_words(text: &str) -> Vec<TextWord<'_>> {
         let end = at + option + length_of_word(&rest[option..], is_plain);
         // A call names a function, and ends no clause.
         let (between, word) = (text[gap..at].replace("()", ""), &text[at..end]);
+        // Nor does the dot of `.env`.
+        let is_hidden = |before: &&str| before.is_empty() || before.ends_with(|c: char| c.is_whitespace() || c == '`');
+        let stops = between.strip_suffix('.').filter(is_hidden).unwrap_or(&between);
         words.push(TextWord {
             text: word,
             lower: word.to_lowercase(),
             range: at..end,
-            follows_stop: between.contains(['.', ';', ':', '!', '?', '(', ')', '[', ']', '—', '–'])
-                || between.contains(" - "),
+            follows_stop: stops.contains(['.', ';', ':', '!', '?', '(', ')', '[', ']', '—', '–'])
+                || stops.contains(" - "),
             follows_comma: between.contains([',', '&']),
             follows_prefix: between.contains([':', ']']) || (between.contains(')') && words.len() < 2),
             is_marked: between.ends_with('`') && text[end..].starts_with(['`', '(']),
