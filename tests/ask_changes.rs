@@ -507,6 +507,31 @@ fn who_merged_a_change_did_not_make_it() {
 }
 
 #[test]
+fn a_name_is_known_among_words_for_what_it_is_and_whose() {
+    let mut project = Fixture::new();
+    let mut commit = |author: &str, file: &str, title: &str| {
+        project.write(format!("src/{file}.txt"), title);
+        project.author(author, &format!("{author}@example.com"));
+        project.commit_all(title);
+    };
+    commit("Ada", "one", "Add tests for depth");
+    commit("Ann", "two", "Add a `depth` `treeReader` configuration member.");
+    commit("Bo", "three", "remove colorama");
+    commit("Cy", "four", "Add built-in PowerShell shell completion support");
+    let sandbox = Sandbox::indexed(&project);
+    for (question, said) in [
+        ("When was depth added?", "Ann added depth on "),
+        ("Who added the depth field?", "Ann added depth field on "),
+        ("Who removed colorama from shop?", "Bo removed colorama on "),
+        ("Who added shell completion for PowerShell?", "Cy added shell completion"),
+        ("When was PowerShell support added?", "Cy added PowerShell support on "),
+    ] {
+        let told = facts(&sandbox, question);
+        assert!(told.starts_with(said), "{question}: {told}");
+    }
+}
+
+#[test]
 fn a_dependency_is_removed_with_its_use() {
     let mut project = Fixture::new();
     project.write("Cargo.toml", "[dependencies]\nmemoffset = \"0.6\"\n");

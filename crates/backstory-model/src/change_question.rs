@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 
 use statements::{BE, StatedObject, Statement, beginning_of, is_attribute, may_say_change, statements_of};
 use subject::{
-    ENDS, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code, is_number,
-    is_purpose, is_side, module_name, name_after_kind, names_of, owner_name, parameter_name, paths_in, split_object,
-    split_owner, trim_fillers, whole_of,
+    ENDS, ObjectWord, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code,
+    is_number, is_purpose, is_side, last_part, module_name, name_after_kind, names_of, owner_name, parameter_name,
+    paths_in, split_object, split_owner, trim_fillers, whole_of,
 };
 use words::{ChangeWord, TextWord, VerbForm, change_word, split_words, writing_word};
 
@@ -70,6 +70,9 @@ pub enum ChangeFact {
 pub enum StatedFit {
     /// It begins with what is asked about: `Remove the cache`.
     Same,
+    /// It begins with a name of code that is asked about, among words for what that is and whose: `Remove the Session
+    /// load_rows attribute`.
+    Named,
     /// It says it among other things, or of a part: `Remove the old cache of pages, since …`.
     Part,
     /// It says the opposite: `Add the cache`.
@@ -206,6 +209,14 @@ impl ChangeQuestion {
         }
     }
 
+    /// The question as one of a project: its texts need not name it.
+    #[must_use]
+    pub fn within(&self, project: &str) -> Self {
+        let mut own = self.clone();
+        own.leave_out_context(project.rsplit('/').next().unwrap_or(project));
+        own
+    }
+
     /// The question without what it says beside its subject.
     #[must_use]
     pub fn without_context(&self) -> Self {
@@ -226,7 +237,10 @@ impl ChangeQuestion {
         let all: BTreeSet<String> = words.iter().map(TextWord::normal).collect();
         let has_core = |object: &StatedObject| self.core.is_subset(&object.whole);
         let is_same = |object: &StatedObject| {
-            (object.core == self.core && object.parts.is_subset(&self.whole)) || object.whole == self.whole
+            // What the question says beside its subject may be said within it: `Add PowerShell completion`.
+            let is_own = |word: &&String| !self.context.contains(*word);
+            let is_core = object.core == self.core || object.core.iter().filter(is_own).eq(&self.core);
+            (is_core && object.parts.is_subset(&self.whole)) || object.whole == self.whole
         };
         // Of a change that is placed elsewhere, as in `travis: add X` and `add X to the docs`, that is said only if the
         // question does.
@@ -234,7 +248,7 @@ impl ChangeQuestion {
         let sides = words[..beginning_of(&words)].iter().filter(|word| is_side(word));
         let has_side = sides.map(TextWord::normal).any(|side| is_other(&side));
         let is_so = |statement: &&Statement| statement.direction == self.direction;
-        let has_context = self.context.is_subset(&all);
+        let has_context = self.context.iter().all(|word| has_word(&all, word));
         let mut fit = None;
         for statement in statements.iter().filter(is_so).filter(|_| has_context) {
             let is_exact = match self.direction {
@@ -250,8 +264,11 @@ impl ChangeQuestion {
                 return Some(StatedFit::Same);
             }
             let is_mentioned = self.direction == ChangeDirection::Fixed && self.core.is_subset(&all);
-            if is_exact || is_mentioned || statement.objects.iter().any(has_core) {
-                fit = Some(StatedFit::Part);
+            let is_called_so = |object: &StatedObject| self.is_name_of(object);
+            if statement.leads && !is_aside && statement.objects.iter().any(is_called_so) {
+                fit = Some(StatedFit::Named);
+            } else if is_exact || is_mentioned || statement.objects.iter().any(has_core) {
+                fit = fit.or(Some(StatedFit::Part));
             }
         }
         let is_opposite = |statement: &Statement| {
@@ -280,6 +297,31 @@ impl ChangeQuestion {
         says_so && self.core.iter().all(has) && !words.iter().any(is_other)
     }
 
+    /// Whether what a thing is called has the subject, which is a name of code there or in the question, and else only words
+    /// for what kind of thing that is or whose: `load_rows` in `Session load_rows attribute`. Of what is called support any words
+    /// say in what.
+    fn is_name_of(&self, object: &StatedObject) -> bool {
+        let is_code_asked = self.is_code || self.parameter.is_some();
+        let is_own = |word: &ObjectWord| {
+            let is_end = || is_code_asked && word.is_code && self.core.contains(&last_part(&word.normal));
+            self.core.contains(&word.normal) || is_end()
+        };
+        let own: Vec<&ObjectWord> = object.words.iter().filter(|word| is_own(word)).collect();
+        let has = |name: &String| own.iter().any(|word| word.normal == *name || last_part(&word.normal) == *name);
+        if !self.core.iter().all(has) || !(is_code_asked || own.iter().any(|word| word.is_code)) {
+            return false;
+        }
+        let is_support = [&self.whole, &object.whole].iter().all(|words| words.contains("support"));
+        // A name with a capital is that of a type, which is nobody's.
+        let may_have_owner = !own.iter().any(|word| word.is_proper);
+        // `PowerShell shell`
+        let repeats = |word: &ObjectWord| own.iter().any(|name| name.lower.ends_with(&word.lower));
+        let says_no_other =
+            |word: &ObjectWord| word.is_kind || is_support || (may_have_owner && word.is_proper) || repeats(word);
+        let mut others = object.words.iter().filter(|word| !is_own(word));
+        others.all(|word| !word.is_side && says_no_other(word))
+    }
+
     /// Whether what was fixed is something about the subject that is not the subject: `typo in its documentation`.
     fn is_of_lesser(&self, object: &BTreeSet<String>) -> bool {
         let is_lesser = |word: &String| LESSER.split_whitespace().any(|lesser| stem(lesser) == *word);
@@ -292,6 +334,11 @@ impl ChangeQuestion {
         let end = words.iter().rposition(|word| !is_number(word)).map_or(0, |last| last + 1);
         words[..end].last().is_some_and(|last| is_among(NOW_THERE, &last.lower)) && core_of(&words[..end]) == self.core
     }
+}
+
+/// Whether words for comparing have one, or a dotted name that ends with it or that it ends with.
+fn has_word(words: &BTreeSet<String>, word: &str) -> bool {
+    words.contains(word) || words.contains(&last_part(word)) || words.iter().any(|other| last_part(other) == word)
 }
 
 /// Whether a title tells of what is not of the program itself, such as its tests or documentation.

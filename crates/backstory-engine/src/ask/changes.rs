@@ -91,7 +91,7 @@ pub(super) async fn answer_change(
             let mut own = releases.iter().filter(|names| story.id.project() == Some(names.project.as_str()));
             own.any(|names| !names.named_in(text).is_empty())
         };
-        let is_stated = matches!(change.fit_of(text), Some(StatedFit::Same | StatedFit::Part));
+        let is_stated = change.fit_of(text).is_some_and(|fit| fit != StatedFit::Opposite);
         is_dated && is_stated && (tells_time(text) || names_release())
     });
     let mut missing = absence.into_iter().chain(missing);

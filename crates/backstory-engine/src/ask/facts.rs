@@ -118,7 +118,8 @@ pub(super) async fn find_change_facts(
 /// Says that nothing tells of a change. What tells of a part of it, or of it elsewhere, is named: it may be what is meant.
 async fn describe_absence(resources: &Resources, change: &ChangeQuestion, filter: &Filter) -> Result<String> {
     let elsewhere = change.without_context();
-    let nearest = changes_told_by(resources, &elsewhere, filter, &[StatedFit::Same, StatedFit::Part]).await?;
+    let fits = &[StatedFit::Same, StatedFit::Named, StatedFit::Part];
+    let nearest = changes_told_by(resources, &elsewhere, filter, fits).await?;
     let nearest = nearest.into_iter().next().map(|made| made.node);
     let (subject, verb) = (change.subject.clone(), change.direction.verb());
     resources
@@ -177,8 +178,10 @@ async fn find_made_changes(
     if made.is_empty() && !is_there {
         made = changes_of_file(resources, change, filter, missing).await?;
     }
-    if made.is_empty() && !is_kept(change, missing) {
-        made = changes_told_by(resources, change, filter, &[StatedFit::Same]).await?;
+    for fits in [&[StatedFit::Same], &[StatedFit::Named]] {
+        if made.is_empty() && !is_kept(change, missing) {
+            made = changes_told_by(resources, change, filter, fits).await?;
+        }
     }
     if made.is_empty() && !is_code && !is_parameter && change.code_name.is_some() {
         made = changes_of_code(resources, change, filter, missing).await?;

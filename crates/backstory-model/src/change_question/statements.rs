@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::{
     ChangeDirection,
     subject::{
-        ENDS, core_of, is_among, is_article, is_generic, is_number, is_purpose, joins_purpose, part_kinds,
-        sides_behind, trim_fillers, whole_of,
+        ENDS, ObjectWord, core_of, is_among, is_article, is_generic, is_number, is_purpose, joins_purpose,
+        object_words, part_kinds, sides_behind, trim_fillers, whole_of,
     },
     words::{ChangeWord, TextWord, VerbForm, change_word},
 };
@@ -46,6 +46,8 @@ pub(super) struct StatedObject {
     pub(super) whole: BTreeSet<String>,
     /// Those of the kinds that only something else has.
     pub(super) parts: BTreeSet<String>,
+    /// All the words that it is called by.
+    pub(super) words: Vec<ObjectWord>,
 }
 
 /// Whether a sentence may say something of a change. Costs much less than to read it.
@@ -229,7 +231,7 @@ fn objects_of(words: &[TextWord<'_>]) -> Vec<StatedObject> {
         }
         if !core.is_empty() {
             let whole = core.iter().cloned().chain(whole_of(own)).collect();
-            objects.push(StatedObject { core, whole, parts: part_kinds(own) });
+            objects.push(StatedObject { core, whole, parts: part_kinds(own), words: object_words(own) });
         }
     }
     objects

@@ -377,6 +377,46 @@ fn what_is_done_at_a_place_that_is_not_of_the_program_is_done_there_only() {
 }
 
 #[test]
+fn a_name_of_code_may_stand_among_words_for_what_it_is_and_whose() {
+    use StatedFit::{Named, Part, Same};
+    let fit = |question: &str, sentence: &str| ChangeQuestion::parse(question).unwrap().fit_of(sentence);
+    for (question, sentence, expected) in [
+        ("Who deprecated load_rows?", "deprecate load_rows attribute", Some(Named)),
+        ("Who deprecated load_rows?", "Deprecate `Store.load_rows`.", Some(Named)),
+        ("When was the depth parameter removed?", "Remove deprecated Tree depth parameter", Some(Named)),
+        ("When was depth added?", "Add a `depth` `treeReader` configuration member.", Some(Named)),
+        ("Who added the depth field?", "Add a `depth` `treeReader` configuration member.", Some(Named)),
+        ("When was PostGraph support added?", "Add PostGraph graph dump support", Some(Named)),
+        ("When was `case_sensitive` added?", "Add `case_sensitive=False` as an option", Some(Same)),
+        ("When was depth added?", "Add a depth reader member", Some(Part)),
+        ("Who added load_rows?", "Add load_rows cache", Some(Part)),
+        ("Who added load_rows?", "Add a load_rows test", Some(Part)),
+        ("Who added load_rows?", "Add load_rows attribute to the docs", Some(Part)),
+        ("Who added load_rows?", "Add checks of load_rows", Some(Part)),
+        ("Who added load_rows?", "Tidy up the store and add load_rows attribute", Some(Part)),
+        ("Who added PostGraph?", "Add PostGraph Store attribute", Some(Part)),
+        ("Who added load_rows?", "Add tests for load_rows", None),
+        ("Who removed load_rows?", "Fix the removal of load_rows attribute", Some(Part)),
+    ] {
+        assert_eq!(fit(question, sentence), expected, "{question} {sentence}");
+    }
+}
+
+#[test]
+fn what_is_said_beside_a_subject_may_be_said_within_it_and_be_the_end_of_a_name() {
+    let fit = |question: &str, sentence: &str| ChangeQuestion::parse(question).unwrap().fit_of(sentence);
+    let question = "who added shell completion for PowerShell?";
+    assert_eq!(fit(question, "Add built-in PowerShell shell completion support"), Some(StatedFit::Same));
+    assert_eq!(fit(question, "Add shell completion"), None);
+    let question = "when was retries added to Command?";
+    assert_eq!(fit(question, "Add retries to shop.Command"), Some(StatedFit::Same));
+    assert_eq!(fit(question, "Add retries to Group"), None);
+    let question = ChangeQuestion::parse("when was colorama removed from shop?").unwrap();
+    assert_eq!(question.fit_of("remove colorama"), None);
+    assert_eq!(question.within("acme/shop").fit_of("remove colorama"), Some(StatedFit::Same));
+}
+
+#[test]
 fn a_title_may_have_the_names_of_what_is_asked_about_and_no_verb() {
     let question = ChangeQuestion::parse("Who added fish completion?").unwrap();
     for (title, is_named) in [

@@ -27,6 +27,8 @@ pub(super) struct TextWord<'a> {
     pub(super) is_marked: bool,
     /// Whether a quotation mark stands before it.
     pub(super) is_quoted: bool,
+    /// Whether it is what the name before it is set to: `False` of `strict=False`.
+    pub(super) is_value: bool,
 }
 
 impl TextWord<'_> {
@@ -143,8 +145,9 @@ pub(super) fn split_words(text: &str) -> Vec<TextWord<'_>> {
                 || stops.contains(" - "),
             follows_comma: between.contains([',', '&']),
             follows_prefix: between.contains([':', ']']) || (between.contains(')') && words.len() < 2),
-            is_marked: between.ends_with('`') && text[end..].starts_with(['`', '(']),
+            is_marked: between.ends_with('`') && text[end..].starts_with(['`', '(', '=']),
             is_quoted: between.ends_with(['"', '\'', '“', '‘']),
+            is_value: between == "=",
         });
         (gap, at) = (end, end);
     }

@@ -376,6 +376,7 @@ impl Told {
         if document.facts.kind == DocumentKind::MergeRequest && document.facts.state != Some(State::Merged) {
             return None;
         }
+        let change = change.within(&document.facts.project);
         let says_so = |text: &str| change.fit_of(text).is_some_and(|fit| fits.contains(&fit));
         let is_title = says_so(&document.title);
         let text = &document.text[..document.text.floor_char_boundary(MAX_READ)];

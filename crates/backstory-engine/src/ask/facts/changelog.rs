@@ -97,6 +97,7 @@ fn line_of_section(
 ) -> Option<ChangelogLine> {
     let within = document.bytes_of(lines);
     let text = &document.text[within.clone()];
+    let change = &change.within(&releases.project);
     let mut pieces = split_sentences(text).into_iter().map(|piece| piece.range);
     let says_so = |range: &Range<usize>| is_line_of(change, &text[range.clone()], &releases.project);
     let range = pieces.find(says_so)?;
@@ -119,7 +120,9 @@ fn tells_of_flaw(subject: &str, sentence: &str, fit: Option<StatedFit>) -> bool 
     let flaws = |text: &str| security_flags(text).into_iter().filter(|flag| flag.kind != FlagKind::Cwe);
     let Some(asked) = flaws(subject).next() else { return false };
     let is_named = flaws(sentence).any(|flag| flag.id == asked.id);
-    is_named && (fit == Some(StatedFit::Part) || openings(sentence).any(|text| begins_with_flaw(text, &asked.id)))
+    is_named
+        && (matches!(fit, Some(StatedFit::Named | StatedFit::Part))
+            || openings(sentence).any(|text| begins_with_flaw(text, &asked.id)))
 }
 
 /// Whether a text begins with a vulnerability, and does not go on with that there is none.
