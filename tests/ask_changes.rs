@@ -167,6 +167,24 @@ fn a_changelog_tells_the_version_and_its_day() {
 }
 
 #[test]
+fn of_what_a_changelog_says_the_whole_is_told_and_not_that_nothing_more_is_known_where_more_is_quoted() {
+    let mut project = importer();
+    project.write("CHANGES.md", "# Changelog\n\n## 3.0 - 2024-08-01\n\n- Fix uploads for folders.\n");
+    project.at(1_723_000_000).commit_all("Begin another version");
+    project.write("src/load.py", "def load_rows(path):\n    return list(open(path))\n");
+    project.commit_all("Uploads of folders work again, fixing the queue");
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "When were uploads for folders fixed?");
+    assert_eq!(said, "uploads for folders was fixed in version 3.0 of 2024-08-01, as CHANGES.md:5 says.");
+    let answer = ask(&sandbox, "Who fixed uploads for folders?");
+    assert_eq!(answer["answered"], true, "{answer:#}");
+    let warnings = answer["warnings"].to_string();
+    let said = format!("{}; this is what people said", said.trim_end_matches('.'));
+    assert!(warnings.contains(&said), "{answer:#}");
+    assert!(!warnings.contains("nothing more is known"), "{answer:#}");
+}
+
+#[test]
 fn a_changelog_may_say_it_in_other_words() {
     let mut project = importer();
     let lines = [
@@ -214,7 +232,9 @@ fn a_module_is_known_by_its_name_on_either_side_of_the_word_for_it() {
     assert_ne!(answer["method"], "facts", "{answer:#}");
     let said = answer.to_string();
     assert!(
-        said.contains("says in so many words that 'basket module' was added; the nearest is commit acme/shop@"),
+        said.contains(
+            "says in so many words that 'basket module' was added to the warehouse; the nearest is commit acme/shop@"
+        ),
         "{answer:#}"
     );
 }

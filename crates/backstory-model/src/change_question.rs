@@ -97,6 +97,10 @@ pub struct ChangeQuestion {
     pub direction: ChangeDirection,
     /// To what, as it is written, without marks of quotations and code.
     pub subject: String,
+    /// The same with what is said beside it that belongs to it: `shell completion for PowerShell`.
+    pub told: String,
+    /// What else is said beside it, as of where or when: `from the shop`. Empty if nothing is.
+    pub elsewhere: String,
     /// Whether a word like `function` behind it says that the subject is a name of code, or it looks like one.
     pub is_code: bool,
     /// The name that it may be in code: the last word of `function total`, as of `type hints`.
@@ -164,7 +168,8 @@ impl ChangeQuestion {
         if core.is_empty() || core.len() > MAX_SUBJECT || is_item(subject) || is_other_text {
             return None;
         }
-        let (first, last) = (subject.first()?, subject.last()?);
+        let last = subject.last()?;
+        let own = if owner.is_empty() { length_of_own(beside, is_passive) } else { 0 };
         let names = names_of(subject);
         let is_code = matches!(names.as_slice(), [name] if name.looks_like_code() || is_kind_of_code(last));
         // A plain word without an article is a name: `who wrote escape`. So is one in quotation marks.
@@ -176,7 +181,9 @@ impl ChangeQuestion {
         Some(Self {
             fact,
             direction,
-            subject: text[first.range.start..last.range.end].replace(['"', '`', '“', '”'], ""),
+            subject: plain_text(text, subject, &[]),
+            told: plain_text(text, subject, &beside[..own]),
+            elsewhere: plain_text(text, said_elsewhere(if is_passive { behind } else { &beside[own..] }), &[]),
             is_code,
             code_name,
             is_written,
@@ -336,6 +343,31 @@ impl ChangeQuestion {
     }
 }
 
+/// Words of a text and those that follow them, as they are written, without marks of quotations and code.
+fn plain_text(text: &str, words: &[TextWord<'_>], more: &[TextWord<'_>]) -> String {
+    let Some((first, last)) = words.first().zip(more.last().or(words.last())) else { return String::new() };
+    text[first.range.start..last.range.end].replace(['"', '`', '“', '”'], "")
+}
+
+/// How many of the words beside a subject belong to it, as `for PowerShell` does. Before the verb all of them do.
+fn length_of_own(beside: &[TextWord<'_>], is_passive: bool) -> usize {
+    let ends = |word: &TextWord<'_>| {
+        let is_elsewhere = is_among(ENDS, &word.lower) && !is_among(BELONGING, &word.lower);
+        word.follows_stop || word.follows_comma || (is_elsewhere && !is_passive)
+    };
+    beside.iter().position(ends).unwrap_or(beside.len())
+}
+
+/// Those of the words beside a subject that say where or when something was done to it.
+fn said_elsewhere<'a, 'b>(words: &'a [TextWord<'b>]) -> &'a [TextWord<'b>] {
+    let ends = |word: &TextWord<'_>| {
+        word.follows_stop || word.follows_comma || matches!(word.lower.as_str(), "and" | "or" | "but")
+    };
+    let begins = words.first().is_some_and(|first| is_among(ENDS, &first.lower));
+    let end = words.iter().position(ends).unwrap_or(words.len());
+    if begins { &words[..end] } else { &[] }
+}
+
 /// Whether words for comparing have one, or a dotted name that ends with it or that it ends with.
 fn has_word(words: &BTreeSet<String>, word: &str) -> bool {
     words.contains(word) || words.contains(&last_part(word)) || words.iter().any(|other| last_part(other) == word)
@@ -351,6 +383,8 @@ const NOW_THERE: &str = "support implementation";
 /// What is fixed about something without a fault of the thing itself.
 const LESSER: &str = "typo spelling grammar wording doc documentation docstring comment readme changelog test lint warning \
     formatting";
+/// Words that join to a subject what belongs to it.
+const BELONGING: &str = "for with without on when where if";
 const PASSIVE: &str = "was were been is are be being got get gets";
 const PAST: &str = "was were been had has have did";
 const PRESENT: &str = "is are does do gets get being";

@@ -62,14 +62,14 @@ pub(super) async fn answer_change(
 ) -> Result<Option<Answer>> {
     let Some(change) = found.change.clone().filter(|_| !found.is_barred) else { return Ok(None) };
     let Some(fact) = change.fact else { return Ok(None) };
-    let ChangeFacts { answer, absence, missing } =
+    let ChangeFacts { answer, absence, noted, missing } =
         find_change_facts(resources, &found.question, &change, filter).await?;
     if let Some(mut answer) = answer {
         answer.warnings.extend(found.search_warnings.iter().cloned());
         return Ok(Some(answer));
     }
     // It may be a letter or a sentence that somebody wrote, unless it is known why no fact is told.
-    if change.is_written && missing.is_empty() {
+    if change.is_written && missing.is_empty() && noted.is_none() {
         return Ok(None);
     }
     let AskEvidence { stories, scored, verdict, warnings, search_warnings, weights, .. } = found;
@@ -94,8 +94,10 @@ pub(super) async fn answer_change(
         let is_stated = change.fit_of(text).is_some_and(|fit| fit != StatedFit::Opposite);
         is_dated && is_stated && (tells_time(text) || names_release())
     });
-    let mut missing = absence.into_iter().chain(missing);
-    if verdict.answerable && !scored.is_empty() {
+    let is_quoted = verdict.answerable && !scored.is_empty();
+    let noted = noted.map(|said| if is_quoted { said } else { format!("{said}, and nothing more is known about it") });
+    let mut missing = absence.into_iter().chain(noted).chain(missing);
+    if is_quoted {
         warnings.extend(missing.next().map(|why| format!("{why}; this is what people said")));
         warnings.extend(missing);
         return Ok(None);

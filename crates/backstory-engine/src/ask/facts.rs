@@ -48,6 +48,8 @@ pub(super) struct ChangeFacts {
     pub(super) answer: Option<Answer>,
     /// That nothing tells of it, if so.
     pub(super) absence: Option<String>,
+    /// What a changelog says of it, where that does not answer.
+    pub(super) noted: Option<String>,
     /// What else was looked for and not found, a sentence each.
     pub(super) missing: Vec<String>,
 }
@@ -90,7 +92,7 @@ pub(super) async fn find_change_facts(
             true => Some(describe_absence(resources, change, filter).await?),
             false => None,
         };
-        return Ok(ChangeFacts { answer: None, absence, missing });
+        return Ok(ChangeFacts { absence, missing, ..ChangeFacts::default() });
     }
     let (question, change) = (question.to_owned(), change.clone());
     resources
@@ -121,16 +123,17 @@ async fn describe_absence(resources: &Resources, change: &ChangeQuestion, filter
     let fits = &[StatedFit::Same, StatedFit::Named, StatedFit::Part];
     let nearest = changes_told_by(resources, &elsewhere, filter, fits).await?;
     let nearest = nearest.into_iter().next().map(|made| made.node);
-    let (subject, verb) = (change.subject.clone(), change.direction.verb());
+    let elsewhere = if change.elsewhere.is_empty() { String::new() } else { format!(" {}", change.elsewhere) };
+    let said = format!("'{}' was {}{elsewhere}", change.told, change.direction.verb());
     resources
         .blocking(move |resources| {
             let says = "no commit, merge request or changelog says in so many words";
-            let Some(node) = nearest else { return Ok(format!("{says} that '{subject}' was {verb}")) };
+            let Some(node) = nearest else { return Ok(format!("{says} that {said}")) };
             let place = match cited_document(resources, &node, None)? {
                 Some(document) => location(&node, &cite_sentence(&document, None)),
                 None => node.to_string(),
             };
-            Ok(format!("{says} that '{subject}' was {verb}; the nearest is {place}"))
+            Ok(format!("{says} that {said}; the nearest is {place}"))
         })
         .await
 }
@@ -217,11 +220,10 @@ fn answer_by_changelog(
         Some(ChangeFact::Author | ChangeFact::Commit) | None => false,
     };
     let when = date.map_or_else(String::new, |date| format!(" of {date}"));
-    let (subject, verb, source) = (&change.subject, change.direction.verb(), citation.source());
+    let (subject, verb, source) = (&change.told, change.direction.verb(), citation.source());
     let text = format!("{subject} was {verb} in version {version}{when}, as {source} says");
     if !told {
-        let missing = vec![format!("{text}, and nothing more is known about it")];
-        return Ok(ChangeFacts { missing, ..ChangeFacts::default() });
+        return Ok(ChangeFacts { noted: Some(text), ..ChangeFacts::default() });
     }
     let statement = Statement { text: format!("{text}."), citations: vec![1] };
     let mut citations = vec![Citation { number: 1, ..citation }];
@@ -263,7 +265,7 @@ fn describe_change(
     let release = describe_release(resources, commit.as_ref(), made.removal.as_ref())?;
     let shown = cite_sentence(&document, made.sentence.as_deref());
     let Some((author, date)) = author_and_date(resources, &made.node, &shown)? else { return Ok(Description::Nothing) };
-    let (verb, subject) = (change.direction.verb(), &change.subject);
+    let (verb, subject) = (change.direction.verb(), &change.told);
     let place = made.place.as_ref().filter(|place| !subject.contains(place.as_str()));
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
     let mut text = format!("{author} {verb} {subject}{place} on {date}, in {}", location(&made.node, &shown));

@@ -272,6 +272,24 @@ fn a_fix_of_something_else_that_mentions_the_subject_is_a_part_at_most() {
 }
 
 #[test]
+fn what_is_said_beside_a_subject_may_belong_to_it() {
+    for (question, told, elsewhere) in [
+        ("Who added shell completion for PowerShell?", "shell completion for PowerShell", ""),
+        ("In which release was shell completion for PowerShell added?", "shell completion for PowerShell", ""),
+        ("When was the crash on empty input fixed?", "crash on empty input", ""),
+        ("Who fixed `open_url` with spaces in 2.1?", "open_url with spaces", "in 2.1"),
+        ("When was the leak in the parser fixed in 2.1?", "leak in the parser", "in 2.1"),
+        ("Who removed colorama from the shop, and why?", "colorama", "from the shop"),
+        ("When was depth added to the reader and tested?", "depth", "to the reader"),
+        ("Who removed the retries parameter of fetch?", "retries parameter", ""),
+        ("Who added dark mode?", "dark mode", ""),
+    ] {
+        let read = ChangeQuestion::parse(question).unwrap();
+        assert_eq!((read.told.as_str(), read.elsewhere.as_str()), (told, elsewhere), "{question}");
+    }
+}
+
+#[test]
 fn a_pronoun_stands_for_the_subject_of_the_question_before() {
     let read =
         |text: &str| ChangeQuestion::parse_after(text, "Why was the retry queue added?").map(|read| read.subject);
