@@ -162,6 +162,8 @@ fn a_changelog_tells_the_version_and_its_day() {
     }
     let said = facts(&sandbox, "When was support for Perl dropped?");
     assert!(said.ends_with(" was removed in version 2.0 of 2024-06-10, as CHANGES.md:8 says."), "{said}");
+    let said = facts(&sandbox, "Was support for Perl dropped, and when?");
+    assert!(said.ends_with(" was removed in version 2.0 of 2024-06-10, as CHANGES.md:8 says."), "{said}");
     let refused = missing(&sandbox, "who dropped support for Java 8?");
     assert!(refused.iter().any(|why| why.contains("CHANGES.md:7 says, and nothing more is known")), "{refused:?}");
 }

@@ -5,7 +5,7 @@ mod statements;
 mod subject;
 mod words;
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use statements::{BE, StatedObject, Statement, beginning_of, is_attribute, may_say_change, statements_of};
 use subject::{
@@ -21,6 +21,9 @@ use crate::{question::is_stop_word, text::stem};
 
 /// Most words of a subject that is looked for.
 const MAX_SUBJECT: usize = 8;
+
+/// Most words that ask for a fact at the end of a question.
+const MAX_ASKING: usize = 3;
 
 /// What a change did to something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +130,10 @@ impl ChangeQuestion {
     /// Reads a question; `None` if it does not ask about a change that was made. What happens again and again, as in `When is
     /// a session removed?`, is no such change.
     pub fn parse(text: &str) -> Option<Self> {
+        Self::read(&with_fact_first(text))
+    }
+
+    fn read(text: &str) -> Option<Self> {
         let words = split_words(text);
         let (asks, fact) = find_asking_word(&words)?;
         let may_be_present = matches!(fact, Some(ChangeFact::Commit | ChangeFact::Release));
@@ -397,6 +404,39 @@ const LEAD: &str = "and so but then also ok okay since by in on at from now do d
 /// Who or what is meant by the one that a question asks for: `who was the first to add it`.
 const ONES: &str = "one first person people developer developers maintainer maintainers contributor contributors author \
     commit release version";
+
+/// A question that asks for a fact at its end, with that at its beginning: `was the leak fixed, and when?` is `when was the
+/// leak fixed`. Of one that asks for a fact at both ends the beginning is left.
+fn with_fact_first(text: &str) -> Cow<'_, str> {
+    let words = split_words(text);
+    let begin = (words.len().saturating_sub(MAX_ASKING)..words.len()).find(|at| is_asking(&words[*at..]));
+    let Some(at) = begin else { return Cow::Borrowed(text) };
+    let joints = words[..at].iter().rev().take_while(|word| is_among("and if so", &word.lower)).count();
+    let is_joined = joints > 0 || words[at].follows_comma || words[at].follows_stop;
+    let (before, end) = words.split_at(at - joints);
+    let (Some(first), Some(end)) = (before.first().filter(|_| is_joined), end.first()) else {
+        return Cow::Borrowed(text);
+    };
+    let own = text[..end.range.start].trim_end_matches([' ', ',', '.', ';', '?']);
+    if is_among("was were has have had did", &first.lower) {
+        let asked = text[words[at].range.start..].trim_end_matches([' ', '.', '?', '!']);
+        return Cow::Owned(format!("{asked} {own}"));
+    }
+    let asks_first = find_asking_word(before).is_some_and(|(_, fact)| fact.is_some());
+    Cow::Borrowed(if asks_first { own } else { text })
+}
+
+/// Whether words ask for a fact and say nothing else: `when`, `in which release`.
+fn is_asking(words: &[TextWord<'_>]) -> bool {
+    let words: Vec<&str> = words.iter().map(|word| word.lower.as_str()).collect();
+    match words.as_slice() {
+        ["when" | "who"] | ["since", "when"] | ["by", "whom"] => true,
+        ["which" | "what", what] | ["in" | "since", "which" | "what", what] => {
+            matches!(*what, "release" | "version" | "commit")
+        }
+        _ => false,
+    }
+}
 
 /// Where the part of a question begins that says what was done, and which fact it asks for. The word that asks who or when
 /// stands first: elsewhere it begins a clause.

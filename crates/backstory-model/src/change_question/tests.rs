@@ -35,6 +35,31 @@ fn questions_about_changes_of_the_past_are_read() {
 }
 
 #[test]
+fn a_fact_may_be_asked_for_at_the_end() {
+    use ChangeFact::{Author, Commit, Release, Time};
+    for (text, fact, names) in [
+        ("Was CVE-2021-32765 fixed, and when?", Time, "CVE-2021-32765"),
+        ("was the `leak` of keys fixed and when", Time, "leak keys"),
+        ("Did we drop Ruby 2.7, and in which release?", Release, "Ruby 2.7"),
+        ("Was dark mode added? If so, when?", Time, "dark mode"),
+        ("Has XML export been removed, and by whom?", Author, "XML export"),
+        ("Was XML export removed, and who?", Author, "XML export"),
+        ("Were rate limits added and in what commit?", Commit, "rate limits"),
+        ("Who added dark mode, and when?", Author, "dark mode"),
+        ("When was the retry queue removed, and by whom?", Time, "retry queue"),
+    ] {
+        let read = ChangeQuestion::parse(text).map(|read| (read.fact, read.names.join(" ")));
+        assert_eq!(read, Some((Some(fact), names.to_owned())), "{text}");
+    }
+    let question = ChangeQuestion::parse("Was `load_rows` added, and when?").unwrap();
+    assert_eq!((question.subject.as_str(), question.is_code), ("load_rows", true));
+    for text in ["Was dark mode added?", "Is the leak fixed, and when?", "Was it removed, and when?", "and when?", ","]
+    {
+        assert_eq!(read(text), None, "{text}");
+    }
+}
+
+#[test]
 fn who_wrote_code_asks_who_added_it() {
     use ChangeDirection::Added;
     use ChangeFact::Author;
