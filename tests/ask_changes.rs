@@ -197,6 +197,9 @@ fn a_changelog_may_say_it_in_other_words() {
         "- Deprecation of fax orders",
         "- Shop sends no headers to other hosts. (CVE-2018-18074)",
         "- CVE-2023-32681: proxies saw passwords",
+        "- Adds safe wrappers (CVE-2020-7105, #747) (Ann)",
+        "- Deprecate {meth}`Store.load_orders`. It is slow.",
+        "- The old names remain with a `DeprecationWarning`: `call`, and `safe_call`.",
     ];
     project.write("CHANGES.md", format!("# Changelog\n\n## 3.0 - 2024-08-01\n\n{}\n", lines.join("\n")));
     project.at(1_723_000_000).commit_all("Begin another version");
@@ -209,6 +212,9 @@ fn a_changelog_may_say_it_in_other_words() {
         ("When were fax orders deprecated?", "deprecated", 9),
         ("When was CVE-2018-18074 fixed?", "fixed", 10),
         ("In which release was CVE-2023-32681 fixed?", "fixed", 11),
+        ("When was CVE-2020-7105 fixed?", "fixed", 12),
+        ("When was load_orders deprecated?", "deprecated", 13),
+        ("In which release was safe_call deprecated?", "deprecated", 14),
     ] {
         let said = facts(&sandbox, question);
         let expected = format!(" {verb} in version 3.0 of 2024-08-01, as CHANGES.md:{line} says.");

@@ -205,7 +205,7 @@ fn answer_by_changelog(
     change: &ChangeQuestion,
     line: ChangelogLine,
 ) -> Result<ChangeFacts> {
-    let ChangelogLine { project, citation, version, date } = line;
+    let ChangelogLine { project, citation, version, date, .. } = line;
     let mut released = None;
     // The first release of `8` may be `8.0.0`.
     for zeros in ["", ".0", ".0.0"] {

@@ -426,6 +426,9 @@ fn a_name_of_code_may_stand_among_words_for_what_it_is_and_whose() {
     for (question, sentence, expected) in [
         ("Who deprecated load_rows?", "deprecate load_rows attribute", Some(Named)),
         ("Who deprecated load_rows?", "Deprecate `Store.load_rows`.", Some(Named)),
+        ("Who deprecated load_rows?", "Deprecate :meth:`Store.load_rows`.", Some(Named)),
+        ("Who deprecated load_rows?", "{func}`rows` and {func}`load_rows` are deprecated", Some(Same)),
+        ("Who deprecated load_rows?", "Deprecate :func:`load_rows`", Some(Same)),
         ("When was the depth parameter removed?", "Remove deprecated Tree depth parameter", Some(Named)),
         ("When was depth added?", "Add a `depth` `treeReader` configuration member.", Some(Named)),
         ("Who added the depth field?", "Add a `depth` `treeReader` configuration member.", Some(Named)),

@@ -124,6 +124,7 @@ pub(super) fn split_words(text: &str) -> Vec<TextWord<'_>> {
     let mut words = Vec::new();
     let mut gap = 0;
     let mut at = 0;
+    let mut role = "";
     while at < text.len() && words.len() < MAX_WORDS {
         let rest = &text[at..];
         let option = if rest.starts_with("--") && rest[2..].starts_with(char::is_alphabetic) { 2 } else { 0 };
@@ -132,8 +133,13 @@ pub(super) fn split_words(text: &str) -> Vec<TextWord<'_>> {
             continue;
         }
         let end = at + option + length_of_word(&rest[option..], is_plain);
+        if is_role(text, &(at..end)) {
+            role = &text[at - 1..=end];
+            at = end;
+            continue;
+        }
         // A call names a function, and ends no clause.
-        let (between, word) = (text[gap..at].replace("()", ""), &text[at..end]);
+        let (between, word) = (text[gap..at].replace(role, "").replace("()", ""), &text[at..end]);
         // Nor does the dot of `.env`.
         let is_hidden = |before: &&str| before.is_empty() || before.ends_with(|c: char| c.is_whitespace() || c == '`');
         let stops = between.strip_suffix('.').filter(is_hidden).unwrap_or(&between);
@@ -149,9 +155,15 @@ pub(super) fn split_words(text: &str) -> Vec<TextWord<'_>> {
             is_quoted: between.ends_with(['"', '\'', '“', '‘']),
             is_value: between == "=",
         });
-        (gap, at) = (end, end);
+        (gap, at, role) = (end, end, "");
     }
     words
+}
+
+/// Whether a word only says of what kind the code is that is marked behind it, as `func` of {func}`open` and :func:`open`.
+fn is_role(text: &str, word: &Range<usize>) -> bool {
+    let is_between = |mark: char, end: &str| text[..word.start].ends_with(mark) && text[word.end..].starts_with(end);
+    is_between('{', "}`") || is_between(':', ":`")
 }
 
 /// Bytes of the word that a text begins with: other marks belong to it if they stand between two of its letters.
