@@ -55,6 +55,19 @@ fn a_reason_in_other_words_goes_before_what_restates_the_question() {
     }
 }
 
+#[test]
+fn the_sentence_behind_a_quotation_that_may_give_the_reason_is_quoted_with_it() {
+    let mut project = Fixture::new();
+    let lines = "Lengths less than -1 and those above the limit of the machine are now protocol errors. This is consistent \
+                 with the specification. Rows may be long.";
+    project.write("README.md", format!("# Lengths\n\n{lines}\n"));
+    project.commit_all("Begin");
+    let sandbox = Sandbox::indexed(&project);
+    let said = answer(&sandbox, "Why are lengths less than -1 protocol errors?");
+    let quoted = said["citations"][0]["text"].as_str().unwrap();
+    assert!(quoted.ends_with("are now protocol errors. This is consistent with the specification."), "{said:#}");
+}
+
 /// A project in which a function came with this message, and was changed since.
 fn loader(addition: &str) -> (Fixture, String, String) {
     let mut project = Fixture::new();

@@ -54,7 +54,7 @@ use generate::generate_answer;
 use nowhere::{UnknownWord, find_nearest_names, may_be_of_one_word};
 use reading::{NOT_COMPARED, Reading, question_weights, read_stories};
 use reasons::prefer_reasons;
-use select::{MAX_QUOTES, Scored, choose_quotes};
+use select::{MAX_QUOTES, Scored, add_reasons, choose_quotes};
 use stories::Story;
 
 pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
@@ -403,6 +403,9 @@ async fn send_statement(telling: Option<&StatementSender>, statement: &Statement
 /// The best pieces, verbatim; those of one story stay together, in the order in which they were said.
 fn quote_answer(found: &AskEvidence) -> Answer {
     let mut chosen = choose_quotes(&found.scored, &found.stories, MAX_QUOTES);
+    if Question::parse(&found.question).kind == QuestionKind::Why {
+        add_reasons(&mut chosen, &found.stories);
+    }
     let rank: BTreeMap<usize, usize> =
         chosen.iter().enumerate().rev().map(|(place, quote)| (quote.story, place)).collect();
     chosen.sort_by_key(|quote| (rank[&quote.story], quote.passages));
