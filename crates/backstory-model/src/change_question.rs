@@ -25,6 +25,10 @@ const MAX_SUBJECT: usize = 8;
 /// Most words that ask for a fact at the end of a question.
 const MAX_ASKING: usize = 3;
 
+/// What is done with what is used, by the project that uses it.
+const USES: &str = "use used support supported need needed require required include included ship shipped";
+const USING: &str = "using supporting needing requiring including shipping";
+
 /// What a change did to something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeDirection {
@@ -130,7 +134,8 @@ impl ChangeQuestion {
     /// Reads a question; `None` if it does not ask about a change that was made. What happens again and again, as in `When is
     /// a session removed?`, is no such change.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::read(&with_fact_first(text))
+        let text = with_fact_first(text);
+        Self::read(ended_use(&text).as_deref().unwrap_or(&text))
     }
 
     fn read(text: &str) -> Option<Self> {
@@ -424,6 +429,32 @@ fn with_fact_first(text: &str) -> Cow<'_, str> {
     }
     let asks_first = find_asking_word(before).is_some_and(|(_, fact)| fact.is_some());
     Cow::Borrowed(if asks_first { own } else { text })
+}
+
+/// A question about the end of a use or of support, as one about a removal: of `why does the shop no longer use Redis?` it is
+/// `why was Redis removed`.
+fn ended_use(text: &str) -> Option<String> {
+    let words = split_words(text);
+    let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
+    let aux = (0..words.len()).find(|at| is_among("do does did has have don't doesn't didn't", lower(*at)))?;
+    find_asking_word(&words[..aux])?;
+    let length = match (lower(words.len().saturating_sub(2)), lower(words.len() - 1)) {
+        (_, "anymore") => 1,
+        ("any", "more" | "longer") => 2,
+        _ => 0,
+    };
+    let end = words.len() - length;
+    let is_use = |at: usize| is_among(USES, lower(at));
+    let is_negated = (aux..end).any(|at| lower(at) == "not" || lower(at).ends_with("n't"));
+    let ends_at = |at: &usize| match (lower(at.wrapping_sub(2)), lower(at.wrapping_sub(1))) {
+        ("no", "longer") => is_use(*at),
+        (_, "stop" | "stopped") => is_among(USING, lower(*at)),
+        _ => length > 0 && is_negated && is_use(*at),
+    };
+    let verb = (aux + 1..end).find(ends_at)?;
+    let own = words.get(verb + 1..end).filter(|own| !own.is_empty())?;
+    let (asked, subject) = (&text[..words[aux].range.start], plain_text(text, own, &[]));
+    Some(format!("{asked}was {subject} removed"))
 }
 
 /// Whether words ask for a fact and say nothing else: `when`, `in which release`.

@@ -60,6 +60,32 @@ fn a_fact_may_be_asked_for_at_the_end() {
 }
 
 #[test]
+fn the_end_of_a_use_is_a_removal() {
+    use ChangeFact::{Release, Time};
+    for (text, fact, names) in [
+        ("Why does the shop not use Redis any more?", None, "Redis"),
+        ("why doesn't shop use Redis anymore", None, "Redis"),
+        ("Why do we no longer support Java 8?", None, "Java 8"),
+        ("Why did they stop using Redis?", None, "Redis"),
+        ("When did the shop stop supporting Java 8?", Some(Time), "Java 8"),
+        ("In which release did we stop shipping the old importer?", Some(Release), "importer"),
+    ] {
+        assert_eq!(read(text), Some((fact, ChangeDirection::Removed, names.to_owned())), "{text}");
+    }
+    for text in [
+        "Why does the shop not use Redis?",
+        "Why does the shop use Redis?",
+        "Does the shop no longer use Redis?",
+        "Why do orders stop any more?",
+        "When does the shop stop?",
+        "why did",
+        "do",
+    ] {
+        assert_eq!(read(text), None, "{text}");
+    }
+}
+
+#[test]
 fn who_wrote_code_asks_who_added_it() {
     use ChangeDirection::Added;
     use ChangeFact::Author;
