@@ -112,6 +112,8 @@ pub(crate) struct AskEvidence {
     change: Option<ChangeQuestion>,
     /// Whether it names or quotes what is not there.
     is_barred: bool,
+    /// Whether it asks for a reason and nothing that was found gives one.
+    lacks_reason: bool,
 }
 
 /// What a question lacks to be answered from what is stored.
@@ -334,15 +336,20 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
         let story = &stories[one.story];
         is_about(story) || reason.is_some_and(|sources| sources.has(story))
     });
+    let mut lacks_reason = read.kind == QuestionKind::Why && reason.is_none();
     if verdict.answerable {
         warnings.append(&mut verdict.missing);
-        if read.kind == QuestionKind::Why && reason.is_none() {
-            warnings.extend(prefer_reasons(&query, &weights, &stories, &mut scored));
+        if lacks_reason {
+            let warning = prefer_reasons(&query, &weights, &stories, &mut scored);
+            lacks_reason = warning.is_some();
+            warnings.extend(warning);
         }
     }
     if let (Some(sources), Some(change), None) = (&sources, &change, reason) {
         let told = if verdict.answerable { &mut warnings } else { &mut verdict.missing };
-        told.extend(sources.describe_silence(change, &stories, &scored));
+        let silence = sources.describe_silence(change, &stories, &scored);
+        lacks_reason |= silence.is_some();
+        told.extend(silence);
     }
     Ok(AskEvidence {
         question,
@@ -355,6 +362,7 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
         lacking,
         change,
         is_barred,
+        lacks_reason,
     })
 }
 

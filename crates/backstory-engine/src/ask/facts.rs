@@ -138,6 +138,18 @@ async fn describe_absence(resources: &Resources, change: &ChangeQuestion, filter
         .await
 }
 
+/// What a changelog says of a change together with its reason, if it gives one.
+///
+/// # Errors
+/// A store failed.
+pub(super) async fn find_changelog_reason(
+    resources: &Resources,
+    change: &ChangeQuestion,
+    filter: &Filter,
+) -> Result<Option<Citation>> {
+    Ok(find_changelog_line(resources, change, filter).await?.and_then(|line| line.reason))
+}
+
 /// The commits and merge requests that made a change of a project, if nothing else narrows what is asked, the one that is
 /// asked for first; and what the reader must know of them, as that what was removed is there again.
 ///

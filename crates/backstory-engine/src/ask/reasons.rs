@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use backstory_model::{
     id::NodeId,
     reason::{ReasonFit, ReasonQuestion, may_explain},
-    sentence::PieceKind,
+    sentence::{PieceKind, are_of_paragraph},
 };
 
 use super::{
@@ -95,12 +95,9 @@ fn stands_beside(one: &Scored, stories: &[Story], restating: &BTreeSet<(usize, u
         }),
         NodeId::File { .. } => {
             let before = one.passage.checked_sub(1).filter(|at| restating.contains(&(one.story, *at)));
-            let between = before.and_then(|at| {
-                let text = &story.documents[own.document].text;
-                text.get(story.passages[at].range.end..own.range.start)
-            });
-            let is_beside = |between: &str| between.trim().is_empty() && between.matches('\n').count() < 2;
-            between.is_some_and(is_beside) && may_explain(text)
+            let whole = &story.documents[own.document].text;
+            let is_beside = |at: usize| are_of_paragraph(whole, &story.passages[at].range, &own.range);
+            before.is_some_and(is_beside) && may_explain(text)
         }
         _ => false,
     }

@@ -12,7 +12,7 @@ use std::{
 use backstory_model::{
     question::{Question, QuestionKind},
     reason::{ReasonCue, gives_reason, may_explain, reason_cue},
-    sentence::{PieceKind, begins_list_item, is_foreign, word_overlap},
+    sentence::{PieceKind, are_of_paragraph, begins_list_item, is_foreign, word_overlap},
     text::words,
 };
 use regex::Regex;
@@ -253,8 +253,7 @@ fn end_of_reason(quote: &Quote, story: &Story) -> Option<usize> {
         return None;
     }
     let text = &story.documents[own.document].text;
-    let between = text.get(own.range.end..next.range.start)?;
-    let is_beside = between.trim().is_empty() && between.matches('\n').count() < 2;
+    let is_beside = are_of_paragraph(text, &own.range, &next.range);
     let may_explain = may_explain(story.text(next)) && !story.text(next).trim_end().ends_with('?');
     let fits = next.range.end.saturating_sub(quote.place.1.start) <= MAX_QUOTE;
     (is_beside && may_explain && fits && !gives_reason(&text[quote.place.1.clone()])).then_some(next.range.end)

@@ -9,8 +9,9 @@ use backstory_model::{
     answer::Citation,
     change_question::{ChangeDirection, ChangeQuestion, StatedFit, is_aside, says_change},
     filter::{DocumentKind, Filter},
+    reason::{gives_reason, may_explain},
     security::{FlagKind, security_flags},
-    sentence::split_sentences,
+    sentence::{are_of_paragraph, split_sentences},
 };
 use backstory_store::index::StoredDocument;
 use jiff::civil::Date;
@@ -70,6 +71,8 @@ pub(super) struct ChangelogLine {
     pub(super) version: String,
     /// The day that stands beside the heading.
     pub(super) date: Option<Date>,
+    /// The line with what it says of the reason, if it does.
+    pub(super) reason: Option<Citation>,
     /// Whether it says just what is asked about, and not of a name among other words.
     is_exact: bool,
 }
@@ -130,9 +133,16 @@ fn line_of_section(
     let find = |fit: StatedFit| pieces.iter().find(|range| fit_of(range) == Some(fit));
     let exact = find(StatedFit::Same);
     let range = exact.or_else(|| find(StatedFit::Named))?;
-    let citation = document.cite(0, within.start + range.start..within.start + range.end);
+    let cite = |bytes: &Range<usize>| document.cite(0, within.start + bytes.start..within.start + bytes.end);
+    let next = pieces.iter().find(|piece| piece.start >= range.end);
+    let next = next.filter(|next| are_of_paragraph(text, range, next) && may_explain(&text[(*next).clone()]));
+    let reason = match gives_reason(&text[range.clone()]) {
+        true => Some(cite(range)),
+        false => next.map(|next| cite(&(range.start..next.end))),
+    };
     let (version, date) = version_above(&document.text[..within.start + range.start], releases)?;
-    Some(ChangelogLine { project: releases.project.clone(), citation, version, date, is_exact: exact.is_some() })
+    let (project, citation) = (releases.project.clone(), cite(range));
+    Some(ChangelogLine { project, citation, version, date, reason, is_exact: exact.is_some() })
 }
 
 /// How a sentence of a project's changelog says what is asked about, as a whole or of a name among other words; `None` if it
