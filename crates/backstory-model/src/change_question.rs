@@ -283,7 +283,7 @@ impl ChangeQuestion {
                 return Some(StatedFit::Same);
             }
             let is_mentioned = self.direction == ChangeDirection::Fixed && self.core.is_subset(&all);
-            let is_called_so = |object: &StatedObject| self.is_name_of(object);
+            let is_called_so = |object: &StatedObject| self.is_name_of(object) || self.is_taken_by(object, &words);
             if statement.leads && !is_aside && statement.objects.iter().any(is_called_so) {
                 fit = Some(StatedFit::Named);
             } else if is_exact || is_mentioned || statement.objects.iter().any(has_core) {
@@ -339,6 +339,16 @@ impl ChangeQuestion {
             |word: &ObjectWord| word.is_kind || is_support || (may_have_owner && word.is_proper) || repeats(word);
         let mut others = object.words.iter().filter(|word| !is_own(word));
         others.all(|word| !word.is_side && says_no_other(word))
+    }
+
+    /// Whether a thing that a sentence names is the function of the parameter that is asked about, shown with that: `retries` of
+    /// `load(retries: int)`.
+    fn is_taken_by(&self, object: &StatedObject, words: &[TextWord<'_>]) -> bool {
+        let Some(ParameterName { name, function: Some(function) }) = &self.parameter else { return false };
+        let (name, function) = (name.to_lowercase(), last_part(&function.to_lowercase()));
+        let is_function = |word: &str| last_part(word) == function;
+        let shows = |two: &[TextWord<'_>]| is_function(&two[0].lower) && two[1].is_taken && two[1].lower == name;
+        object.words.iter().any(|word| is_function(&word.lower)) && words.windows(2).any(shows)
     }
 
     /// Whether what was fixed is something about the subject that is not the subject: `typo in its documentation`.

@@ -630,4 +630,7 @@ fn a_parameter_is_one_of_a_function() {
     assert_eq!(question.fit_of("Add a timeout parameter to `get`"), Some(StatedFit::Same));
     assert_eq!(question.fit_of("Add a timeout parameter to `post`"), None);
     assert_eq!(question.fit_of("Add type annotations to `timeout` of `get`"), None);
+    assert_eq!(question.fit_of("Add `Get(timeout: int)` to wait less"), Some(StatedFit::Named));
+    assert_eq!(question.fit_of("Add `get(retries: int)` to wait less"), None);
+    assert_eq!(question.fit_of("Add tests of `get(timeout: int)`"), None);
 }

@@ -29,6 +29,8 @@ pub(super) struct TextWord<'a> {
     pub(super) is_quoted: bool,
     /// Whether it is what the name before it is set to: `False` of `strict=False`.
     pub(super) is_value: bool,
+    /// Whether it is the first thing that the name before it takes: `path` of `load(path: str)`.
+    pub(super) is_taken: bool,
 }
 
 impl TextWord<'_> {
@@ -154,6 +156,7 @@ pub(super) fn split_words(text: &str) -> Vec<TextWord<'_>> {
             is_marked: between.ends_with('`') && text[end..].starts_with(['`', '(', '=']),
             is_quoted: between.ends_with(['"', '\'', '“', '‘']),
             is_value: between == "=",
+            is_taken: between == "(",
         });
         (gap, at, role) = (end, end, "");
     }
