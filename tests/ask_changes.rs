@@ -162,8 +162,28 @@ fn a_changelog_tells_the_version_and_its_day() {
     }
     let said = facts(&sandbox, "When was support for Perl dropped?");
     assert!(said.ends_with(" was removed in version 2.0 of 2024-06-10, as CHANGES.md:8 says."), "{said}");
+    let said = facts(&sandbox, "Was support for Perl dropped, and when?");
+    assert!(said.ends_with(" was removed in version 2.0 of 2024-06-10, as CHANGES.md:8 says."), "{said}");
     let refused = missing(&sandbox, "who dropped support for Java 8?");
     assert!(refused.iter().any(|why| why.contains("CHANGES.md:7 says, and nothing more is known")), "{refused:?}");
+}
+
+#[test]
+fn of_what_a_changelog_says_the_whole_is_told_and_not_that_nothing_more_is_known_where_more_is_quoted() {
+    let mut project = importer();
+    project.write("CHANGES.md", "# Changelog\n\n## 3.0 - 2024-08-01\n\n- Fix uploads for folders.\n");
+    project.at(1_723_000_000).commit_all("Begin another version");
+    project.write("src/load.py", "def load_rows(path):\n    return list(open(path))\n");
+    project.commit_all("Uploads of folders work again, fixing the queue");
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "When were uploads for folders fixed?");
+    assert_eq!(said, "uploads for folders was fixed in version 3.0 of 2024-08-01, as CHANGES.md:5 says.");
+    let answer = ask(&sandbox, "Who fixed uploads for folders?");
+    assert_eq!(answer["answered"], true, "{answer:#}");
+    let warnings = answer["warnings"].to_string();
+    let said = format!("{}; this is what people said", said.trim_end_matches('.'));
+    assert!(warnings.contains(&said), "{answer:#}");
+    assert!(!warnings.contains("nothing more is known"), "{answer:#}");
 }
 
 #[test]
@@ -177,6 +197,9 @@ fn a_changelog_may_say_it_in_other_words() {
         "- Deprecation of fax orders",
         "- Shop sends no headers to other hosts. (CVE-2018-18074)",
         "- CVE-2023-32681: proxies saw passwords",
+        "- Adds safe wrappers (CVE-2020-7105, #747) (Ann)",
+        "- Deprecate {meth}`Store.load_orders`. It is slow.",
+        "- The old names remain with a `DeprecationWarning`: `call`, and `safe_call`.",
     ];
     project.write("CHANGES.md", format!("# Changelog\n\n## 3.0 - 2024-08-01\n\n{}\n", lines.join("\n")));
     project.at(1_723_000_000).commit_all("Begin another version");
@@ -189,6 +212,9 @@ fn a_changelog_may_say_it_in_other_words() {
         ("When were fax orders deprecated?", "deprecated", 9),
         ("When was CVE-2018-18074 fixed?", "fixed", 10),
         ("In which release was CVE-2023-32681 fixed?", "fixed", 11),
+        ("When was CVE-2020-7105 fixed?", "fixed", 12),
+        ("When was load_orders deprecated?", "deprecated", 13),
+        ("In which release was safe_call deprecated?", "deprecated", 14),
     ] {
         let said = facts(&sandbox, question);
         let expected = format!(" {verb} in version 3.0 of 2024-08-01, as CHANGES.md:{line} says.");
@@ -214,7 +240,9 @@ fn a_module_is_known_by_its_name_on_either_side_of_the_word_for_it() {
     assert_ne!(answer["method"], "facts", "{answer:#}");
     let said = answer.to_string();
     assert!(
-        said.contains("says in so many words that 'basket module' was added; the nearest is commit acme/shop@"),
+        said.contains(
+            "says in so many words that 'basket module' was added to the warehouse; the nearest is commit acme/shop@"
+        ),
         "{answer:#}"
     );
 }
@@ -495,14 +523,47 @@ fn who_merged_a_change_did_not_make_it() {
     bring("quiet", &["Work in progress"], "Merge acme/shop: Add quiet mode");
     bring("loud", &["Louder", "Louder still"], "Add loud mode");
     bring("both", &["Unrelated", "Introduce mixed mode of songs"], "Add mixed mode");
+    bring(
+        "fast",
+        &["Tidy up", "fast mode", "Faster", "Fix fast mode"],
+        "Merge pull request #7\n\nAdd support for fast mode",
+    );
+    bring("slow", &["Slower", "clean up docs"], "Add slow mode");
     let sandbox = Sandbox::indexed(&project);
     for (question, title) in [
         ("Who added quiet mode?", "Work in progress"),
         ("Who added loud mode?", "Louder still"),
         ("Who added mixed mode?", "Introduce mixed mode of songs"),
+        ("Who added fast mode?", " fast mode."),
+        ("Who added slow mode?", "Slower"),
     ] {
         let said = facts(&sandbox, question);
         assert!(said.starts_with("Ann added ") && said.contains(title), "{question}: {said}");
+    }
+}
+
+#[test]
+fn a_name_is_known_among_words_for_what_it_is_and_whose() {
+    let mut project = Fixture::new();
+    let mut commit = |author: &str, file: &str, title: &str| {
+        project.write(format!("src/{file}.txt"), title);
+        project.author(author, &format!("{author}@example.com"));
+        project.commit_all(title);
+    };
+    commit("Ada", "one", "Add tests for depth");
+    commit("Ann", "two", "Add a `depth` `treeReader` configuration member.");
+    commit("Bo", "three", "remove colorama");
+    commit("Cy", "four", "Add built-in PowerShell shell completion support");
+    let sandbox = Sandbox::indexed(&project);
+    for (question, said) in [
+        ("When was depth added?", "Ann added depth on "),
+        ("Who added the depth field?", "Ann added depth field on "),
+        ("Who removed colorama from shop?", "Bo removed colorama on "),
+        ("Who added shell completion for PowerShell?", "Cy added shell completion"),
+        ("When was PowerShell support added?", "Cy added PowerShell support on "),
+    ] {
+        let told = facts(&sandbox, question);
+        assert!(told.starts_with(said), "{question}: {told}");
     }
 }
 

@@ -42,6 +42,16 @@ fn a_list_is_quoted_with_what_introduces_it() {
 }
 
 #[test]
+fn the_head_of_a_table_is_not_quoted() {
+    let (quoted, _) = quotes(
+        "Choose Redis for sessions\n\nWe compared these stores for sessions:\n\n| Store for sessions | Restarts |\n|---|:--|\n| Redis | survives |\n",
+        "Which stores for sessions were compared?",
+    );
+    assert_eq!(quoted[0], "We compared these stores for sessions:");
+    assert!(!quoted.iter().any(|quote| quote.contains("Store for sessions")), "{quoted:?}");
+}
+
+#[test]
 fn paragraphs_are_printed_as_paragraphs() {
     let (quoted, printed) = quotes(
         "Write logs as JSON\n\nLogs in JSON should need no grammar\n\nJSON logs should stay readable for people",

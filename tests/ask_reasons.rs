@@ -55,6 +55,37 @@ fn a_reason_in_other_words_goes_before_what_restates_the_question() {
     }
 }
 
+#[test]
+fn the_sentence_behind_a_quotation_that_may_give_the_reason_is_quoted_with_it() {
+    let mut project = Fixture::new();
+    let lines = "Lengths less than -1 and those above the limit of the machine are now protocol errors. This is consistent \
+                 with the specification. Rows may be long.";
+    project.write("README.md", format!("# Lengths\n\n{lines}\n"));
+    project.commit_all("Begin");
+    let sandbox = Sandbox::indexed(&project);
+    let said = answer(&sandbox, "Why are lengths less than -1 protocol errors?");
+    let quoted = said["citations"][0]["text"].as_str().unwrap();
+    assert!(quoted.ends_with("are now protocol errors. This is consistent with the specification."), "{said:#}");
+}
+
+#[test]
+fn a_changelog_may_give_the_reason() {
+    let mut project = Fixture::new();
+    project.write("src/load.py", "def load_rows(path):\n    return open(path)\n");
+    project.commit_all("Begin");
+    let line = "- Deprecate {meth}`Store.load_rows`. It relies on the current directory, which threads share.";
+    project.write("CHANGES.md", format!("# Changelog\n\n## 2.0 - 2024-06-10\n\n{line}\n- Smaller fixes\n"));
+    project.write("src/load.py", "def load_rows(path):\n    return list(open(path))\n");
+    project.commit_all("Deprecate load_rows");
+    let sandbox = Sandbox::indexed(&project);
+    let said = answer(&sandbox, "Why was load_rows deprecated?");
+    assert!(
+        said["citations"].to_string().contains("It relies on the current directory, which threads share."),
+        "{said:#}"
+    );
+    assert!(!said["warnings"].to_string().contains(NO_REASON), "{said:#}");
+}
+
 /// A project in which a function came with this message, and was changed since.
 fn loader(addition: &str) -> (Fixture, String, String) {
     let mut project = Fixture::new();

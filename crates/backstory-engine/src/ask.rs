@@ -58,7 +58,7 @@ use people_asked::describe_people;
 use reading::{NOT_COMPARED, Reading, question_weights, read_stories};
 use reasons::prefer_reasons;
 use release_dates::answer_release;
-use select::{MAX_QUOTES, Scored, choose_quotes};
+use select::{MAX_QUOTES, Scored, add_reasons, choose_quotes};
 use stories::Story;
 
 pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
@@ -116,6 +116,8 @@ pub(crate) struct AskEvidence {
     change: Option<ChangeQuestion>,
     /// Whether it names or quotes what is not there.
     is_barred: bool,
+    /// Whether it asks for a reason and nothing that was found gives one.
+    lacks_reason: bool,
 }
 
 /// What a question lacks to be answered from what is stored.
@@ -341,15 +343,20 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
         let story = &stories[one.story];
         is_about(story) || reason.is_some_and(|sources| sources.has(story))
     });
+    let mut lacks_reason = read.kind == QuestionKind::Why && reason.is_none();
     if verdict.answerable {
         warnings.append(&mut verdict.missing);
-        if read.kind == QuestionKind::Why && reason.is_none() {
-            warnings.extend(prefer_reasons(&query, &weights, &stories, &mut scored));
+        if lacks_reason {
+            let warning = prefer_reasons(&query, &weights, &stories, &mut scored);
+            lacks_reason = warning.is_some();
+            warnings.extend(warning);
         }
     }
     if let (Some(sources), Some(change), None) = (&sources, &change, reason) {
         let told = if verdict.answerable { &mut warnings } else { &mut verdict.missing };
-        told.extend(sources.describe_silence(change, &stories, &scored));
+        let silence = sources.describe_silence(change, &stories, &scored);
+        lacks_reason |= silence.is_some();
+        told.extend(silence);
     }
     Ok(AskEvidence {
         question,
@@ -362,6 +369,7 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<As
         lacking,
         change,
         is_barred,
+        lacks_reason,
     })
 }
 
@@ -410,6 +418,9 @@ async fn send_statement(telling: Option<&StatementSender>, statement: &Statement
 /// The best pieces, verbatim; those of one story stay together, in the order in which they were said.
 fn quote_answer(found: &AskEvidence) -> Answer {
     let mut chosen = choose_quotes(&found.scored, &found.stories, MAX_QUOTES);
+    if Question::parse(&found.question).kind == QuestionKind::Why {
+        add_reasons(&mut chosen, &found.stories);
+    }
     let rank: BTreeMap<usize, usize> =
         chosen.iter().enumerate().rev().map(|(place, quote)| (quote.story, place)).collect();
     chosen.sort_by_key(|quote| (rank[&quote.story], quote.passages));

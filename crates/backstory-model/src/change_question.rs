@@ -5,13 +5,13 @@ mod statements;
 mod subject;
 mod words;
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use statements::{BE, StatedObject, Statement, beginning_of, is_attribute, may_say_change, statements_of};
 use subject::{
-    ENDS, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code, is_purpose,
-    is_side, may_be_definition, module_name, name_after_kind, names_of, owner_word, parameter_name, paths_in,
-    split_object, split_owner, trim_fillers, whole_of,
+    ENDS, ObjectWord, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code,
+    is_number, is_purpose, is_side, last_part, may_be_definition, module_name, name_after_kind, names_of, owner_word,
+    parameter_name, paths_in, split_object, split_owner, trim_fillers, whole_of,
 };
 use words::{ChangeWord, TextWord, VerbForm, change_word, split_words, writing_word};
 
@@ -21,6 +21,13 @@ use crate::{question::is_stop_word, text::stem};
 
 /// Most words of a subject that is looked for.
 const MAX_SUBJECT: usize = 8;
+
+/// Most words that ask for a fact at the end of a question.
+const MAX_ASKING: usize = 3;
+
+/// What is done with what is used, by the project that uses it.
+const USES: &str = "use used support supported need needed require required include included ship shipped";
+const USING: &str = "using supporting needing requiring including shipping";
 
 /// What a change did to something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +77,9 @@ pub enum ChangeFact {
 pub enum StatedFit {
     /// It begins with what is asked about: `Remove the cache`.
     Same,
+    /// It begins with a name of code that is asked about, among words for what that is and whose: `Remove the Session
+    /// load_rows attribute`.
+    Named,
     /// It says it among other things, or of a part: `Remove the old cache of pages, since …`.
     Part,
     /// It says the opposite: `Add the cache`.
@@ -94,6 +104,10 @@ pub struct ChangeQuestion {
     pub direction: ChangeDirection,
     /// To what, as it is written, without marks of quotations and code.
     pub subject: String,
+    /// The same with what is said beside it that belongs to it: `shell completion for PowerShell`.
+    pub told: String,
+    /// What else is said beside it, as of where or when: `from the shop`. Empty if nothing is.
+    pub elsewhere: String,
     /// Whether a word like `function` behind it says that the subject is a name of code, or it looks like one.
     pub is_code: bool,
     /// The name that it may be in code: the last word of `function total`, as of `type hints`.
@@ -122,6 +136,11 @@ impl ChangeQuestion {
     /// Reads a question; `None` if it does not ask about a change that was made. What happens again and again, as in `When is
     /// a session removed?`, is no such change.
     pub fn parse(text: &str) -> Option<Self> {
+        let text = with_fact_first(text);
+        Self::read(ended_use(&text).as_deref().unwrap_or(&text))
+    }
+
+    fn read(text: &str) -> Option<Self> {
         let words = split_words(text);
         let (asks, fact) = find_asking_word(&words)?;
         let may_be_present = matches!(fact, Some(ChangeFact::Commit | ChangeFact::Release));
@@ -163,7 +182,8 @@ impl ChangeQuestion {
         if core.is_empty() || core.len() > MAX_SUBJECT || is_item(subject) || is_other_text {
             return None;
         }
-        let (first, last) = (subject.first()?, subject.last()?);
+        let last = subject.last()?;
+        let own = if owner.is_empty() { length_of_own(beside, is_passive) } else { 0 };
         let names = names_of(subject);
         let is_code = matches!(names.as_slice(), [name] if name.looks_like_code() || is_kind_of_code(last));
         // A plain word without an article is a name: `who wrote escape`. So is one in quotation marks.
@@ -176,7 +196,9 @@ impl ChangeQuestion {
         Some(Self {
             fact,
             direction,
-            subject: text[first.range.start..last.range.end].replace(['"', '`', '“', '”'], ""),
+            subject: plain_text(text, subject, &[]),
+            told: plain_text(text, subject, &beside[..own]),
+            elsewhere: plain_text(text, said_elsewhere(if is_passive { behind } else { &beside[own..] }), &[]),
             is_code,
             code_name,
             is_written,
@@ -210,6 +232,14 @@ impl ChangeQuestion {
         }
     }
 
+    /// The question as one of a project: its texts need not name it.
+    #[must_use]
+    pub fn within(&self, project: &str) -> Self {
+        let mut own = self.clone();
+        own.leave_out_context(project.rsplit('/').next().unwrap_or(project));
+        own
+    }
+
     /// The question without what it says beside its subject.
     #[must_use]
     pub fn without_context(&self) -> Self {
@@ -230,14 +260,18 @@ impl ChangeQuestion {
         let all: BTreeSet<String> = words.iter().map(TextWord::normal).collect();
         let has_core = |object: &StatedObject| self.core.is_subset(&object.whole);
         let is_same = |object: &StatedObject| {
-            (object.core == self.core && object.parts.is_subset(&self.whole)) || object.whole == self.whole
+            // What the question says beside its subject may be said within it: `Add PowerShell completion`.
+            let is_own = |word: &&String| !self.context.contains(*word);
+            let is_core = object.core == self.core || object.core.iter().filter(is_own).eq(&self.core);
+            (is_core && object.parts.is_subset(&self.whole)) || object.whole == self.whole
         };
-        // Of a change that its title places elsewhere, as in `travis: add X`, that is said only if the question does.
+        // Of a change that is placed elsewhere, as in `travis: add X` and `add X to the docs`, that is said only if the
+        // question does.
+        let is_other = |side: &String| !self.whole.contains(side) && !self.context.contains(side);
         let sides = words[..beginning_of(&words)].iter().filter(|word| is_side(word));
-        let is_aside =
-            sides.map(TextWord::normal).any(|side| !self.whole.contains(&side) && !self.context.contains(&side));
+        let has_side = sides.map(TextWord::normal).any(|side| is_other(&side));
         let is_so = |statement: &&Statement| statement.direction == self.direction;
-        let has_context = self.context.is_subset(&all);
+        let has_context = self.context.iter().all(|word| has_word(&all, word));
         let mut fit = None;
         for statement in statements.iter().filter(is_so).filter(|_| has_context) {
             let is_exact = match self.direction {
@@ -248,12 +282,16 @@ impl ChangeQuestion {
                     statement.objects.iter().any(is_same)
                 }
             };
+            let is_aside = has_side || statement.sides.iter().any(is_other);
             if is_exact && statement.leads && !is_aside {
                 return Some(StatedFit::Same);
             }
             let is_mentioned = self.direction == ChangeDirection::Fixed && self.core.is_subset(&all);
-            if is_exact || is_mentioned || statement.objects.iter().any(has_core) {
-                fit = Some(StatedFit::Part);
+            let is_called_so = |object: &StatedObject| self.is_name_of(object) || self.is_taken_by(object, &words);
+            if statement.leads && !is_aside && statement.objects.iter().any(is_called_so) {
+                fit = Some(StatedFit::Named);
+            } else if is_exact || is_mentioned || statement.objects.iter().any(has_core) {
+                fit = fit.or(Some(StatedFit::Part));
             }
         }
         let is_opposite = |statement: &Statement| {
@@ -266,6 +304,57 @@ impl ChangeQuestion {
 }
 
 impl ChangeQuestion {
+    /// Whether a title has all the names of the subject and says nothing else of them than that: `dark mode of pages`. A number
+    /// stands for those that begin with it: `Python 2` for `Python 2.7`.
+    pub fn is_named_by(&self, title: &str) -> bool {
+        let words = split_words(title);
+        let is_so = |statement: &Statement| statement.direction == self.direction;
+        let statements = statements_of(&words);
+        let names: Vec<String> = words.iter().map(TextWord::normal).collect();
+        let has = |name: &String| {
+            let begins = |word: &String| word.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'));
+            names.iter().any(|word| word == name || (is_number(name) && begins(word)))
+        };
+        let is_other = |word: &TextWord<'_>| is_side(word) && !self.whole.contains(&word.normal());
+        let says_so = statements.is_empty() || statements.iter().any(is_so);
+        says_so && self.core.iter().all(has) && !words.iter().any(is_other)
+    }
+
+    /// Whether what a thing is called has the subject, which is a name of code there or in the question, and else only words
+    /// for what kind of thing that is or whose: `load_rows` in `Session load_rows attribute`. Of what is called support any words
+    /// say in what.
+    fn is_name_of(&self, object: &StatedObject) -> bool {
+        let is_code_asked = self.is_code || self.parameter.is_some();
+        let is_own = |word: &ObjectWord| {
+            let is_end = || is_code_asked && word.is_code && self.core.contains(&last_part(&word.normal));
+            self.core.contains(&word.normal) || is_end()
+        };
+        let own: Vec<&ObjectWord> = object.words.iter().filter(|word| is_own(word)).collect();
+        let has = |name: &String| own.iter().any(|word| word.normal == *name || last_part(&word.normal) == *name);
+        if !self.core.iter().all(has) || !(is_code_asked || own.iter().any(|word| word.is_code)) {
+            return false;
+        }
+        let is_support = [&self.whole, &object.whole].iter().all(|words| words.contains("support"));
+        // A name with a capital is that of a type, which is nobody's.
+        let may_have_owner = !own.iter().any(|word| word.is_proper);
+        // `PowerShell shell`
+        let repeats = |word: &ObjectWord| own.iter().any(|name| name.lower.ends_with(&word.lower));
+        let says_no_other =
+            |word: &ObjectWord| word.is_kind || is_support || (may_have_owner && word.is_proper) || repeats(word);
+        let mut others = object.words.iter().filter(|word| !is_own(word));
+        others.all(|word| !word.is_side && says_no_other(word))
+    }
+
+    /// Whether a thing that a sentence names is the function of the parameter that is asked about, shown with that: `retries` of
+    /// `load(retries: int)`.
+    fn is_taken_by(&self, object: &StatedObject, words: &[TextWord<'_>]) -> bool {
+        let Some(ParameterName { name, function: Some(function) }) = &self.parameter else { return false };
+        let (name, function) = (name.to_lowercase(), last_part(&function.to_lowercase()));
+        let is_function = |word: &str| last_part(word) == function;
+        let shows = |two: &[TextWord<'_>]| is_function(&two[0].lower) && two[1].is_taken && two[1].lower == name;
+        object.words.iter().any(|word| is_function(&word.lower)) && words.windows(2).any(shows)
+    }
+
     /// Whether what was fixed is something about the subject that is not the subject: `typo in its documentation`.
     fn is_of_lesser(&self, object: &BTreeSet<String>) -> bool {
         let is_lesser = |word: &String| LESSER.split_whitespace().any(|lesser| stem(lesser) == *word);
@@ -280,11 +369,48 @@ impl ChangeQuestion {
     }
 }
 
+/// Words of a text and those that follow them, as they are written, without marks of quotations and code.
+fn plain_text(text: &str, words: &[TextWord<'_>], more: &[TextWord<'_>]) -> String {
+    let Some((first, last)) = words.first().zip(more.last().or(words.last())) else { return String::new() };
+    text[first.range.start..last.range.end].replace(['"', '`', '“', '”'], "")
+}
+
+/// How many of the words beside a subject belong to it, as `for PowerShell` does. Before the verb all of them do.
+fn length_of_own(beside: &[TextWord<'_>], is_passive: bool) -> usize {
+    let ends = |word: &TextWord<'_>| {
+        let is_elsewhere = is_among(ENDS, &word.lower) && !is_among(BELONGING, &word.lower);
+        word.follows_stop || word.follows_comma || (is_elsewhere && !is_passive)
+    };
+    beside.iter().position(ends).unwrap_or(beside.len())
+}
+
+/// Those of the words beside a subject that say where or when something was done to it.
+fn said_elsewhere<'a, 'b>(words: &'a [TextWord<'b>]) -> &'a [TextWord<'b>] {
+    let ends = |word: &TextWord<'_>| {
+        word.follows_stop || word.follows_comma || matches!(word.lower.as_str(), "and" | "or" | "but")
+    };
+    let begins = words.first().is_some_and(|first| is_among(ENDS, &first.lower));
+    let end = words.iter().position(ends).unwrap_or(words.len());
+    if begins { &words[..end] } else { &[] }
+}
+
+/// Whether words for comparing have one, or a dotted name that ends with it or that it ends with.
+fn has_word(words: &BTreeSet<String>, word: &str) -> bool {
+    words.contains(word) || words.contains(&last_part(word)) || words.iter().any(|other| last_part(other) == word)
+}
+
+/// Whether a title tells of what is not of the program itself, such as its tests or documentation.
+pub fn is_aside(title: &str) -> bool {
+    split_words(title).iter().any(is_side)
+}
+
 /// What a title may end with that says of something that it is there now.
 const NOW_THERE: &str = "support implementation";
 /// What is fixed about something without a fault of the thing itself.
 const LESSER: &str = "typo spelling grammar wording doc documentation docstring comment readme changelog test lint warning \
     formatting";
+/// Words that join to a subject what belongs to it.
+const BELONGING: &str = "for with without on when where if";
 const PASSIVE: &str = "was were been is are be being got get gets";
 const PAST: &str = "was were been had has have did";
 const PRESENT: &str = "is are does do gets get being";
@@ -297,6 +423,65 @@ const LEAD: &str = "and so but then also ok okay since by in on at from now do d
 /// Who or what is meant by the one that a question asks for: `who was the first to add it`.
 const ONES: &str = "one first person people developer developers maintainer maintainers contributor contributors author \
     commit release version";
+
+/// A question that asks for a fact at its end, with that at its beginning: `was the leak fixed, and when?` is `when was the
+/// leak fixed`. Of one that asks for a fact at both ends the beginning is left.
+fn with_fact_first(text: &str) -> Cow<'_, str> {
+    let words = split_words(text);
+    let begin = (words.len().saturating_sub(MAX_ASKING)..words.len()).find(|at| is_asking(&words[*at..]));
+    let Some(at) = begin else { return Cow::Borrowed(text) };
+    let joints = words[..at].iter().rev().take_while(|word| is_among("and if so", &word.lower)).count();
+    let is_joined = joints > 0 || words[at].follows_comma || words[at].follows_stop;
+    let (before, end) = words.split_at(at - joints);
+    let (Some(first), Some(end)) = (before.first().filter(|_| is_joined), end.first()) else {
+        return Cow::Borrowed(text);
+    };
+    let own = text[..end.range.start].trim_end_matches([' ', ',', '.', ';', '?']);
+    if is_among("was were has have had did", &first.lower) {
+        let asked = text[words[at].range.start..].trim_end_matches([' ', '.', '?', '!']);
+        return Cow::Owned(format!("{asked} {own}"));
+    }
+    let asks_first = find_asking_word(before).is_some_and(|(_, fact)| fact.is_some());
+    Cow::Borrowed(if asks_first { own } else { text })
+}
+
+/// A question about the end of a use or of support, as one about a removal: of `why does the shop no longer use Redis?` it is
+/// `why was Redis removed`.
+fn ended_use(text: &str) -> Option<String> {
+    let words = split_words(text);
+    let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
+    let aux = (0..words.len()).find(|at| is_among("do does did has have don't doesn't didn't", lower(*at)))?;
+    find_asking_word(&words[..aux])?;
+    let length = match (lower(words.len().saturating_sub(2)), lower(words.len() - 1)) {
+        (_, "anymore") => 1,
+        ("any", "more" | "longer") => 2,
+        _ => 0,
+    };
+    let end = words.len() - length;
+    let is_use = |at: usize| is_among(USES, lower(at));
+    let is_negated = (aux..end).any(|at| lower(at) == "not" || lower(at).ends_with("n't"));
+    let ends_at = |at: &usize| match (lower(at.wrapping_sub(2)), lower(at.wrapping_sub(1))) {
+        ("no", "longer") => is_use(*at),
+        (_, "stop" | "stopped") => is_among(USING, lower(*at)),
+        _ => length > 0 && is_negated && is_use(*at),
+    };
+    let verb = (aux + 1..end).find(ends_at)?;
+    let own = words.get(verb + 1..end).filter(|own| !own.is_empty())?;
+    let (asked, subject) = (&text[..words[aux].range.start], plain_text(text, own, &[]));
+    Some(format!("{asked}was {subject} removed"))
+}
+
+/// Whether words ask for a fact and say nothing else: `when`, `in which release`.
+fn is_asking(words: &[TextWord<'_>]) -> bool {
+    let words: Vec<&str> = words.iter().map(|word| word.lower.as_str()).collect();
+    match words.as_slice() {
+        ["when" | "who"] | ["since", "when"] | ["by", "whom"] => true,
+        ["which" | "what", what] | ["in" | "since", "which" | "what", what] => {
+            matches!(*what, "release" | "version" | "commit")
+        }
+        _ => false,
+    }
+}
 
 /// Where the part of a question begins that says what was done, and which fact it asks for. The word that asks who or when
 /// stands first: elsewhere it begins a clause. Whether something was done is told by when it was.

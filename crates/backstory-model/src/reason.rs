@@ -72,6 +72,22 @@ pub fn reason_cue(text: &str) -> Option<ReasonCue> {
     cue_beyond(&plain_words(text), " ")
 }
 
+/// Whether a sentence that follows another one may give the reason of what that says: it has the words of a reason, or begins
+/// with a word for what was said before, as `This is what the standard asks for`.
+pub fn may_explain(text: &str) -> bool {
+    let points = || text.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).is_some_and(is_pointer);
+    gives_reason(text) || points()
+}
+
+/// Whether a sentence has the words of a reason.
+pub fn gives_reason(text: &str) -> bool {
+    matches!(reason_cue(text), Some(ReasonCue::Outright | ReasonCue::Likely))
+}
+
+fn is_pointer(word: &str) -> bool {
+    is_among(POINTERS, &word.to_lowercase())
+}
+
 /// What a sentence is to a question that asks for a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReasonFit {
@@ -210,6 +226,21 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(reason_cue(text), cue, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_points_at_the_sentence_before_may_give_its_reason() {
+        for (text, may) in [
+            ("This is consistent with the specification.", true),
+            ("It relies on the directory of the process.", true),
+            ("\"These\" are needed.", true),
+            ("Carts are locked, because they were lost.", true),
+            ("Carts are locked.", false),
+            ("Italy has carts.", false),
+            ("", false),
+        ] {
+            assert_eq!(may_explain(text), may, "{text}");
         }
     }
 

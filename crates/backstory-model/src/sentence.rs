@@ -175,6 +175,12 @@ pub fn include_fences(text: &str, range: &Range<usize>) -> Range<usize> {
     whole
 }
 
+/// Whether two pieces of a text follow one another in one paragraph or item of a list.
+pub fn are_of_paragraph(text: &str, before: &Range<usize>, behind: &Range<usize>) -> bool {
+    let between = text.get(before.end..behind.start);
+    between.is_some_and(|between| between.trim().is_empty() && between.matches('\n').count() < 2)
+}
+
 /// Whether an item of a list begins at a place of a text, behind its marker.
 pub fn begins_list_item(text: &str, at: usize) -> bool {
     let line = text[..at].rfind('\n').map_or(0, |end| end + 1);

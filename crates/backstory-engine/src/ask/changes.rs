@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use backstory_model::{
-    answer::Answer,
+    answer::{Answer, Citation, Method, Statement},
     change_question::{ChangeFact, ChangeQuestion, StatedFit},
     filter::Filter,
     id::{NodeId, ThreadId, ThreadKind},
@@ -12,9 +12,9 @@ use backstory_model::{
 };
 
 use super::{
-    AskEvidence,
+    AskEvidence, date_citations,
     evidence::{SURE, share},
-    facts::{ChangeFacts, find_change_facts},
+    facts::{ChangeFacts, find_change_facts, find_changelog_reason},
     release_names::read_releases,
     select::tells_time,
     stories::Story,
@@ -49,6 +49,31 @@ pub(super) fn is_of_change(story: &Story) -> bool {
     matches!(story.id, NodeId::Commit { .. } | NodeId::Thread(ThreadId { kind: ThreadKind::MergeRequest, .. }))
 }
 
+/// Answers why a change was made by what a changelog says, if nothing else that was found gives a reason.
+async fn answer_reason(
+    resources: &Resources,
+    filter: &Filter,
+    found: &AskEvidence,
+    change: &ChangeQuestion,
+) -> Result<Option<Answer>> {
+    if !found.lacks_reason {
+        return Ok(None);
+    }
+    let Some(citation) = find_changelog_reason(resources, change, filter).await? else { return Ok(None) };
+    let citations = date_citations(resources, vec![Citation { number: 1, ..citation }]).await?;
+    let tell = |citation: &Citation| Statement { text: citation.text.clone(), citations: vec![1] };
+    Ok(Some(Answer {
+        question: found.question.clone(),
+        answered: true,
+        confidence: 1.0,
+        method: Method::Extractive,
+        statements: citations.iter().map(tell).collect(),
+        citations,
+        warnings: found.search_warnings.clone(),
+        ..Answer::default()
+    }))
+}
+
 /// Answers a question about a change from the facts that there are; `None` if it asks for something else. Without a fact
 /// only what people said of the time of the change is left of what was found, and commits and merge requests that are surely
 /// about the question; or else nothing, with the reason.
@@ -61,15 +86,15 @@ pub(super) async fn answer_change(
     found: &mut AskEvidence,
 ) -> Result<Option<Answer>> {
     let Some(change) = found.change.clone().filter(|_| !found.is_barred) else { return Ok(None) };
-    let Some(fact) = change.fact else { return Ok(None) };
-    let ChangeFacts { answer, absence, is_refuted, missing } =
+    let Some(fact) = change.fact else { return answer_reason(resources, filter, found, &change).await };
+    let ChangeFacts { answer, absence, is_refuted, noted, missing } =
         find_change_facts(resources, &found.question, &change, filter).await?;
     if let Some(mut answer) = answer {
         answer.warnings.extend(found.search_warnings.iter().cloned());
         return Ok(Some(answer));
     }
     // It may be a letter or a sentence that somebody wrote, unless it is known why no fact is told.
-    if change.is_written && missing.is_empty() {
+    if change.is_written && missing.is_empty() && noted.is_none() {
         return Ok(None);
     }
     let AskEvidence { stories, scored, verdict, warnings, search_warnings, weights, .. } = found;
@@ -94,11 +119,13 @@ pub(super) async fn answer_change(
             let mut own = releases.iter().filter(|names| story.id.project() == Some(names.project.as_str()));
             own.any(|names| !names.named_in(text).is_empty())
         };
-        let is_stated = matches!(change.fit_of(text), Some(StatedFit::Same | StatedFit::Part));
+        let is_stated = change.fit_of(text).is_some_and(|fit| fit != StatedFit::Opposite);
         is_dated && is_stated && (tells_time(text) || names_release())
     });
-    let mut missing = absence.into_iter().chain(missing);
-    if verdict.answerable && !scored.is_empty() {
+    let is_quoted = verdict.answerable && !scored.is_empty();
+    let noted = noted.map(|said| if is_quoted { said } else { format!("{said}, and nothing more is known about it") });
+    let mut missing = absence.into_iter().chain(noted).chain(missing);
+    if is_quoted {
         warnings.extend(missing.next().map(|why| format!("{why}; this is what people said")));
         warnings.extend(missing);
         return Ok(None);

@@ -53,6 +53,8 @@ pub(super) struct ChangeFacts {
     pub(super) absence: Option<String>,
     /// Whether it is known not to have happened: what was removed is there. What texts say is about something else then.
     pub(super) is_refuted: bool,
+    /// What a changelog says of it, where that does not answer.
+    pub(super) noted: Option<String>,
     /// What else was looked for and not found, a sentence each.
     pub(super) missing: Vec<String>,
 }
@@ -95,7 +97,8 @@ pub(super) async fn find_change_facts(
             true => Some(describe_absence(resources, change, filter).await?),
             false => None,
         };
-        return Ok(ChangeFacts { answer: None, absence, is_refuted: is_kept(change, &missing), missing });
+        let is_refuted = is_kept(change, &missing);
+        return Ok(ChangeFacts { absence, is_refuted, missing, ..ChangeFacts::default() });
     }
     let (question, change) = (question.to_owned(), change.clone());
     resources
@@ -123,20 +126,34 @@ pub(super) async fn find_change_facts(
 /// Says that nothing tells of a change. What tells of a part of it, or of it elsewhere, is named: it may be what is meant.
 async fn describe_absence(resources: &Resources, change: &ChangeQuestion, filter: &Filter) -> Result<String> {
     let elsewhere = change.without_context();
-    let nearest = changes_told_by(resources, &elsewhere, filter, &[StatedFit::Same, StatedFit::Part]).await?;
+    let fits = &[StatedFit::Same, StatedFit::Named, StatedFit::Part];
+    let nearest = changes_told_by(resources, &elsewhere, filter, fits).await?;
     let nearest = nearest.into_iter().next().map(|made| made.node);
-    let (subject, verb) = (change.subject.clone(), change.direction.verb());
+    let elsewhere = if change.elsewhere.is_empty() { String::new() } else { format!(" {}", change.elsewhere) };
+    let said = format!("'{}' was {}{elsewhere}", change.told, change.direction.verb());
     resources
         .blocking(move |resources| {
             let says = "no commit, merge request or changelog says in so many words";
-            let Some(node) = nearest else { return Ok(format!("{says} that '{subject}' was {verb}")) };
+            let Some(node) = nearest else { return Ok(format!("{says} that {said}")) };
             let place = match cited_document(resources, &node, None)? {
                 Some(document) => location(&node, &cite_sentence(&document, None)),
                 None => node.to_string(),
             };
-            Ok(format!("{says} that '{subject}' was {verb}; the nearest is {place}"))
+            Ok(format!("{says} that {said}; the nearest is {place}"))
         })
         .await
+}
+
+/// What a changelog says of a change together with its reason, if it gives one.
+///
+/// # Errors
+/// A store failed.
+pub(super) async fn find_changelog_reason(
+    resources: &Resources,
+    change: &ChangeQuestion,
+    filter: &Filter,
+) -> Result<Option<Citation>> {
+    Ok(find_changelog_line(resources, change, filter).await?.and_then(|line| line.reason))
 }
 
 /// The commits and merge requests that made a change of a project, if nothing else narrows what is asked, the one that is
@@ -185,8 +202,10 @@ async fn find_made_changes(
     if made.is_empty() && !is_there {
         made = changes_of_file(resources, change, filter, missing).await?;
     }
-    if made.is_empty() && !is_kept(change, missing) {
-        made = changes_told_by(resources, change, filter, &[StatedFit::Same]).await?;
+    for fits in [&[StatedFit::Same], &[StatedFit::Named]] {
+        if made.is_empty() && !is_kept(change, missing) {
+            made = changes_told_by(resources, change, filter, fits).await?;
+        }
     }
     if made.is_empty() && !is_code && !is_parameter && change.code_name.is_some() {
         made = changes_of_code(resources, change, filter, missing).await?;
@@ -207,7 +226,7 @@ fn answer_by_changelog(
     change: &ChangeQuestion,
     line: ChangelogLine,
 ) -> Result<ChangeFacts> {
-    let ChangelogLine { project, citation, version, date } = line;
+    let ChangelogLine { project, citation, version, date, .. } = line;
     let mut released = None;
     // The first release of `8` may be `8.0.0`.
     for zeros in ["", ".0", ".0.0"] {
@@ -222,11 +241,10 @@ fn answer_by_changelog(
         Some(ChangeFact::Author | ChangeFact::Commit) | None => false,
     };
     let when = date.map_or_else(String::new, |date| format!(" of {date}"));
-    let (subject, verb, source) = (&change.subject, change.direction.verb(), citation.source());
+    let (subject, verb, source) = (&change.told, change.direction.verb(), citation.source());
     let text = format!("{subject} was {verb} in version {version}{when}, as {source} says");
     if !told {
-        let missing = vec![format!("{text}, and nothing more is known about it")];
-        return Ok(ChangeFacts { missing, ..ChangeFacts::default() });
+        return Ok(ChangeFacts { noted: Some(text), ..ChangeFacts::default() });
     }
     let statement = Statement { text: format!("{text}."), citations: vec![1] };
     let mut citations = vec![Citation { number: 1, ..citation }];
@@ -268,7 +286,7 @@ fn describe_change(
     let release = describe_release(resources, commit.as_ref(), made.removal.as_ref())?;
     let shown = cite_sentence(&document, made.sentence.as_deref());
     let Some((author, date)) = author_and_date(resources, &made.node, &shown)? else { return Ok(Description::Nothing) };
-    let (verb, subject) = (change.direction.verb(), &change.subject);
+    let (verb, subject) = (change.direction.verb(), &change.told);
     let place = made.place.as_ref().filter(|place| !subject.contains(place.as_str()));
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
     let mut text = format!("{author} {verb} {subject}{place} on {date}, in {}", location(&made.node, &shown));

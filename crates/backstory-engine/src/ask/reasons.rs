@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use backstory_model::{
     id::NodeId,
-    reason::{ReasonFit, ReasonQuestion},
-    sentence::PieceKind,
+    reason::{ReasonFit, ReasonQuestion, may_explain},
+    sentence::{PieceKind, are_of_paragraph},
 };
 
 use super::{
@@ -78,8 +78,8 @@ fn passage_of<'a>(one: &Scored, stories: &'a [Story]) -> &'a Passage {
     &stories[one.story].passages[one.passage]
 }
 
-/// Whether a sentence stands in the message of a commit that restates the question too, or in a discussion or description
-/// directly beside a sentence that does.
+/// Whether a sentence stands in the message of a commit that restates the question too, in a discussion or description
+/// directly beside a sentence that does, or in a file behind one in its paragraph, of which it tells more.
 fn stands_beside(one: &Scored, stories: &[Story], restating: &BTreeSet<(usize, usize)>) -> bool {
     let story = &stories[one.story];
     let own = &story.passages[one.passage];
@@ -93,6 +93,12 @@ fn stands_beside(one: &Scored, stories: &[Story], restating: &BTreeSet<(usize, u
             let is_same = story.passages.get(at).is_some_and(|other| other.document == own.document);
             is_same && restating.contains(&(one.story, at))
         }),
+        NodeId::File { .. } => {
+            let before = one.passage.checked_sub(1).filter(|at| restating.contains(&(one.story, *at)));
+            let whole = &story.documents[own.document].text;
+            let is_beside = |at: usize| are_of_paragraph(whole, &story.passages[at].range, &own.range);
+            before.is_some_and(is_beside) && may_explain(text)
+        }
         _ => false,
     }
 }
@@ -171,6 +177,18 @@ mod tests {
         }
         let discussed = issue("MultiCommand is deprecated.\n\nA group can do all that it did.");
         assert_eq!(preferred(&[discussed]), ("A group can do all that it did.".to_owned(), None));
+    }
+
+    #[test]
+    fn in_a_file_the_sentence_behind_one_that_restates_the_question_may_give_the_reason() {
+        let file = |text: &str| story(NodeId::file("acme/shop", "CHANGES.md"), "CHANGES.md", text);
+        let told = file("MultiCommand is deprecated. It is no more than a copy of Group.");
+        assert_eq!(preferred(&[told]), ("It is no more than a copy of Group.".to_owned(), None));
+        for apart in
+            ["- MultiCommand is deprecated.\n- It is faster to sort rows.", "MultiCommand is deprecated. Rows sort."]
+        {
+            assert!(preferred(&[file(apart)]).1.is_some(), "{apart}");
+        }
     }
 
     #[test]

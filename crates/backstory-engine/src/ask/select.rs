@@ -11,8 +11,8 @@ use std::{
 
 use backstory_model::{
     question::{Question, QuestionKind},
-    reason::{ReasonCue, reason_cue},
-    sentence::{PieceKind, begins_list_item, is_foreign, word_overlap},
+    reason::{ReasonCue, gives_reason, may_explain, reason_cue},
+    sentence::{PieceKind, are_of_paragraph, begins_list_item, is_foreign, word_overlap},
     text::words,
 };
 use regex::Regex;
@@ -230,6 +230,33 @@ pub(super) fn choose_quotes(scored: &[Scored], stories: &[Story], most: usize) -
         }
     }
     chosen
+}
+
+/// Adds to quotations that give no reason the sentence behind them in their paragraph that may give it, as long as it fits.
+pub(super) fn add_reasons(quotes: &mut [Quote], stories: &[Story]) {
+    for at in 0..quotes.len() {
+        let (quote, next) = (&quotes[at], quotes[at].passages.1 + 1);
+        let has_next =
+            |other: &Quote| other.story == quote.story && (other.passages.0..=other.passages.1).contains(&next);
+        if !quotes.iter().any(has_next)
+            && let Some(end) = end_of_reason(quote, &stories[quote.story])
+        {
+            (quotes[at].passages.1, quotes[at].place.1.end) = (next, end);
+        }
+    }
+}
+
+/// Where the sentence ends that stands behind a quotation in its paragraph and may give the reason that this does not.
+fn end_of_reason(quote: &Quote, story: &Story) -> Option<usize> {
+    let (own, next) = (&story.passages[quote.passages.1], story.passages.get(quote.passages.1 + 1)?);
+    if next.document != own.document || own.kind != PieceKind::Prose || next.kind != PieceKind::Prose {
+        return None;
+    }
+    let text = &story.documents[own.document].text;
+    let is_beside = are_of_paragraph(text, &own.range, &next.range);
+    let may_explain = may_explain(story.text(next)) && !story.text(next).trim_end().ends_with('?');
+    let fits = next.range.end.saturating_sub(quote.place.1.start) <= MAX_QUOTE;
+    (is_beside && may_explain && fits && !gives_reason(&text[quote.place.1.clone()])).then_some(next.range.end)
 }
 
 /// A piece with those beside it in the same document that join it, as long as they fit; what follows comes first. What a

@@ -200,10 +200,11 @@ fn load_story(resources: &Resources, id: &NodeId, wanted: &Wanted) -> Result<Opt
         // Where a message has a body, that says why.
         let says_more = pieces.iter().any(|piece| piece.range.start >= subject && piece.range.len() >= LEAST_BODY);
         let heading = if says_more { document.heading.max(subject) } else { document.heading };
+        let is_title = |range: &Range<usize>| range.end <= heading || is_table_head(&document.text, range);
         passages.extend(pieces.into_iter().map(|piece| Passage {
             document: place,
             stems: stems(&document.text[piece.range.clone()]),
-            kind: if piece.range.end <= heading { PieceKind::Heading } else { piece.kind },
+            kind: if is_title(&piece.range) { PieceKind::Heading } else { piece.kind },
             role: if piece.range.end <= subject { Role::Subject } else { Role::Anywhere },
             range: piece.range,
         }));
@@ -240,6 +241,15 @@ fn mark_definition(bytes: &Range<usize>, passages: &mut [Passage]) {
     if let Some(at) = says.or(own.first()) {
         passages[*at].role = Role::Definition;
     }
+}
+
+/// Whether a piece of a text is the first row of a table, which names columns and says nothing.
+fn is_table_head(text: &str, range: &Range<usize>) -> bool {
+    let is_rule = |line: &str| {
+        let line = line.trim();
+        line.starts_with('|') && line.contains('-') && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '))
+    };
+    text[range.clone()].starts_with('|') && text[range.end..].lines().nth(1).is_some_and(is_rule)
 }
 
 /// The pieces of those parts of a file that were found: sentences of sections, blocks of code.

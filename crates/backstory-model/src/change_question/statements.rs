@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::{
     ChangeDirection,
     subject::{
-        ENDS, core_of, is_among, is_article, is_generic, is_number, is_purpose, joins_purpose, part_kinds,
-        trim_fillers, whole_of,
+        ENDS, ObjectWord, core_of, is_among, is_article, is_generic, is_number, is_purpose, joins_purpose,
+        object_words, part_kinds, sides_behind, trim_fillers, whole_of,
     },
     words::{ChangeWord, TextWord, VerbForm, change_word},
 };
@@ -33,6 +33,8 @@ pub(super) struct Statement {
     pub(super) leads: bool,
     /// The things that it was done to.
     pub(super) objects: Vec<StatedObject>,
+    /// Words of the place where it was done that are not of the program itself: `docs` of `from the docs`.
+    pub(super) sides: BTreeSet<String>,
 }
 
 /// A thing that something was done to.
@@ -44,6 +46,8 @@ pub(super) struct StatedObject {
     pub(super) whole: BTreeSet<String>,
     /// Those of the kinds that only something else has.
     pub(super) parts: BTreeSet<String>,
+    /// All the words that it is called by.
+    pub(super) words: Vec<ObjectWord>,
 }
 
 /// Whether a sentence may say something of a change. Costs much less than to read it.
@@ -166,7 +170,9 @@ fn statement_at(words: &[TextWord<'_>], at: usize, first: usize) -> Option<State
         let is_end = |at: &usize| is_among(ENDS, &subject[*at].lower) && !joins_purpose(subject, *at);
         let starts = (0..subject.len()).rfind(is_end);
         let own = &subject[starts.map_or(0, |at| at + 1)..];
-        return Some(Statement { direction, leads: clause == 0 && starts.is_none(), objects: objects_of(own) });
+        let leads = clause == 0 && starts.is_none();
+        let sides = sides_behind(words.get(at + 1..).unwrap_or_default());
+        return Some(Statement { direction, leads, objects: objects_of(own), sides });
     }
     Some(object_after(words, at + 1, direction, at == first))
 }
@@ -203,7 +209,7 @@ fn object_after(words: &[TextWord<'_>], from: usize, direction: ChangeDirection,
             start = at + 1;
         }
     }
-    Statement { direction, leads, objects: objects_of(&rest[start.min(end)..end]) }
+    Statement { direction, leads, objects: objects_of(&rest[start.min(end)..end]), sides: sides_behind(&rest[end..]) }
 }
 
 /// The things that are named one after the other: `Python 2.7 and 3.5` are `Python 2.7` and `Python 3.5`.
@@ -225,7 +231,7 @@ fn objects_of(words: &[TextWord<'_>]) -> Vec<StatedObject> {
         }
         if !core.is_empty() {
             let whole = core.iter().cloned().chain(whole_of(own)).collect();
-            objects.push(StatedObject { core, whole, parts: part_kinds(own) });
+            objects.push(StatedObject { core, whole, parts: part_kinds(own), words: object_words(own) });
         }
     }
     objects

@@ -18,8 +18,16 @@ const MODULE_KINDS: &str = "module package crate library file directory";
 const PART_KINDS: &str = "option flag command parameter argument setting field variable constant bug";
 /// Words for what a function takes.
 const PARAMETER_KINDS: &str = "parameter param argument arg kwarg";
-/// What a title may begin with that says that its change is not of the program: `travis: add the shop to the tests`.
-const SIDES: &str = "test ci travis cirrus bench benchmark example fuzz doc docs";
+/// What is not of the program itself, with which a title may begin or a statement end: `travis: add the shop`, `remove the
+/// shop from the docs`.
+const SIDES: &str =
+    "test ci travis cirrus appveyor bench benchmark example fuzz doc docs documentation readme changelog";
+/// What the names of files end with that are not of the program itself.
+const SIDE_FILES: &str = "yml yaml ini md rst adoc";
+/// Words behind which is said where something was done.
+const PLACING: &str = "in from on to into within across throughout inside";
+/// Words that say of a name of code what kind of thing it is, beside those that any subject may have.
+const KINDS_OF_CODE: &str = "attribute member configuration config keyword value entry";
 /// Words that any subject may have beside what names it.
 const GENERIC: &str = "support feature function method class struct enum trait macro interface constant module file \
     type variable decorator property exception option flag command parameter argument setting field api endpoint code implementation handling \
@@ -101,7 +109,8 @@ pub(super) fn names_of<'a, 'b>(words: &'a [TextWord<'b>]) -> Vec<&'a TextWord<'b
 
 /// Whether a word is more than an article, or than what a thing may be called beside. Of code any word is a name.
 fn says_something(word: &TextWord<'_>) -> bool {
-    word.is_marked || (!is_stop_word(&word.lower) && !is_among(MODIFIERS, &word.lower))
+    let is_plain = || !is_stop_word(&word.lower) && !is_among(MODIFIERS, &word.lower);
+    !word.is_value && (word.is_marked || is_plain())
 }
 
 /// Whether the name of what a kind of thing is said to be follows it: `support for TLS`, `flag --quiet`, `class Session`,
@@ -241,9 +250,31 @@ pub(super) fn part_kinds(words: &[TextWord<'_>]) -> BTreeSet<String> {
     words.iter().filter(|word| is_kind_among(PART_KINDS, word)).map(TextWord::normal).collect()
 }
 
-/// Whether a word before a title says that its change is not of the program.
+/// Whether a word stands for what is not of the program itself: `docs`, `tests/cart.py`, `tox.ini`.
 pub(super) fn is_side(word: &TextWord<'_>) -> bool {
-    is_kind_among(SIDES, word)
+    let is_one =
+        |part: &str| ["", "s"].iter().any(|end| part.strip_suffix(end).is_some_and(|one| is_among(SIDES, one)));
+    let is_within = || word.lower.contains('/') && word.lower.split('/').any(is_one);
+    let is_file = || word.lower.rsplit_once('.').is_some_and(|(_, end)| is_among(SIDE_FILES, end));
+    is_kind_among(SIDES, word) || is_within() || is_file()
+}
+
+/// The words of the places that are named behind what something was done to, if these are not of the program itself:
+/// `tox.ini` of `in tox.ini`. Where `to` says what for it names none: `to speed up tests`.
+pub(super) fn sides_behind(words: &[TextWord<'_>]) -> BTreeSet<String> {
+    let mut sides = BTreeSet::new();
+    let (mut is_placed, mut is_to) = (false, false);
+    for word in words.iter().take_while(|word| !word.follows_stop && !word.follows_comma) {
+        if is_among(ENDS, &word.lower) {
+            (is_placed, is_to) = (is_among(PLACING, &word.lower), word.lower == "to");
+        } else if is_placed && !is_article(&word.lower) {
+            if is_side(word) {
+                sides.insert(word.normal());
+            }
+            is_placed = !is_to;
+        }
+    }
+    sides
 }
 
 /// Whether the words are for the project itself, or for something that a forge keeps: `this project`, `issue 12`.
@@ -281,6 +312,49 @@ pub(super) fn core_of(words: &[TextWord<'_>]) -> BTreeSet<String> {
 /// cart module` and `module cart`, the same is meant.
 pub(super) fn whole_of(words: &[TextWord<'_>]) -> BTreeSet<String> {
     words.iter().filter(|word| says_something(word)).map(TextWord::normal).collect()
+}
+
+/// A word of what a thing is called.
+#[derive(Debug)]
+pub(super) struct ObjectWord {
+    /// In lower case.
+    pub(super) lower: String,
+    /// For comparing.
+    pub(super) normal: String,
+    /// Whether it looks like a name of code.
+    pub(super) is_code: bool,
+    /// Whether it has a capital letter, as the name of a type has.
+    pub(super) is_proper: bool,
+    /// Whether it only says what kind of thing something is.
+    pub(super) is_kind: bool,
+    /// Whether it is for what is not of the program itself.
+    pub(super) is_side: bool,
+}
+
+/// The words that a thing is called by, without what it is one of: `of` and what follows.
+pub(super) fn object_words(words: &[TextWord<'_>]) -> Vec<ObjectWord> {
+    let own = words.iter().skip_while(|word| word.lower == "of").take_while(|word| word.lower != "of");
+    let read = |word: &TextWord<'_>| ObjectWord {
+        lower: word.lower.clone(),
+        normal: word.normal(),
+        is_code: word.looks_like_code(),
+        is_proper: word.text.contains(char::is_uppercase),
+        is_kind: is_kind_of_thing(word) || is_kind_among(KINDS_OF_CODE, word),
+        is_side: is_side(word),
+    };
+    own.filter(|word| says_something(word)).map(read).collect()
+}
+
+/// The last part of a dotted name of code, for comparing: `close` of `Session.close`; all of any other word.
+pub(super) fn last_part(name: &str) -> String {
+    let last = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+    if is_number(name) || last.is_empty() {
+        name.to_owned()
+    } else if last != name && last.chars().all(char::is_alphabetic) {
+        stem(last)
+    } else {
+        last.to_owned()
+    }
 }
 
 /// Whether nothing but a kind of thing is named.

@@ -35,6 +35,57 @@ fn questions_about_changes_of_the_past_are_read() {
 }
 
 #[test]
+fn a_fact_may_be_asked_for_at_the_end() {
+    use ChangeFact::{Author, Commit, Release, Time};
+    for (text, fact, names) in [
+        ("Was CVE-2021-32765 fixed, and when?", Time, "CVE-2021-32765"),
+        ("was the `leak` of keys fixed and when", Time, "leak keys"),
+        ("Did we drop Ruby 2.7, and in which release?", Release, "Ruby 2.7"),
+        ("Was dark mode added? If so, when?", Time, "dark mode"),
+        ("Has XML export been removed, and by whom?", Author, "XML export"),
+        ("Was XML export removed, and who?", Author, "XML export"),
+        ("Were rate limits added and in what commit?", Commit, "rate limits"),
+        ("Who added dark mode, and when?", Author, "dark mode"),
+        ("When was the retry queue removed, and by whom?", Time, "retry queue"),
+    ] {
+        let read = ChangeQuestion::parse(text).map(|read| (read.fact, read.names.join(" ")));
+        assert_eq!(read, Some((Some(fact), names.to_owned())), "{text}");
+    }
+    let question = ChangeQuestion::parse("Was `load_rows` added, and when?").unwrap();
+    assert_eq!((question.subject.as_str(), question.is_code), ("load_rows", true));
+    for text in ["Was dark mode added?", "Is the leak fixed, and when?", "Was it removed, and when?", "and when?", ","]
+    {
+        assert_eq!(read(text), None, "{text}");
+    }
+}
+
+#[test]
+fn the_end_of_a_use_is_a_removal() {
+    use ChangeFact::{Release, Time};
+    for (text, fact, names) in [
+        ("Why does the shop not use Redis any more?", None, "Redis"),
+        ("why doesn't shop use Redis anymore", None, "Redis"),
+        ("Why do we no longer support Java 8?", None, "Java 8"),
+        ("Why did they stop using Redis?", None, "Redis"),
+        ("When did the shop stop supporting Java 8?", Some(Time), "Java 8"),
+        ("In which release did we stop shipping the old importer?", Some(Release), "importer"),
+    ] {
+        assert_eq!(read(text), Some((fact, ChangeDirection::Removed, names.to_owned())), "{text}");
+    }
+    for text in [
+        "Why does the shop not use Redis?",
+        "Why does the shop use Redis?",
+        "Does the shop no longer use Redis?",
+        "Why do orders stop any more?",
+        "When does the shop stop?",
+        "why did",
+        "do",
+    ] {
+        assert_eq!(read(text), None, "{text}");
+    }
+}
+
+#[test]
 fn who_wrote_code_asks_who_added_it() {
     use ChangeDirection::Added;
     use ChangeFact::Author;
@@ -272,6 +323,24 @@ fn a_fix_of_something_else_that_mentions_the_subject_is_a_part_at_most() {
 }
 
 #[test]
+fn what_is_said_beside_a_subject_may_belong_to_it() {
+    for (question, told, elsewhere) in [
+        ("Who added shell completion for PowerShell?", "shell completion for PowerShell", ""),
+        ("In which release was shell completion for PowerShell added?", "shell completion for PowerShell", ""),
+        ("When was the crash on empty input fixed?", "crash on empty input", ""),
+        ("Who fixed `open_url` with spaces in 2.1?", "open_url with spaces", "in 2.1"),
+        ("When was the leak in the parser fixed in 2.1?", "leak in the parser", "in 2.1"),
+        ("Who removed colorama from the shop, and why?", "colorama", "from the shop"),
+        ("When was depth added to the reader and tested?", "depth", "to the reader"),
+        ("Who removed the retries parameter of fetch?", "retries parameter", ""),
+        ("Who added dark mode?", "dark mode", ""),
+    ] {
+        let read = ChangeQuestion::parse(question).unwrap();
+        assert_eq!((read.told.as_str(), read.elsewhere.as_str()), (told, elsewhere), "{question}");
+    }
+}
+
+#[test]
 fn a_pronoun_stands_for_the_subject_of_the_question_before() {
     let read =
         |text: &str| ChangeQuestion::parse_after(text, "Why was the retry queue added?").map(|read| read.subject);
@@ -330,7 +399,8 @@ fn a_sentence_says_the_same_a_part_or_the_opposite() {
         ("drop support for Java 8 and 11", Some(Same)),
         ("Drop Java 7, 8 and 9", Some(Same)),
         ("Drop support for Java 11", None),
-        ("Remove Java 8 from the matrix of tests", Some(Same)),
+        ("Remove Java 8 from the matrix", Some(Same)),
+        ("Remove Java 8 from the matrix of tests", Some(Part)),
         ("Add support for Java 8", Some(Opposite)),
     ] {
         assert_eq!(version.fit_of(sentence), fit, "{sentence}");
@@ -348,6 +418,98 @@ fn a_sentence_says_the_same_a_part_or_the_opposite() {
     assert_eq!(fixed.fit_of("Fix crash when the input is empty"), Some(Same));
     assert_eq!(fixed.fit_of("Fix crash when the disk is full"), None);
     assert_eq!(fixed.fit_of("Add a test for the crash on empty input"), None);
+}
+
+#[test]
+fn what_is_done_at_a_place_that_is_not_of_the_program_is_done_there_only() {
+    use StatedFit::{Part, Same};
+    let question = ChangeQuestion::parse("In which release was Java 8 support dropped?").unwrap();
+    for (sentence, fit) in [
+        ("Remove support for Java 8 in tox.ini", Some(Part)),
+        ("Drop Java 8 from .travis.yml", Some(Part)),
+        ("Remove Java 8 from `.github/workflows/build.yml`", Some(Part)),
+        ("Remove Java 8 from docs/install", Some(Part)),
+        ("Drop Java 8 on CI", Some(Part)),
+        ("Java 8 was removed from the README", Some(Part)),
+        ("Remove Java 8 from the list of docs", Some(Part)),
+        ("Remove Java 8 from the parser", Some(Same)),
+        ("Drop Java 8 to speed up tests", Some(Same)),
+        ("Drop Java 8, which breaks in tests", Some(Same)),
+        ("Drop Java 8. It fails in the docs.", Some(Same)),
+    ] {
+        assert_eq!(question.fit_of(sentence), fit, "{sentence}");
+    }
+    let question = ChangeQuestion::parse("When was dark mode added to the docs?").unwrap();
+    assert_eq!(question.fit_of("Add dark mode to the docs"), Some(Same));
+    let question = ChangeQuestion::parse("When was the crash fixed?").unwrap();
+    assert_eq!(question.fit_of("Fix the crash in the examples"), Some(Part));
+}
+
+#[test]
+fn a_name_of_code_may_stand_among_words_for_what_it_is_and_whose() {
+    use StatedFit::{Named, Part, Same};
+    let fit = |question: &str, sentence: &str| ChangeQuestion::parse(question).unwrap().fit_of(sentence);
+    for (question, sentence, expected) in [
+        ("Who deprecated load_rows?", "deprecate load_rows attribute", Some(Named)),
+        ("Who deprecated load_rows?", "Deprecate `Store.load_rows`.", Some(Named)),
+        ("Who deprecated load_rows?", "Deprecate :meth:`Store.load_rows`.", Some(Named)),
+        ("Who deprecated load_rows?", "{func}`rows` and {func}`load_rows` are deprecated", Some(Same)),
+        ("Who deprecated load_rows?", "Deprecate :func:`load_rows`", Some(Same)),
+        ("When was the depth parameter removed?", "Remove deprecated Tree depth parameter", Some(Named)),
+        ("When was depth added?", "Add a `depth` `treeReader` configuration member.", Some(Named)),
+        ("Who added the depth field?", "Add a `depth` `treeReader` configuration member.", Some(Named)),
+        ("When was PostGraph support added?", "Add PostGraph graph dump support", Some(Named)),
+        ("When was `case_sensitive` added?", "Add `case_sensitive=False` as an option", Some(Same)),
+        ("When was depth added?", "Add a depth reader member", Some(Part)),
+        ("Who added load_rows?", "Add load_rows cache", Some(Part)),
+        ("Who added load_rows?", "Add a load_rows test", Some(Part)),
+        ("Who added load_rows?", "Add load_rows attribute to the docs", Some(Part)),
+        ("Who added load_rows?", "Add checks of load_rows", Some(Part)),
+        ("Who added load_rows?", "Tidy up the store and add load_rows attribute", Some(Part)),
+        ("Who added PostGraph?", "Add PostGraph Store attribute", Some(Part)),
+        ("Who added load_rows?", "Add tests for load_rows", None),
+        ("Who removed load_rows?", "Fix the removal of load_rows attribute", Some(Part)),
+    ] {
+        assert_eq!(fit(question, sentence), expected, "{question} {sentence}");
+    }
+}
+
+#[test]
+fn what_is_said_beside_a_subject_may_be_said_within_it_and_be_the_end_of_a_name() {
+    let fit = |question: &str, sentence: &str| ChangeQuestion::parse(question).unwrap().fit_of(sentence);
+    let question = "who added shell completion for PowerShell?";
+    assert_eq!(fit(question, "Add built-in PowerShell shell completion support"), Some(StatedFit::Same));
+    assert_eq!(fit(question, "Add shell completion"), None);
+    let question = "when was retries added to Command?";
+    assert_eq!(fit(question, "Add retries to shop.Command"), Some(StatedFit::Same));
+    assert_eq!(fit(question, "Add retries to Group"), None);
+    let question = ChangeQuestion::parse("when was colorama removed from shop?").unwrap();
+    assert_eq!(question.fit_of("remove colorama"), None);
+    assert_eq!(question.within("acme/shop").fit_of("remove colorama"), Some(StatedFit::Same));
+}
+
+#[test]
+fn a_title_may_have_the_names_of_what_is_asked_about_and_no_verb() {
+    let question = ChangeQuestion::parse("Who added fish completion?").unwrap();
+    for (title, is_named) in [
+        ("fish completion", true),
+        ("Fish completion of file names", true),
+        ("Introduce completion for fish", true),
+        ("Completion", false),
+        ("Fix fish completion", false),
+        ("Remove fish completion", false),
+        ("Test fish completion", false),
+        ("clean up the docs of fish completion", false),
+        ("Add fish completion example", false),
+        ("", false),
+    ] {
+        assert_eq!(question.is_named_by(title), is_named, "{title}");
+    }
+    let question = ChangeQuestion::parse("When was Java 8 support dropped?").unwrap();
+    assert!(
+        question.is_named_by("drop support for Java 8.1 and 9") && !question.is_named_by("drop support for Java 80")
+    );
+    assert!(is_aside("clean up docs") && is_aside("README.md: dark mode") && !is_aside("clean up"));
 }
 
 #[test]
@@ -468,6 +630,9 @@ fn a_parameter_is_one_of_a_function() {
     assert_eq!(question.fit_of("Add a timeout parameter to `get`"), Some(StatedFit::Same));
     assert_eq!(question.fit_of("Add a timeout parameter to `post`"), None);
     assert_eq!(question.fit_of("Add type annotations to `timeout` of `get`"), None);
+    assert_eq!(question.fit_of("Add `Get(timeout: int)` to wait less"), Some(StatedFit::Named));
+    assert_eq!(question.fit_of("Add `get(retries: int)` to wait less"), None);
+    assert_eq!(question.fit_of("Add tests of `get(timeout: int)`"), None);
 }
 
 #[test]

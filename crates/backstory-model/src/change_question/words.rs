@@ -27,6 +27,10 @@ pub(super) struct TextWord<'a> {
     pub(super) is_marked: bool,
     /// Whether a quotation mark stands before it.
     pub(super) is_quoted: bool,
+    /// Whether it is what the name before it is set to: `False` of `strict=False`.
+    pub(super) is_value: bool,
+    /// Whether it is the first thing that the name before it takes: `path` of `load(path: str)`.
+    pub(super) is_taken: bool,
 }
 
 impl TextWord<'_> {
@@ -122,6 +126,7 @@ pub(super) fn split_words(text: &str) -> Vec<TextWord<'_>> {
     let mut words = Vec::new();
     let mut gap = 0;
     let mut at = 0;
+    let mut role = "";
     while at < text.len() && words.len() < MAX_WORDS {
         let rest = &text[at..];
         let option = if rest.starts_with("--") && rest[2..].starts_with(char::is_alphabetic) { 2 } else { 0 };
@@ -130,22 +135,38 @@ pub(super) fn split_words(text: &str) -> Vec<TextWord<'_>> {
             continue;
         }
         let end = at + option + length_of_word(&rest[option..], is_plain);
+        if is_role(text, &(at..end)) {
+            role = &text[at - 1..=end];
+            at = end;
+            continue;
+        }
         // A call names a function, and ends no clause.
-        let (between, word) = (text[gap..at].replace("()", ""), &text[at..end]);
+        let (between, word) = (text[gap..at].replace(role, "").replace("()", ""), &text[at..end]);
+        // Nor does the dot of `.env`.
+        let is_hidden = |before: &&str| before.is_empty() || before.ends_with(|c: char| c.is_whitespace() || c == '`');
+        let stops = between.strip_suffix('.').filter(is_hidden).unwrap_or(&between);
         words.push(TextWord {
             text: word,
             lower: word.to_lowercase(),
             range: at..end,
-            follows_stop: between.contains(['.', ';', ':', '!', '?', '(', ')', '[', ']', '—', '–'])
-                || between.contains(" - "),
+            follows_stop: stops.contains(['.', ';', ':', '!', '?', '(', ')', '[', ']', '—', '–'])
+                || stops.contains(" - "),
             follows_comma: between.contains([',', '&']),
             follows_prefix: between.contains([':', ']']) || (between.contains(')') && words.len() < 2),
-            is_marked: between.ends_with('`') && text[end..].starts_with(['`', '(']),
+            is_marked: between.ends_with('`') && text[end..].starts_with(['`', '(', '=']),
             is_quoted: between.ends_with(['"', '\'', '“', '‘']),
+            is_value: between == "=",
+            is_taken: between == "(",
         });
-        (gap, at) = (end, end);
+        (gap, at, role) = (end, end, "");
     }
     words
+}
+
+/// Whether a word only says of what kind the code is that is marked behind it, as `func` of {func}`open` and :func:`open`.
+fn is_role(text: &str, word: &Range<usize>) -> bool {
+    let is_between = |mark: char, end: &str| text[..word.start].ends_with(mark) && text[word.end..].starts_with(end);
+    is_between('{', "}`") || is_between(':', ":`")
 }
 
 /// Bytes of the word that a text begins with: other marks belong to it if they stand between two of its letters.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
-    change_question::{ChangeDirection, ChangeQuestion, StatedFit},
+    change_question::{ChangeDirection, ChangeQuestion, StatedFit, is_aside},
     code::{last_part_of_name, name_without_count},
     commit::{Commit, FileChange},
     edge::Edge,
@@ -449,27 +449,31 @@ fn first_of_own(resources: &Resources, mut made: Vec<MadeChange>) -> Result<Opti
     Ok(made.into_iter().nth(own))
 }
 
-/// What a merge only brought: a commit of it that says so or is the only one, the merge request that it merged, or the last
-/// commit if one person wrote them all. Who merged a change did not make it. The merge itself, if none of these is known.
+/// What a merge only brought: the commit of it that says so, the first one that is called like the subject, the only one, the
+/// merge request that it merged, or the last commit of the program itself if one person wrote them all. Who merged a change did
+/// not make it. The merge itself, if none of these is known.
 fn without_merge(resources: &Resources, change: &ChangeQuestion, made: MadeChange) -> Result<MadeChange> {
     let NodeId::Commit { project, sha } = &made.node else { return Ok(made) };
     if commit_record(resources, project, sha)?.is_none_or(|record| !record.commit.is_merge()) {
         return Ok(made);
     }
-    let brought = commits_of_merge(resources, &made.node)?;
+    let mut brought = commits_of_merge(resources, &made.node)?;
+    brought.sort_by_key(|commit| commit.author.at);
     let elsewhere = change.without_context();
-    let says_so = |commit: &&Commit| {
-        let fit = elsewhere.fit_of(commit.title());
-        brought.len() == 1 || matches!(fit, Some(StatedFit::Same | StatedFit::Part))
-    };
-    let newest = brought.iter().max_by_key(|commit| commit.author.at);
-    let is_of_one = |commit: &&Commit| brought.iter().all(|other| other.author.email == commit.author.email);
-    let node = if let Some(commit) = brought.iter().find(says_so) {
-        Some(NodeId::commit(project, &commit.sha.to_string()))
+    let says_so = |commit: &&Commit| elsewhere.fit_of(commit.title()) == Some(StatedFit::Same);
+    let is_called_so = |commit: &&Commit| elsewhere.is_named_by(commit.title());
+    let own = brought.iter().find(says_so).or_else(|| brought.iter().find(is_called_so));
+    let only = || brought.first().filter(|_| brought.len() == 1);
+    let is_of_one = || brought.iter().all(|other| other.author.email == brought[0].author.email);
+    let is_of_program = |commit: &&Commit| !is_aside(commit.title());
+    let newest = || brought.iter().rfind(is_of_program).or(brought.last()).filter(|_| is_of_one());
+    let node_of = |commit: &Commit| NodeId::commit(project, &commit.sha.to_string());
+    let node = if let Some(commit) = own.or_else(only) {
+        Some(node_of(commit))
     } else if let Some(request) = merged_request(resources, &made.node)? {
         Some(request)
     } else {
-        newest.filter(is_of_one).map(|commit| NodeId::commit(project, &commit.sha.to_string()))
+        newest().map(node_of)
     };
     Ok(match node {
         Some(node) => MadeChange { node, sentence: None, ..made },
@@ -515,6 +519,7 @@ impl Told {
         if document.facts.kind == DocumentKind::MergeRequest && document.facts.state != Some(State::Merged) {
             return None;
         }
+        let change = change.within(&document.facts.project);
         let says_so = |text: &str| change.fit_of(text).is_some_and(|fit| fits.contains(&fit));
         let is_title = says_so(&document.title);
         let text = &document.text[..document.text.floor_char_boundary(MAX_READ)];

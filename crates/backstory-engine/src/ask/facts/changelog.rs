@@ -7,10 +7,11 @@ use std::{
 
 use backstory_model::{
     answer::Citation,
-    change_question::{ChangeDirection, ChangeQuestion, StatedFit},
+    change_question::{ChangeDirection, ChangeQuestion, StatedFit, is_aside, says_change},
     filter::{DocumentKind, Filter},
+    reason::{gives_reason, may_explain},
     security::{FlagKind, security_flags},
-    sentence::split_sentences,
+    sentence::{are_of_paragraph, split_sentences},
 };
 use backstory_store::index::StoredDocument;
 use jiff::civil::Date;
@@ -35,6 +36,28 @@ const MIN_UNDERLINE: usize = 3;
 const CHANGELOGS: [&str; 4] = ["change", "news", "history", "release"];
 /// Most words of a label before a sentence: `Breaking change:`.
 const MAX_LABEL: usize = 2;
+/// What says that something warns.
+const WARNING: [&str; 15] = [
+    "remain", "remains", "raise", "raises", "emit", "emits", "issue", "issues", "show", "shows", "trigger", "triggers",
+    "give", "gives", "warns",
+];
+/// What a sentence may begin with that says what was done against a fault, beside words that say that something changed.
+const REPAIRING: [&str; 14] = [
+    "avoid",
+    "avoids",
+    "check",
+    "checks",
+    "escape",
+    "escapes",
+    "limit",
+    "limits",
+    "prevent",
+    "prevents",
+    "reject",
+    "rejects",
+    "validate",
+    "validates",
+];
 /// Words behind the name of a vulnerability among which is said that there is none.
 const MAX_DENIAL: usize = 3;
 
@@ -48,6 +71,10 @@ pub(super) struct ChangelogLine {
     pub(super) version: String,
     /// The day that stands beside the heading.
     pub(super) date: Option<Date>,
+    /// The line with what it says of the reason, if it does.
+    pub(super) reason: Option<Citation>,
+    /// Whether it says just what is asked about, and not of a name among other words.
+    is_exact: bool,
 }
 
 /// The line of a changelog that says what is asked about, under the heading of a version.
@@ -78,6 +105,9 @@ pub(super) async fn find_changelog_line(
                 };
                 lines.extend(file.as_ref().and_then(|file| line_of_section(&change, of_project, file, within)));
             }
+            if lines.iter().any(|line| line.is_exact) {
+                lines.retain(|line| line.is_exact);
+            }
             // Those without a day come last.
             let is_first = change.direction == ChangeDirection::Added;
             let (mut dated, undated): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.date.is_some());
@@ -97,20 +127,45 @@ fn line_of_section(
 ) -> Option<ChangelogLine> {
     let within = document.bytes_of(lines);
     let text = &document.text[within.clone()];
-    let mut pieces = split_sentences(text).into_iter().map(|piece| piece.range);
-    let says_so = |range: &Range<usize>| is_line_of(change, &text[range.clone()], &releases.project);
-    let range = pieces.find(says_so)?;
-    let citation = document.cite(0, within.start + range.start..within.start + range.end);
+    let change = &change.within(&releases.project);
+    let pieces: Vec<Range<usize>> = split_sentences(text).into_iter().map(|piece| piece.range).collect();
+    let fit_of = |range: &Range<usize>| fit_of_line(change, &text[range.clone()], &releases.project);
+    let find = |fit: StatedFit| pieces.iter().find(|range| fit_of(range) == Some(fit));
+    let exact = find(StatedFit::Same);
+    let range = exact.or_else(|| find(StatedFit::Named))?;
+    let cite = |bytes: &Range<usize>| document.cite(0, within.start + bytes.start..within.start + bytes.end);
+    let next = pieces.iter().find(|piece| piece.start >= range.end);
+    let next = next.filter(|next| are_of_paragraph(text, range, next) && may_explain(&text[(*next).clone()]));
+    let reason = match gives_reason(&text[range.clone()]) {
+        true => Some(cite(range)),
+        false => next.map(|next| cite(&(range.start..next.end))),
+    };
     let (version, date) = version_above(&document.text[..within.start + range.start], releases)?;
-    Some(ChangelogLine { project: releases.project.clone(), citation, version, date })
+    let (project, citation) = (releases.project.clone(), cite(range));
+    Some(ChangelogLine { project, citation, version, date, reason, is_exact: exact.is_some() })
 }
 
-/// Whether a sentence of a project's changelog says what is asked about.
-fn is_line_of(change: &ChangeQuestion, sentence: &str, project: &str) -> bool {
+/// How a sentence of a project's changelog says what is asked about, as a whole or of a name among other words; `None` if it
+/// does not.
+fn fit_of_line(change: &ChangeQuestion, sentence: &str, project: &str) -> Option<StatedFit> {
     let fit = change.fit_of(sentence);
-    fit == Some(StatedFit::Same)
-        || behind_actor(sentence, project).is_some_and(|own| change.fit_of(own) == Some(StatedFit::Same))
-        || (change.direction == ChangeDirection::Fixed && tells_of_flaw(&change.subject, sentence, fit))
+    let behind = behind_actor(sentence, project).and_then(|own| change.fit_of(own));
+    let is_either = |wanted: StatedFit| [fit, behind].contains(&Some(wanted));
+    let is_of_flaw = || change.direction == ChangeDirection::Fixed && tells_of_flaw(&change.subject, sentence, fit);
+    let is_of_warning = || change.direction == ChangeDirection::Deprecated && tells_of_warning(&change.names, sentence);
+    if is_either(StatedFit::Same) || is_of_flaw() {
+        return Some(StatedFit::Same);
+    }
+    (is_either(StatedFit::Named) || is_of_warning()).then_some(StatedFit::Named)
+}
+
+/// Whether a sentence says that the use of a name of code gives a warning: `these names remain with a DeprecationWarning`.
+fn tells_of_warning(names: &[String], sentence: &str) -> bool {
+    let [name] = names else { return false };
+    let words: Vec<&str> = sentence.split(|c: char| !c.is_alphanumeric()).collect();
+    let Some(at) = words.iter().position(|word| *word == "DeprecationWarning") else { return false };
+    let has = |known: &[&str]| words[..at].iter().any(|word| known.iter().any(|one| word.eq_ignore_ascii_case(one)));
+    sentence.contains(&format!("`{name}`")) && has(&WARNING) && !has(&["no", "not", "longer"])
 }
 
 /// Whether a sentence says that a vulnerability was dealt with: it fixes something and names it, or begins with it, as in
@@ -119,7 +174,16 @@ fn tells_of_flaw(subject: &str, sentence: &str, fit: Option<StatedFit>) -> bool 
     let flaws = |text: &str| security_flags(text).into_iter().filter(|flag| flag.kind != FlagKind::Cwe);
     let Some(asked) = flaws(subject).next() else { return false };
     let is_named = flaws(sentence).any(|flag| flag.id == asked.id);
-    is_named && (fit == Some(StatedFit::Part) || openings(sentence).any(|text| begins_with_flaw(text, &asked.id)))
+    let tells = |text: &str| begins_with_flaw(text, &asked.id) || ends_with_flaw(text, &asked.id);
+    is_named && (matches!(fit, Some(StatedFit::Named | StatedFit::Part)) || openings(sentence).any(tells))
+}
+
+/// Whether a text says what was done to the program and has a vulnerability in brackets behind that: `Check sizes (CVE-…)`.
+fn ends_with_flaw(text: &str, id: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let is_done = says_change(first) || REPAIRING.iter().any(|known| first.eq_ignore_ascii_case(known));
+    let (text, id) = (text.to_lowercase(), id.to_lowercase());
+    is_done && !is_aside(&text) && text.contains(&format!("({id}"))
 }
 
 /// Whether a text begins with a vulnerability, and does not go on with that there is none.
@@ -286,15 +350,39 @@ mod tests {
             ("Security: cve-2018-18074, found by Ann", true),
             ("Fixed CVE-2018-18074 by sending no headers", true),
             ("Fixed headers of other hosts (CVE-2018-18074)", true),
+            ("Adds safe wrappers (CVE-2018-18074, #747) (Ann)", true),
+            ("Check where headers go (CVE-2018-18074)", true),
+            ("Adds tests of headers (CVE-2018-18074)", false),
+            ("Older shops send headers (CVE-2018-18074)", false),
             ("CVE-2018-18074 does not affect the shop", false),
             ("CVE-2018-180745: cookies were sent.", false),
             ("Old versions have CVE-2018-18074", false),
             ("Fixed CVE-2018-1807", false),
         ] {
-            assert_eq!(is_line_of(&question, sentence, "acme/shop"), is_told, "{sentence}");
+            assert_eq!(fit_of_line(&question, sentence, "acme/shop").is_some(), is_told, "{sentence}");
         }
         let added = ChangeQuestion::parse("who added CVE-2018-18074?").unwrap();
-        assert!(!is_line_of(&added, "CVE-2018-18074: headers were sent", "acme/shop"));
+        assert_eq!(fit_of_line(&added, "CVE-2018-18074: headers were sent", "acme/shop"), None);
+    }
+
+    #[test]
+    fn a_line_may_say_of_a_name_among_others_that_it_warns() {
+        let question = ChangeQuestion::parse("when was load_rows deprecated?").unwrap();
+        for (sentence, fit) in [
+            ("Deprecate `load_rows`.", Some(StatedFit::Same)),
+            ("Deprecate {meth}`Store.load_rows`.", Some(StatedFit::Named)),
+            ("We deprecated the load_rows attribute", Some(StatedFit::Named)),
+            (
+                "The old names remain with a `DeprecationWarning` until 9.0: `rows` and `load_rows`.",
+                Some(StatedFit::Named),
+            ),
+            ("`load_rows` raises a DeprecationWarning", Some(StatedFit::Named)),
+            ("`load_rows` no longer raises a DeprecationWarning", None),
+            ("Fix a DeprecationWarning of `load_rows`", None),
+            ("The old names remain with a `DeprecationWarning`: `rows`", None),
+        ] {
+            assert_eq!(fit_of_line(&question, sentence, "acme/shop"), fit, "{sentence}");
+        }
     }
 
     #[test]
