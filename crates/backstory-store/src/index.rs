@@ -48,6 +48,7 @@ use std::{
     fmt,
     future::Future,
     io,
+    panic::resume_unwind,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -532,9 +533,15 @@ async fn restore_image(
         let image = if are_whole { Image::read(&path, &key, &names) } else { Ok(None) };
         let restored = image.and_then(|image| {
             let Some(image) = image else { return Ok(None) };
-            places.restore(&image, Of::Documents)?;
-            own.restore(&image, Of::Passages)?;
-            Ok(Some((IndexStats::restore(&image, &names)?, key)))
+            std::thread::scope(|scope| {
+                let places = scope.spawn(|| {
+                    places.restore(&image, Of::Documents)?;
+                    own.restore(&image, Of::Passages)
+                });
+                let stats = IndexStats::restore(&image, &names);
+                places.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+                Ok(Some((stats?, key)))
+            })
         });
         match restored {
             Ok(Some(restored)) => return Some(restored),

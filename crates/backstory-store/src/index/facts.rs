@@ -157,7 +157,7 @@ impl Facts {
         Ok(())
     }
 
-    /// Takes in a document of an image; `said` counts for one that is of no version.
+    /// Takes in a document of an image, but for when it was begun; `said` counts for one that is of no version.
     pub(super) fn restore(&mut self, id: Arc<str>, facts: DocumentFacts, said: [u8; 32]) {
         self.add_names(&facts);
         self.add_kind(facts.kind);
@@ -167,9 +167,14 @@ impl Facts {
             self.versions.insert(id, facts);
             return;
         }
-        let group = self.groups.entry((facts.project.clone(), facts.confidential)).or_default();
-        *group.created.entry(facts.created_at).or_default() += 1;
         self.add_document(id, facts, said, false);
+    }
+
+    /// Takes in when the documents of a group of an image were begun.
+    pub(super) fn restore_times(&mut self, project: Arc<str>, confidential: bool, mut created: Vec<Timestamp>) {
+        created.sort_unstable();
+        let counted = created.chunk_by(|one, other| one == other).map(|same| (same[0], same.len() as u32));
+        self.groups.entry((project, confidential)).or_default().created = counted.collect();
     }
 
     fn add_document(&mut self, id: Arc<str>, facts: DocumentFacts, said: [u8; 32], is_part: bool) {

@@ -14,6 +14,7 @@ use std::{
 
 use backstory_model::{filter::DocumentKind, terms::TermId, visibility::Visibility};
 use futures::TryStreamExt as _;
+use jiff::Timestamp;
 use lancedb::Table;
 use tokio::task::JoinSet;
 
@@ -23,6 +24,7 @@ use super::{
     error::IndexError,
     facts::Facts,
     image::{Image, ImageError, ImageGroup, ImageWriter},
+    maps::Map,
     names::Names,
     places::Places,
     quantized::{QUANTIZED_COLUMNS, QuantizedPassages},
@@ -163,22 +165,34 @@ impl IndexStats {
             keys.push(key);
         }
         restore_counts(image, &keys, &mut groups)?;
+        let mut restored: Map<(Arc<str>, bool), RestoredGroup> = Map::default();
         for document in image.documents()? {
             let (id, of, said) = document?;
             if !is_version(&id) {
-                let group = groups.entry((of.project.to_string(), of.confidential)).or_default();
-                group.tallies.entry(of.kind).or_default().documents += 1;
+                let group = restored.entry((of.project.clone(), of.confidential)).or_default();
+                *group.documents.entry(of.kind).or_default() += 1;
+                group.created.push(of.created_at);
             }
             facts.restore(id, of, said);
         }
         let quantized = QuantizedPassages::restore(image, names.clone())?;
-        let mut stats = Self { groups, pending: BTreeMap::new(), facts, quantized };
         for run in image.runs()? {
             let run = run?;
-            if let Some(group) = stats.group_of(&run.document) {
+            if let Some(of) = facts.get(&run.document)
+                && let Some(group) = restored.get_mut(&(of.project.clone(), of.confidential))
+            {
                 group.passages += u64::from(run.passages);
             }
         }
+        for ((project, confidential), own) in restored {
+            let group = groups.entry((project.to_string(), confidential)).or_default();
+            group.passages += own.passages;
+            for (kind, documents) in own.documents {
+                group.tallies.entry(kind).or_default().documents += documents;
+            }
+            facts.restore_times(project, confidential, own.created);
+        }
+        let mut stats = Self { groups, pending: BTreeMap::new(), facts, quantized };
         for pending in image.pending()? {
             let (id, content_hash) = pending?;
             stats.add_pending_of(id, content_hash);
@@ -411,6 +425,15 @@ impl IndexStats {
 }
 
 /// Takes over how often terms occur in the documents of groups.
+/// What the documents of an image add to their group. It is put together before that is touched: to name the group for each
+/// document would take longer than all else.
+#[derive(Default)]
+struct RestoredGroup {
+    documents: BTreeMap<DocumentKind, u64>,
+    passages: u64,
+    created: Vec<Timestamp>,
+}
+
 fn restore_counts(
     image: &Image,
     keys: &[GroupKey],
