@@ -190,7 +190,7 @@ impl ChangeQuestion {
         let is_alone = is_written && subject.len() == 1 && behind.len() == 1;
         let plain_name = names.first().filter(|name| is_alone || (names.len() == 1 && name.is_quoted));
         let owner = [owner, beside, if is_passive { behind } else { &[] }].into_iter().find_map(owner_word);
-        let function = owner.map(|owner| owner.text.to_owned());
+        let function = owner.or_else(|| owner_word(behind)).map(|owner| owner.text.to_owned());
         let parameter = parameter_name(subject).map(|name| ParameterName { name, function });
         let code_name = name_after_kind(subject).or_else(|| plain_name.map(|name| name.text.to_owned()));
         Some(Self {

@@ -100,11 +100,18 @@ pub(super) fn split_object<'a, 'b>(words: &'a [TextWord<'b>]) -> (&'a [TextWord<
 /// within a name belongs to it: `command completion` is not `completion`.
 pub(super) fn names_of<'a, 'b>(words: &'a [TextWord<'b>]) -> Vec<&'a TextWord<'b>> {
     let named: Vec<usize> = (0..words.len()).filter(|at| says_something(&words[*at])).collect();
-    let has_others = named.iter().any(|at| !is_kind_of_thing(&words[*at]));
+    let is_kind = |at: usize| is_kind_of_thing(&words[at]) && !is_called_like_kind(words, at);
+    let has_others = named.iter().any(|at| !is_kind(*at));
     let last = named.last().copied();
     let is_beside = |at: usize| Some(at) == last || leads_to_name(words, at);
-    let is_left_out = |at: usize| has_others && is_kind_of_thing(&words[at]) && is_beside(at);
+    let is_left_out = |at: usize| has_others && is_kind(at) && is_beside(at);
     named.into_iter().filter(|at| !is_left_out(*at)).map(|at| &words[at]).collect()
+}
+
+/// Whether a word that may be for a kind of thing is the name of one of code: `Argument` of `the Argument class`.
+fn is_called_like_kind(words: &[TextWord<'_>], at: usize) -> bool {
+    let is_proper = words[at].range.start > 0 && words[at].text.starts_with(char::is_uppercase);
+    is_proper && words.get(at + 1).is_some_and(is_kind_of_code)
 }
 
 /// Whether a word is more than an article, or than what a thing may be called beside. Of code any word is a name.
