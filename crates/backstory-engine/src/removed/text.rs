@@ -52,6 +52,8 @@ const MAX_OUTPUT: usize = 64 << 20;
 const MAX_MOVES: usize = 8;
 /// Most places of the head that are told.
 const MAX_PRESENT: usize = 5;
+/// Commits that are searched behind the first one that removed the text from documents alone.
+const MAX_BEHIND_DOCUMENTS: usize = 5_000;
 /// Most lines that are told of what was removed, and of what took its place.
 const MAX_LINES: usize = 12;
 
@@ -72,6 +74,8 @@ pub(super) struct TextSearch {
     documents_last: bool,
     /// Such removals: the commits and their files.
     set_aside: Vec<(Sha, Vec<PickedFile>)>,
+    /// How many commits had been looked at before the first of them.
+    set_aside_at: Option<usize>,
     /// From how many sources a commit must have removed the text at least to count.
     least_sources: usize,
 }
@@ -102,12 +106,10 @@ impl TextSearch {
             deadline: Instant::now() + MAX_REMOVED_SEARCH_TIME,
             since: None,
             searched: 0,
-            // Changelogs have names of code for long, and lose them when somebody edits them. Only where git has little to do,
-            // as all commits may have to be looked at.
-            documents_last: request.path.is_none()
-                && !request.text.contains(char::is_whitespace)
-                && !certain_words(&request.text).is_empty(),
+            // Changelogs have names of code for long, and lose them when somebody edits them.
+            documents_last: request.path.is_none() && !request.text.contains(char::is_whitespace),
             set_aside: Vec::new(),
+            set_aside_at: None,
             least_sources: 0,
         })
     }
@@ -214,7 +216,8 @@ impl TextSearch {
                 }
             }
             self.searched += std::mem::take(&mut looked_at);
-            if found.removals.len() >= self.limit || is_end {
+            let is_enough = self.set_aside_at.is_some_and(|at| self.searched > at + MAX_BEHIND_DOCUMENTS);
+            if found.removals.len() >= self.limit || is_end || is_enough {
                 return Ok(self.searched >= MAX_SEARCHED_COMMITS);
             }
             page.first = (page.first * 2).min(MAX_BATCH);
@@ -241,6 +244,7 @@ impl TextSearch {
                 }
                 Effect::Moved(..) => {}
                 Effect::Removed(files) if self.documents_last && files.iter().all(is_document) => {
+                    self.set_aside_at.get_or_insert(self.searched);
                     if self.set_aside.len() < self.limit {
                         self.set_aside.push((commit.sha, files));
                     }
