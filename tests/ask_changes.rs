@@ -640,8 +640,12 @@ fn what_was_added_to_a_definition_is_not_what_another_one_has() {
 #[test]
 fn overloads_of_a_function_are_one() {
     let mut project = Fixture::new();
-    project.write("src/edit.py", "def edit(text, editor=None):\n    return text, editor\n");
+    let plain = "def edit(text, editor=None):\n    return text, editor\n";
+    project.write("edit.py", plain);
     project.commit_all("Edit texts");
+    project.remove("edit.py");
+    project.write("src/edit.py", plain);
+    project.commit_all("Move the sources");
     project.write(
         "src/edit.py",
         "@overload\ndef edit(text: str, editor: str = ...) -> str: ...\n\n\n@overload\ndef edit(text: bytes, editor: str = ...) -> \

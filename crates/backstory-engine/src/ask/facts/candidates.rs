@@ -154,24 +154,32 @@ async fn introductions(
         missing.append(&mut left_out);
         return Ok(Vec::new());
     }
-    let mut found: Vec<(Timestamp, MadeChange)> = Vec::new();
-    for (at, made) in introductions_of_nodes(resources, nodes, &present).await? {
-        match found.iter_mut().find(|(_, known)| known.node == made.node) {
-            None => found.push((at, made)),
-            Some((_, known)) if known.removal.is_some() && made.removal.is_none() => *known = made,
+    let mut found: Vec<Introduction> = Vec::new();
+    for one in introductions_of_nodes(resources, nodes, &present).await? {
+        match found.iter_mut().find(|known| known.made.node == one.made.node) {
+            None => found.push(one),
+            Some(known) if known.made.removal.is_some() && one.made.removal.is_none() => *known = one,
             Some(_) => {}
         }
     }
     // Another version of a function, such as an overload, is no other function.
-    found.sort_by_key(|(at, _)| *at);
+    found.sort_by_key(|one| one.at);
     let mut places = BTreeSet::new();
-    found.retain(|(_, made)| made.removal.is_some() || places.insert(made.place.clone()));
+    found.retain(|one| one.made.removal.is_some() || places.insert(one.place.clone()));
     // What has another name since is still there.
-    if found.iter().any(|(_, made)| made.removal.is_none()) {
-        found.retain(|(_, made)| made.removal.is_none());
+    if found.iter().any(|one| one.made.removal.is_none()) {
+        found.retain(|one| one.made.removal.is_none());
     }
-    order_by_time(&mut found, ChangeDirection::Added, |(at, _)| *at);
-    Ok(found.into_iter().map(|(_, made)| made).collect())
+    order_by_time(&mut found, ChangeDirection::Added, |one| one.at);
+    Ok(found.into_iter().map(|one| one.made).collect())
+}
+
+/// How a definition came.
+struct Introduction {
+    at: Timestamp,
+    /// Where the definition is now, or was last.
+    place: String,
+    made: MadeChange,
 }
 
 /// The commit that introduced each of these nodes, as far as it is known. Of what is neither a function nor a type it is that
@@ -180,7 +188,7 @@ async fn introductions_of_nodes(
     resources: &Resources,
     nodes: Vec<NodeId>,
     present: &BTreeSet<NodeId>,
-) -> Result<Vec<(Timestamp, MadeChange)>> {
+) -> Result<Vec<Introduction>> {
     let (mut found, mut values) = (Vec::new(), BTreeMap::new());
     for node in nodes {
         let changes = changes_across_renames(resources, &node).await?;
@@ -198,7 +206,7 @@ async fn introductions_of_nodes(
         if is_value_of_commit(resources, &made.node, &first.name).await? {
             values.insert(node, made);
         } else {
-            found.push((first.at, made));
+            found.push(Introduction { at: first.at, place: place_of(&node), made });
         }
     }
     let gone = values.iter().filter(|(_, made)| made.removal.is_some()).map(|(node, _)| node.clone()).collect();
@@ -209,7 +217,8 @@ async fn introductions_of_nodes(
     let nodes = values.keys().cloned().collect();
     for (node, fate) in find_values(resources, nodes, ChangeDirection::Added).await? {
         let (Some((at, commit)), Some(made)) = (commit_of(&node, &fate), values.remove(&node)) else { continue };
-        found.push((at, MadeChange { node: commit, place: Some(place_of(&node)), ..made }));
+        let place = place_of(&node);
+        found.push(Introduction { at, made: MadeChange { node: commit, place: Some(place.clone()), ..made }, place });
     }
     Ok(found)
 }
