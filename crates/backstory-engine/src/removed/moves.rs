@@ -13,8 +13,11 @@ use backstory_model::{
 };
 use backstory_sources::git::pickaxe::PickedFile;
 
-/// Most lines of a commit whose words are compared; of others only those that are equal are found.
+/// Most lines whose words are compared, of those that went and of those that each file gained; of others only those that are
+/// equal are found.
 const MAX_COMPARED: usize = 200;
+/// Most words of a line that is compared by them: a bundle may be a single line.
+const MAX_WORDS: usize = 200;
 
 /// How often a text has another one, and the lines that have it, without the spaces around them.
 #[derive(Default)]
@@ -94,7 +97,9 @@ pub(super) fn destination<'c>(lost: &[FileChange<'_>], gained: &[FileChange<'c>]
     let (mut came, mut first) = (0, None);
     for change in gained {
         let taken = if is_document(change.file) { &of_documents } else { &of_all };
-        let count = change.lines.iter().filter(|line| taken.has(line)).count();
+        let (few, rest) = change.lines.split_at(change.lines.len().min(MAX_COMPARED));
+        let count = few.iter().filter(|line| taken.has_alike(line)).count()
+            + rest.iter().filter(|line| taken.lines.contains(line.as_str())).count();
         came += count;
         first = first.or(Some(change.file).filter(|_| count > 0));
     }
@@ -119,21 +124,28 @@ pub(super) fn is_path_of_source(path: &str) -> bool {
 impl<'l> Taken<'l> {
     fn of<'c: 'l>(lost: impl Iterator<Item = &'l FileChange<'c>>) -> Self {
         let lines: Vec<&str> = lost.flat_map(|change| &change.lines).map(String::as_str).collect();
-        let words = lines.iter().take(MAX_COMPARED).map(|line| words(line)).collect();
+        let words = lines.iter().take(MAX_COMPARED).filter_map(|line| words_of(line)).collect();
         Self { lines: lines.into_iter().collect(), words }
     }
 
     /// Whether a line is one of them, perhaps a little changed.
-    fn has(&self, line: &str) -> bool {
-        let is_alike = |own: &Vec<String>, other: &[String]| {
-            let common = own.iter().filter(|word| other.contains(word)).count();
-            common * 3 > own.len() + other.len()
-        };
-        self.lines.contains(line) || {
-            let other = words(line);
-            self.words.iter().any(|own| is_alike(own, &other))
+    fn has_alike(&self, line: &str) -> bool {
+        if self.lines.contains(line) {
+            return true;
         }
+        let Some(other) = words_of(line) else { return false };
+        let length = other.len();
+        let other: HashSet<String> = other.into_iter().collect();
+        self.words.iter().any(|own| {
+            let common = own.iter().filter(|word| other.contains(*word)).count();
+            common * 3 > own.len() + length
+        })
     }
+}
+
+/// The words of a line, if it is no longer than lines that people write.
+fn words_of(line: &str) -> Option<Vec<String>> {
+    Some(words(line)).filter(|words| words.len() <= MAX_WORDS)
 }
 
 #[cfg(test)]

@@ -88,9 +88,9 @@ fn is_part(c: char) -> bool {
 /// Code with blanks in place of its comments and strings, and all its lines.
 pub(super) fn without_texts(source: &str, language: Language) -> String {
     let mut code = String::with_capacity(source.len());
-    let mut rest = source;
+    let (mut rest, mut open) = (source, OpenQuotes::default());
     while let Some(first) = rest.chars().next() {
-        let length = length_of_text(rest, language);
+        let length = length_of_text(rest, language, &mut open);
         if length == 0 {
             code.push(first);
             rest = &rest[first.len_utf8()..];
@@ -104,8 +104,13 @@ pub(super) fn without_texts(source: &str, language: Language) -> String {
     code
 }
 
+/// Quotation marks that nothing ends: how much of the code was left, for each of them, where the search for an end gave up. All
+/// that a string may hold stands behind a backslash until there, so no later mark ends earlier, and none is looked for again.
+#[derive(Default)]
+struct OpenQuotes(Vec<(char, usize)>);
+
 /// Bytes of the comment or string that code begins with; 0 if it begins with none.
-fn length_of_text(code: &str, language: Language) -> usize {
+fn length_of_text(code: &str, language: Language, open: &mut OpenQuotes) -> usize {
     use Language::{Bash, C, CSharp, Cpp, Go, Java, JavaScript, Kotlin, Php, Python, Ruby, Rust, Tsx, TypeScript};
     let has_slashes = !matches!(language, Python | Ruby | Bash);
     let until = |from: usize, end: &str| code[from..].find(end).map_or(code.len(), |at| from + at + end.len());
@@ -131,8 +136,8 @@ fn length_of_text(code: &str, language: Language) -> usize {
     let may_have_lines = matches!(language, Rust | Ruby | Php | Bash);
     match code.chars().next() {
         Some('\'') if has_letters => length_of_letter(code),
-        Some(quote @ ('"' | '\'')) => length_of_string(code, quote, may_have_lines),
-        Some('`') if matches!(language, JavaScript | TypeScript | Tsx | Go) => length_of_string(code, '`', true),
+        Some(quote @ ('"' | '\'')) => open.length_of_string(code, quote, may_have_lines),
+        Some('`') if matches!(language, JavaScript | TypeScript | Tsx | Go) => open.length_of_string(code, '`', true),
         _ => 0,
     }
 }
@@ -148,21 +153,30 @@ fn length_of_letter(code: &str) -> usize {
     }
 }
 
-/// Bytes of a string; those of its quotation mark if nothing ends it.
-fn length_of_string(code: &str, quote: char, may_have_lines: bool) -> usize {
-    let mut is_escaped = false;
-    for (at, c) in code.char_indices().skip(1) {
-        if is_escaped {
-            is_escaped = false;
-        } else if c == '\\' {
-            is_escaped = true;
-        } else if c == quote {
-            return at + 1;
-        } else if c == '\n' && !may_have_lines {
-            break;
+impl OpenQuotes {
+    /// Bytes of a string; those of its quotation mark if nothing ends it.
+    fn length_of_string(&mut self, code: &str, quote: char, may_have_lines: bool) -> usize {
+        if self.0.iter().any(|(open, left)| *open == quote && code.len() > *left) {
+            return 1;
         }
+        let mut is_escaped = false;
+        let mut end = code.len();
+        for (at, c) in code.char_indices().skip(1) {
+            if is_escaped {
+                is_escaped = false;
+            } else if c == '\\' {
+                is_escaped = true;
+            } else if c == quote {
+                return at + 1;
+            } else if c == '\n' && !may_have_lines {
+                end = at;
+                break;
+            }
+        }
+        self.0.retain(|(open, _)| *open != quote);
+        self.0.push((quote, code.len() - end));
+        1
     }
-    1
 }
 
 #[cfg(test)]
@@ -204,6 +218,16 @@ mod tests {
         ] {
             assert_eq!(without_texts(source, language), code, "{source}");
         }
+    }
+
+    /// Each search to the end would take minutes here.
+    #[test]
+    fn an_end_that_is_not_there_is_looked_for_once() {
+        let source = format!("a \"{}", "\\\"".repeat(500_000));
+        for language in [Language::Rust, Language::JavaScript] {
+            assert_eq!(without_texts(&source, language).len(), source.len());
+        }
+        assert_eq!(without_texts("'a\n'b' c 'd", Language::JavaScript), " a\n  c  d");
     }
 
     #[test]

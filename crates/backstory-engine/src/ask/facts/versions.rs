@@ -27,6 +27,8 @@ use crate::{
 
 /// Most bytes of versions that are analyzed for one question.
 pub(super) const MAX_ANALYZED: usize = 10 << 20;
+/// Most commits that touch a name whose files are read; of what more touch, nothing is known.
+const MAX_TOUCHES: usize = 2_000;
 /// Fewest words of a commit of which some may have been left out.
 const MANY_WORDS: usize = 200;
 /// Lengths of the words of a commit that are known.
@@ -114,6 +116,9 @@ pub(super) async fn find_members(
             for change in &changes {
                 let Some(record) = commit_record(resources, &project, &change.sha)? else { continue };
                 touches.extend(touch_of(change, &record.commit, &name));
+                if touches.len() > MAX_TOUCHES {
+                    return Ok((vec![MemberFate::Unknown; asked.len()], room));
+                }
             }
             let objects = open_objects(resources, &project)?;
             let mut versions = Versions::new(&objects, name, room);
@@ -159,6 +164,8 @@ fn touch_of(row: &GraphChangeRow, commit: &Commit, name: &str) -> Option<Touch> 
 /// A version of a source file, as it was analyzed.
 struct AnalyzedVersion {
     source: String,
+    /// Where its lines begin.
+    line_starts: Vec<usize>,
     code: CodeAnalysis,
 }
 
@@ -239,7 +246,7 @@ impl<'a> Versions<'a> {
             self.left -= bytes.len();
             let analysis = self.analyzer.analyze(place.path.as_str(), &bytes);
             let ContentAnalysis::Code(code) = analysis.content else { return None };
-            Some(Arc::new(AnalyzedVersion { source: String::from_utf8_lossy(&bytes).into_owned(), code }))
+            Some(Arc::new(AnalyzedVersion::new(String::from_utf8_lossy(&bytes).into_owned(), code)))
         });
         self.analyzed.insert(id, analyzed.clone());
         analyzed
@@ -253,6 +260,11 @@ impl Touch {
 }
 
 impl AnalyzedVersion {
+    fn new(source: String, code: CodeAnalysis) -> Self {
+        let line_starts = std::iter::once(0).chain(source.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Self { source, line_starts, code }
+    }
+
     fn said(&self, member: &Member) -> Said {
         let Some(holder) = &member.holder else {
             return Said::of(mentions(&without_texts(&self.source, self.code.language), &member.name));
@@ -312,9 +324,10 @@ impl AnalyzedVersion {
 
     /// Lines without what comments and strings say.
     fn code_of(&self, lines: Lines) -> String {
-        let before = lines.first.saturating_sub(1) as usize;
-        let text: Vec<&str> = self.source.split('\n').skip(before).take(lines.count() as usize).collect();
-        without_texts(&text.join("\n"), self.code.language)
+        let first = lines.first.saturating_sub(1) as usize;
+        let start_of = |line: usize| self.line_starts.get(line).copied().unwrap_or(self.source.len());
+        let text = &self.source[start_of(first)..start_of(first + lines.count() as usize)];
+        without_texts(text, self.code.language)
     }
 }
 
@@ -338,7 +351,7 @@ mod tests {
 
     fn said(path: &str, source: &str, holder: &str, name: &str, is_parameter: bool) -> Said {
         let code = analyze(path, source.as_bytes()).code().unwrap().clone();
-        let version = AnalyzedVersion { source: source.to_owned(), code };
+        let version = AnalyzedVersion::new(source.to_owned(), code);
         let holder = (!holder.is_empty()).then(|| holder.to_owned());
         version.said(&Member { holder, name: name.to_owned(), is_parameter })
     }
