@@ -25,6 +25,7 @@ mod image;
 mod maintain;
 mod maps;
 mod names;
+mod numbered;
 mod passages;
 mod places;
 mod quantized;
@@ -285,7 +286,7 @@ impl Index {
     /// What filters and ranking look at, of the documents that there are. Costs nothing.
     pub fn facts<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> HashMap<&'a str, DocumentFacts> {
         let counted = self.counted();
-        let visible = |id| Some((id, counted.stats.facts.get_visible(id, self.selection())?.clone()));
+        let visible = |id| Some((id, counted.stats.facts.get_visible(id, self.selection())?));
         ids.into_iter().filter_map(visible).collect()
     }
 
@@ -352,7 +353,7 @@ impl Index {
         self.guarded(async {
             let found = {
                 let counted = self.counted();
-                let is_visible = |id: &&&str| counted.stats.facts.get_visible(id, self.selection()).is_some();
+                let is_visible = |id: &&&str| counted.stats.facts.is_visible(id, self.selection());
                 let rows: Vec<Arc<str>> = documents.iter().filter(is_visible).map(|id| self.row_id(id)).collect();
                 counted.stats.quantized.find(&rows.iter().map(|row| &**row).collect::<Vec<_>>())
             };
@@ -371,8 +372,7 @@ impl Index {
     pub fn embedded<'a>(&self, documents: impl IntoIterator<Item = &'a str>) -> HashSet<String> {
         let counted = self.counted();
         let is_embedded = |id: &&str| {
-            counted.stats.facts.get_visible(id, self.selection()).is_some()
-                && counted.stats.quantized.count(&self.row_id(id)) > 0
+            counted.stats.facts.is_visible(id, self.selection()) && counted.stats.quantized.count(&self.row_id(id)) > 0
         };
         documents.into_iter().filter(is_embedded).map(str::to_owned).collect()
     }
@@ -484,6 +484,9 @@ impl Index {
         };
         self.shared.places.save(&mut image, Of::Documents);
         passages.places.save(&mut image, Of::Passages);
+        let names = self.shared.names.read();
+        image.add_names(|name| names.of(name));
+        drop(names);
         image.write(&self.shared.path, key, (&file, length))
     }
 
@@ -530,9 +533,11 @@ async fn restore_image(
     let are_whole = has_all_files(dir, documents).await? && has_all_files(dir, &passages.table).await?;
     let (path, names, places, own) = (dir.to_owned(), names.clone(), places.clone(), passages.places.clone());
     let read = tokio::task::spawn_blocking(move || {
-        let image = if are_whole { Image::read(&path, &key, &names) } else { Ok(None) };
+        let image = if are_whole { Image::read(&path, &key) } else { Ok(None) };
         let restored = image.and_then(|image| {
             let Some(image) = image else { return Ok(None) };
+            // The names first: if they are not as they should be, nothing else is taken over.
+            names.restore(&image)?;
             std::thread::scope(|scope| {
                 let places = scope.spawn(|| {
                     places.restore(&image, Of::Documents)?;

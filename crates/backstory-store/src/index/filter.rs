@@ -49,7 +49,7 @@ pub(super) fn condition(filter: &Filter, selection: Selection<'_>, facts: &Facts
         if projects.is_empty() {
             return Condition::None;
         }
-        all.push(any_of(PROJECT, projects));
+        all.push(any_of(PROJECT, projects.iter().map(String::as_str)));
     }
     if !filter.kinds.is_empty() {
         if !facts.kinds().any(|kind| filter.kinds.contains(kind)) {

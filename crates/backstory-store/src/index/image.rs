@@ -11,19 +11,18 @@ use std::{
     fs::{self, File},
     io,
     path::Path,
-    sync::Arc,
 };
 
 use arrow::error::ArrowError;
 use backstory_model::digest::SetDigest;
 use lancedb::Table;
 
-use super::{error::IndexError, not_local, schema::FORMAT, types::ModelTag};
+use super::{error::IndexError, not_local, numbered::Name, schema::FORMAT, types::ModelTag};
 
 pub(super) use self::{read::Image, write::ImageWriter};
 
 /// The form of an image. What is written otherwise gets another number.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 /// What the file begins with.
 const MAGIC: &[u8] = b"backstory image\n";
 /// What the names of its files begin with.
@@ -32,11 +31,6 @@ pub(crate) const IMAGE: &str = "image.";
 const FILE: &str = "image.arrow";
 /// Beginning of the name of the file with the passages, which ends with what tells it from that of another image.
 const PASSAGES_FILE: &str = "image.passages.";
-/// Stands for what is absent among the numbers of names.
-const ABSENT: u32 = u32::MAX;
-/// Bytes of a hash.
-const HASH: usize = 32;
-
 /// What an image is of: the versions of both tables, and who reads it how.
 ///
 /// # Errors
@@ -88,7 +82,7 @@ pub(super) enum Of {
 
 /// What is counted of the documents that are visible to the same callers.
 pub(super) struct ImageGroup {
-    pub(super) project: Arc<str>,
+    pub(super) project: Name,
     pub(super) confidential: bool,
     /// How many words they have together.
     pub(super) words: u64,
@@ -98,7 +92,7 @@ pub(super) struct ImageGroup {
 
 /// Where the passages of a document are.
 pub(super) struct ImageRun {
-    pub(super) document: Arc<str>,
+    pub(super) document: Name,
     pub(super) offset: u64,
     pub(super) bytes: u32,
     pub(super) passages: u32,

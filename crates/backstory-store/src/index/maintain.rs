@@ -12,6 +12,7 @@ use lancedb::{
 use super::{
     Index,
     error::IndexError,
+    passages::Passages,
     schema::{SEARCH_TEXT, VECTOR, index_name},
     tables::{count, create_index},
 };
@@ -65,7 +66,7 @@ impl Index {
             self.shared.places.tidy(&self.shared.documents).await?;
             passages.places.tidy(&passages.table).await?;
             self.compact_quantized().await?;
-            self.shared.names.forget_unused();
+            self.forget_unused_names(&passages);
             let moved = [(&self.shared.documents, &self.shared.places), (&passages.table, &passages.places)];
             self.save_image(writer, &moved).await;
             Ok(())
@@ -80,6 +81,17 @@ impl Index {
         let compacted = compacted.map_err(IndexError::store("compact quantized passages"))??;
         self.counted_mut().stats.quantized.end_compaction(compacted);
         Ok(())
+    }
+
+    /// Forgets the names that nothing has any more. Only who writes may do this.
+    fn forget_unused_names(&self, passages: &Passages) {
+        // Nobody takes a name while these are read.
+        let counted = self.counted();
+        let places = [self.shared.places.read(), passages.places.read()];
+        let mut used = vec![false; self.shared.names.read().len()];
+        counted.stats.mark_names(&mut used);
+        places.iter().for_each(|known| known.mark_names(&mut used));
+        self.shared.names.retain(&used);
     }
 
     /// Closes search indexes whose parts were joined. Lance holds what it opened until its cache is full, parts that are

@@ -15,7 +15,7 @@ use lancedb::{
     Table,
     query::{QueryBase as _, Select},
 };
-use parking_lot::RwLock;
+use parking_lot::{RwLock, RwLockReadGuard};
 
 use super::{
     columns::Columns,
@@ -25,6 +25,7 @@ use super::{
     maps::{Map, Set, stable_hash},
     names::Names,
     not_local,
+    numbered::{NO_NAME, Name},
     schema::ID,
     tables::{count, fetch, stream},
 };
@@ -50,9 +51,9 @@ pub(super) struct Places {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+pub(super) struct Known {
     /// By the number of the file, and then by the row there.
-    documents: Map<u64, Vec<Option<Arc<str>>>>,
+    documents: Map<u64, Vec<Name>>,
     /// How many of those there are.
     count: u64,
     /// By a hash of the row's own id; what is read there tells whether it is the right one.
@@ -60,18 +61,24 @@ struct Known {
 }
 
 impl Known {
-    fn insert(&mut self, address: u64, document: Arc<str>) {
+    fn insert(&mut self, address: u64, document: Name) {
         let (file, row) = (address >> 32, (address & u64::from(u32::MAX)) as usize);
         let rows = self.documents.entry(file).or_default();
         if rows.len() <= row {
-            rows.resize(row + 1, None);
+            rows.resize(row + 1, NO_NAME);
         }
-        self.count += u64::from(rows[row].replace(document).is_none());
+        self.count += u64::from(std::mem::replace(&mut rows[row], document) == NO_NAME);
     }
 
-    fn document(&self, address: u64) -> Option<&Arc<str>> {
+    /// Says which names it has.
+    pub(super) fn mark_names(&self, used: &mut [bool]) {
+        let documents = self.documents.values().flatten().filter(|document| **document != NO_NAME);
+        documents.for_each(|document| used[*document as usize] = true);
+    }
+
+    fn document(&self, address: u64) -> Option<Name> {
         let (file, row) = (address >> 32, (address & u64::from(u32::MAX)) as usize);
-        self.documents.get(&file)?.get(row)?.as_ref()
+        self.documents.get(&file)?.get(row).copied().filter(|document| *document != NO_NAME)
     }
 }
 
@@ -87,8 +94,15 @@ impl Places {
             let (address, document) = place?;
             known.insert(address, document);
         }
-        known.rows.extend(image.rows(of)?);
+        let rows = image.rows(of)?;
+        known.rows.reserve(rows.len());
+        known.rows.extend(rows);
         Ok(())
+    }
+
+    /// What is known. Nothing is learned meanwhile.
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, Known> {
+        self.known.read()
     }
 
     /// Forgets all rows and reads those that there are.
@@ -108,10 +122,8 @@ impl Places {
     pub(super) fn save(&self, image: &mut ImageWriter, of: Of) {
         let known = self.known.read();
         for (file, rows) in &known.documents {
-            for (row, document) in (0u64..).zip(rows) {
-                if let Some(document) = document {
-                    image.add_place(of, file << 32 | row, document);
-                }
+            for (row, document) in (0u64..).zip(rows).filter(|(_, document)| **document != NO_NAME) {
+                image.add_place(of, file << 32 | row, *document);
             }
         }
         known.rows.iter().for_each(|(hash, address)| image.add_row(of, *hash, *address));
@@ -143,8 +155,9 @@ impl Places {
                 self.learn(&batch)?;
             }
         }
-        let known = self.known.read();
-        Ok(addresses.iter().map(|address| known.document(*address).cloned()).collect())
+        let (known, texts) = (self.known.read(), self.names.read());
+        let document = |address: &u64| Some(texts.of(known.document(*address)?).into());
+        Ok(addresses.iter().map(document).collect())
     }
 
     /// Columns of the rows with these ids, and [`ID`], in no particular order. There may be other rows among them.

@@ -13,6 +13,7 @@ use super::{
     image::{Image, ImageError, ImageRun, ImageWriter},
     maps::{Map, stable_hash},
     names::Names,
+    numbered::Name,
     schema::{CONTENT_HASH, DOCUMENT, ID, TERMS, VECTOR},
     scratch::{self, Scratch},
     types::{PassageId, StoredPassage},
@@ -30,7 +31,7 @@ const MAX_UNUSED_BYTES: u64 = 64 << 20;
 /// The quantized passages by document: some 700 bytes each, in a file.
 #[derive(Debug)]
 pub(super) struct QuantizedPassages {
-    documents: Map<Arc<str>, Run>,
+    documents: Map<Name, Run>,
     names: Names,
     scratch: Scratch,
     /// Bytes of what was removed.
@@ -60,11 +61,11 @@ pub(super) struct ReadPassages(Vec<(String, Vec<u8>)>);
 pub(super) struct Compaction {
     from: Arc<File>,
     to: Scratch,
-    runs: Vec<(Arc<str>, Run)>,
+    runs: Vec<(Name, Run)>,
 }
 
 /// The other file, and where the passages of each document are there.
-pub(super) struct Compacted(Scratch, Vec<(Arc<str>, Run)>);
+pub(super) struct Compacted(Scratch, Vec<(Name, Run)>);
 
 /// A passage: eight bits for each number of its vector, which is right to about 0.001 of a cosine, and its terms.
 struct QuantizedPassage<'a> {
@@ -92,7 +93,7 @@ impl QuantizedPassages {
     pub(super) fn restore(image: &Image, names: Names) -> Result<Self, ImageError> {
         let (path, end) = image.passages();
         let scratch = Scratch::of_file(path, end)?;
-        let mut documents = Map::default();
+        let mut documents = Map::with_capacity_and_hasher(image.run_count(), ahash::RandomState::default());
         for run in image.runs()? {
             let ImageRun { document, offset, bytes, passages, text_hash } = run?;
             documents.insert(document, Run { offset, bytes, passages, text_hash });
@@ -103,9 +104,8 @@ impl QuantizedPassages {
     /// Adds to an image where they are. Returns the file with their bytes, and how many of these there are.
     pub(super) fn save(&self, image: &mut ImageWriter) -> (Arc<File>, u64) {
         for (document, Run { offset, bytes, passages, text_hash }) in &self.documents {
-            let (document, offset) = (document.clone(), *offset);
-            let (bytes, passages, text_hash) = (*bytes, *passages, *text_hash);
-            image.add_run(&ImageRun { document, offset, bytes, passages, text_hash });
+            let (document, offset, bytes, passages) = (*document, *offset, *bytes, *passages);
+            image.add_run(&ImageRun { document, offset, bytes, passages, text_hash: *text_hash });
         }
         image.set_unused(self.unused);
         (self.scratch.file().clone(), self.scratch.end())
@@ -126,8 +126,8 @@ impl QuantizedPassages {
             let (start, text_hash) = (bytes.len(), stable_hash(texts.value(rows[0]).as_bytes()));
             let mut is_ambiguous = rows.iter().any(|row| stable_hash(texts.value(*row).as_bytes()) != text_hash);
             let mut passages = rows.len();
-            if let Some(known) = self.documents.get(document) {
-                bytes.extend(read(self.scratch.file(), *known)?);
+            if let Some(known) = self.run(document) {
+                bytes.extend(read(self.scratch.file(), known)?);
                 passages += known.passages as usize;
                 is_ambiguous |= known.text_hash != text_hash;
             }
@@ -152,25 +152,29 @@ impl QuantizedPassages {
         Ok(ambiguous)
     }
 
+    fn run(&self, document: &str) -> Option<Run> {
+        self.documents.get(&self.names.find(document)?).copied()
+    }
+
     /// How many passages of a document there are.
     pub(super) fn count(&self, document: &str) -> u64 {
-        self.documents.get(document).map_or(0, |run| u64::from(run.passages))
+        self.run(document).map_or(0, |run| u64::from(run.passages))
     }
 
     /// Whether a document has passages, and then whether they are of the text with this content hash.
     pub(super) fn are_of(&self, document: &str, content_hash: &str) -> Option<bool> {
-        self.documents.get(document).map(|run| run.text_hash == stable_hash(content_hash.as_bytes()))
+        self.run(document).map(|run| run.text_hash == stable_hash(content_hash.as_bytes()))
     }
 
     /// The documents that have passages.
-    pub(super) fn documents(&self) -> impl Iterator<Item = &str> {
-        self.documents.keys().map(|document| &**document)
+    pub(super) fn documents(&self) -> impl Iterator<Item = Name> {
+        self.documents.keys().copied()
     }
 
     /// The passages of documents are gone: nothing of them is left in the file.
     pub(super) fn remove(&mut self, documents: &[&str]) -> Result<(), IndexError> {
         for document in documents {
-            if let Some(run) = self.documents.remove(*document) {
+            if let Some(run) = self.names.find(document).and_then(|document| self.documents.remove(&document)) {
                 self.erase(run)?;
             }
         }
@@ -189,7 +193,7 @@ impl QuantizedPassages {
         if !is_worth_it && !self.scratch.is_in_memory() {
             return None;
         }
-        let runs = self.documents.iter().map(|(document, run)| (document.clone(), *run));
+        let runs = self.documents.iter().map(|(document, run)| (*document, *run));
         Some(Compaction { from: self.scratch.file().clone(), to: self.scratch.another().ok()?, runs: runs.collect() })
     }
 
@@ -201,7 +205,7 @@ impl QuantizedPassages {
 
     /// The passages of documents, of those that have any.
     pub(super) fn find(&self, documents: &[&str]) -> FoundPassages {
-        let found = documents.iter().filter_map(|of| Some(((*of).to_owned(), *self.documents.get(*of)?)));
+        let found = documents.iter().filter_map(|of| Some(((*of).to_owned(), self.run(of)?)));
         FoundPassages { file: self.scratch.file().clone(), runs: found.collect() }
     }
 }

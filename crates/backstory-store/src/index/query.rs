@@ -109,8 +109,7 @@ impl Index {
             }
             let rows: Vec<TextHit> = {
                 let (counted, each) = (self.counted(), documents.iter().collect::<HashSet<_>>());
-                let visible =
-                    each.into_iter().filter(|id| counted.stats.facts.get_visible(id, self.selection()).is_some());
+                let visible = each.into_iter().filter(|id| counted.stats.facts.is_visible(id, self.selection()));
                 visible.map(|id| TextHit { document: self.row_id(id).to_string(), score: 0.0 }).collect()
             };
             let mut hits = Box::pin(self.score(rows, &terms, ProjectScope::of(filter))).await?;

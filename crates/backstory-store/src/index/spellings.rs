@@ -7,12 +7,12 @@ use std::{collections::HashMap, sync::Arc};
 pub(super) struct Spellings(HashMap<String, Vec<(Arc<str>, u32)>>);
 
 impl Spellings {
-    /// Takes in a name of a document.
-    pub(super) fn add(&mut self, name: &Arc<str>) {
+    /// Takes in a name that so many more documents have.
+    pub(super) fn add(&mut self, name: &str, documents: u32) {
         let written = self.0.entry(name.to_lowercase()).or_default();
-        match written.iter_mut().find(|(known, _)| known == name) {
-            Some((_, count)) => *count += 1,
-            None => written.push((name.clone(), 1)),
+        match written.iter_mut().find(|(known, _)| **known == *name) {
+            Some((_, count)) => *count += documents,
+            None => written.push((name.into(), documents)),
         }
     }
 

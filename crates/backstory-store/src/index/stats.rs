@@ -7,6 +7,7 @@
 use std::{
     collections::{BTreeMap, HashSet},
     fs::File,
+    ops::Bound,
     panic::resume_unwind,
     path::Path,
     sync::Arc,
@@ -14,7 +15,6 @@ use std::{
 
 use backstory_model::{filter::DocumentKind, terms::TermId, visibility::Visibility};
 use futures::TryStreamExt as _;
-use jiff::Timestamp;
 use lancedb::Table;
 use tokio::task::JoinSet;
 
@@ -26,6 +26,7 @@ use super::{
     image::{Image, ImageError, ImageGroup, ImageWriter},
     maps::Map,
     names::Names,
+    numbered::Name,
     places::Places,
     quantized::{QUANTIZED_COLUMNS, QuantizedPassages},
     rows::{Filterable, filterables},
@@ -41,7 +42,9 @@ use super::{
 #[derive(Debug)]
 pub(super) struct IndexStats {
     groups: BTreeMap<GroupKey, GroupStats>,
-    pending: BTreeMap<String, PendingDocument>,
+    /// The documents that need vectors, and the content hash of each.
+    pending: BTreeMap<Box<str>, Box<str>>,
+    names: Names,
     pub(super) facts: Facts,
     pub(super) quantized: QuantizedPassages,
 }
@@ -59,7 +62,7 @@ struct Documents {
     facts: Facts,
     /// The content hashes of all, one after the other, and of each document where its own ends.
     hashes: String,
-    ends: Vec<(Arc<str>, usize)>,
+    ends: Vec<(Name, usize)>,
 }
 
 impl Documents {
@@ -128,89 +131,96 @@ impl IndexStats {
             Some(Err(failed)) => return Err(IndexError::store("read a table")(failed)),
             None => return Err(IndexError::store("read a table")("nobody read it")),
         };
-        let mut stats = Self { groups, pending: BTreeMap::new(), facts, quantized };
+        let mut stats = Self { groups, pending: BTreeMap::new(), names: names.clone(), facts, quantized };
         let mut begin = 0;
-        for (id, end) in &ends {
-            let content_hash = &hashes[begin..*end];
-            begin = *end;
-            let passages = stats.quantized.count(id);
-            if let Some(group) = stats.group_of(id) {
+        for (id, end) in ends {
+            let content_hash = &hashes[begin..end];
+            begin = end;
+            let id = names.read().of(id).to_owned();
+            let passages = stats.quantized.count(&id);
+            if let Some(group) = stats.group_of(&id) {
                 group.passages += passages;
             }
-            match stats.quantized.are_of(id, content_hash) {
-                Some(true) if !stale.contains(&**id) => {}
+            match stats.quantized.are_of(&id, content_hash) {
+                Some(true) if !stale.contains(&id) => {}
                 found => {
-                    stale.extend(found.map(|_| id.to_string()));
-                    stats.add_pending_of(id, content_hash);
+                    stats.add_pending(&id, content_hash);
+                    stale.extend(found.map(|_| id));
                 }
             }
         }
-        let is_document = |id: &&str| stats.facts.get(id).is_some() || stats.facts.get_version(id).is_some();
-        stale.extend(stats.quantized.documents().filter(|id| !is_document(id)).map(str::to_owned));
+        let texts = names.read();
+        let of_passages = stats.quantized.documents().filter(|id| !stats.facts.has(*id)).map(|id| texts.of(id));
+        stale.extend(of_passages.filter(|id| stats.facts.get_version(id).is_none()).map(str::to_owned));
+        drop(texts);
         let mut stale: Vec<_> = stale.into_iter().collect();
         stale.sort_unstable();
         Ok(Found { stats, stale })
     }
 
-    /// Those of an image.
+    /// Those of an image, but for its names.
     pub(super) fn restore(image: &Image, names: &Names) -> Result<Self, ImageError> {
         let mut facts = Facts::new(names.clone());
-        facts.reserve(image.document_count());
         let mut groups: BTreeMap<GroupKey, GroupStats> = BTreeMap::new();
         let mut keys: Vec<GroupKey> = Vec::new();
         for ImageGroup { project, confidential, words, digest } in image.groups()? {
-            let key = (project.to_string(), confidential);
-            facts.restore_digest(&project, confidential, digest);
+            let key = (image.name(project).to_owned(), confidential);
+            facts.restore_digest((project, confidential), digest);
             groups.insert(key.clone(), GroupStats { words, ..GroupStats::default() });
             keys.push(key);
         }
         restore_counts(image, &keys, &mut groups)?;
-        let mut restored: Map<(Arc<str>, bool), RestoredGroup> = Map::default();
-        for document in image.documents()? {
-            let (id, of, said) = document?;
-            if !is_version(&id) {
-                let group = restored.entry((of.project.clone(), of.confidential)).or_default();
-                *group.documents.entry(of.kind).or_default() += 1;
-                group.created.push(of.created_at);
-            }
-            facts.restore(id, of, said);
+        facts.restore(image)?;
+        let mut restored: Map<(Name, bool), RestoredGroup> = Map::default();
+        for document in facts.documents() {
+            *restored.entry(document.group()).or_default().documents.entry(document.kind).or_default() += 1;
         }
         let quantized = QuantizedPassages::restore(image, names.clone())?;
         for run in image.runs()? {
             let run = run?;
-            if let Some(of) = facts.get(&run.document)
-                && let Some(group) = restored.get_mut(&(of.project.clone(), of.confidential))
-            {
+            if let Some(group) = facts.group_of(run.document).and_then(|group| restored.get_mut(&group)) {
                 group.passages += u64::from(run.passages);
             }
         }
         for ((project, confidential), own) in restored {
-            let group = groups.entry((project.to_string(), confidential)).or_default();
+            let group = groups.entry((image.name(project).to_owned(), confidential)).or_default();
             group.passages += own.passages;
             for (kind, documents) in own.documents {
                 group.tallies.entry(kind).or_default().documents += documents;
             }
-            facts.restore_times(project, confidential, own.created);
         }
-        let mut stats = Self { groups, pending: BTreeMap::new(), facts, quantized };
-        for pending in image.pending()? {
-            let (id, content_hash) = pending?;
-            stats.add_pending_of(id, content_hash);
-        }
+        let pending = image.pending()?.map(|pending| pending.map(|(id, hash)| (id.into(), hash.into())));
+        let pending = pending.collect::<Result<_, _>>()?;
+        let mut stats = Self { groups, pending, names: names.clone(), facts, quantized };
+        stats.count_pending();
         Ok(stats)
+    }
+
+    /// Adds to each group how many of its documents need vectors.
+    fn count_pending(&mut self) {
+        let mut counts: BTreeMap<(GroupKey, DocumentKind), u64> = BTreeMap::new();
+        for id in self.pending.keys() {
+            if let (Some(group), Some(kind)) = (self.facts.group_key(id), self.facts.kind_of(id)) {
+                *counts.entry((group, kind)).or_default() += 1;
+            }
+        }
+        for ((group, kind), count) in counts {
+            self.groups.entry(group).or_default().tallies.entry(kind).or_default().pending += count;
+        }
     }
 
     /// Adds them to an image. Returns the file with the bytes of passages, and how many of these there are.
     pub(super) fn save(&self, image: &mut ImageWriter) -> (Arc<File>, u64) {
         self.facts.save(image);
-        for ((project, confidential), group) in self.groups.iter().filter(|(_, group)| group.documents() > 0) {
-            let digest = self.facts.digest_of(project, *confidential);
-            let number = image.add_group(project, *confidential, group.words, &digest);
-            for (of_full_text, counts) in [(false, &group.frequencies), (true, &group.word_frequencies)] {
+        for (group @ (project, confidential), digest) in self.facts.digests() {
+            let key = (self.names.read().of(project).to_owned(), confidential);
+            let Some(counted) = self.groups.get(&key) else { continue };
+            let number = image.add_group(group, counted.words, digest);
+            for (of_full_text, counts) in [(false, &counted.frequencies), (true, &counted.word_frequencies)] {
                 counts.iter().for_each(|(term, count)| image.add_count(number, of_full_text, *term, *count));
             }
         }
-        self.pending.values().for_each(|pending| image.add_pending(&pending.id, &pending.content_hash));
+        self.pending.iter().for_each(|(id, hash)| image.add_pending(self.names.intern(id), hash));
         self.quantized.save(image)
     }
 
@@ -219,32 +229,13 @@ impl IndexStats {
         self.facts.count()
     }
 
-    /// A document that is there needs vectors.
-    fn add_pending_of(&mut self, id: &str, content_hash: &str) {
-        let Some(of) = self.facts.get(id).or_else(|| self.facts.get_version(id)) else { return };
-        // Of a version facts name the thread without it.
-        let thread = match split_version(id) {
-            (_, Some(version)) => version_id(&of.thread, version),
-            (_, None) => of.thread.to_string(),
-        };
-        let document = PendingDocument {
-            id: id.to_owned(),
-            kind: of.kind,
-            project: of.project.to_string(),
-            thread,
-            content_hash: content_hash.to_owned(),
-        };
-        self.add_pending(document);
-    }
-
     fn group(&mut self, project: &str, confidential: bool) -> &mut GroupStats {
         self.groups.entry((project.to_owned(), confidential)).or_default()
     }
 
     /// The group of a document that is there.
     fn group_of(&mut self, id: &str) -> Option<&mut GroupStats> {
-        let facts = self.facts.get(id)?;
-        self.groups.get_mut(&(facts.project.to_string(), facts.confidential))
+        self.groups.get_mut(&self.facts.group_key(id)?)
     }
 
     /// Takes in a document that is new, or is there with other content. Its passages stay counted. Versions beside the
@@ -341,10 +332,10 @@ impl IndexStats {
     }
 
     /// A document that is counted needs vectors.
-    pub(super) fn add_pending(&mut self, document: PendingDocument) {
-        let (id, kind) = (document.id.clone(), document.kind);
-        if self.pending.insert(id.clone(), document).is_none()
-            && let Some(group) = self.group_of(&id)
+    pub(super) fn add_pending(&mut self, id: &str, content_hash: &str) {
+        if self.pending.insert(id.into(), content_hash.into()).is_none()
+            && let Some(kind) = self.facts.kind_of(id)
+            && let Some(group) = self.group_of(id)
         {
             group.tallies.entry(kind).or_default().pending += 1;
         }
@@ -352,10 +343,11 @@ impl IndexStats {
 
     /// A document has its vectors, or is gone.
     pub(super) fn remove_pending(&mut self, id: &str) {
-        if let Some(document) = self.pending.remove(id)
+        if self.pending.remove(id).is_some()
+            && let Some(kind) = self.facts.kind_of(id)
             && let Some(group) = self.group_of(id)
         {
-            let tally = group.tallies.entry(document.kind).or_default();
+            let tally = group.tallies.entry(kind).or_default();
             tally.pending = tally.pending.saturating_sub(1);
         }
     }
@@ -384,9 +376,31 @@ impl IndexStats {
 
     /// In the order of their ids, those after `after`.
     pub(super) fn pending(&self, after: Option<&str>, limit: usize) -> Vec<PendingDocument> {
-        let from = after.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
-        let range = self.pending.range::<str, _>((from, std::ops::Bound::Unbounded));
-        range.take(limit).map(|(_, document)| document.clone()).collect()
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let range = self.pending.range::<str, _>((from, Bound::Unbounded));
+        range.filter_map(|(id, content_hash)| self.pending_document(id, content_hash)).take(limit).collect()
+    }
+
+    fn pending_document(&self, id: &str, content_hash: &str) -> Option<PendingDocument> {
+        let of = self.facts.get(id).or_else(|| self.facts.get_version(id).cloned())?;
+        // Of a version facts name the thread without it.
+        let thread = match split_version(id) {
+            (_, Some(version)) => version_id(&of.thread, version),
+            (_, None) => of.thread.to_string(),
+        };
+        Some(PendingDocument {
+            id: id.to_owned(),
+            kind: of.kind,
+            project: of.project.to_string(),
+            thread,
+            content_hash: content_hash.to_owned(),
+        })
+    }
+
+    /// Says which names it has.
+    pub(super) fn mark_names(&self, used: &mut [bool]) {
+        self.facts.mark_names(used);
+        self.quantized.documents().for_each(|document| used[document as usize] = true);
     }
 
     /// Of the visible documents of projects.
@@ -406,7 +420,7 @@ impl IndexStats {
             };
             // Vectors come without a change of the documents, so what is counted of these is not remembered.
             for id in &view.hidden_documents {
-                let Some(of) = self.facts.get(id).filter(is_visible) else { continue };
+                let Some(of) = self.facts.get(id).filter(|of| is_visible(&of)) else { continue };
                 let sum = tallies.entry(of.kind).or_default();
                 sum.documents = sum.documents.saturating_sub(1);
                 sum.pending = sum.pending.saturating_sub(u64::from(self.is_pending(id)));
@@ -424,16 +438,15 @@ impl IndexStats {
     }
 }
 
-/// Takes over how often terms occur in the documents of groups.
 /// What the documents of an image add to their group. It is put together before that is touched: to name the group for each
 /// document would take longer than all else.
 #[derive(Default)]
 struct RestoredGroup {
     documents: BTreeMap<DocumentKind, u64>,
     passages: u64,
-    created: Vec<Timestamp>,
 }
 
+/// Takes over how often terms occur in the documents of groups.
 fn restore_counts(
     image: &Image,
     keys: &[GroupKey],

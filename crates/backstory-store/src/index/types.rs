@@ -192,13 +192,18 @@ pub struct DocumentFacts {
 impl DocumentFacts {
     /// Whether it belongs to a file whose path has this part, or to a commit that changes one.
     pub fn has_path_with(&self, part: &PathPart) -> bool {
-        part.0.find(self.paths.as_bytes()).is_some()
+        part.is_in(&self.paths)
     }
 
     /// Path of its file, or the paths that the commit changes.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.paths.split('\n').filter(|path| !path.is_empty())
+        each_path(&self.paths)
     }
+}
+
+/// Each of paths that are joined.
+pub(super) fn each_path(paths: &str) -> impl Iterator<Item = &str> {
+    paths.split('\n').filter(|path| !path.is_empty())
 }
 
 /// A part of a path, prepared to be looked for in those of many documents.
@@ -214,6 +219,11 @@ impl PathPart {
     /// The extension that it has.
     pub fn extension(extension: &str) -> Self {
         Self(Finder::new(&end(extension)).into_owned())
+    }
+
+    /// Whether one of paths that are joined has it.
+    pub(super) fn is_in(&self, paths: &str) -> bool {
+        self.0.find(paths.as_bytes()).is_some()
     }
 }
 

@@ -112,7 +112,7 @@ impl Index {
                 for row in facts.rows_of_version(&version) {
                     let Some(of) = facts.get_version(row) else { continue };
                     groups.insert(row.clone(), ((of.project.to_string(), of.confidential), of.kind));
-                    let id = facts.intern(public_id(row));
+                    let id: Arc<str> = public_id(row).into();
                     if let Some(name) = defined_name(&id, of.kind) {
                         view.definitions.entry(name).or_default().push(id.clone());
                     }
@@ -122,7 +122,7 @@ impl Index {
             }
             for (id, of) in facts.of_threads(&view.hidden) {
                 groups.insert(id.clone(), ((of.project.to_string(), of.confidential), of.kind));
-                view.hidden_documents.push(id.clone());
+                view.hidden_documents.push(id);
             }
         }
         let ids: Vec<&Arc<str>> = groups.keys().collect();

@@ -29,7 +29,7 @@ use super::{
         passages_schema,
     },
     tables::fetch,
-    types::{ApplyCounts, NewPassages, PendingDocument, ThreadDocuments},
+    types::{ApplyCounts, NewPassages, ThreadDocuments},
     words::{DocumentWords, document_words, word_counter},
 };
 
@@ -136,7 +136,7 @@ impl Index {
             let ranked = (row.importance, row.content_hash.as_str());
             stats.put(&row.id, &row.filterable, &row.document_words(), ranked)?;
             if old.is_none_or(|old| old.content_hash != row.content_hash) {
-                stats.add_pending(pending(row));
+                stats.add_pending(&row.id, &row.content_hash);
             }
         }
         Ok(ApplyCounts {
@@ -280,14 +280,7 @@ impl Index {
             let mut counted = self.counted_mut();
             let stats = &mut counted.stats;
             for id in embedded {
-                let (content_hash, filterable) = &current[id];
-                stats.add_pending(PendingDocument {
-                    id: id.to_owned(),
-                    kind: filterable.kind,
-                    project: filterable.project.clone(),
-                    thread: filterable.thread.clone(),
-                    content_hash: content_hash.clone(),
-                });
+                stats.add_pending(id, &current[id].0);
             }
         }
         let batch = passages_batch(&passages_schema(&self.shared.model), taken)?;
@@ -334,16 +327,6 @@ impl Index {
             return Ok(());
         };
         Err(IndexError::Vector { what: what(), model: model.name.clone(), reason })
-    }
-}
-
-fn pending(row: &DocumentRow) -> PendingDocument {
-    PendingDocument {
-        id: row.id.clone(),
-        kind: row.filterable.kind,
-        project: row.filterable.project.clone(),
-        thread: row.filterable.thread.clone(),
-        content_hash: row.content_hash.clone(),
     }
 }
 

@@ -2,7 +2,15 @@
 
 use backstory_model::document_type::DocumentType;
 
-use super::{super::view::View, *};
+use std::collections::{BTreeSet, HashSet};
+
+use super::{
+    super::{
+        types::PathPart,
+        view::{Selection, View},
+    },
+    *,
+};
 
 fn by(author: &str, label: &str) -> Filterable {
     Filterable {
@@ -44,8 +52,11 @@ fn names_are_known_as_long_as_a_document_has_them() {
     facts.remove(&version);
     assert_eq!(written(&facts, Named::Author, "Cid"), [""; 0]);
     assert_eq!(written(&facts, Named::Label, "api"), ["API"]);
-    names.forget_unused();
-    assert_eq!((names.get("Ann"), names.get("cid")), (None, None));
+    let mut used = vec![false; names.read().len()];
+    facts.mark_names(&mut used);
+    names.retain(&used);
+    assert_eq!(["Ann", "cid", "bob", "a/b#1"].map(|name| names.find(name).is_some()), [false, false, true, true]);
+    assert_eq!(facts.get("a/b#1").unwrap().author.as_deref(), Some("bob"));
 }
 
 #[test]
@@ -88,7 +99,7 @@ fn the_newest_document_is_one_that_is_shown() {
     }
     let (row, filterable) = of(2, "\nmain", 7);
     facts.insert_version(&row, &filterable, 0.0).unwrap();
-    view.rows.insert(facts.intern("a/b#2"), facts.intern(&row));
+    view.rows.insert("a/b#2".into(), row.into());
     assert_eq!(newest(&facts, &view), Some(7));
 }
 
@@ -100,10 +111,42 @@ fn the_documents_of_a_thread_are_itself_and_its_parts() {
     }
     let of = |threads: &[&str]| -> BTreeSet<String> {
         let threads = threads.iter().map(|thread| (*thread).to_owned()).collect();
-        facts.of_threads(&threads).map(|(id, _)| id.to_string()).collect()
+        facts.of_threads(&threads).into_iter().map(|(id, _)| id.to_string()).collect()
     };
     let ids = |ids: &[&str]| -> BTreeSet<String> { ids.iter().map(|id| (*id).to_owned()).collect() };
     assert_eq!(of(&["a/b#1", "a/b#4"]), ids(&["a/b#1", "a/b#1~d"]));
     assert_eq!(of(&["a/b#9"]), ids(&["a/b#3"]));
     assert_eq!(of(&["a/b#3"]), ids(&[]), "it is of another thread");
+}
+
+#[test]
+fn parts_of_a_thread_come_and_go_in_any_order() {
+    let mut facts = Facts::new(Names::default());
+    let of_thread = |thread: &str| Filterable { thread: thread.to_owned(), ..by("ann", "UI") };
+    let mut expected: BTreeMap<String, &str> = BTreeMap::new();
+    // Numbers of documents that come to a thread, move to the other one or go, in an order that is as good as any.
+    let mut step = 1u64;
+    for _ in 0..2_000 {
+        step = step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let id = format!("a/b#{}", (step >> 33) % 12);
+        match (step >> 40) % 3 {
+            0 => {
+                facts.remove(&id);
+                expected.remove(&id);
+            }
+            at => {
+                let thread = ["a/b#1", "a/b#2"][at as usize - 1];
+                facts.insert(&id, &of_thread(thread), 0.0, "").unwrap();
+                expected.insert(id, thread);
+            }
+        }
+        for thread in ["a/b#1", "a/b#2"] {
+            let found = facts.of_threads(&HashSet::from([thread.to_owned()]));
+            let mut found: Vec<String> = found.into_iter().map(|(id, _)| id.to_string()).collect();
+            found.sort_unstable();
+            let expected = expected.iter().filter(|(_, of)| **of == thread).map(|(id, _)| id.clone());
+            assert_eq!(found, expected.collect::<Vec<_>>());
+        }
+        assert_eq!(facts.count(), expected.len());
+    }
 }

@@ -3,7 +3,6 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use arrow::{
@@ -18,16 +17,18 @@ use backstory_model::{
 };
 
 use super::{
-    super::{names::Names, rows::instant, types::DocumentFacts},
-    ABSENT, FILE, HASH, ImageError, ImageGroup, ImageRun, MAGIC, Of,
+    super::{
+        numbered::{NO_NAME, Name, NumberedDocument},
+        rows::instant,
+    },
+    FILE, ImageError, ImageGroup, ImageRun, MAGIC, Of,
 };
 
-/// A document: its id, its facts and a hash of what it says.
-pub(in crate::index) type ImageDocument = (Arc<str>, DocumentFacts, [u8; HASH]);
-
-/// An image as it was read.
+/// An image as it was read. Its names have the numbers that they get in memory.
 pub(in crate::index) struct Image {
-    names: Vec<Arc<str>>,
+    names: LargeStringArray,
+    /// What kinds, types and states are called.
+    words: LargeStringArray,
     documents: RecordBatch,
     groups: RecordBatch,
     counts: RecordBatch,
@@ -43,7 +44,7 @@ impl Image {
     ///
     /// # Errors
     /// It cannot be read, or is of another state.
-    pub(in crate::index) fn read(dir: &Path, key: &str, names: &Names) -> Result<Option<Self>, ImageError> {
+    pub(in crate::index) fn read(dir: &Path, key: &str) -> Result<Option<Self>, ImageError> {
         let bytes = match fs::read(dir.join(FILE)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             read => read?,
@@ -59,11 +60,9 @@ impl Image {
         if fs::metadata(&path)?.len() != length {
             return Err(ImageError::Damaged("the length of the passages"));
         }
-        let written = sections.next()?;
-        let written = texts(&written, "name")?;
-        let names = names.intern_all((0..written.len()).map(|row| written.value(row)));
         Ok(Some(Self {
-            names,
+            names: texts(&sections.next()?, "name")?.clone(),
+            words: texts(&sections.next()?, "word")?.clone(),
             documents: sections.next()?,
             groups: sections.next()?,
             counts: sections.next()?,
@@ -79,54 +78,70 @@ impl Image {
         self.documents.num_rows()
     }
 
-    fn name(&self, number: u32) -> Result<&Arc<str>, ImageError> {
-        self.names.get(number as usize).ok_or(ImageError::Damaged("the number of a name"))
+    /// How many names there are.
+    pub(in crate::index) fn name_count(&self) -> usize {
+        self.names.len()
     }
 
-    fn optional_name(&self, number: u32) -> Result<Option<&Arc<str>>, ImageError> {
-        if number == ABSENT { Ok(None) } else { self.name(number).map(Some) }
+    /// A name by its number.
+    pub(in crate::index) fn name(&self, number: Name) -> &str {
+        self.names.value(number as usize)
     }
 
-    /// The documents, each with its id and a hash of what it says.
+    /// All names, one after the other, and where each ends.
+    pub(in crate::index) fn names(&self) -> Result<(&str, impl ExactSizeIterator<Item = usize>), ImageError> {
+        let damaged = || ImageError::Damaged("the names");
+        let text = std::str::from_utf8(self.names.value_data()).map_err(|_| damaged())?;
+        let ends = &self.names.value_offsets()[1..];
+        let is_end = |end: &i64| usize::try_from(*end).is_ok_and(|end| text.is_char_boundary(end));
+        if self.names.value_offsets()[0] != 0 || !ends.is_sorted() || !ends.iter().all(is_end) {
+            return Err(damaged());
+        }
+        Ok((text, ends.iter().map(|end| usize::try_from(*end).unwrap_or(usize::MAX))))
+    }
+
+    /// A number, if it is one of a name.
+    fn number(&self, number: u32) -> Result<Name, ImageError> {
+        if (number as usize) < self.names.len() { Ok(number) } else { Err(ImageError::Damaged("the number of a name")) }
+    }
+
+    fn optional_number(&self, number: u32) -> Result<Name, ImageError> {
+        if number == NO_NAME { Ok(NO_NAME) } else { self.number(number) }
+    }
+
+    /// The documents.
     pub(in crate::index) fn documents(
         &self,
-    ) -> Result<impl Iterator<Item = Result<ImageDocument, ImageError>>, ImageError> {
+    ) -> Result<impl Iterator<Item = Result<NumberedDocument, ImageError>>, ImageError> {
         let of = &self.documents;
         let column = |name| numbers_of::<UInt32Type>(of, name);
         let (ids, threads, kinds, projects) = (column("id")?, column("thread")?, column("kind")?, column("project")?);
         let (authors, states, paths, types) = (column("author")?, column("state")?, column("paths")?, column("type")?);
+        let (labels, confidential) = (column("labels")?, flags_of(of, "confidential")?);
         let (created, importance) =
             (numbers_of::<Int64Type>(of, "created")?, numbers_of::<Float32Type>(of, "importance")?);
-        let confidential = flags_of(of, "confidential")?;
         let said = hashes_of(of, "said")?;
-        let labels = of.column_by_name("labels").and_then(|column| column.as_list_opt::<i32>());
-        let labels = labels.ok_or(ImageError::Damaged("the labels"))?;
-        let (of_labels, offsets) = (labels.values().as_primitive_opt::<UInt32Type>(), labels.offsets());
-        let of_labels = of_labels.ok_or(ImageError::Damaged("the labels"))?;
+        let (mut kind_of, mut type_of) = (known(DocumentKind::from_name), known(DocumentType::from_name));
+        let mut state_of = known(State::from_name);
         Ok((0..of.num_rows()).map(move |row| {
-            let kind = DocumentKind::from_name(self.name(kinds.value(row))?);
-            let document_type = DocumentType::from_name(self.name(types.value(row))?);
-            let state = self.optional_name(states.value(row))?.map(|name| State::from_name(name));
-            let range = offsets[row] as usize..offsets[row + 1] as usize;
-            let labels = of_labels.values()[range].iter().map(|number| self.name(*number).cloned());
-            let facts = DocumentFacts {
-                thread: self.name(threads.value(row))?.clone(),
-                kind: kind.ok_or(ImageError::Damaged("a kind"))?,
-                project: self.name(projects.value(row))?.clone(),
-                author: self.optional_name(authors.value(row))?.cloned(),
-                labels: labels.collect::<Result<_, _>>()?,
-                state: match state {
-                    Some(None) => return Err(ImageError::Damaged("a state")),
-                    known => known.flatten(),
-                },
-                created_at: instant(created.value(row)).map_err(|_| ImageError::Damaged("a time"))?,
+            let created_at = created.value(row);
+            instant(created_at).map_err(|_| ImageError::Damaged("a time"))?;
+            let state = states.value(row);
+            Ok(NumberedDocument {
+                id: self.number(ids.value(row))?,
+                thread: self.number(threads.value(row))?,
+                project: self.number(projects.value(row))?,
+                author: self.optional_number(authors.value(row))?,
+                labels: self.optional_number(labels.value(row))?,
+                paths: self.number(paths.value(row))?,
+                created_at,
                 importance: importance.value(row),
+                kind: kind_of(self, kinds.value(row))?,
+                document_type: type_of(self, types.value(row))?,
+                state: (state != NO_NAME).then(|| state_of(self, state)).transpose()?,
                 confidential: confidential.value(row),
-                paths: self.name(paths.value(row))?.clone(),
-                document_type: document_type.ok_or(ImageError::Damaged("a type of document"))?,
-            };
-            let said = said.value(row).try_into().map_err(|_| ImageError::Damaged("a hash"))?;
-            Ok((self.name(ids.value(row))?.clone(), facts, said))
+                said: said.value(row).try_into().map_err(|_| ImageError::Damaged("a hash"))?,
+            })
         }))
     }
 
@@ -138,7 +153,7 @@ impl Image {
         let group = |row: usize| {
             let digest = digests.value(row).try_into().map_err(|_| ImageError::Damaged("a digest"))?;
             Ok(ImageGroup {
-                project: self.name(projects.value(row))?.clone(),
+                project: self.number(projects.value(row))?,
                 confidential: confidential.value(row),
                 words: words.value(row),
                 digest: SetDigest::from_bytes(&digest),
@@ -157,6 +172,11 @@ impl Image {
             .map(move |row| (groups.value(row) as usize, of_full_text.value(row), terms.value(row), counts.value(row))))
     }
 
+    /// How many documents have passages.
+    pub(in crate::index) fn run_count(&self) -> usize {
+        self.runs.num_rows()
+    }
+
     /// Where the passages of each document are.
     pub(in crate::index) fn runs(&self) -> Result<impl Iterator<Item = Result<ImageRun, ImageError>>, ImageError> {
         let of = &self.runs;
@@ -169,7 +189,7 @@ impl Image {
                 return Err(ImageError::Damaged("the place of a passage"));
             }
             Ok(ImageRun {
-                document: self.name(documents.value(row))?.clone(),
+                document: self.number(documents.value(row))?,
                 offset,
                 bytes,
                 passages: passages.value(row),
@@ -191,30 +211,44 @@ impl Image {
     /// The documents without vectors, with the hashes of their texts.
     pub(in crate::index) fn pending(
         &self,
-    ) -> Result<impl Iterator<Item = Result<(&Arc<str>, &str), ImageError>>, ImageError> {
+    ) -> Result<impl Iterator<Item = Result<(&str, &str), ImageError>>, ImageError> {
         let documents = numbers_of::<UInt32Type>(&self.pending, "document")?;
         let hashes = texts(&self.pending, "content_hash")?;
         let rows = 0..self.pending.num_rows();
-        Ok(rows.map(move |row| Ok((self.name(documents.value(row))?, hashes.value(row)))))
+        Ok(rows.map(move |row| Ok((self.name(self.number(documents.value(row))?), hashes.value(row)))))
     }
 
     /// The document of each row of a table.
     pub(in crate::index) fn places(
         &self,
         of: Of,
-    ) -> Result<impl Iterator<Item = Result<(u64, Arc<str>), ImageError>>, ImageError> {
+    ) -> Result<impl Iterator<Item = Result<(u64, Name), ImageError>>, ImageError> {
         let places = &self.places[of as usize][0];
         let addresses = numbers_of::<UInt64Type>(places, "address")?;
         let documents = numbers_of::<UInt32Type>(places, "document")?;
         let rows = 0..places.num_rows();
-        Ok(rows.map(move |row| Ok((addresses.value(row), self.name(documents.value(row))?.clone()))))
+        Ok(rows.map(move |row| Ok((addresses.value(row), self.number(documents.value(row))?))))
     }
 
     /// The address of each row of a table, by a hash of its id.
-    pub(in crate::index) fn rows(&self, of: Of) -> Result<impl Iterator<Item = (u64, u64)>, ImageError> {
+    pub(in crate::index) fn rows(&self, of: Of) -> Result<impl ExactSizeIterator<Item = (u64, u64)>, ImageError> {
         let rows = &self.places[of as usize][1];
         let (hashes, addresses) = (numbers_of::<UInt64Type>(rows, "hash")?, numbers_of::<UInt64Type>(rows, "address")?);
         Ok((0..rows.num_rows()).map(move |row| (hashes.value(row), addresses.value(row))))
+    }
+}
+
+/// Reads what words stand for, of which there are few: that of the row before is remembered.
+fn known<T: Copy>(from_name: fn(&str) -> Option<T>) -> impl FnMut(&Image, u32) -> Result<T, ImageError> {
+    let mut last: Option<(u32, T)> = None;
+    move |image, number| match last {
+        Some((known, value)) if known == number => Ok(value),
+        _ => {
+            let word = ((number as usize) < image.words.len()).then(|| image.words.value(number as usize));
+            let value = word.and_then(from_name).ok_or(ImageError::Damaged("a kind, a type or a state"))?;
+            last = Some((number, value));
+            Ok(value)
+        }
     }
 }
 

@@ -10,18 +10,19 @@ use std::{
 use arrow::{
     array::{
         ArrayRef, BooleanArray, FixedSizeBinaryArray, Float32Array, Int64Array, LargeStringArray, LargeStringBuilder,
-        ListArray, RecordBatch, UInt32Array, UInt64Array,
+        RecordBatch, UInt32Array, UInt64Array,
     },
-    buffer::OffsetBuffer,
-    datatypes::{DataType, Field},
     error::ArrowError,
     ipc::writer::StreamWriter,
 };
 use backstory_model::{digest::SetDigest, terms::TermId};
 
 use super::{
-    super::{maps::Map, scratch, types::DocumentFacts},
-    ABSENT, FILE, HASH, IMAGE, ImageRun, MAGIC, Of, PASSAGES_FILE, remove,
+    super::{
+        numbered::{HASH, NO_NAME, Name, NumberedDocument},
+        scratch,
+    },
+    FILE, IMAGE, ImageRun, MAGIC, Of, PASSAGES_FILE, remove,
 };
 
 /// How many times as much room as an image takes the disk must have: others need some.
@@ -32,9 +33,9 @@ const PIECE: usize = 1 << 20;
 /// What an image is made of.
 #[derive(Default)]
 pub(in crate::index) struct ImageWriter {
-    /// The numbers of names, by where they are in memory.
-    numbers: Map<(usize, usize), u32>,
     names: LargeStringBuilder,
+    /// What kinds, types and states are called.
+    words: Vec<&'static str>,
     documents: Documents,
     groups: Vec<(u32, bool, u64)>,
     digests: Vec<u8>,
@@ -53,7 +54,6 @@ struct Documents {
     projects: Vec<u32>,
     authors: Vec<u32>,
     labels: Vec<u32>,
-    label_counts: Vec<usize>,
     states: Vec<u32>,
     created: Vec<i64>,
     importance: Vec<f32>,
@@ -97,53 +97,44 @@ struct PlaceColumns {
 }
 
 impl ImageWriter {
-    fn number(&mut self, name: &str) -> u32 {
-        let next = u32::try_from(self.numbers.len()).unwrap_or(ABSENT);
-        let number = *self.numbers.entry((name.as_ptr() as usize, name.len())).or_insert(next);
-        if number == next {
-            self.names.append_value(name);
-        }
-        number
+    fn word(&mut self, word: &'static str) -> u32 {
+        let at = self.words.iter().position(|known| *known == word).unwrap_or_else(|| {
+            self.words.push(word);
+            self.words.len() - 1
+        });
+        u32::try_from(at).unwrap_or(NO_NAME)
     }
 
-    /// Adds a document; `said` is absent from one of a version.
-    pub(in crate::index) fn add_document(&mut self, id: &Arc<str>, facts: &DocumentFacts, said: Option<&[u8; HASH]>) {
-        let [id, thread, project, paths] =
-            [id, &facts.thread, &facts.project, &facts.paths].map(|name| self.number(name));
-        let kind = self.number(facts.kind.as_str());
-        let document_type = self.number(facts.document_type.as_str());
-        let state = facts.state.map_or(ABSENT, |state| self.number(state.as_str()));
-        let author = facts.author.as_deref().map_or(ABSENT, |author| self.number(author));
-        let labels: Vec<u32> = facts.labels.iter().map(|label| self.number(label)).collect();
+    /// Adds a document.
+    pub(in crate::index) fn add_document(&mut self, document: &NumberedDocument) {
+        let (kind, document_type) = (self.word(document.kind.as_str()), self.word(document.document_type.as_str()));
+        let state = document.state.map_or(NO_NAME, |state| self.word(state.as_str()));
         let columns = &mut self.documents;
-        columns.ids.push(id);
-        columns.threads.push(thread);
+        columns.ids.push(document.id);
+        columns.threads.push(document.thread);
         columns.kinds.push(kind);
-        columns.projects.push(project);
-        columns.authors.push(author);
-        columns.label_counts.push(labels.len());
-        columns.labels.extend(labels);
+        columns.projects.push(document.project);
+        columns.authors.push(document.author);
+        columns.labels.push(document.labels);
         columns.states.push(state);
-        columns.created.push(facts.created_at.as_millisecond());
-        columns.importance.push(facts.importance);
-        columns.confidential.push(facts.confidential);
-        columns.paths.push(paths);
+        columns.created.push(document.created_at);
+        columns.importance.push(document.importance);
+        columns.confidential.push(document.confidential);
+        columns.paths.push(document.paths);
         columns.types.push(document_type);
-        columns.said.extend(said.unwrap_or(&[0; HASH]));
+        columns.said.extend(document.said);
     }
 
     /// Adds a group; returns its number.
     pub(in crate::index) fn add_group(
         &mut self,
-        project: &str,
-        confidential: bool,
+        (project, confidential): (Name, bool),
         words: u64,
         digest: &SetDigest,
     ) -> u32 {
-        let project = self.number(project);
         self.groups.push((project, confidential, words));
         self.digests.extend(digest.to_bytes());
-        u32::try_from(self.groups.len() - 1).unwrap_or(ABSENT)
+        u32::try_from(self.groups.len() - 1).unwrap_or(NO_NAME)
     }
 
     /// Adds in how many documents of a group a term or, of full-text search, a word occurs.
@@ -155,8 +146,7 @@ impl ImageWriter {
     }
 
     pub(in crate::index) fn add_run(&mut self, run: &ImageRun) {
-        let document = self.number(&run.document);
-        self.runs.documents.push(document);
+        self.runs.documents.push(run.document);
         self.runs.offsets.push(run.offset);
         self.runs.bytes.push(run.bytes);
         self.runs.passages.push(run.passages);
@@ -169,15 +159,13 @@ impl ImageWriter {
     }
 
     /// Adds a document without vectors.
-    pub(in crate::index) fn add_pending(&mut self, document: &str, content_hash: &str) {
-        let document = self.number(document);
+    pub(in crate::index) fn add_pending(&mut self, document: Name, content_hash: &str) {
         self.pending.documents.push(document);
         self.pending.content_hashes.append_value(content_hash);
     }
 
     /// Adds the document of a row.
-    pub(in crate::index) fn add_place(&mut self, of: Of, address: u64, document: &Arc<str>) {
-        let document = self.number(document);
+    pub(in crate::index) fn add_place(&mut self, of: Of, address: u64, document: Name) {
         let columns = &mut self.places[of as usize];
         columns.addresses.push(address);
         columns.documents.push(document);
@@ -212,7 +200,43 @@ impl ImageWriter {
         File::open(dir)?.sync_all()
     }
 
+    /// Takes in the names of all that was added, of which `text` gives those of numbers in memory. In the image they have
+    /// numbers from 0.
+    pub(in crate::index) fn add_names<'a>(&mut self, text: impl Fn(Name) -> &'a str) {
+        let mut numbers: Vec<u32> = Vec::new();
+        let mut next = 0;
+        let [of_documents, of_passages] = &mut self.places;
+        let documents = &mut self.documents;
+        let columns = [
+            &mut documents.ids,
+            &mut documents.threads,
+            &mut documents.projects,
+            &mut documents.authors,
+            &mut documents.labels,
+            &mut documents.paths,
+            &mut self.runs.documents,
+            &mut self.pending.documents,
+            &mut of_documents.documents,
+            &mut of_passages.documents,
+        ];
+        let of_groups = self.groups.iter_mut().map(|(project, ..)| project);
+        for name in columns.into_iter().flatten().chain(of_groups).filter(|name| **name != NO_NAME) {
+            let at = *name as usize;
+            if numbers.len() <= at {
+                numbers.resize(at + 1, NO_NAME);
+            }
+            if numbers[at] == NO_NAME {
+                self.names.append_value(text(*name));
+                numbers[at] = next;
+                next += 1;
+            }
+            *name = numbers[at];
+        }
+    }
+
     fn encode(mut self, header: &[&str]) -> Result<Vec<u8>, ArrowError> {
+        let names: ArrayRef = Arc::new(self.names.finish());
+        let words: ArrayRef = Arc::new(LargeStringArray::from(std::mem::take(&mut self.words)));
         let of_groups: Vec<(u32, bool, u64)> = std::mem::take(&mut self.groups);
         let groups = batch(vec![
             ("project", numbers(of_groups.iter().map(|group| group.0).collect())),
@@ -240,11 +264,10 @@ impl ImageWriter {
         let Pending { documents, mut content_hashes } = self.pending;
         let content_hashes: ArrayRef = Arc::new(content_hashes.finish());
         let pending = batch(vec![("document", numbers(documents)), ("content_hash", content_hashes)])?;
-        let names: ArrayRef = Arc::new(self.names.finish());
         let header: ArrayRef = Arc::new(LargeStringArray::from(header.to_vec()));
         let mut batches =
-            vec![batch(vec![("header", header)])?, batch(vec![("name", names)])?, self.documents.batch()?, groups];
-        batches.extend([counts, runs, pending]);
+            vec![batch(vec![("header", header)])?, batch(vec![("name", names)])?, batch(vec![("word", words)])?];
+        batches.extend([self.documents.batch()?, groups, counts, runs, pending]);
         for PlaceColumns { addresses, documents, row_hashes, row_addresses } in self.places {
             batches.push(batch(vec![("address", longs(addresses)), ("document", numbers(documents))])?);
             batches.push(batch(vec![("hash", longs(row_hashes)), ("address", longs(row_addresses))])?);
@@ -265,9 +288,6 @@ impl ImageWriter {
 
 impl Documents {
     fn batch(self) -> Result<RecordBatch, ArrowError> {
-        let item = Arc::new(Field::new("item", DataType::UInt32, false));
-        let offsets = OffsetBuffer::from_lengths(self.label_counts);
-        let labels: ArrayRef = Arc::new(ListArray::try_new(item, offsets, numbers(self.labels), None)?);
         let created: ArrayRef = Arc::new(Int64Array::from(self.created));
         let importance: ArrayRef = Arc::new(Float32Array::from(self.importance));
         batch(vec![
@@ -276,7 +296,7 @@ impl Documents {
             ("kind", numbers(self.kinds)),
             ("project", numbers(self.projects)),
             ("author", numbers(self.authors)),
-            ("labels", labels),
+            ("labels", numbers(self.labels)),
             ("state", numbers(self.states)),
             ("created", created),
             ("importance", importance),
