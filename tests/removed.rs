@@ -288,3 +288,25 @@ async fn a_function_that_is_changed_while_it_moves_is_followed() {
     let moved = ("Split the client", "src/client.py#legacy_login", "src/login.py#legacy_login");
     assert_eq!(moves(&found), [moved]);
 }
+
+/// Merges that keep what their first parent has, whatever a later commit of the other one did.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_branches_that_were_merged_the_head_tells_which_one_was_followed() {
+    let connect =
+        |retries: u8| format!("def connect(host):\n    retries = {retries}\n    return ask(host, retries)\n\n\n");
+    let close = "def close(socket):\n    return socket.close()\n";
+    let mut origin = Origin::new();
+    origin.write("src/net.py", connect(3) + close).write("src/old.py", "LEFT = 1\n");
+    let begin = origin.commit_all("Begin");
+    origin.write("src/net.py", close).commit_all("Drop what nobody calls");
+    origin.git(["switch", "--quiet", "--create", "side", &begin.to_string()]);
+    let side = origin.write("src/net.py", connect(5) + close).commit_all("Try more often");
+    origin.switch("main").commit_index("Merge the attempts", &[side]);
+    origin.switch("without").remove("src/old.py");
+    let without = origin.commit_all("Try without");
+    origin.switch("main").commit_index("Merge, and keep the file", &[without]);
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    assert_eq!(commits(&removed(&indexed, "connect", None).await), [("Drop what nobody calls", "src/net.py")]);
+    let kept = removed_nothing(&indexed, "src/old.py").await;
+    assert_eq!(present(&kept), [("src/old.py", None)]);
+}

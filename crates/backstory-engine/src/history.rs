@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 
 use backstory_model::{
-    code::last_part_of_name,
+    code::{FileAnalysis, last_part_of_name},
     edge::Edge,
+    entity::Item,
     filter::Filter,
     id::{NAMESPACE, NodeId},
-    repository::EntityChangeKind,
+    repository::{EntityChangeKind, Record},
 };
 use backstory_store::graph::{Direction, Value, queries};
 use jiff::Timestamp;
@@ -16,6 +17,7 @@ use jiff::Timestamp;
 use crate::{
     catalog::repositories_of,
     error::Result,
+    read::item_of_node,
     resources::{Resources, blocking},
 };
 
@@ -162,23 +164,42 @@ pub(crate) async fn find_removal(resources: &Resources, node: NodeId) -> Result<
 pub(crate) async fn fate_of(resources: &Resources, node: NodeId) -> Result<Option<Fate>> {
     let mut fate = Fate { moves: Vec::new(), last: node, removed_by: None };
     while fate.moves.len() <= MAX_MOVES {
-        let Some(newest) = changes_of(resources, &fate.last).await?.into_iter().next() else {
+        let changes = changes_of(resources, &fate.last).await?;
+        if changes.is_empty() {
             return Ok(Some(fate).filter(|fate| !fate.moves.is_empty()));
-        };
-        if newest.kind != EntityChangeKind::Removed {
-            return Ok(Some(fate));
         }
-        let Some(next) = taken_over(resources, &fate.last, &newest).await? else {
-            fate.removed_by = Some(newest);
+        let Some(removed) = end_of(resources, &fate.last, changes).await? else { return Ok(Some(fate)) };
+        let Some(next) = taken_over(resources, &fate.last, &removed).await? else {
+            fate.removed_by = Some(removed);
             return Ok(Some(fate));
         };
         if fate.moves.iter().any(|(_, from, _)| *from == next) {
             return Ok(Some(fate));
         }
-        fate.moves.push((newest.sha, fate.last.clone(), next.clone()));
+        fate.moves.push((removed.sha, fate.last.clone(), next.clone()));
         fate.last = next;
     }
     Ok(Some(fate))
+}
+
+/// The change by which a file or symbol lost its name; `None` if it has it. Of branches that were merged one may have removed it
+/// and another one changed it later: the indexed head tells which of them the merge followed.
+async fn end_of(resources: &Resources, id: &NodeId, changes: Vec<GraphChangeRow>) -> Result<Option<GraphChangeRow>> {
+    let last = changes.into_iter().find(|change| change.kind != EntityChangeKind::Modified);
+    let Some(removed) = last.filter(|change| change.kind == EntityChangeKind::Removed) else { return Ok(None) };
+    let id = id.clone();
+    let is_there = resources.blocking(move |resources| is_at_head(resources, &id)).await?;
+    Ok(Some(removed).filter(|_| !is_there))
+}
+
+/// Whether the indexed head has a file or symbol.
+fn is_at_head(resources: &Resources, id: &NodeId) -> Result<bool> {
+    let (NodeId::File { project, path } | NodeId::Entity { project, path, .. }) = id else { return Ok(false) };
+    let Some(Item::Repository(of)) = item_of_node(resources, &NodeId::file(project, path))? else { return Ok(false) };
+    let Record::File(file) = of.record else { return Ok(false) };
+    let NodeId::Entity { name, .. } = id else { return Ok(true) };
+    let code = file.analysis.as_ref().and_then(FileAnalysis::code);
+    Ok(code.is_some_and(|code| code.entities.iter().any(|entity| entity.qualified_name == *name)))
 }
 
 /// What a file or symbol was called after a commit that took its name away.
