@@ -58,15 +58,21 @@ pub(super) fn describe_people(resources: &Resources, question: &str) -> Result<V
     Ok(named.map(|name| describe_person(name, resources.settings().people.tracking)).collect())
 }
 
-/// Says where it is told what somebody did, if it is told at all.
+/// Says where it is told what somebody did, if it is told at all. People choose their names, and somebody may run the command
+/// that is told, so it has no name that a shell may take for anything else.
 pub(super) fn describe_person(name: &str, is_told: bool) -> String {
-    let name = truncate_echo(name);
+    let shown = truncate_echo(name);
     if !is_told {
-        return format!("{name} is the name of somebody");
+        return format!("{shown} is the name of somebody");
     }
-    let is_plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    let quoted = if is_plain { name.to_string() } else { format!("\"{name}\"") };
-    format!("what {name} did is told by 'backstory person {quoted}'")
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_in_quotes = |c: char| is_plain(c) || matches!(c, ' ' | '\'' | ',');
+    let argument = match shown == name && !name.starts_with('-') {
+        true if name.chars().all(is_plain) => format!(" {name}"),
+        true if name.chars().all(is_in_quotes) => format!(" \"{name}\""),
+        _ => String::new(),
+    };
+    format!("what {shown} did is told by 'backstory person{argument}'")
 }
 
 /// The words of a name in lower case.
@@ -108,9 +114,21 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_quoted_as_a_shell_needs_it() {
-        assert_eq!(describe_person("jorenham", true), "what jorenham did is told by 'backstory person jorenham'");
-        assert_eq!(describe_person("Li Wu", true), "what Li Wu did is told by 'backstory person \"Li Wu\"'");
+    fn a_name_is_quoted_as_a_shell_needs_it_or_left_out_of_the_command() {
+        let long = "Li ".repeat(200);
+        for (name, command) in [
+            ("jorenham", "backstory person jorenham"),
+            ("Li Wu", "backstory person \"Li Wu\""),
+            ("Zoë O'Brien", "backstory person \"Zoë O'Brien\""),
+            ("Li $(reboot) Wu", "backstory person"),
+            ("Li `reboot` Wu", "backstory person"),
+            ("Li\"; reboot; \"Wu", "backstory person"),
+            ("--help", "backstory person"),
+            (long.as_str(), "backstory person"),
+        ] {
+            let said = describe_person(name, true);
+            assert_eq!(said, format!("what {} did is told by '{command}'", truncate_echo(name)));
+        }
         assert_eq!(describe_person("Li Wu", false), "Li Wu is the name of somebody");
     }
 }
