@@ -505,6 +505,28 @@ fn a_type_or_default_of_a_parameter_is_no_parameter() {
 }
 
 #[test]
+fn what_a_branch_still_had_when_it_was_merged_is_not_there() {
+    let mut project = Fixture::new();
+    let net = |parameters: &str, call: &str| format!("def fetch({parameters}):\n    return 1\n\n\n{call}");
+    let call = "def check(url):\n    return fetch(url, timeout=2)\n";
+    project.write("src/net.py", net("url, timeout=3", ""));
+    let begin = project.commit_all("Begin");
+    project.author("Bo", "bo@example.com");
+    project.write("src/net.py", net("url", ""));
+    project.commit_all("Wait for nothing");
+    project.author("Cy", "cy@example.com");
+    project.git(["switch", "--quiet", "--create", "side", &begin.to_string()]);
+    project.write("src/net.py", net("url, timeout=3", call));
+    let side = project.commit_all("Check addresses");
+    project.switch("main");
+    project.write("src/net.py", net("url", call)).git(["add", "--all"]);
+    project.commit_index("Merge the checks", &[side]);
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "Who removed the `timeout` parameter of `fetch`?");
+    assert!(said.starts_with("Bo removed timeout parameter (src/net.py#fetch) on "), "{said}");
+}
+
+#[test]
 fn who_merged_a_change_did_not_make_it() {
     let mut project = Fixture::new();
     project.write("src/play.py", "def play(song):\n    return song\n");

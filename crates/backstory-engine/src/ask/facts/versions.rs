@@ -2,7 +2,7 @@
 //! after the commits that touch the name. Its first declaration as a field, its type or a default may come long after it.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -10,8 +10,9 @@ use backstory_model::{
     change_question::ChangeDirection,
     code::{CodeAnalysis, ContentAnalysis, Entity, Lines, last_part_of_name, name_without_count},
     commit::{ChangeStatus, Commit, FileVersion, RepoPath, Sha},
+    entity::Item,
     id::NodeId,
-    repository::EntityChangeKind,
+    repository::{EntityChangeKind, Record},
 };
 use backstory_sources::{code::IncrementalAnalyzer, git::objects::Objects};
 use jiff::Timestamp;
@@ -21,12 +22,15 @@ use crate::{
     clones::{MAX_TEXT, open_objects},
     error::Result,
     history::{GraphChangeRow, changes_across_renames},
+    read::item_of_node,
     records::commit_record,
     resources::Resources,
 };
 
 /// Most bytes of versions that are analyzed for one question.
 pub(super) const MAX_ANALYZED: usize = 10 << 20;
+/// Most bytes of versions that are searched for a name; of what is more, analysis alone tells whether it has it.
+const MAX_SEARCHED: u64 = 256 << 20;
 /// Most commits that touch a name whose files are read; of what more touch, nothing is known.
 const MAX_TOUCHES: usize = 2_000;
 /// Fewest words of a commit of which some may have been left out.
@@ -35,7 +39,7 @@ const MANY_WORDS: usize = 200;
 const KNOWN_WORDS: std::ops::RangeInclusive<usize> = 2..=64;
 
 /// A name within a definition or a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Member {
     /// The qualified name of what has it, without a count; the whole file if absent.
     pub(super) holder: Option<String>,
@@ -78,7 +82,8 @@ enum Said {
 #[derive(Clone, Debug)]
 struct Place {
     path: RepoPath,
-    version: FileVersion,
+    /// Its content.
+    id: Sha,
 }
 
 /// A commit that may have touched a name, and the file before and after it.
@@ -120,10 +125,11 @@ pub(super) async fn find_members(
                     return Ok((vec![MemberFate::Unknown; asked.len()], room));
                 }
             }
+            let head = place_at_head(resources, &project, &path)?;
             let objects = open_objects(resources, &project)?;
             let mut versions = Versions::new(&objects, name, room);
             let fate = |(member, introducing): &(Member, BTreeSet<String>)| match direction {
-                ChangeDirection::Removed => versions.find_removal(member, &touches),
+                ChangeDirection::Removed => versions.find_removal(member, &touches, head.as_ref()),
                 _ => versions.find_addition(member, &touches, introducing),
             };
             let fates: Vec<MemberFate> = asked.iter().map(fate).collect();
@@ -132,6 +138,13 @@ pub(super) async fn find_members(
         .await?;
     *left = rest;
     Ok(fates)
+}
+
+/// What the indexed head has at a path; `None` if there is no file.
+fn place_at_head(resources: &Resources, project: &str, path: &str) -> Result<Option<Place>> {
+    let Some(Item::Repository(of)) = item_of_node(resources, &NodeId::file(project, path))? else { return Ok(None) };
+    let Record::File(file) = of.record else { return Ok(None) };
+    Ok(Some(Place { path: file.path, id: file.blob }))
 }
 
 /// The commits with which a definition or file came.
@@ -155,7 +168,7 @@ fn touch_of(row: &GraphChangeRow, commit: &Commit, name: &str) -> Option<Touch> 
     let old = change.old.filter(|_| change.status != ChangeStatus::Copied);
     let place = |path: &RepoPath, version: Option<FileVersion>| {
         let version = version.filter(|version| version.mode.is_file())?;
-        Some(Place { path: path.clone(), version })
+        Some(Place { path: path.clone(), id: version.id })
     };
     let (before, after) = (place(old_path, old), place(&change.path, change.new));
     Some(Touch { sha: row.sha.clone(), at: row.at, before, after })
@@ -178,14 +191,26 @@ struct Versions<'a> {
     analyzer: IncrementalAnalyzer,
     /// `None` of what cannot be analyzed.
     analyzed: HashMap<Sha, Option<Arc<AnalyzedVersion>>>,
-    /// Whether the name occurs in them.
+    /// Bytes that may still be searched for the name.
+    searchable: u64,
+    /// Whether the name may occur in them.
     naming: HashMap<Sha, bool>,
+    /// What they say of members.
+    told: HashMap<(Sha, Member), Said>,
 }
 
 impl<'a> Versions<'a> {
     fn new(objects: &'a Objects, name: String, left: usize) -> Self {
-        let (analyzed, naming) = (HashMap::new(), HashMap::new());
-        Self { objects, name, left, analyzer: IncrementalAnalyzer::new(), analyzed, naming }
+        Self {
+            objects,
+            name,
+            left,
+            analyzer: IncrementalAnalyzer::new(),
+            analyzed: HashMap::new(),
+            searchable: MAX_SEARCHED,
+            naming: HashMap::new(),
+            told: HashMap::new(),
+        }
     }
 
     /// The commit before which the member was not there. Unknown if it always was, be it in another place from which it was
@@ -203,9 +228,11 @@ impl<'a> Versions<'a> {
     }
 
     /// The last commit after which the member was not there any more. A parameter that went with its function was not removed
-    /// from it.
-    fn find_removal(&mut self, member: &Member, touches: &[Touch]) -> MemberFate {
-        if touches.last().is_some_and(|last| self.has(member, last.after.as_ref())) {
+    /// from it. Of branches that were merged a later commit may still have it, so the indexed head tells whether it is there; the
+    /// last commit does if the file has another path now.
+    fn find_removal(&mut self, member: &Member, touches: &[Touch], head: Option<&Place>) -> MemberFate {
+        let now = head.or_else(|| touches.last().and_then(|last| last.after.as_ref()));
+        if self.has(member, now) {
             return MemberFate::There;
         }
         for touch in touches.iter().rev() {
@@ -224,31 +251,47 @@ impl<'a> Versions<'a> {
     /// Whether a version has the member. One in which the name does not occur is not analyzed.
     fn has(&mut self, member: &Member, place: Option<&Place>) -> bool {
         let Some(place) = place else { return false };
-        let (objects, name, id) = (self.objects, &self.name, place.version.id);
-        let names_it = *self.naming.entry(id).or_insert_with(|| {
-            objects.blob(id, MAX_TEXT).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(name.as_str()))
-        });
-        names_it && self.said(member, Some(place)) == Said::With
+        let may_have = match self.naming.get(&place.id) {
+            Some(known) => *known,
+            None => {
+                let found = self.may_name(place.id);
+                self.naming.insert(place.id, found);
+                found
+            }
+        };
+        may_have && self.said(member, Some(place)) == Said::With
+    }
+
+    /// Whether the name occurs in a version, as far as that may be searched.
+    fn may_name(&mut self, id: Sha) -> bool {
+        let Ok(bytes) = self.objects.blob(id, MAX_TEXT.min(self.searchable)) else { return true };
+        self.searchable -= bytes.len() as u64;
+        String::from_utf8_lossy(&bytes).contains(self.name.as_str())
     }
 
     fn said(&mut self, member: &Member, place: Option<&Place>) -> Said {
         let Some(place) = place else { return Said::Nowhere };
-        self.analyze(place).map_or(Said::Unknown, |version| version.said(member))
+        let key = (place.id, member.clone());
+        if let Some(known) = self.told.get(&key) {
+            return *known;
+        }
+        let said = self.analyze(place).map_or(Said::Unknown, |version| version.said(member));
+        self.told.insert(key, said);
+        said
     }
 
     fn analyze(&mut self, place: &Place) -> Option<Arc<AnalyzedVersion>> {
-        let id = place.version.id;
-        if let Some(known) = self.analyzed.get(&id) {
+        if let Some(known) = self.analyzed.get(&place.id) {
             return known.clone();
         }
-        let bytes = self.objects.blob(id, MAX_TEXT).ok().filter(|bytes| bytes.len() <= self.left);
+        let bytes = self.objects.blob(place.id, MAX_TEXT.min(self.left as u64)).ok();
         let analyzed = bytes.and_then(|bytes| {
             self.left -= bytes.len();
             let analysis = self.analyzer.analyze(place.path.as_str(), &bytes);
             let ContentAnalysis::Code(code) = analysis.content else { return None };
             Some(Arc::new(AnalyzedVersion::new(String::from_utf8_lossy(&bytes).into_owned(), code)))
         });
-        self.analyzed.insert(id, analyzed.clone());
+        self.analyzed.insert(place.id, analyzed.clone());
         analyzed
     }
 }
@@ -270,17 +313,19 @@ impl AnalyzedVersion {
             return Said::of(mentions(&without_texts(&self.source, self.code.language), &member.name));
         };
         let is_holder = |entity: &&Entity| name_without_count(&entity.qualified_name) == holder;
-        let holders = self.code.entities.iter().filter(is_holder);
-        holders.map(|entity| self.said_of(entity, member)).max().unwrap_or(Said::Nowhere)
+        let key_of = |entity: &&Entity| (entity.lines, entity.kind.is_type());
+        // Very many may have one name. Of those that have the same lines, these are read once.
+        let mut holders: Vec<&Entity> = self.code.entities.iter().filter(is_holder).collect();
+        holders.sort_by_key(key_of);
+        holders.dedup_by_key(|entity| key_of(entity));
+        let (types, others): (Vec<&Entity>, Vec<&Entity>) = holders.into_iter().partition(|one| one.kind.is_type());
+        let of_types = (!types.is_empty()).then(|| Said::of(self.is_part_of_types(&types, holder, &member.name)));
+        others.into_iter().map(|one| self.said_of(one, member)).chain(of_types).max().unwrap_or(Said::Nowhere)
     }
 
-    /// What is said of a member of one definition.
+    /// What is said of a member of one definition that is no type.
     fn said_of(&self, holder: &Entity, member: &Member) -> Said {
-        let name = &member.name;
-        let code = self.code_of(holder.lines);
-        if holder.kind.is_type() {
-            return Said::of(self.is_part_of_type(holder, &code, name));
-        }
+        let (name, code) = (&member.name, self.code_of(holder.lines));
         if !member.is_parameter {
             return Said::of(mentions(&code, name));
         }
@@ -288,38 +333,60 @@ impl AnalyzedVersion {
         parameters.map_or(Said::Unknown, |found| Said::of(found.into_iter().any(|one| declares(one, name))))
     }
 
-    /// Whether a type has a part of this name: by a definition or a declaration in it, as a parameter of its constructor, or
-    /// as what its functions read or write of themselves.
-    fn is_part_of_type(&self, holder: &Entity, code: &str, name: &str) -> bool {
-        let own = name_without_count(&holder.qualified_name);
+    /// Whether the types of one name have a part of another one: by a definition or a declaration in them, as a parameter of
+    /// their constructor, or as what their functions read or write of themselves.
+    fn is_part_of_types(&self, types: &[&Entity], own: &str, name: &str) -> bool {
         let separator = self.code.language.separator();
-        let part_of = |entity: &Entity| {
-            let rest = name_without_count(&entity.qualified_name).strip_prefix(own)?.strip_prefix(separator)?;
-            Some(rest.to_owned())
-        };
-        let inner: Vec<(&Entity, String)> =
-            self.code.entities.iter().filter_map(|entity| Some((entity, part_of(entity)?))).collect();
-        let is_in_function = |(entity, part): &(&Entity, String)| {
-            if !entity.kind.is_callable() || part.contains(separator) {
-                return false;
+        let inner = self.code.entities.iter().filter_map(|entity| {
+            let rest = name_without_count(&entity.qualified_name).strip_prefix(own)?;
+            Some((entity, rest.strip_prefix(separator)?))
+        });
+        let inner: Vec<(&Entity, &str)> = inner.collect();
+        inner.iter().any(|(_, part)| *part == name)
+            || self.is_declared(types, &inner, name)
+            || self.is_in_functions(&inner, own, name)
+    }
+
+    /// Whether the lines of types declare a name, without those of the functions and types in them.
+    fn is_declared(&self, types: &[&Entity], inner: &[(&Entity, &str)], name: &str) -> bool {
+        let inner = inner.iter().filter(|(entity, _)| entity.kind.is_callable() || entity.kind.is_type());
+        let mut ranges: Vec<Lines> = inner.map(|(entity, _)| entity.lines).collect();
+        ranges.sort_unstable();
+        let mut apart: Vec<Lines> = Vec::new();
+        for lines in ranges {
+            match apart.last_mut() {
+                Some(before) if lines.first <= before.last => before.last = before.last.max(lines.last),
+                _ => apart.push(lines),
             }
-            let code = self.code_of(entity.lines);
-            let takes_it = || {
+        }
+        let is_inner = |number: u32| {
+            let begun = apart.partition_point(|lines| lines.first <= number);
+            apart[..begun].last().is_some_and(|lines| lines.contains(number))
+        };
+        types.iter().any(|holder| {
+            let code = self.code_of(holder.lines);
+            let mut lines = (holder.lines.first..).zip(code.lines());
+            lines.any(|(number, line)| mentions(line, name) && !is_inner(number))
+        })
+    }
+
+    /// Whether functions of a type read or write a part of it, or its constructors take one of that name.
+    fn is_in_functions(&self, inner: &[(&Entity, &str)], own: &str, name: &str) -> bool {
+        let separator = self.code.language.separator();
+        let mut functions: BTreeMap<Lines, BTreeSet<&str>> = BTreeMap::new();
+        for (entity, part) in inner {
+            if entity.kind.is_callable() && !part.contains(separator) {
+                functions.entry(entity.lines).or_default().insert(*part);
+            }
+        }
+        functions.into_iter().any(|(lines, parts)| {
+            let code = self.code_of(lines);
+            let takes_it = |part: &str| {
                 let parameters = parameters_of(&code, part).unwrap_or_default();
-                is_constructor(part, own) && parameters.into_iter().any(|one| declares(one, name))
+                parameters.into_iter().any(|one| declares(one, name))
             };
-            mentions_own(&code, name) || takes_it()
-        };
-        // The rest of its lines declares what it has.
-        let is_declared = |(number, line): (u32, &str)| {
-            let is_inner = |(entity, _): &(&Entity, String)| {
-                (entity.kind.is_callable() || entity.kind.is_type()) && entity.lines.contains(number)
-            };
-            mentions(line, name) && !inner.iter().any(is_inner)
-        };
-        inner.iter().any(|(_, part)| part == name)
-            || (holder.lines.first..).zip(code.lines()).any(is_declared)
-            || inner.iter().any(is_in_function)
+            mentions_own(&code, name) || parts.into_iter().any(|part| is_constructor(part, own) && takes_it(part))
+        })
     }
 
     /// Lines without what comments and strings say.
@@ -390,5 +457,18 @@ mod tests {
         }
         assert_eq!(said("a.py", "LEFT = 1  # RIGHT\n", "", "LEFT", false), With);
         assert_eq!(said("a.py", "LEFT = 1  # RIGHT\n", "", "RIGHT", false), Without);
+    }
+
+    /// Each of them with each other one would take minutes here.
+    #[test]
+    fn what_very_many_definitions_of_a_name_have_is_read_once() {
+        use Said::{With, Without};
+        let same = "class Option:\n    def f(self): return 1\n".repeat(3_000);
+        assert_eq!(said("a.py", &same, "Option", "hidden", true), Without);
+        let line = format!("    {}\n", "f() { return 1 } ".repeat(10));
+        let last = "    hidden = 1\n";
+        let option = format!("class Option {{\n{}{last}}}\n", line.repeat(300));
+        assert_eq!(said("a.js", &option, "Option", "hidden", false), With);
+        assert_eq!(said("a.js", &option, "Option", "shown", false), Without);
     }
 }
