@@ -16,6 +16,8 @@ use backstory_sources::git::pickaxe::PickedFile;
 /// Most lines whose words are compared, of those that went and of those that each file gained; of others only those that are
 /// equal are found.
 const MAX_COMPARED: usize = 200;
+/// Most lines that the files of a commit gained together whose words are compared.
+const MAX_COMPARED_TOGETHER: usize = 1_000;
 /// Most words of a line that is compared by them: a bundle may be a single line.
 const MAX_WORDS: usize = 200;
 
@@ -94,10 +96,11 @@ pub(super) fn destination<'c>(lost: &[FileChange<'_>], gained: &[FileChange<'c>]
     let of_all = Taken::of(lost.iter());
     let of_documents = Taken::of(lost.iter().filter(|change| is_document(change.file)));
     let went: usize = lost.iter().map(|change| change.lines.len()).sum();
-    let (mut came, mut first) = (0, None);
+    let (mut came, mut first, mut left) = (0, None, MAX_COMPARED_TOGETHER);
     for change in gained {
         let taken = if is_document(change.file) { &of_documents } else { &of_all };
-        let (few, rest) = change.lines.split_at(change.lines.len().min(MAX_COMPARED));
+        let (few, rest) = change.lines.split_at(change.lines.len().min(MAX_COMPARED).min(left));
+        left -= few.len();
         let count = few.iter().filter(|line| taken.has_alike(line)).count()
             + rest.iter().filter(|line| taken.lines.contains(line.as_str())).count();
         came += count;
@@ -186,6 +189,22 @@ mod tests {
         check("shell=True", from, ("CHANGES.rst", "    lists for subprocess, removing ``shell=True``.\n"), false);
         check("shell=True", from, ("docs/guide.md", "        shell=True,\n"), false);
         check("shell=True", ("CHANGES.rst", "- No ``shell=True``.\n"), ("CHANGES.md", "- No `shell=True`.\n"), true);
+    }
+
+    /// Each line with each other one would take minutes here.
+    #[test]
+    fn of_very_many_files_only_some_lines_are_compared_by_words() {
+        let line = |number: usize| {
+            let words: Vec<String> = (0..40).map(|word| format!("w{number}n{word}")).collect();
+            format!("x {}\n", words.join(" "))
+        };
+        let old: String = (0..50).map(line).collect();
+        let new: String = (1_000..1_200).map(line).collect();
+        let from = file("src/a.py");
+        let to: Vec<PickedFile> = (0..1_000).map(|number| file(&format!("src/{number}.py"))).collect();
+        let lost = FileChange::lost(&from, Mentions::of("x", &old), &Mentions::default()).unwrap();
+        let gained = to.iter().filter_map(|to| FileChange::gained(to, &Mentions::default(), Mentions::of("x", &new)));
+        assert_eq!(destination(&[lost], &gained.collect::<Vec<_>>()), None);
     }
 
     #[test]

@@ -88,6 +88,8 @@ enum Effect {
     Moved(PickedFile, PickedFile),
     /// It is gone from these files.
     Removed(Vec<PickedFile>),
+    /// The time ended before all files were read.
+    Unfinished,
 }
 
 impl TextSearch {
@@ -210,7 +212,9 @@ impl TextSearch {
                     Err(GitError::TimedOut { .. }) => return Ok(true),
                     picked => picked?,
                 };
-                self.judge_all(resources, &picked, found, passed)?;
+                if !self.judge_all(resources, &picked, found, passed)? {
+                    return Ok(true);
+                }
                 if found.removals.len() >= self.limit {
                     break;
                 }
@@ -224,16 +228,17 @@ impl TextSearch {
         }
     }
 
-    /// Adds what commits did to the text, until there are enough removals.
+    /// Adds what commits did to the text, until there are enough removals; whether there was time for that.
     fn judge_all(
         &mut self,
         resources: &Resources,
         picked: &[PickedCommit],
         found: &mut Removals,
         passed: &mut Vec<Move>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         for commit in picked {
             match self.judge(resources, commit)? {
+                Effect::Unfinished => return Ok(false),
                 Effect::Kept => {}
                 Effect::Moved(from, to) if passed.len() < MAX_MOVES => {
                     let is_told = found.moves.iter().any(|told| told.commit.sha == commit.sha);
@@ -256,13 +261,16 @@ impl TextSearch {
                 break;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// What a commit did to the text, as everybody may read it: without secrets.
     fn judge(&self, resources: &Resources, commit: &PickedCommit) -> Result<Effect> {
         let (mut lost, mut gained) = (Vec::new(), Vec::new());
         for file in &commit.files {
+            if Instant::now() >= self.deadline {
+                return Ok(Effect::Unfinished);
+            }
             let (Some(old), Some(new)) = (self.mentions(resources, file.old)?, self.mentions(resources, file.new)?)
             else {
                 continue;
