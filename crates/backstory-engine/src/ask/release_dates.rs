@@ -152,11 +152,19 @@ fn find_facts(resources: &Resources, releases: &[ReleaseNames], number: &str) ->
     if has_it {
         return Ok(ReleaseFacts::Absent(format!("it is not known when release {number} came")));
     }
-    let nearest = nearest_tags(tags.values().flatten().map(String::as_str), number);
-    Ok(ReleaseFacts::Absent(match nearest.is_empty() {
-        true => format!("no tag or release is called {number}: none is indexed"),
-        false => format!("no tag or release is called {number}; the nearest are {}", nearest.join(", ")),
-    }))
+    let tags: Vec<&str> = tags.values().flatten().map(String::as_str).collect();
+    Ok(ReleaseFacts::Absent(describe_absence(&tags, number)))
+}
+
+/// Says that none of the tags is that of a number, and which are like it.
+fn describe_absence(tags: &[&str], number: &str) -> String {
+    let nearest = nearest_tags(tags.iter().copied(), number);
+    let like_it = match (tags.is_empty(), nearest.is_empty()) {
+        (true, _) => ": none is indexed".to_owned(),
+        (false, true) => format!("; the first of {} is {}", tags.len(), tags[0]),
+        (false, false) => format!("; the nearest are {}", nearest.join(", ")),
+    };
+    format!("no tag or release is called {number}{like_it}")
 }
 
 /// Says when a release came and who tagged it, with its commit; `None` if that is not known.
@@ -181,9 +189,10 @@ fn tagger_of(resources: &Resources, tag: &NodeId) -> Result<Option<String>> {
     Ok(tag.annotation.and_then(|annotation| annotation.tagger).map(|tagger| tagger.name))
 }
 
-/// Whether a tag is that of a number, be it with a mark or a name before it: `v8.1.0`, `click-8.1.0`.
+/// Whether a tag is that of a number, be it with a mark or a name before it: `v8.1.0`, `click-8.1.0`. What stands behind the
+/// number makes it another release: `8.1.0-rc1`.
 fn is_tag_of(tag: &str, number: &str) -> bool {
-    without_mark(tag) == number || number_of_tag(tag) == Some(number)
+    without_mark(tag) == number || (number_of_tag(tag) == Some(number) && tag.ends_with(number))
 }
 
 /// The tags whose numbers are most like another.
@@ -230,5 +239,14 @@ mod tests {
         assert_eq!(nearest_tags(tags.into_iter(), "8.1.9"), ["8.1.8", "8.1.7", "8.1.0"]);
         assert_eq!(nearest_tags(["stable"].into_iter(), "8.1.9"), Vec::<&str>::new());
         assert!(is_tag_of("click-8.1.0", "8.1.0") && is_tag_of("v1.0rc1", "1.0rc1") && !is_tag_of("18.1.0", "8.1.0"));
+        assert!(is_tag_of("v8.1.0-rc1", "8.1.0-rc1") && !is_tag_of("v8.1.0-rc1", "8.1.0"));
+        let cases: [(&[&str], &str); 3] = [
+            (&["v8.1.0-rc1", "stable"], "; the nearest are v8.1.0-rc1"),
+            (&["nightly", "stable"], "; the first of 2 is nightly"),
+            (&[], ": none is indexed"),
+        ];
+        for (tags, like_it) in cases {
+            assert_eq!(describe_absence(tags, "8.1.0"), format!("no tag or release is called 8.1.0{like_it}"));
+        }
     }
 }
