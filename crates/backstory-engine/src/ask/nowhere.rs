@@ -38,6 +38,8 @@ const COMMON: &str = "admin api arg args async asynchronous asynchronously async
     regex regression repo repos runtime serialize serialization setup spec specs stacktrace startup stderr stdin stdout \
     str subprocess sync throughput timeout timestamp timezone tmp toolchain tooltip tuple typo typos unicode unset uptime \
     upstream url urls usability util utils uuid var vars verbosity warmup webhook whitespace workflow yaml";
+/// Most words of a question for which what is nearest is looked for: each is compared with every name.
+const MAX_WORDS: usize = 20;
 /// Most paths whose names are compared.
 const MAX_PATHS: usize = 100_000;
 
@@ -154,7 +156,7 @@ impl UnknownWord {
     }
 }
 
-/// Finds what is nearest to words that no document has: of the words that were read, and of the names of files, people and
+/// Finds what is nearest to words that no document has, if they are not very many: of the words that were read, and of the names of files, people and
 /// labels.
 ///
 /// # Errors
@@ -179,13 +181,23 @@ pub(super) async fn find_nearest_names(
             known.retain(|name| name.chars().count() >= MIN_LETTERS);
             let people = PeopleNames::load(resources)?;
             let is_told = resources.settings().people.tracking;
-            let of = |word: &String| {
-                let person = people.with_part(word).map(|name| describe_person(name, is_told));
-                UnknownWord { person, ..UnknownWord::of(word, &known) }
-            };
-            Ok(nowhere.iter().map(of).collect())
+            let person_of = |word: &str| people.with_part(word).map(|name| describe_person(name, is_told));
+            Ok(compare_words(nowhere, &known, person_of))
         })
         .await
+}
+
+/// Compares words with names that are known, and with those of people. Of more than [`MAX_WORDS`] the others are like none.
+fn compare_words(
+    words: Vec<String>,
+    known: &BTreeSet<String>,
+    person_of: impl Fn(&str) -> Option<String>,
+) -> Vec<UnknownWord> {
+    let compare = |(at, word): (usize, String)| match at < MAX_WORDS {
+        true => UnknownWord { person: person_of(&word), ..UnknownWord::of(&word, known) },
+        false => UnknownWord { word, nearest: None, person: None },
+    };
+    words.into_iter().enumerate().map(compare).collect()
 }
 
 /// The name of a file without its directories and its extension.
@@ -291,6 +303,9 @@ mod tests {
             ["'Ann' is in no text, only in a name: see Ann Lee", "'endomorphism' occurs nowhere in what was indexed"];
         assert_eq!(UnknownWord::describe_all(&both), said);
         assert_eq!(somebody("pasword").correction(), None);
+        let very_many = compare_words(vec!["pasword".to_owned(); MAX_WORDS + 1], &known, |_| None);
+        let are_near: Vec<bool> = very_many.iter().map(|one| one.nearest.is_some()).collect();
+        assert_eq!(are_near, [[true; MAX_WORDS].as_slice(), &[false]].concat());
         assert_eq!(name_of_file("src/auth/token.test.js"), "token");
     }
 }
