@@ -72,15 +72,21 @@ pub(crate) fn within_typos<'a>(
     near.into_iter().take(most).map(|(_, other)| other).collect()
 }
 
-/// The names that are most like one: those with the fewest typos first, unless all have too many.
+/// The names that are most like one: those with the fewest typos first, unless all have too many. Names that are too long are
+/// like none.
 pub(crate) fn most_alike<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    let is_short = |name: &str| name.len() <= MAX_LENGTH;
+    if !is_short(name) {
+        return Vec::new();
+    }
     let (wanted, max_typos) = (name.to_lowercase(), allowed_typos(name));
     let rate = |other: &str| {
         let lower = other.to_lowercase();
         let typos = strsim::osa_distance(&wanted, &lower);
         ((max_typos + 1).saturating_sub(typos), strsim::jaro_winkler(&wanted, &lower))
     };
-    let mut rated: Vec<_> = known.into_iter().map(|other| (rate(other), other)).collect();
+    let compared = known.into_iter().filter(|other| is_short(other));
+    let mut rated: Vec<_> = compared.map(|other| (rate(other), other)).collect();
     rated.sort_by(|(a, name), (b, other)| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(other.cmp(name)));
     rated.into_iter().take(most).map(|(_, other)| other).collect()
 }
@@ -108,7 +114,9 @@ mod tests {
         let known = ["alice", "bob", "carol"];
         assert_eq!(most_alike("Alcie", known, 2)[0], "alice");
         assert_eq!(most_alike("zzz", known, 2).len(), 2);
-        assert!(most_alike("zzz", [], 2).is_empty());
+        let long = "z".repeat(1000);
+        assert!(most_alike("zzz", [], 2).is_empty() && most_alike(&long, known, 2).is_empty());
+        assert_eq!(most_alike("zzz", [long.as_str(), "zz"], 2), ["zz"]);
         assert!(may_be_meant("bgu", "bug") && may_be_meant("dependa", "dependabot"));
         assert!(!may_be_meant("Wolfgang Quux", "Zoe Smith") && !may_be_meant("zzz", "alice"));
         // What is only longer, or of one letter, is somebody else.
