@@ -411,9 +411,10 @@ pub(crate) fn find_symbol(resources: &Resources, place: &Revision, path: &str, n
         alike = nearest_symbols(&names.collect::<Vec<_>>(), &lower);
     }
     let lines = format!("ask about its lines, like {path}:1");
-    let (message, hint) = match (analysis.is_some(), alike.is_empty()) {
+    let (message, hint) = match (analysis.is_some(), entities.is_empty()) {
         (false, _) => (format!("{path} is not source code that can be read"), lines),
         (true, true) => (format!("{path} defines no symbols"), lines),
+        (true, false) if alike.is_empty() => (format!("{path} has no symbol {name}"), lines),
         (true, false) => (format!("{path} has no symbol {name}"), format!("it has {}", alike.join(", "))),
     };
     Err(Error::new(ErrorKind::NotFound, message).with_hint(hint))
@@ -440,7 +441,6 @@ fn analyze_file(resources: &Resources, place: &Revision, path: &str) -> Result<O
     }
 }
 
-/// Whether two names begin alike.
 /// Of symbols, by their last and their whole names, the whole names of those whose last ones are nearest to one; what is most
 /// like it if none is near.
 fn nearest_symbols<'e>(symbols: &[(&'e str, &'e str)], name: &str) -> Vec<&'e str> {
@@ -457,6 +457,7 @@ fn nearest_symbols<'e>(symbols: &[(&'e str, &'e str)], name: &str) -> Vec<&'e st
     nearest
 }
 
+/// Whether two names begin alike.
 fn begins_alike(known: &str, name: &str) -> bool {
     let known = known.to_lowercase();
     let shared = known.chars().zip(name.chars()).take_while(|(a, b)| a == b).count();
@@ -486,6 +487,6 @@ mod tests {
         assert_eq!(nearest_symbols(&symbols, "optoin"), ["Option"]);
         assert_eq!(nearest_symbols(&symbols, "get_defualt"), ["Option.get_default", "Argument.get_default"]);
         assert_eq!(nearest_symbols(&symbols, "zzz").len(), symbols.len());
-        assert!(nearest_symbols(&[], "zzz").is_empty());
+        assert!(nearest_symbols(&[], "zzz").is_empty() && nearest_symbols(&symbols, &"z".repeat(1000)).is_empty());
     }
 }
