@@ -43,7 +43,7 @@ pub(super) struct LineReader {
     trailers: BTreeMap<usize, bool>,
     /// Whether the trailer that is under way, if any, only names something.
     trailer: Option<bool>,
-    /// The lines that programs wrote for other programs.
+    /// The lines that programs wrote for other programs, in order.
     metadata: Vec<Range<usize>>,
     /// The marks that opened the block of code that is under way.
     fence: Option<String>,
@@ -87,9 +87,15 @@ impl LineReader {
         self.fence.is_some()
     }
 
+    /// Whether the next line is one of those that programs wrote, of which a text may have very many.
+    fn is_in_metadata(&self) -> bool {
+        let passed = self.metadata.partition_point(|lines| lines.end <= self.number);
+        self.metadata.get(passed).is_some_and(|lines| lines.contains(&self.number))
+    }
+
     /// What the next line is.
     pub(super) fn read<'a>(&mut self, line: &'a str) -> LineKind<'a> {
-        let is_metadata = self.fence.is_none() && self.metadata.iter().any(|lines| lines.contains(&self.number));
+        let is_metadata = self.fence.is_none() && self.is_in_metadata();
         let kind = match self.classify_trailer(line) {
             _ if is_metadata => LineKind::End,
             Some(kind) => kind,

@@ -328,6 +328,13 @@ fn what_is_folded_is_quoted_only_where_there_is_nothing_else() {
     assert_eq!(own_blocks(folded), ["Notes", "- It is fast", "old"]);
 }
 
+/// Each line with each of them would take minutes here.
+#[test]
+fn very_much_that_programs_say_takes_no_time() {
+    let text = format!("Begin\n\n{}\nEnd", "---\na:\n...\n".repeat(40_000));
+    assert_eq!(own_blocks(&text), ["Begin End"]);
+}
+
 #[test]
 fn what_programs_say_to_programs_is_not_quoted() {
     let message = "Bumps [x](https://a.b/x) from 1 to 2.\n- [Notes](https://a.b/n)\n\n---\nupdated-dependencies:\n\
