@@ -133,13 +133,27 @@ fn length_of_text(code: &str, language: Language, open: &mut OpenQuotes) -> usiz
         return until(3, "'''");
     }
     let has_letters = matches!(language, Rust | Go | Java | C | Cpp | CSharp | Kotlin);
-    let may_have_lines = matches!(language, Rust | Ruby | Php | Bash);
-    match code.chars().next() {
-        Some('\'') if has_letters => length_of_letter(code),
-        Some(quote @ ('"' | '\'')) => open.length_of_string(code, quote, may_have_lines),
-        Some('`') if matches!(language, JavaScript | TypeScript | Tsx | Go) => open.length_of_string(code, '`', true),
+    let Some(first) = code.chars().next() else { return 0 };
+    let rules = StringRules {
+        may_have_lines: first == '`' || matches!(language, Rust | Ruby | Php | Bash),
+        has_escapes: !matches!((language, first), (Bash, '\'') | (Go, '`')),
+    };
+    match first {
+        '\'' if has_letters => length_of_letter(code),
+        '"' | '\'' => open.length_of_string(code, first, rules),
+        '`' if matches!(language, JavaScript | TypeScript | Tsx | Go) => open.length_of_string(code, first, rules),
+        // It begins nothing: `'it'\''s'`.
+        '\\' if language == Bash && code[1..].starts_with(['"', '\'', '\\']) => 2,
         _ => 0,
     }
+}
+
+/// What strings between some marks are like.
+#[derive(Clone, Copy)]
+struct StringRules {
+    may_have_lines: bool,
+    /// Whether a backslash takes the meaning from what follows it.
+    has_escapes: bool,
 }
 
 /// Bytes of a letter in quotation marks: `'a'`, `'\n'`. A mark alone begins a lifetime.
@@ -155,7 +169,7 @@ fn length_of_letter(code: &str) -> usize {
 
 impl OpenQuotes {
     /// Bytes of a string; those of its quotation mark if nothing ends it.
-    fn length_of_string(&mut self, code: &str, quote: char, may_have_lines: bool) -> usize {
+    fn length_of_string(&mut self, code: &str, quote: char, rules: StringRules) -> usize {
         if self.0.iter().any(|(open, left)| *open == quote && code.len() > *left) {
             return 1;
         }
@@ -165,10 +179,10 @@ impl OpenQuotes {
             if is_escaped {
                 is_escaped = false;
             } else if c == '\\' {
-                is_escaped = true;
+                is_escaped = rules.has_escapes;
             } else if c == quote {
                 return at + 1;
-            } else if c == '\n' && !may_have_lines {
+            } else if c == '\n' && !rules.may_have_lines {
                 end = at;
                 break;
             }
@@ -215,6 +229,8 @@ mod tests {
             (Language::Rust, "a /* b\n*/ 'c' <'d> \"e\\\"\n\" // f", "a  \n   <'d>  \n  "),
             (Language::C, "a = '\\'' + \"b\"; // c\nd", "a =   +  ;  \nd"),
             (Language::TypeScript, "a(`b\n`, \"c\", 'd\ne')", "a( \n,  ,  d\ne )"),
+            (Language::Bash, r"a='it'\''s' b; c='\' \\\'d", "a=    b; c=    d"),
+            (Language::Go, r"a = `\d\` + b", "a =   + b"),
         ] {
             assert_eq!(without_texts(source, language), code, "{source}");
         }
