@@ -246,9 +246,17 @@ async fn secrets_are_not_found_and_what_makes_no_sense_is_refused() {
     let token = format!("glpat-{}", "a1B2c3D4e5F6g7H8i9J0");
     origin.write("conf.py", format!("token = '{token}'\nurl = 'x'\n")).commit_all("Begin");
     origin.write("conf.py", "url = 'x'\n").commit_all("Without the token");
+    let [own, other] = ["own", "other"].map(|name| format!("keys/{token}/{name}.py"));
+    origin.write(&own, "moves = 'twice'\nleft = 'here'\n").commit_all("Name a directory after it");
+    origin.write(&own, "url = 'y'\n").write(&other, "moves = 'twice'\n").commit_all("Move a line, drop another");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     removed_nothing(&indexed, &token).await;
     removed_nothing(&indexed, &token[..12]).await;
+    let dropped = removed(&indexed, "left = 'here'", None).await;
+    let moved = removed_nothing(&indexed, "moves = 'twice'").await;
+    assert_eq!((dropped.removals.len(), moved.moves.len()), (1, 1));
+    let paths = [&dropped.removals[0].path, &moved.moves[0].from, &moved.moves[0].to];
+    assert!(paths.iter().all(|path| path.starts_with("keys/[redacted:")), "{paths:?}");
     for (text, limit) in [("a", 1), ("", 1), ("whole line", 0), ("whole line", 1000)] {
         let refused = indexed.engine.answer(RemovedRequest { limit, ..about(text, None) }).await;
         assert!(refused.is_err(), "{text:?} {limit}");

@@ -243,7 +243,8 @@ impl TextSearch {
                 Effect::Moved(from, to) if passed.len() < MAX_MOVES => {
                     let is_told = found.moves.iter().any(|told| told.commit.sha == commit.sha);
                     if let Some(commit) = self.summary(resources, commit.sha)?.filter(|_| !is_told) {
-                        let (from, to) = (from.old_path.as_str().to_owned(), to.new_path.as_str().to_owned());
+                        let name = |path: &RepoPath| resources.redact_name(path.as_str());
+                        let (from, to) = (name(&from.old_path), name(&to.new_path));
                         passed.push(Move { commit, from, to });
                     }
                 }
@@ -311,7 +312,7 @@ impl TextSearch {
 
     fn add_removal(&self, resources: &Resources, sha: Sha, files: &[PickedFile], found: &mut Removals) -> Result<()> {
         let (Some(file), Some(commit)) = (files.first(), self.summary(resources, sha)?) else { return Ok(()) };
-        let mut removal = Removal::new(commit, file.old_path.as_str().to_owned());
+        let mut removal = Removal::new(commit, resources.redact_name(file.old_path.as_str()));
         removal.other_files = files.len() - 1;
         let options = TextDiffOptions { context: 0, ..TextDiffOptions::default() };
         let diff = self.place.objects.text_diff(file.old, file.new, options, &|bytes| clean_text(resources, bytes))?;
