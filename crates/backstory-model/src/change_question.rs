@@ -11,7 +11,7 @@ use statements::{BE, StatedObject, Statement, beginning_of, is_attribute, may_sa
 use subject::{
     ENDS, ObjectWord, begins_purpose, core_of, is_among, is_article, is_filler, is_generic, is_item, is_kind_of_code,
     is_number, is_purpose, is_side, last_part, may_be_definition, module_name, name_after_kind, names_of, owner_word,
-    parameter_name, paths_in, split_object, split_owner, trim_fillers, whole_of,
+    parameter_name, paths_in, says_further, split_object, split_owner, trim_fillers, whole_of,
 };
 use words::{ChangeWord, TextWord, VerbForm, change_word, split_words, writing_word};
 
@@ -130,6 +130,8 @@ pub struct ChangeQuestion {
     whole: BTreeSet<String>,
     /// Words that tell more: `from the parser`.
     context: BTreeSet<String>,
+    /// Whether it asks about what is not the first of its kind: `in other places`.
+    is_further: bool,
 }
 
 impl ChangeQuestion {
@@ -210,6 +212,7 @@ impl ChangeQuestion {
             whole: whole_of(subject),
             core,
             context,
+            is_further: words[asks..].iter().any(says_further),
         })
     }
 
@@ -274,21 +277,20 @@ impl ChangeQuestion {
         let has_context = self.context.iter().all(|word| has_word(&all, word));
         let mut fit = None;
         for statement in statements.iter().filter(is_so).filter(|_| has_context) {
-            let is_exact = match self.direction {
-                ChangeDirection::Fixed => {
-                    statement.objects.iter().any(|object| has_core(object) && !self.is_of_lesser(&object.whole))
-                }
-                ChangeDirection::Added | ChangeDirection::Removed | ChangeDirection::Deprecated => {
-                    statement.objects.iter().any(is_same)
-                }
-            };
+            // What was done to more of it, or at more places, had been done before.
+            let is_first = |object: &&StatedObject| self.is_further || !(statement.is_further || object.is_further);
+            let own: Vec<&StatedObject> = statement.objects.iter().filter(is_first).collect();
+            let is_exact = own.iter().any(|object| match self.direction {
+                ChangeDirection::Fixed => has_core(object) && !self.is_of_lesser(&object.whole),
+                ChangeDirection::Added | ChangeDirection::Removed | ChangeDirection::Deprecated => is_same(object),
+            });
             let is_aside = has_side || statement.sides.iter().any(is_other);
             if is_exact && statement.leads && !is_aside {
                 return Some(StatedFit::Same);
             }
             let is_mentioned = self.direction == ChangeDirection::Fixed && self.core.is_subset(&all);
-            let is_called_so = |object: &StatedObject| self.is_name_of(object) || self.is_taken_by(object, &words);
-            if statement.leads && !is_aside && statement.objects.iter().any(is_called_so) {
+            let is_called_so = |object: &&StatedObject| self.is_name_of(object) || self.is_taken_by(object, &words);
+            if statement.leads && !is_aside && own.iter().any(is_called_so) {
                 fit = Some(StatedFit::Named);
             } else if is_exact || is_mentioned || statement.objects.iter().any(has_core) {
                 fit = fit.or(Some(StatedFit::Part));

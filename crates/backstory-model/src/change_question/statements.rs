@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::{
     ChangeDirection,
     subject::{
-        ENDS, ObjectWord, core_of, is_among, is_article, is_generic, is_number, is_purpose, joins_purpose,
-        object_words, part_kinds, sides_behind, trim_fillers, whole_of,
+        ENDS, ObjectWord, begins_further, core_of, is_among, is_article, is_at_further_places, is_generic, is_number,
+        is_purpose, joins_purpose, object_words, part_kinds, sides_behind, trim_fillers, whole_of,
     },
     words::{ChangeWord, TextWord, VerbForm, change_word},
 };
@@ -35,6 +35,8 @@ pub(super) struct Statement {
     pub(super) objects: Vec<StatedObject>,
     /// Words of the place where it was done that are not of the program itself: `docs` of `from the docs`.
     pub(super) sides: BTreeSet<String>,
+    /// Whether it was done at further places, so that it was done before: `in other places`.
+    pub(super) is_further: bool,
 }
 
 /// A thing that something was done to.
@@ -48,6 +50,8 @@ pub(super) struct StatedObject {
     pub(super) parts: BTreeSet<String>,
     /// All the words that it is called by.
     pub(super) words: Vec<ObjectWord>,
+    /// Whether it is not the first of its kind: `more shells`.
+    pub(super) is_further: bool,
 }
 
 /// Whether a sentence may say something of a change. Costs much less than to read it.
@@ -171,8 +175,9 @@ fn statement_at(words: &[TextWord<'_>], at: usize, first: usize) -> Option<State
         let starts = (0..subject.len()).rfind(is_end);
         let own = &subject[starts.map_or(0, |at| at + 1)..];
         let leads = clause == 0 && starts.is_none();
-        let sides = sides_behind(words.get(at + 1..).unwrap_or_default());
-        return Some(Statement { direction, leads, objects: objects_of(own), sides });
+        let behind = words.get(at + 1..).unwrap_or_default();
+        let (sides, is_further) = (sides_behind(behind), is_at_further_places(behind));
+        return Some(Statement { direction, leads, objects: objects_of(own), sides, is_further });
     }
     Some(object_after(words, at + 1, direction, at == first))
 }
@@ -209,7 +214,10 @@ fn object_after(words: &[TextWord<'_>], from: usize, direction: ChangeDirection,
             start = at + 1;
         }
     }
-    Statement { direction, leads, objects: objects_of(&rest[start.min(end)..end]), sides: sides_behind(&rest[end..]) }
+    let (own, behind) = (&rest[start.min(end)..end], &rest[end..]);
+    // `further support for shells`
+    let is_further = is_at_further_places(behind) || (start > 0 && begins_further(rest));
+    Statement { direction, leads, objects: objects_of(own), sides: sides_behind(behind), is_further }
 }
 
 /// The things that are named one after the other: `Python 2.7 and 3.5` are `Python 2.7` and `Python 3.5`.
@@ -231,7 +239,8 @@ fn objects_of(words: &[TextWord<'_>]) -> Vec<StatedObject> {
         }
         if !core.is_empty() {
             let whole = core.iter().cloned().chain(whole_of(own)).collect();
-            objects.push(StatedObject { core, whole, parts: part_kinds(own), words: object_words(own) });
+            let (parts, words, is_further) = (part_kinds(own), object_words(own), begins_further(own));
+            objects.push(StatedObject { core, whole, parts, words, is_further });
         }
     }
     objects

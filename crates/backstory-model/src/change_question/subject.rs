@@ -26,6 +26,10 @@ const SIDES: &str =
 const SIDE_FILES: &str = "yml yaml ini md rst adoc";
 /// Words behind which is said where something was done.
 const PLACING: &str = "in from on to into within across throughout inside";
+/// Words that say of a thing or a place that it is not the first one.
+const FURTHER: &str = "more other others another further additional";
+/// Words for how many that may stand before these.
+const QUANTITIES: &str = "all some many several few one two three";
 /// Words that say of a name of code what kind of thing it is, beside those that any subject may have.
 const KINDS_OF_CODE: &str = "attribute member configuration config keyword value entry";
 /// Words that any subject may have beside what names it.
@@ -266,14 +270,40 @@ pub(super) fn is_side(word: &TextWord<'_>) -> bool {
     is_kind_among(SIDES, word) || is_within() || is_file()
 }
 
+/// Whether a word says of a thing or a place that it is not the first one.
+pub(super) fn says_further(word: &TextWord<'_>) -> bool {
+    is_among(FURTHER, &word.lower)
+}
+
+/// Whether words name a thing or a place that is not the first one: `more shells`, `the other places`. Before an adverb such a
+/// word says something else: `more easily`.
+pub(super) fn begins_further(words: &[TextWord<'_>]) -> bool {
+    let leads = |word: &&TextWord<'_>| is_article(&word.lower) || is_among(QUANTITIES, &word.lower);
+    let at = words.iter().take_while(leads).count();
+    let is_adverb = || words.get(at + 1).is_some_and(|next| next.lower.ends_with("ly"));
+    words.get(at).is_some_and(says_further) && !is_adverb()
+}
+
+/// Whether the words behind what something was done to say that it was done at further places: `in other places`, `to more
+/// commands`.
+pub(super) fn is_at_further_places(words: &[TextWord<'_>]) -> bool {
+    let Some((first, rest)) = words.split_first() else { return false };
+    let is_joined = !first.follows_stop && !first.follows_comma;
+    is_joined && is_among(PLACING, &first.lower) && begins_further(rest)
+}
+
 /// The words of the places that are named behind what something was done to, if these are not of the program itself:
 /// `tox.ini` of `in tox.ini`. Where `to` says what for it names none: `to speed up tests`.
 pub(super) fn sides_behind(words: &[TextWord<'_>]) -> BTreeSet<String> {
     let mut sides = BTreeSet::new();
     let (mut is_placed, mut is_to) = (false, false);
-    for word in words.iter().take_while(|word| !word.follows_stop && !word.follows_comma) {
+    let own = words.iter().enumerate().take_while(|(_, word)| !word.follows_stop && !word.follows_comma);
+    for (at, word) in own {
         if is_among(ENDS, &word.lower) {
             (is_placed, is_to) = (is_among(PLACING, &word.lower), word.lower == "to");
+            if word.lower == "for" {
+                sides.extend(side_meant(&words[at + 1..]));
+            }
         } else if is_placed && !is_article(&word.lower) {
             if is_side(word) {
                 sides.insert(word.normal());
@@ -282,6 +312,20 @@ pub(super) fn sides_behind(words: &[TextWord<'_>]) -> BTreeSet<String> {
         }
     }
     sides
+}
+
+/// The word for what is not of the program itself, if something was done for just that: `test` of `for the choice test`. What is
+/// `for tests`, or `for running unit tests`, may be of the program.
+fn side_meant(words: &[TextWord<'_>]) -> Option<String> {
+    let ends = |word: &TextWord<'_>| {
+        let is_joint = matches!(word.lower.as_str(), "and" | "or") || is_among(ENDS, &word.lower);
+        word.follows_stop || word.follows_comma || is_joint
+    };
+    let end = words.iter().position(ends).unwrap_or(words.len());
+    match &words[..end] {
+        [first, .., last] if is_side(last) && !first.lower.ends_with("ing") => Some(last.normal()),
+        _ => None,
+    }
 }
 
 /// Whether the words are for the project itself, or for something that a forge keeps: `this project`, `issue 12`.

@@ -445,6 +445,55 @@ fn what_is_done_at_a_place_that_is_not_of_the_program_is_done_there_only() {
 }
 
 #[test]
+fn what_is_done_to_more_of_a_thing_or_at_more_places_was_done_before() {
+    use StatedFit::{Part, Same};
+    let fit = |question: &str, sentence: &str| ChangeQuestion::parse(question).unwrap().fit_of(sentence);
+    for (sentence, expected) in [
+        ("Add retries in other places", Some(Part)),
+        ("Added support for retries in some other places", Some(Part)),
+        ("Add retries to more clients", Some(Part)),
+        ("Add the retries to two additional clients", Some(Part)),
+        ("Retries were added to another client", Some(Part)),
+        ("Add more retries", Some(Part)),
+        ("Add further support for retries", Some(Part)),
+        ("Add support for more retries", Some(Part)),
+        ("Add checks and more retries", Some(Part)),
+        ("Add more checks and retries", Some(Same)),
+        ("Add retries to more easily load rows", Some(Same)),
+        ("Add retries, in other words patience", Some(Same)),
+        ("Add retries. In other places there are none.", Some(Same)),
+        ("Add retries to clients", Some(Same)),
+    ] {
+        assert_eq!(fit("When were retries added?", sentence), expected, "{sentence}");
+    }
+    assert_eq!(fit("When were `more_rows` added?", "Add `more_rows` to other places"), Some(Part));
+    assert_eq!(fit("When were retries added in other places?", "Add retries in other places"), Some(Same));
+    assert_eq!(fit("When were more retries added?", "Add more retries"), Some(Same));
+    assert_eq!(fit("When was XML export removed?", "Remove XML export from more pages"), Some(Part));
+    assert_eq!(fit("When was the crash fixed?", "Fix another crash"), Some(Part));
+}
+
+#[test]
+fn what_is_done_for_a_test_is_done_there_only() {
+    use StatedFit::{Part, Same};
+    let fit = |question: &str, sentence: &str| ChangeQuestion::parse(question).unwrap().fit_of(sentence);
+    for (sentence, expected) in [
+        ("Added placeholders for choice test", Some(Part)),
+        ("Add placeholders for the tests", Some(Part)),
+        ("Add placeholders for our CI and the shop", Some(Part)),
+        ("Add placeholders for the example in the shop", Some(Part)),
+        ("Add placeholders for tests", Some(Same)),
+        ("Add placeholders for running unit tests", Some(Same)),
+        ("Add placeholders for the test runner", Some(Same)),
+        ("Add placeholders for the shop, with a test", Some(Same)),
+    ] {
+        assert_eq!(fit("When were placeholders added?", sentence), expected, "{sentence}");
+    }
+    let question = "When were placeholders added for the choice test?";
+    assert_eq!(fit(question, "Added placeholders for choice test"), Some(Same));
+}
+
+#[test]
 fn a_name_of_code_may_stand_among_words_for_what_it_is_and_whose() {
     use StatedFit::{Named, Part, Same};
     let fit = |question: &str, sentence: &str| ChangeQuestion::parse(question).unwrap().fit_of(sentence);
