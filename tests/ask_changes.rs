@@ -638,6 +638,43 @@ fn the_declaration_of_a_field_is_not_its_addition() {
 }
 
 #[test]
+fn what_was_taken_from_one_function_is_not_gone() {
+    let mut project = Fixture::new();
+    let declare = |project: &mut Fixture, author: &str, made: &str, run: &str, title: &str| {
+        let text = format!(
+            "class Runner:\n    def __init__(self, {made}):\n        self.kept = locals()\n\n    def run(self, {run}):\n        \
+             return self.kept\n"
+        );
+        project.write("src/runner.py", text);
+        project.author(author, &format!("{author}@example.com"));
+        project.commit_all(title);
+    };
+    declare(&mut project, "Ada", "mix_output=True, old_mode=1", "mix_output=True", "Begin");
+    let title = "Remove unused mix_output parameter from Runner.run";
+    declare(&mut project, "Ann", "mix_output=True, old_mode=1", "text", title);
+    declare(&mut project, "Bo", "mix_output=True", "text", "Remove old_mode");
+    let sandbox = Sandbox::indexed(&project);
+    assert!(facts(&sandbox, "Who removed old_mode?").starts_with("Bo removed old_mode on "));
+    let answer = ask(&sandbox, "When was mix_output removed?");
+    assert_ne!(answer["method"], "facts", "{answer:#}");
+    let said =
+        "nothing says that 'mix_output' was removed everywhere: src/runner.py still had it after commit acme/shop@";
+    assert!(answer.to_string().contains(said), "{answer:#}");
+    let said = facts(&sandbox, "Who removed the mix_output parameter from Runner.run?");
+    assert!(said.starts_with("Ann removed "), "{said}");
+    declare(&mut project, "Cy", "mode=1", "text", "Keep outputs apart");
+    project.write(
+        "CHANGES.md",
+        "# Changelog\n\n## 2.0 - 2024-06-10\n\n- Keep outputs apart. Removes the `mix_output` parameter in `Runner`.\n\n\
+         ## 1.1 - 2023-06-10\n\n- Remove the unused `mix_output` parameter from `Runner.run`.\n",
+    );
+    project.commit_all("List changes");
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "In which release was mix_output removed?");
+    assert!(said.starts_with("mix_output was removed in version 2.0 of 2024-06-10, as "), "{said}");
+}
+
+#[test]
 fn what_was_added_to_a_definition_is_not_what_another_one_has() {
     let mut project = Fixture::new();
     project.write(

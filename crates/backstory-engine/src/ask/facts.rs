@@ -3,11 +3,13 @@
 //!
 //! A function, type or file has its history in the graph, which `candidates` and `modules` read. A parameter, field or constant
 //! (`members`, `values`) has one in that of its file, by what the `versions` of it declare (`declared`). Of anything else the
-//! commits, merge requests and changelogs that begin a sentence with it tell: `candidates` and `changelog` find those.
+//! commits, merge requests and changelogs that begin a sentence with it tell: `candidates` and `changelog` find those, without
+//! removals that left some of it (`leftovers`).
 
 mod candidates;
 mod changelog;
 mod declared;
+mod leftovers;
 mod members;
 mod modules;
 mod values;
@@ -38,6 +40,7 @@ use crate::{
 };
 use candidates::{changes_of_code, changes_told_by, is_of_projects_alone};
 use changelog::{ChangelogLine, find_changelog_line};
+use leftovers::{MAX_SOURCES, source_with_rest};
 use members::{changes_of_member, changes_of_parameter};
 use modules::{changes_of_file, changes_of_modules, find_modules};
 
@@ -128,18 +131,22 @@ async fn describe_absence(resources: &Resources, change: &ChangeQuestion, filter
     let elsewhere = change.without_context();
     let fits = &[StatedFit::Same, StatedFit::Named, StatedFit::Part];
     let nearest = changes_told_by(resources, &elsewhere, filter, fits).await?;
-    let nearest = nearest.into_iter().next().map(|made| made.node);
     let elsewhere = if change.elsewhere.is_empty() { String::new() } else { format!(" {}", change.elsewhere) };
     let said = format!("'{}' was {}{elsewhere}", change.told, change.direction.verb());
+    let change = change.clone();
     resources
         .blocking(move |resources| {
             let says = "no commit, merge request or changelog says in so many words";
-            let Some(node) = nearest else { return Ok(format!("{says} that {said}")) };
-            let place = match cited_document(resources, &node, None)? {
-                Some(document) => location(&node, &cite_sentence(&document, None)),
-                None => node.to_string(),
+            let Some(made) = nearest.into_iter().next() else { return Ok(format!("{says} that {said}")) };
+            let place = match cited_document(resources, &made.node, None)? {
+                Some(document) => location(&made.node, &cite_sentence(&document, None)),
+                None => made.node.to_string(),
             };
-            Ok(format!("{says} that {said}; the nearest is {place}"))
+            let mut left = MAX_SOURCES;
+            Ok(match source_with_rest(resources, &change, &made, &mut left)? {
+                Some(path) => format!("nothing says that {said} everywhere: {path} still had it after {place}"),
+                None => format!("{says} that {said}; the nearest is {place}"),
+            })
         })
         .await
 }

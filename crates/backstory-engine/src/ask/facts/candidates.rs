@@ -21,7 +21,9 @@ use backstory_store::{
 use jiff::Timestamp;
 
 use super::{
-    MAX_TOLD, MadeChange, order_by_time,
+    MAX_TOLD, MadeChange,
+    leftovers::{MAX_SOURCES, source_with_rest},
+    order_by_time,
     values::{find_values, is_value},
     versions::MemberFate,
 };
@@ -419,7 +421,7 @@ pub(super) fn place_of(node: &NodeId) -> String {
 }
 
 /// The commit, or else the merged merge request, that says of itself what is asked about, as one of `fits` has it; the one
-/// that is asked for.
+/// that is asked for. What removed only a part of it is told if that fits.
 pub(super) async fn changes_told_by(
     resources: &Resources,
     change: &ChangeQuestion,
@@ -434,8 +436,16 @@ pub(super) async fn changes_told_by(
             order_by_time(&mut told, change.direction, |one| one.at);
             // Equal ones stay in the order of time.
             told.sort_by_key(|one| std::cmp::Reverse(one.is_title));
-            let best = first_of_own(resources, told.into_iter().map(|one| one.made).collect())?;
-            best.map(|made| without_merge(resources, &change, made)).transpose()
+            let mut made: Vec<MadeChange> = told.into_iter().map(|one| one.made).take(MAX_MERGES).collect();
+            let may_be_part = fits.contains(&StatedFit::Part);
+            let mut left = MAX_SOURCES;
+            while let Some(at) = first_of_own(resources, &made)? {
+                let best = without_merge(resources, &change, made.remove(at))?;
+                if may_be_part || source_with_rest(resources, &change, &best, &mut left)?.is_none() {
+                    return Ok(Some(best));
+                }
+            }
+            Ok(None)
         });
         if let Some(best) = best.await? {
             return Ok(vec![best]);
@@ -444,18 +454,15 @@ pub(super) async fn changes_told_by(
     Ok(Vec::new())
 }
 
-/// The first change that is no merge, which repeats what others say; the first one if all are.
-fn first_of_own(resources: &Resources, mut made: Vec<MadeChange>) -> Result<Option<MadeChange>> {
-    made.truncate(MAX_MERGES);
-    let mut own = 0;
+/// Which is the first change that is no merge, which repeats what others say; the first one if all are.
+fn first_of_own(resources: &Resources, made: &[MadeChange]) -> Result<Option<usize>> {
     for (at, one) in made.iter().enumerate() {
         let NodeId::Commit { project, sha } = &one.node else { continue };
         if commit_record(resources, project, sha)?.is_some_and(|record| !record.commit.is_merge()) {
-            own = at;
-            break;
+            return Ok(Some(at));
         }
     }
-    Ok(made.into_iter().nth(own))
+    Ok((!made.is_empty()).then_some(0))
 }
 
 /// What a merge only brought: the commit of it that says so, the first one that is called like the subject, the only one, the
