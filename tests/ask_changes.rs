@@ -223,6 +223,31 @@ fn a_changelog_may_say_it_in_other_words() {
 }
 
 #[test]
+fn an_item_of_a_changelog_has_the_verb_of_what_it_stands_under() {
+    let mut project = importer();
+    project.write(
+        "CHANGES.md",
+        "# Changelog\n\n## 3.0 - 2024-08-01\n\n### Added\n\n- Voice search\n- `--dry-run`: shows what would be done\n\n\
+         ### Removed\n\n- Telegrams\n\n### Notes\n\n- Fixed:\n  - Crash on empty orders\n- Carrier pigeons\n",
+    );
+    project.at(1_723_000_000).commit_all("Begin another version");
+    let sandbox = Sandbox::indexed(&project);
+    for (question, verb, line) in [
+        ("When was voice search added?", "added", 7),
+        ("In which release was `--dry-run` added?", "added", 8),
+        ("When were telegrams removed?", "removed", 12),
+        ("When was the crash on empty orders fixed?", "fixed", 17),
+    ] {
+        let said = facts(&sandbox, question);
+        let expected = format!(" {verb} in version 3.0 of 2024-08-01, as CHANGES.md:{line} says.");
+        assert!(said.ends_with(&expected), "{question}: {said}");
+    }
+    for question in ["When was voice search removed?", "When were carrier pigeons added?", "When were pigeons fixed?"] {
+        assert_ne!(ask(&sandbox, question)["method"], "facts", "{question}");
+    }
+}
+
+#[test]
 fn a_module_is_known_by_its_name_on_either_side_of_the_word_for_it() {
     let mut project = importer();
     project.write("src/prices.py", "def price(row):\n    return row\n");

@@ -1,6 +1,7 @@
 //! Questions about a change of the past: who added something, when it was removed, in which release it was fixed. And which
 //! sentences say that, or the opposite.
 
+mod labels;
 mod statements;
 mod subject;
 mod words;
@@ -15,6 +16,7 @@ use subject::{
 };
 use words::{ChangeWord, TextWord, VerbForm, change_word, split_words, writing_word};
 
+pub use labels::direction_of_label;
 pub use words::says_change;
 
 use crate::{question::is_stop_word, text::stem};

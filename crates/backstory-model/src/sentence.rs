@@ -188,6 +188,13 @@ pub fn begins_list_item(text: &str, at: usize) -> bool {
     !before.is_empty() && list_marker(&text[at - before.len()..]) == before.len()
 }
 
+/// What an item of a list says that begins in a line, as far as that goes; `None` if none does.
+pub fn text_of_list_item(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let marker = list_marker(line);
+    (marker > 0).then(|| &line[marker..])
+}
+
 struct Cutter<'a> {
     text: &'a str,
     lines: LineReader,

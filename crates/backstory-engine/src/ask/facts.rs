@@ -3,12 +3,13 @@
 //!
 //! A function, type or file has its history in the graph, which `candidates` and `modules` read. A parameter, field or constant
 //! (`members`, `values`) has one in that of its file, by what the `versions` of it declare (`declared`). Of anything else the
-//! commits, merge requests and changelogs that begin a sentence with it tell: `candidates` and `changelog` find those, without
-//! removals that left some of it (`leftovers`).
+//! commits, merge requests and changelogs that begin a sentence with it tell: `candidates` and `changelog` (`labels`) find those,
+//! without removals that left some of it (`leftovers`).
 
 mod candidates;
 mod changelog;
 mod declared;
+mod labels;
 mod leftovers;
 mod members;
 mod modules;

@@ -17,7 +17,8 @@ const MAX_STATEMENTS: usize = 16;
 /// Forms of `be`.
 pub(super) const BE: &str = "was were been is are be being got";
 /// What says that something is not done.
-const NEGATIONS: &str = "not don't dont doesn't didn't never no cannot can't won't without avoid instead shouldn't";
+pub(super) const NEGATIONS: &str =
+    "not don't dont doesn't didn't never no cannot can't won't without avoid instead shouldn't";
 /// How the words begin without one of which a sentence says nothing of a change.
 const BEGINNINGS: &str = "add introduc implement creat remov drop delet discontinu eliminat fix repair resolv correct \
     support feat deprecat";

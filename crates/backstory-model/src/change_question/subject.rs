@@ -124,6 +124,11 @@ fn says_something(word: &TextWord<'_>) -> bool {
     !word.is_value && (word.is_marked || is_plain())
 }
 
+/// Whether a word names nothing by itself, as an article, a kind of thing and what such may be called beside do not.
+pub(super) fn names_nothing(word: &TextWord<'_>) -> bool {
+    !word.is_marked && (is_filler(word) || is_kind_of_thing(word) || !says_something(word))
+}
+
 /// Whether the name of what a kind of thing is said to be follows it: `support for TLS`, `flag --quiet`, `class Session`,
 /// `module "cart"`.
 fn leads_to_name(words: &[TextWord<'_>], at: usize) -> bool {

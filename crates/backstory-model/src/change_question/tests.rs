@@ -659,6 +659,39 @@ fn changelogs_say_it_in_nouns_and_of_support() {
 }
 
 #[test]
+fn a_label_says_what_was_done_to_what_stands_under_it() {
+    use ChangeDirection::{Added, Deprecated, Fixed, Removed};
+    for (label, expected) in [
+        ("Added", Some(Added)),
+        ("### Added", Some(Added)),
+        ("**Added:**", Some(Added)),
+        ("🚀 New features", Some(Added)),
+        ("Features", Some(Added)),
+        ("New in this release:", Some(Added)),
+        ("Bug Fixes", Some(Fixed)),
+        ("Security fixes", Some(Fixed)),
+        ("Removals", Some(Removed)),
+        ("Removed deprecated functions:", Some(Removed)),
+        ("Removed features", Some(Removed)),
+        ("The following options were removed:", Some(Removed)),
+        ("Deprecated", Some(Deprecated)),
+        ("Deprecations and removals", None),
+        ("Added / Changed", None),
+        ("Changed", None),
+        ("Not fixed", None),
+        ("To be removed:", None),
+        ("Removed in favor of:", None),
+        ("Added `open`, with:", None),
+        ("Added `option`", None),
+        ("2.0", None),
+        ("Bugs", None),
+        ("", None),
+    ] {
+        assert_eq!(direction_of_label(label), expected, "{label}");
+    }
+}
+
+#[test]
 fn a_parameter_is_one_of_a_function() {
     for (text, name, function) in [
         ("When was the parameter `timeout` added to `get`?", "timeout", Some("get")),

@@ -16,7 +16,10 @@ use backstory_model::{
 use backstory_store::index::StoredDocument;
 use jiff::civil::Date;
 
-use super::candidates::documents_of_kind;
+use super::{
+    candidates::documents_of_kind,
+    labels::{direction_above, is_underline},
+};
 use crate::{
     ask::release_names::ReleaseNames,
     citations::{CitedDocument, document_of_file},
@@ -30,8 +33,6 @@ const MAX_SECTIONS: usize = 40;
 const HEADING_LINES: usize = 5;
 /// Most lines above a line among which its heading is looked for.
 const MAX_ABOVE: usize = 2_000;
-/// Fewest marks that underline a heading.
-const MIN_UNDERLINE: usize = 3;
 /// What the names of changelogs begin with, in lower case.
 const CHANGELOGS: [&str; 4] = ["change", "news", "history", "release"];
 /// Most words of a label before a sentence: `Breaking change:`.
@@ -129,7 +130,11 @@ fn line_of_section(
     let text = &document.text[within.clone()];
     let change = &change.within(&releases.project);
     let pieces: Vec<Range<usize>> = split_sentences(text).into_iter().map(|piece| piece.range).collect();
-    let fit_of = |range: &Range<usize>| fit_of_line(change, &text[range.clone()], &releases.project);
+    let fit_of = |range: &Range<usize>| {
+        let own = &text[range.clone()];
+        let labeled = || fit_of_labeled(change, own, direction_above(&document.text, within.start + range.start)?);
+        fit_of_line(change, own, &releases.project).or_else(labeled)
+    };
     let find = |fit: StatedFit| pieces.iter().find(|range| fit_of(range) == Some(fit));
     let exact = find(StatedFit::Same);
     let range = exact.or_else(|| find(StatedFit::Named))?;
@@ -157,6 +162,18 @@ fn fit_of_line(change: &ChangeQuestion, sentence: &str, project: &str) -> Option
         return Some(StatedFit::Same);
     }
     (is_either(StatedFit::Named) || is_of_warning()).then_some(StatedFit::Named)
+}
+
+/// How an item says what is asked about if what it stands under says what was done to all that it names. What is explained
+/// behind a colon is named before it.
+fn fit_of_labeled(change: &ChangeQuestion, item: &str, direction: ChangeDirection) -> Option<StatedFit> {
+    if direction != change.direction {
+        return None;
+    }
+    let head = item.split_once(": ").map(|(head, _)| head).filter(|head| head.contains('`'));
+    let fit_of = |text: &str| change.fit_of(&format!("{}: {text}", direction.verb()));
+    let mut fits = [Some(item), head].into_iter().flatten().filter_map(fit_of);
+    fits.find(|fit| matches!(fit, StatedFit::Same | StatedFit::Named))
 }
 
 /// Whether a sentence says that the use of a name of code gives a warning: `these names remain with a DeprecationWarning`.
@@ -240,11 +257,8 @@ fn behind_word(text: &str, is_it: impl Fn(&str) -> bool) -> Option<&str> {
 /// The version, and the day if there is one, that the last heading of a text with a version in it names.
 fn version_above(text: &str, releases: &ReleaseNames) -> Option<(String, Option<Date>)> {
     let lines: Vec<&str> = text.lines().collect();
-    let is_underline = |line: &&str| {
-        ['=', '-', '~', '^'].iter().any(|mark| line.len() >= MIN_UNDERLINE && line.chars().all(|c| c == *mark))
-    };
     for at in (0..lines.len()).rev().take(MAX_ABOVE) {
-        let is_heading = lines[at].starts_with('#') || lines.get(at + 1).is_some_and(is_underline);
+        let is_heading = lines[at].starts_with('#') || lines.get(at + 1).is_some_and(|below| is_underline(below));
         if is_heading && let Some(version) = version_in(lines[at], releases) {
             let below = lines[at + 1..].iter().take(HEADING_LINES).take_while(|line| !line.starts_with('#'));
             let date = date_in(lines[at]).or_else(|| below.copied().find_map(day_of_release));
