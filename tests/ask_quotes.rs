@@ -52,6 +52,18 @@ fn the_head_of_a_table_is_not_quoted() {
 }
 
 #[test]
+fn a_sentence_of_one_word_is_not_quoted() {
+    let mut project = Fixture::new();
+    project.write("main.go", "package shop\n");
+    project.commit_all("nits");
+    let sandbox = Sandbox::indexed(&project);
+    let answer = sandbox.run(&["ask", "Why nits?", "--json"]).ok().json();
+    assert_eq!(answer["answered"], false, "{answer:#}");
+    let (quoted, _) = quotes("Keep rows\n\nBecause of rows.", "Why were rows kept?");
+    assert!(quoted[0].contains("Because of rows."), "{quoted:?}");
+}
+
+#[test]
 fn paragraphs_are_printed_as_paragraphs() {
     let (quoted, printed) = quotes(
         "Write logs as JSON\n\nLogs in JSON should need no grammar\n\nJSON logs should stay readable for people",

@@ -41,6 +41,8 @@ const MAX_QUOTE: usize = 500;
 const JOINS: f32 = 0.5;
 /// Shortest piece that says something, in characters.
 const SHORT: usize = 25;
+/// Fewest content words of a sentence that says something, unless these are of a reason.
+const MIN_CONTENT: usize = 2;
 /// The nearness of sentences to a question lies between these.
 const FAR: f32 = 0.1;
 const NEAR: f32 = 0.7;
@@ -148,9 +150,17 @@ fn sort_by(scored: &mut [Scored], value: impl Fn(&Scored) -> f32) {
     scored.sort_by(|a, b| value(b).total_cmp(&value(a)).then_with(|| (a.story, a.passage).cmp(&(b.story, b.passage))));
 }
 
-/// Whether a quotation may begin with a piece: a title is near to the question and says nothing about it.
+/// Whether a quotation may begin with a piece: a title is near to the question and says nothing about it, nor does `nit:`.
 pub(super) fn is_quotable(one: &Scored, stories: &[Story]) -> bool {
-    stories[one.story].passages[one.passage].kind != PieceKind::Heading && one.alone > 0.0
+    let story = &stories[one.story];
+    let passage = &story.passages[one.passage];
+    passage.kind != PieceKind::Heading && one.alone > 0.0 && !is_bare(passage, story.text(passage))
+}
+
+/// Whether a piece is a sentence of hardly a word. In some scripts no blanks divide words.
+fn is_bare(passage: &Passage, text: &str) -> bool {
+    let is_prose = passage.kind == PieceKind::Prose && passage.role != Role::Definition;
+    is_prose && passage.stems.len() < MIN_CONTENT && text.is_ascii() && !gives_reason(text)
 }
 
 /// Puts pieces behind those that may begin a quotation; `leads` tells of each whether it may.
