@@ -207,6 +207,31 @@ async fn places_of_the_head_are_told_once_where_a_text_is_followed_out_of_a_dire
     assert_eq!(present(&found), [("src/a.py", Some(2)), ("src/b.py", Some(2)), ("lib/c.py", Some(2))]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_merge_brought_to_another_path_or_dropped_is_not_told_to_be_where_it_was() {
+    let mut origin = Origin::new();
+    let function = |name: &str| format!("def {name}(text):\n    first = text.strip()\n    return first.{name}()\n\n\n");
+    let plain = [function("upper"), function("split")].concat();
+    origin.write("src/a.py", &plain).commit_all("Begin");
+    origin.switch("rows");
+    let rows = [plain.clone(), function("lower"), function("title")].concat();
+    let tip = origin.write("src/a.py", rows).commit_all("Add functions");
+    origin.git(["switch", "--quiet", "main"]);
+    origin.git(["mv", "src/a.py", "src/b.py"]);
+    origin.commit_all("Call it b");
+    origin.write("src/b.py", [plain, function("lower")].concat());
+    origin.git(["add", "--all"]);
+    origin.commit_index("Merge branch 'rows'", &[tip]);
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let brought = removed_nothing(&indexed, "src/a.py#lower").await;
+    assert_eq!(moves(&brought), [("Call it b", "src/a.py#lower", "src/b.py#lower")]);
+    assert_eq!(present(&brought), [("src/b.py#lower", None)]);
+    let dropped = removed_nothing(&indexed, "src/a.py#title").await;
+    assert_eq!(present(&dropped), []);
+    let said = "src/b.py#title is not in the indexed head, but no commit that was read removed it: a merge may have";
+    assert_eq!(dropped.missing, [said]);
+}
+
 /// The same name was removed in another project so often that this one's did not come up.
 #[tokio::test(flavor = "multi_thread")]
 async fn symbols_of_other_projects_hide_none() {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use backstory_model::{
     code::{FileAnalysis, last_part_of_name},
     edge::Edge,
-    entity::Item,
+    entity::{Item, ItemKind},
     filter::Filter,
     id::{NAMESPACE, NodeId},
     repository::{EntityChangeKind, Record},
@@ -165,18 +165,22 @@ pub(crate) async fn fate_of(resources: &Resources, node: NodeId) -> Result<Optio
     let mut fate = Fate { moves: Vec::new(), last: node, removed_by: None };
     while fate.moves.len() <= MAX_MOVES {
         let changes = changes_of(resources, &fate.last).await?;
-        if changes.is_empty() {
-            return Ok(Some(fate).filter(|fate| !fate.moves.is_empty()));
+        if changes.is_empty() && fate.moves.is_empty() {
+            return Ok(None);
         }
-        let Some(removed) = end_of(resources, &fate.last, changes).await? else { return Ok(Some(fate)) };
-        let Some(next) = taken_over(resources, &fate.last, &removed).await? else {
-            fate.removed_by = Some(removed);
+        let removed = end_of(resources, &fate.last, changes).await?;
+        let followed = match &removed {
+            Some(removed) => taken_over(resources, &fate.last, removed).await?.map(|next| (removed.sha.clone(), next)),
+            None => Box::pin(brought_elsewhere(resources, &fate.last)).await?,
+        };
+        let Some((sha, next)) = followed else {
+            fate.removed_by = removed;
             return Ok(Some(fate));
         };
         if fate.moves.iter().any(|(_, from, _)| *from == next) {
             return Ok(Some(fate));
         }
-        fate.moves.push((removed.sha, fate.last.clone(), next.clone()));
+        fate.moves.push((sha, fate.last.clone(), next.clone()));
         fate.last = next;
     }
     Ok(Some(fate))
@@ -200,6 +204,29 @@ fn is_at_head(resources: &Resources, id: &NodeId) -> Result<bool> {
     let NodeId::Entity { name, .. } = id else { return Ok(true) };
     let code = file.analysis.as_ref().and_then(FileAnalysis::code);
     Ok(code.is_some_and(|code| code.entities.iter().any(|entity| entity.qualified_name == *name)))
+}
+
+/// The commit that gave the file of something another path, and what that is called there, though changes of its own came under
+/// the old one: a merge that brings both moves nothing itself. `None` if the indexed head has the file as it is called.
+async fn brought_elsewhere(resources: &Resources, id: &NodeId) -> Result<Option<(String, NodeId)>> {
+    let (NodeId::File { project, path } | NodeId::Entity { project, path, .. }) = id else { return Ok(None) };
+    let (of, at) = (project.clone(), path.clone());
+    let file = resources.blocking(move |resources| Ok(resources.ledger().item(&of, ItemKind::File, &at)?)).await?;
+    if file.is_some() {
+        return Ok(None);
+    }
+    let file = NodeId::file(project, path);
+    let mut removals = changes_of(resources, &file).await?;
+    removals.retain(|change| change.kind == EntityChangeKind::Removed);
+    for removed in removals.iter().take(MAX_MOVES) {
+        let Some(NodeId::File { path: later, .. }) = taken_over(resources, &file, removed).await? else { continue };
+        let next = match id {
+            NodeId::Entity { name, .. } => NodeId::entity(project, later, name),
+            _ => NodeId::file(project, later),
+        };
+        return Ok(Some((removed.sha.clone(), next)));
+    }
+    Ok(None)
 }
 
 /// What a file or symbol was called after a commit that took its name away.

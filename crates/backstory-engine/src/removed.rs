@@ -199,9 +199,11 @@ async fn find_removals(resources: &Resources, request: RemovedRequest) -> Result
     };
     let path = request.path.as_deref();
     let symbols = find_symbols(resources, &found.project, &request.text, path, &mut found.missing).await?;
+    let noted = found.missing.len();
     removals_of_nodes(resources, symbols, request.limit, &mut found).await?;
+    let is_told = !found.removals.is_empty() || !found.present.is_empty() || found.missing.len() > noted;
     // A name that the head has as it stands is told; its text would be found in every change of a caller.
-    if found.removals.is_empty() && found.present.is_empty() {
+    if !is_told {
         let search = TextSearch::new(resources, place, &request).await?;
         found = resources.blocking(move |resources| search.run(resources, found)).await?;
     } else if may_have_been_mentioned_since(&request, &found) {

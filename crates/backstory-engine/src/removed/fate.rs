@@ -2,14 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use backstory_model::id::NodeId;
+use backstory_model::{
+    code::FileAnalysis,
+    entity::{Item, ItemKind},
+    id::NodeId,
+    repository::{Record, RepositoryItem},
+};
 
 use super::{Move, Occurrence, Removal, Removals, explain};
 use crate::{
     code::CommitSummary,
     error::Result,
     history::{changes_across_renames, fate_of},
-    records::commit_record,
+    records::{commit_record, parse_item},
     resources::Resources,
 };
 
@@ -40,7 +45,13 @@ pub(crate) async fn removals_of_nodes(
                     answer.moves.push(Move { commit, from: in_project(from), to: in_project(to) });
                 }
                 let Some(removed) = &fate.removed_by else {
-                    answer.present.push(Occurrence { path: in_project(&fate.last), line: None });
+                    let path = in_project(&fate.last);
+                    match is_gone(resources, &fate.last)? {
+                        true => answer.missing.push(format!(
+                            "{path} is not in the indexed head, but no commit that was read removed it: a merge may have"
+                        )),
+                        false => answer.present.push(Occurrence { path, line: None }),
+                    }
                     continue;
                 };
                 if answer.removals.len() == limit {
@@ -60,6 +71,18 @@ pub(crate) async fn removals_of_nodes(
         })
         .await?;
     Ok(())
+}
+
+/// Whether the indexed head surely lacks a file or symbol.
+fn is_gone(resources: &Resources, node: &NodeId) -> Result<bool> {
+    let (NodeId::File { project, path } | NodeId::Entity { project, path, .. }) = node else { return Ok(false) };
+    let Some(item) = resources.ledger().item(project, ItemKind::File, path)? else { return Ok(true) };
+    let NodeId::Entity { name, .. } = node else { return Ok(false) };
+    let Item::Repository(RepositoryItem { record: Record::File(file), .. }) = parse_item(resources, &item)? else {
+        return Ok(false);
+    };
+    let code = file.analysis.as_ref().and_then(FileAnalysis::code);
+    Ok(code.is_some_and(|code| code.entities.iter().all(|entity| entity.qualified_name != *name)))
 }
 
 /// All paths that a file has had or has since: where its lines can have been.
