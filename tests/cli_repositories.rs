@@ -207,6 +207,30 @@ fn branches_are_chosen() {
 }
 
 #[test]
+fn commit_that_no_branch_reaches_is_refused_unless_it_was_read_before() {
+    let mut shop = shop();
+    shop.switch("tried").write("src/tried.py", "def tried():\n    pass\n");
+    let tried = shop.commit_all("Try something").to_string();
+    shop.switch("main");
+    shop.git(["branch", "--quiet", "-D", "tried"]);
+    let sandbox = Sandbox::empty();
+    let path = shop.path().display().to_string();
+    let add = ["add", &path, "--name", "acme/shop", "--ref", &tried];
+    let refused = sandbox.run(&add);
+    let said = format!(
+        "error: no branch or tag of acme/shop reaches the commit {tried}, so it cannot be indexed\n\
+         hint: 'git branch NAME {tried}' makes a branch that does\n"
+    );
+    assert_eq!((refused.code, refused.stderr.as_str()), (1, said.as_str()));
+    shop.git(["branch", "--quiet", "tried", &tried]);
+    sandbox.run(&add).ok();
+    shop.git(["branch", "--quiet", "-D", "tried"]);
+    sandbox.run(&["sync"]).ok();
+    sandbox.run(&add).ok();
+    assert_eq!(sandbox.run(&["repos"]).ok().stderr, "");
+}
+
+#[test]
 fn ref_that_is_gone_is_told_with_the_command_that_drops_it() {
     let shop = shop();
     let sandbox = Sandbox::empty();

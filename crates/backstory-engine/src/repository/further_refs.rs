@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path, time::Duration};
 use backstory_model::{id::is_sha, text::truncate_echo};
 use backstory_sources::git::{
     address::Address,
-    checkout::resolve_commit,
+    checkout::{is_reached, resolve_commit},
     clone::{CloneLimits, CloneRequest, list_ref_names},
     command::Cancel,
     naming::objects_directory,
@@ -120,7 +120,10 @@ pub(super) fn check_origin_has(
         Address::Remote(_) => is_sha(name),
     };
     let further = refs.iter().map(|name| short_name(name.trim()));
-    let further: Vec<&str> = further.filter(|name| !may_have_commit(name)).collect();
+    let (commits, further): (Vec<&str>, Vec<&str>) = further.partition(|name| may_have_commit(name));
+    if let Address::Local(path) = address {
+        check_reached(resources, project, path, &commits)?;
+    }
     if selected.is_empty() && further.is_empty() {
         return Ok(());
     }
@@ -144,6 +147,21 @@ pub(super) fn check_origin_has(
         Some(name) => Err(with_names_like(unknown_ref(project, name), &names, name)),
         None => Ok(()),
     }
+}
+
+/// Refuses commits that no branch or tag of a repository on this machine reaches: a clone does not get them. One that has a
+/// commit from before keeps it.
+fn check_reached(resources: &Resources, project: &str, repository: &Path, commits: &[&str]) -> Result<()> {
+    let clone = clone_path(resources, project);
+    for name in commits {
+        let Some(commit) = resolve_commit(repository, name) else { continue };
+        if resolve_commit(&clone, name).is_none() && is_reached(repository, commit) == Some(false) {
+            let message = format!("no branch or tag of {project} reaches the commit {name}, so it cannot be indexed");
+            return Err(Error::new(ErrorKind::NotFound, message)
+                .with_hint(format!("'git branch NAME {name}' makes a branch that does")));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a repository on this machine has a commit, or cannot tell because libgit2 does not open it.

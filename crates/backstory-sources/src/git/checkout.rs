@@ -5,6 +5,8 @@ use std::{fs, path::Path};
 use backstory_model::commit::Sha;
 use git2::{Commit, Delta, Diff, DiffDelta, DiffFindOptions, DiffOptions, Oid, Repository, Sort};
 
+use super::objects::oid;
+
 /// Most commits below the checkout's that are named.
 pub const MAX_COMMITS: usize = 500;
 /// Most commits in which earlier paths of a file are looked for.
@@ -67,6 +69,21 @@ pub fn resolve_commit(root: &Path, revision: &str) -> Option<Sha> {
     commit.id().to_string().parse().ok()
 }
 
+/// Whether a branch or tag of a repository on this machine reaches a commit; `None` if it cannot be read.
+pub fn is_reached(root: &Path, commit: Sha) -> Option<bool> {
+    let repository = Repository::open(root).ok()?;
+    let mut walk = repository.revwalk().ok()?;
+    walk.push(oid(commit)).ok()?;
+    for references in ["refs/heads/*", "refs/tags/*"] {
+        walk.hide_glob(references).ok()?;
+    }
+    match walk.next() {
+        None => Some(true),
+        Some(Ok(_)) => Some(false),
+        Some(Err(_)) => None,
+    }
+}
+
 fn commits_below(repository: &Repository, head: Oid) -> Option<Vec<Sha>> {
     let mut walk = repository.revwalk().ok()?;
     walk.set_sorting(Sort::TIME).ok()?;
@@ -119,4 +136,26 @@ fn rename_source(mut diff: Diff<'_>, path: &str) -> Option<String> {
         |delta: &DiffDelta<'_>| delta.status() == Delta::Renamed && delta.new_file().path() == Some(Path::new(path));
     let delta = diff.deltas().find(is_it)?;
     Some(delta.old_file().path()?.to_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::fixture::Fixture;
+
+    #[test]
+    fn a_commit_is_reached_by_branches_and_tags() {
+        let mut origin = Fixture::new();
+        let first = origin.commit_all("first");
+        origin.switch("side/one");
+        let second = origin.commit_all("second");
+        origin.switch("main");
+        let reached = |commit| is_reached(origin.path(), commit);
+        assert_eq!((reached(first), reached(second)), (Some(true), Some(true)));
+        origin.git(["branch", "--quiet", "-D", "side/one"]);
+        assert_eq!((reached(first), reached(second)), (Some(true), Some(false)));
+        origin.git(["tag", "v1", &second.to_string()]);
+        assert_eq!(reached(second), Some(true));
+        assert_eq!(is_reached(&origin.path().join("nowhere"), first), None);
+    }
 }
