@@ -1,7 +1,8 @@
 //! Reads an image. It may have been cut short or changed, so nothing in it is taken for granted.
 
 use std::{
-    fs, io,
+    fs::{self, File},
+    io::{self, BufReader, Read as _, Seek as _},
     path::{Path, PathBuf},
 };
 
@@ -15,6 +16,7 @@ use arrow::{
 use backstory_model::{
     digest::SetDigest, document_type::DocumentType, entity::State, filter::DocumentKind, terms::TermId,
 };
+use crc32fast::Hasher;
 
 use super::{
     super::{
@@ -23,6 +25,11 @@ use super::{
     },
     FILE, ImageError, ImageGroup, ImageRun, MAGIC, Of,
 };
+
+/// Bytes of the sum at the end of the file.
+const SUM: u64 = 4;
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 20;
 
 /// An image as it was read. Its names have the numbers that they get in memory.
 pub(in crate::index) struct Image {
@@ -45,11 +52,11 @@ impl Image {
     /// # Errors
     /// It cannot be read, or is of another state.
     pub(in crate::index) fn read(dir: &Path, key: &str) -> Result<Option<Self>, ImageError> {
-        let bytes = match fs::read(dir.join(FILE)) {
+        let file = match File::open(dir.join(FILE)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            read => read?,
+            opened => opened?,
         };
-        let mut sections = Sections::of(&bytes)?;
+        let mut sections = Sections::of(file)?;
         let header = sections.next()?;
         let header = texts(&header, "header")?;
         if header.len() != 3 || header.value(0) != key {
@@ -253,24 +260,52 @@ fn known<T: Copy>(from_name: fn(&str) -> Option<T>) -> impl FnMut(&Image, u32) -
 }
 
 /// The parts of the file, one after the other.
-struct Sections<'a>(&'a [u8]);
+struct Sections {
+    file: BufReader<File>,
+    /// Bytes that are left before the sum.
+    left: u64,
+}
 
-impl<'a> Sections<'a> {
-    fn of(bytes: &'a [u8]) -> Result<Self, ImageError> {
-        let (content, sum) = bytes.split_last_chunk::<4>().ok_or(ImageError::Damaged("it is too short"))?;
-        if crc32fast::hash(content) != u32::from_le_bytes(*sum) {
+impl Sections {
+    /// Reads the file twice rather than to hold all of it beside what is made of it: first only to see whether it is whole.
+    fn of(mut file: File) -> Result<Self, ImageError> {
+        let (mut sum, mut piece) = (Hasher::new(), vec![0; PIECE]);
+        let mut left = file.metadata()?.len().checked_sub(SUM).ok_or(ImageError::Damaged("it is too short"))?;
+        let content = left;
+        while left > 0 {
+            let length = usize::try_from(left).map_or(PIECE, |left| left.min(PIECE));
+            file.read_exact(&mut piece[..length])?;
+            sum.update(&piece[..length]);
+            left -= length as u64;
+        }
+        let mut expected = [0; SUM as usize];
+        file.read_exact(&mut expected)?;
+        if sum.finalize() != u32::from_le_bytes(expected) {
             return Err(ImageError::Damaged("its sum"));
         }
-        content.strip_prefix(MAGIC).map(Self).ok_or(ImageError::Damaged("its beginning"))
+        file.rewind()?;
+        let mut file = BufReader::with_capacity(PIECE, file);
+        let mut beginning = [0; MAGIC.len()];
+        file.read_exact(&mut beginning)?;
+        if beginning != *MAGIC {
+            return Err(ImageError::Damaged("its beginning"));
+        }
+        let left = content.checked_sub(MAGIC.len() as u64).ok_or(ImageError::Damaged("its beginning"))?;
+        Ok(Self { file, left })
     }
 
     fn next(&mut self) -> Result<RecordBatch, ImageError> {
-        let (length, rest) = self.0.split_first_chunk::<8>().ok_or(ImageError::Damaged("a part is missing"))?;
-        let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
-        let (section, rest) = rest.split_at_checked(length).ok_or(ImageError::Damaged("a part is missing"))?;
-        self.0 = rest;
-        let mut batches = StreamReader::try_new(section, None)?;
-        Ok(batches.next().ok_or(ImageError::Damaged("a part is empty"))??)
+        let missing = || ImageError::Damaged("a part is missing");
+        let mut length = [0; 8];
+        self.left = self.left.checked_sub(length.len() as u64).ok_or_else(missing)?;
+        self.file.read_exact(&mut length)?;
+        let length = u64::from_le_bytes(length);
+        self.left = self.left.checked_sub(length).ok_or_else(missing)?;
+        let mut section = self.file.by_ref().take(length);
+        let batch =
+            StreamReader::try_new(&mut section, None)?.next().ok_or(ImageError::Damaged("a part is empty"))??;
+        io::copy(&mut section, &mut io::sink())?;
+        Ok(batch)
     }
 }
 
