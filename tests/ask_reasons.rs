@@ -158,6 +158,7 @@ fn why_something_was_removed_is_answered_by_the_commit_that_removed_it() {
     assert!(found.contains(&format!("load_rows was removed in acme/shop@{}", &removed[..8])), "{found}");
     let unknown = sandbox.run(&["entity", "load_rows"]);
     assert!(unknown.stderr.contains(&format!("was removed in acme/shop@{}", &removed[..8])), "{unknown:?}");
+    assert!(unknown.stderr.contains("'backstory removed load_rows' tells more"), "{unknown:?}");
     let said = answer(&sandbox, "Where is load_rows defined?");
     assert!(said["statements"][0]["text"].as_str().unwrap().contains("removed load_rows"), "{said:#}");
     assert!(said["warnings"].to_string().contains("nothing is named load_rows now"), "{said:#}");

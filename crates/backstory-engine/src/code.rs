@@ -35,6 +35,7 @@ use crate::{
         definitions::{NameMatch, read_definitions},
         symbols::{CodeName, name_asked_alone, symbols},
     },
+    shell::argument_of_command,
     trace::target::{lineage_at, resolve_place, taken_over},
     use_case::{UseCase, Weight},
 };
@@ -306,7 +307,10 @@ async fn find_entities(resources: &Resources, request: EntityRequest) -> Result<
         let removed = describe_newest_removal(resources, &name, &filter).await?;
         let error = not_found("code entity", &name);
         return Err(match removed {
-            Some(removed) => error.with_hint(format!("{removed}; 'backstory removed {name}' tells more")),
+            Some(removed) => {
+                let argument = argument_of_command(&name);
+                error.with_hint(format!("{removed}; 'backstory removed{argument}' tells more"))
+            }
             None => error,
         });
     }

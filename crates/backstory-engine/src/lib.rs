@@ -61,6 +61,7 @@ pub mod resources;
 pub mod revisions;
 pub mod search;
 pub mod settings;
+mod shell;
 pub mod shipped;
 pub mod show;
 pub mod snapshot;
