@@ -1,8 +1,13 @@
 //! Questions about who added or removed something, when and in which release: facts, never the opposite.
 
+use backstory_engine::{
+    ask::AskRequest,
+    ledger::Branches,
+    model::{answer::Method, filter::Filter},
+};
 use serde_json::{Value, json};
 
-use crate::support::{Fixture, Forge, Sandbox};
+use crate::support::{Fixture, Forge, Indexed, PROJECT, Sandbox};
 
 /// A project of which history and changelog tell what came and went.
 fn importer() -> Fixture {
@@ -793,6 +798,25 @@ fn of_removals_of_a_file_on_several_branches_the_one_that_shipped_first_is_told_
         told[1].starts_with("Ann removed setup.py on ") && told[1].contains("it first shipped in v2.0 of "),
         "{said}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_is_told_only_if_nothing_but_its_project_is_asked_for() {
+    let project = importer();
+    let indexed = Indexed::cold(project.path(), Branches::Default).await;
+    let of_project = Filter { project: Some(PROJECT.to_owned()), ..Filter::default() };
+    let excluded = format!("{PROJECT}@{}", project.sha("v2.0"));
+    for (filter, is_told) in [
+        (of_project.clone(), true),
+        (Filter { authors: vec!["Grace Hopper".to_owned()], ..of_project.clone() }, false),
+        (Filter { before: Some("2024-04-01T00:00:00Z".parse().unwrap()), ..of_project.clone() }, false),
+        (Filter { exclude: vec![excluded], ..of_project }, false),
+    ] {
+        let question = "When was 2.0 released?".to_owned();
+        let request = AskRequest { question, filter: filter.clone(), ..AskRequest::default() };
+        let answer = indexed.engine.answer(request).await.unwrap();
+        assert_eq!(answer.answered && answer.method == Method::Facts, is_told, "{filter:?}: {answer:?}");
+    }
 }
 
 #[test]

@@ -59,6 +59,12 @@ impl Filter {
         let languages = self.languages.iter().filter_map(|name| Language::from_name(name));
         languages.flat_map(Language::searched_extensions).collect()
     }
+
+    /// Whether it narrows nothing but the projects.
+    pub fn is_of_projects_alone(&self) -> bool {
+        let (project, projects) = (self.project.clone(), self.projects.clone());
+        *self == Self { project, projects, ..Self::default() }
+    }
 }
 
 /// Whether two names of people or labels are the same: their case does not count.
@@ -77,6 +83,20 @@ pub fn lower_case(name: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_filter_of_projects_alone_has_no_other_condition() {
+        let of_projects = Filter { project: Some("a/b".into()), projects: vec!["c/d".into()], ..Filter::default() };
+        assert!(of_projects.is_of_projects_alone() && Filter::default().is_of_projects_alone());
+        for narrower in [
+            Filter { authors: vec!["ann".into()], ..of_projects.clone() },
+            Filter { before: Some(Timestamp::UNIX_EPOCH), ..of_projects.clone() },
+            Filter { exclude: vec!["a/b@c".into()], ..of_projects.clone() },
+            Filter { revision: Some("v1".into()), ..of_projects.clone() },
+        ] {
+            assert!(!narrower.is_of_projects_alone(), "{narrower:?}");
+        }
+    }
 
     #[test]
     fn names_are_the_same_in_whatever_case() {

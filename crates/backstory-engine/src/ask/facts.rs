@@ -39,7 +39,7 @@ use crate::{
     releases::{find_release, first_release},
     resources::Resources,
 };
-use candidates::{changes_of_code, changes_told_by, is_of_projects_alone};
+use candidates::{changes_of_code, changes_told_by};
 use changelog::{ChangelogLine, find_changelog_line};
 use leftovers::{MAX_SOURCES, source_with_rest};
 use members::{changes_of_member, changes_of_parameter};
@@ -175,7 +175,7 @@ pub(super) async fn find_nodes_of_change(
     filter: &Filter,
 ) -> Result<(Vec<NodeId>, Vec<String>)> {
     let mut said = Vec::new();
-    if !is_of_projects_alone(filter) {
+    if !filter.is_of_projects_alone() {
         return Ok((Vec::new(), said));
     }
     let made = find_made_changes(resources, change, filter, &mut said).await?;

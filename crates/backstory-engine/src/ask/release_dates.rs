@@ -53,8 +53,8 @@ enum ReleaseFacts {
     Absent(String),
 }
 
-/// Answers when a release came; `None` if a question asks for something else, or there is no such release, which is the reason
-/// of its refusal then.
+/// Answers when a release came; `None` if a question asks for something else, of some documents alone, or there is no such
+/// release, which is the reason of its refusal then.
 ///
 /// # Errors
 /// The ledger cannot be read.
@@ -63,7 +63,7 @@ pub(super) async fn answer_release(
     filter: &Filter,
     found: &mut AskEvidence,
 ) -> Result<Option<Answer>> {
-    let Some((words, number)) = release_asked(&found.question).filter(|_| filter.kinds.is_empty()) else {
+    let Some((words, number)) = release_asked(&found.question).filter(|_| filter.is_of_projects_alone()) else {
         return Ok(None);
     };
     let mut releases = read_releases(resources, filter).await?;

@@ -62,7 +62,7 @@ pub(super) async fn changes_of_code(
     missing: &mut Vec<String>,
 ) -> Result<Vec<MadeChange>> {
     let name = change.code_name.as_ref().or(change.names.first());
-    let Some(name) = name.filter(|_| is_of_projects_alone(filter)) else { return Ok(Vec::new()) };
+    let Some(name) = name.filter(|_| filter.is_of_projects_alone()) else { return Ok(Vec::new()) };
     let projects = repositories_of(resources, filter).await?;
     changes_of_named(resources, change.direction, NamedCode { name, paths: &change.paths }, projects, missing).await
 }
@@ -80,12 +80,6 @@ pub(super) async fn changes_of_named(
         ChangeDirection::Removed => removals(resources, named, projects, missing).await,
         ChangeDirection::Fixed | ChangeDirection::Deprecated => Ok(Vec::new()),
     }
-}
-
-/// Whether a filter narrows nothing but the projects.
-pub(super) fn is_of_projects_alone(filter: &Filter) -> bool {
-    let (project, projects) = (filter.project.clone(), filter.projects.clone());
-    *filter == Filter { project, projects, ..Filter::default() }
 }
 
 /// A name that a question gives, and the paths that it names beside it.

@@ -11,9 +11,7 @@ use jiff::Timestamp;
 
 use super::{
     MadeChange,
-    candidates::{
-        NamedCode, changes_of_named, is_of_projects_alone, named_nodes, place_of, retain_sources, retain_whole_names,
-    },
+    candidates::{NamedCode, changes_of_named, named_nodes, place_of, retain_sources, retain_whole_names},
     order_by_time,
     versions::{MAX_ANALYZED, Member, MemberFate, find_members},
 };
@@ -68,7 +66,8 @@ async fn find_owners(
     filter: &Filter,
 ) -> Result<Vec<NodeId>> {
     let mut owners = Vec::new();
-    if !matches!(change.direction, ChangeDirection::Added | ChangeDirection::Removed) || !is_of_projects_alone(filter) {
+    if !matches!(change.direction, ChangeDirection::Added | ChangeDirection::Removed) || !filter.is_of_projects_alone()
+    {
         return Ok(owners);
     }
     let named = NamedCode { name, paths: &change.paths };

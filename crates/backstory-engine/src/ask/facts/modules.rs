@@ -17,7 +17,7 @@ use jiff::Timestamp;
 
 use super::{
     MAX_TOLD, MadeChange,
-    candidates::{MAX_NODES, MAX_PATHS, NamedCode, changes_of_named, is_of_projects_alone},
+    candidates::{MAX_NODES, MAX_PATHS, NamedCode, changes_of_named},
     order_by_time,
 };
 use crate::{catalog::repositories_of, error::Result, history::changes_across_renames, resources::Resources};
@@ -93,7 +93,7 @@ pub(super) async fn changes_of_file(
 
 /// Whether the history of files can show a change.
 fn may_have_place(change: &ChangeQuestion, filter: &Filter) -> bool {
-    matches!(change.direction, ChangeDirection::Added | ChangeDirection::Removed) && is_of_projects_alone(filter)
+    matches!(change.direction, ChangeDirection::Added | ChangeDirection::Removed) && filter.is_of_projects_alone()
 }
 
 /// The directories of sources, or else the files, that each project has under a name.
