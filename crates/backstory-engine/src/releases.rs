@@ -3,7 +3,7 @@
 use backstory_model::{
     commit::{ObjectKind, Sha, Tag},
     edge::Edge,
-    entity::{Item, ItemKind},
+    entity::{Item, ItemKind, Release as ForgeRelease},
     id::NodeId,
     repository::Record,
 };
@@ -42,10 +42,24 @@ pub struct Release {
     pub url: Option<String>,
 }
 
-/// The release of a tag; `None` if neither repository nor forge have it.
-pub(crate) fn find_release(resources: &Resources, project: &str, tag: &str) -> Result<Option<Release>> {
-    let id = NodeId::Tag { project: project.to_owned(), name: tag.to_owned() };
-    let own = match item_of_node(resources, &id)? {
+/// What tells of a release.
+struct Sources {
+    /// Its tag, if the repository has it.
+    tag: Option<Tag>,
+    /// What the forge says of it.
+    of_forge: Option<ForgeRelease>,
+}
+
+impl Sources {
+    /// When the forge released it; otherwise when the tag was made.
+    fn date(&self) -> Option<Timestamp> {
+        let released_at = self.of_forge.as_ref().and_then(|release| release.released_at);
+        released_at.or_else(|| Some(tagger(self.tag.as_ref()?)?.1))
+    }
+}
+
+fn read_sources(resources: &Resources, project: &str, tag: &str) -> Result<Sources> {
+    let own = match item_of_node(resources, &tag_node(project, tag))? {
         Some(Item::Repository(record)) => match record.record {
             Record::Tag(tag) => Some(tag),
             _ => None,
@@ -57,12 +71,28 @@ pub(crate) fn find_release(resources: &Resources, project: &str, tag: &str) -> R
         Some(Item::Release(release)) => Some(release),
         _ => None,
     };
+    Ok(Sources { tag: own, of_forge })
+}
+
+fn tag_node(project: &str, tag: &str) -> NodeId {
+    NodeId::Tag { project: project.to_owned(), name: tag.to_owned() }
+}
+
+/// Whether forge or tag tell when a release came: its commit may be years older.
+pub(crate) fn is_dated(resources: &Resources, project: &str, tag: &str) -> Result<bool> {
+    Ok(read_sources(resources, project, tag)?.date().is_some())
+}
+
+/// The release of a tag; `None` if neither repository nor forge have it.
+pub(crate) fn find_release(resources: &Resources, project: &str, tag: &str) -> Result<Option<Release>> {
+    let sources = read_sources(resources, project, tag)?;
+    let mut at = sources.date();
+    let Sources { tag: own, of_forge } = sources;
     if own.is_none() && of_forge.is_none() {
         return Ok(None);
     }
     let commit = own.as_ref().filter(|tag| tag.kind == ObjectKind::Commit).map(|tag| tag.target);
     let tagger = own.as_ref().and_then(tagger);
-    let mut at = of_forge.as_ref().and_then(|release| release.released_at).or(tagger.as_ref().map(|(_, at)| *at));
     if at.is_none()
         && let Some(commit) = commit
     {
@@ -70,7 +100,7 @@ pub(crate) fn find_release(resources: &Resources, project: &str, tag: &str) -> R
     }
     let of_forge = of_forge.as_ref();
     Ok(Some(Release {
-        id,
+        id: tag_node(project, tag),
         tag: tag.to_owned(),
         name: of_forge.map(|release| release.name.clone()),
         at,

@@ -25,7 +25,7 @@ use crate::{
     citations::cited_document,
     error::Result,
     read::item_of_node,
-    releases::{Release, find_release},
+    releases::{Release, find_release, is_dated},
     resources::Resources,
 };
 
@@ -167,18 +167,23 @@ fn describe_absence(tags: &[&str], number: &str) -> String {
     format!("no tag or release is called {number}{like_it}")
 }
 
-/// Says when a release came and who tagged it, with its commit; `None` if that is not known.
+/// Says when a release came and who tagged it, or what its commit tells of it, with that; `None` if that is not known.
 fn describe(resources: &Resources, project: &str, release: &Release) -> Result<Option<(String, Citation)>> {
     let (Some(at), Some(commit)) = (release.at, release.commit) else { return Ok(None) };
     let Some(document) = cited_document(resources, &NodeId::commit(project, &commit.to_string()), None)? else {
         return Ok(None);
     };
     let shown = document.cite(0, 0..document.text.lines().next().map_or(0, str::len));
+    let (tag, date) = (&release.tag, utc_date(at));
+    if !is_dated(resources, project, tag)? {
+        let commit = format!("its commit is of {date}: {}", shown.location());
+        return Ok(Some((format!("{tag} does not say when it was tagged, or by whom; {commit}."), shown)));
+    }
     let tagger = match tagger_of(resources, &release.id)? {
         Some(name) => format!(", tagged by {name}"),
         None => String::new(),
     };
-    let text = format!("{} was released on {}{tagger}; it is {}.", release.tag, utc_date(at), shown.location());
+    let text = format!("{tag} was released on {date}{tagger}; it is {}.", shown.location());
     Ok(Some((text, shown)))
 }
 
