@@ -556,6 +556,29 @@ fn what_a_branch_still_had_when_it_was_merged_is_not_there() {
     assert!(said.starts_with("Bo removed timeout parameter (src/net.py#fetch) on "), "{said}");
 }
 
+/// What cannot be read as source code may have had it.
+#[test]
+fn an_addition_is_not_told_where_an_earlier_version_cannot_be_read() {
+    let mut project = Fixture::new();
+    let rest = "    return ask(url)\n\n\ndef ask(url):\n    return url.read()\n\n\ndef close(socket):\n    return 1\n";
+    let net = |parameters: &str| format!("def fetch({parameters}):\n{rest}");
+    project.write("src/net.tpl", net("url, timeout=3"));
+    project.commit_all("Begin");
+    project.write("src/net.tpl", net("url"));
+    project.commit_all("Wait for nothing");
+    project.remove("src/net.tpl");
+    project.write("src/net.py", net("url"));
+    project.commit_all("Write it as it is");
+    project.author("Di", "di@example.com");
+    project.write("src/net.py", net("url, timeout=5, proxy=None"));
+    project.commit_all("Ask another one");
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "Who added the `proxy` parameter of `fetch`?");
+    assert!(said.starts_with("Di added proxy parameter (src/net.py#fetch) on "), "{said}");
+    let answer = ask(&sandbox, "Who added the `timeout` parameter of `fetch`?");
+    assert_ne!(answer["method"], "facts", "{answer:#}");
+}
+
 #[test]
 fn who_merged_a_change_did_not_make_it() {
     let mut project = Fixture::new();

@@ -214,11 +214,13 @@ impl<'a> Versions<'a> {
     }
 
     /// The commit before which the member was not there. Unknown if it always was, be it in another place from which it was
-    /// moved.
+    /// moved, or if an earlier version may have had it.
     fn find_addition(&mut self, member: &Member, touches: &[Touch], introducing: &BTreeSet<String>) -> MemberFate {
-        let Some(first) = touches.iter().find(|touch| self.has(member, touch.after.as_ref())) else {
-            return MemberFate::Unknown;
-        };
+        let may_have = touches.iter().find_map(|touch| {
+            let said = self.search(member, touch.after.as_ref());
+            matches!(said, Said::With | Said::Unknown).then_some((touch, said))
+        });
+        let Some((first, Said::With)) = may_have else { return MemberFate::Unknown };
         let is_addition = match self.said(member, first.before.as_ref()) {
             Said::Without => true,
             Said::Nowhere => introducing.contains(&first.sha),
@@ -227,30 +229,34 @@ impl<'a> Versions<'a> {
         if is_addition { first.fate() } else { MemberFate::Unknown }
     }
 
-    /// The last commit after which the member was not there any more. A parameter that went with its function was not removed
-    /// from it. Of branches that were merged a later commit may still have it, so the indexed head tells whether it is there; the
+    /// The last commit after which the member was not there any more; unknown if a later one may have removed it. A parameter
+    /// that went with its function was not removed from it. Of branches that were merged a later commit may still have it, so the indexed head tells whether it is there; the
     /// last commit does if the file has another path now.
     fn find_removal(&mut self, member: &Member, touches: &[Touch], head: Option<&Place>) -> MemberFate {
         let now = head.or_else(|| touches.last().and_then(|last| last.after.as_ref()));
-        if self.has(member, now) {
-            return MemberFate::There;
+        match self.search(member, now) {
+            Said::With => return MemberFate::There,
+            Said::Unknown => return MemberFate::Unknown,
+            Said::Nowhere | Said::Without => {}
         }
         for touch in touches.iter().rev() {
-            if !self.has(member, touch.before.as_ref()) {
+            let before = self.search(member, touch.before.as_ref());
+            if matches!(before, Said::Nowhere | Said::Without) {
                 continue;
             }
-            match self.said(member, touch.after.as_ref()) {
-                Said::Without => return touch.fate(),
-                Said::Nowhere if !member.is_parameter => return touch.fate(),
-                Said::Nowhere | Said::Unknown | Said::With => {}
+            match (before, self.said(member, touch.after.as_ref())) {
+                (_, Said::With) => {}
+                (_, Said::Nowhere) if member.is_parameter => {}
+                (Said::With, Said::Nowhere | Said::Without) => return touch.fate(),
+                _ => return MemberFate::Unknown,
             }
         }
         MemberFate::Unknown
     }
 
-    /// Whether a version has the member. One in which the name does not occur is not analyzed.
-    fn has(&mut self, member: &Member, place: Option<&Place>) -> bool {
-        let Some(place) = place else { return false };
+    /// What a version says of the member, if the name occurs in it: one in which it does not is not analyzed.
+    fn search(&mut self, member: &Member, place: Option<&Place>) -> Said {
+        let Some(place) = place else { return Said::Nowhere };
         let may_have = match self.naming.get(&place.id) {
             Some(known) => *known,
             None => {
@@ -259,7 +265,7 @@ impl<'a> Versions<'a> {
                 found
             }
         };
-        may_have && self.said(member, Some(place)) == Said::With
+        if may_have { self.said(member, Some(place)) } else { Said::Without }
     }
 
     /// Whether the name occurs in a version, as far as that may be searched.
