@@ -556,6 +556,31 @@ fn what_a_branch_still_had_when_it_was_merged_is_not_there() {
     assert!(said.starts_with("Bo removed timeout parameter (src/net.py#fetch) on "), "{said}");
 }
 
+#[test]
+fn what_went_with_its_file_is_gone_whatever_a_branch_still_changed_in_it() {
+    let mut project = Fixture::new();
+    let client = |timeout: u8| {
+        format!(
+            "class Client:\n    timeout = {timeout}\n\n    def fetch(self, url):\n        return ask(url, {timeout})\n"
+        )
+    };
+    project.write("src/ask.py", "def ask(url, timeout):\n    return url.read(timeout)\n");
+    project.write("src/net.py", client(3));
+    let begin = project.commit_all("Begin");
+    project.author("Bo", "bo@example.com");
+    project.remove("src/net.py");
+    project.commit_all("Drop what nobody calls");
+    project.author("Cy", "cy@example.com");
+    project.git(["switch", "--quiet", "--create", "side", &begin.to_string()]);
+    project.write("src/net.py", client(5));
+    let side = project.commit_all("Wait longer");
+    project.switch("main");
+    project.commit_index("Merge the side", &[side]);
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "Who removed `Client.timeout`?");
+    assert!(said.starts_with("Bo removed Client.timeout (src/net.py#Client.timeout) on "), "{said}");
+}
+
 /// What cannot be read as source code may have had it.
 #[test]
 fn an_addition_is_not_told_where_an_earlier_version_cannot_be_read() {

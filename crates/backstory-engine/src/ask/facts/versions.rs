@@ -21,7 +21,7 @@ use super::declared::{declares, mentions, mentions_own, parameters_of, without_t
 use crate::{
     clones::{MAX_TEXT, open_objects},
     error::Result,
-    history::{GraphChangeRow, changes_across_renames},
+    history::{Fate, GraphChangeRow, changes_across_renames, fate_of},
     read::item_of_node,
     records::commit_record,
     resources::Resources,
@@ -86,6 +86,17 @@ struct Place {
     id: Sha,
 }
 
+/// What the indexed head has of a file.
+#[derive(Clone, Debug)]
+enum Head {
+    /// This version, perhaps under a later path.
+    Has(Place),
+    /// Nothing: a commit removed it.
+    Lacks,
+    /// It is not known.
+    Unknown,
+}
+
 /// A commit that may have touched a name, and the file before and after it.
 #[derive(Clone, Debug)]
 struct Touch {
@@ -114,6 +125,10 @@ pub(super) async fn find_members(
         let introducing = introducing_commits(resources, holder.as_ref().unwrap_or(file)).await?;
         asked.push((member, introducing));
     }
+    let head = match direction {
+        ChangeDirection::Removed => Box::pin(find_head(resources, file)).await?,
+        _ => Head::Unknown,
+    };
     let room = *left;
     let (fates, rest) = resources
         .blocking(move |resources| {
@@ -125,11 +140,10 @@ pub(super) async fn find_members(
                     return Ok((vec![MemberFate::Unknown; asked.len()], room));
                 }
             }
-            let head = place_at_head(resources, &project, &path)?;
             let objects = open_objects(resources, &project)?;
             let mut versions = Versions::new(&objects, name, room);
             let fate = |(member, introducing): &(Member, BTreeSet<String>)| match direction {
-                ChangeDirection::Removed => versions.find_removal(member, &touches, head.as_ref()),
+                ChangeDirection::Removed => versions.find_removal(member, &touches, &head),
                 _ => versions.find_addition(member, &touches, introducing),
             };
             let fates: Vec<MemberFate> = asked.iter().map(fate).collect();
@@ -140,9 +154,23 @@ pub(super) async fn find_members(
     Ok(fates)
 }
 
+/// What the indexed head has of a file, or of what that was renamed to.
+async fn find_head(resources: &Resources, file: &NodeId) -> Result<Head> {
+    if let Some(place) = place_at_head(resources, file).await? {
+        return Ok(Head::Has(place));
+    }
+    let Some(Fate { last, removed_by, .. }) = fate_of(resources, file.clone()).await? else { return Ok(Head::Unknown) };
+    match removed_by {
+        Some(_) => Ok(Head::Lacks),
+        None => Ok(place_at_head(resources, &last).await?.map_or(Head::Unknown, Head::Has)),
+    }
+}
+
 /// What the indexed head has at a path; `None` if there is no file.
-fn place_at_head(resources: &Resources, project: &str, path: &str) -> Result<Option<Place>> {
-    let Some(Item::Repository(of)) = item_of_node(resources, &NodeId::file(project, path))? else { return Ok(None) };
+async fn place_at_head(resources: &Resources, file: &NodeId) -> Result<Option<Place>> {
+    let file = file.clone();
+    let item = resources.blocking(move |resources| item_of_node(resources, &file)).await?;
+    let Some(Item::Repository(of)) = item else { return Ok(None) };
     let Record::File(file) = of.record else { return Ok(None) };
     Ok(Some(Place { path: file.path, id: file.blob }))
 }
@@ -230,10 +258,14 @@ impl<'a> Versions<'a> {
     }
 
     /// The last commit after which the member was not there any more; unknown if a later one may have removed it. A parameter
-    /// that went with its function was not removed from it. Of branches that were merged a later commit may still have it, so the indexed head tells whether it is there; the
-    /// last commit does if the file has another path now.
-    fn find_removal(&mut self, member: &Member, touches: &[Touch], head: Option<&Place>) -> MemberFate {
-        let now = head.or_else(|| touches.last().and_then(|last| last.after.as_ref()));
+    /// that went with its function was not removed from it. Of branches that were merged a later commit may still have it, so the
+    /// indexed head tells whether it is there; the last commit does if that tells nothing.
+    fn find_removal(&mut self, member: &Member, touches: &[Touch], head: &Head) -> MemberFate {
+        let now = match head {
+            Head::Has(place) => Some(place),
+            Head::Lacks => None,
+            Head::Unknown => touches.last().and_then(|last| last.after.as_ref()),
+        };
         match self.search(member, now) {
             Said::With => return MemberFate::There,
             Said::Unknown => return MemberFate::Unknown,
