@@ -90,7 +90,8 @@ pub(super) fn without_texts(source: &str, language: Language) -> String {
     let mut code = String::with_capacity(source.len());
     let (mut rest, mut open) = (source, OpenQuotes::default());
     while let Some(first) = rest.chars().next() {
-        let length = length_of_text(rest, language, &mut open);
+        let raw = if code.ends_with(is_part) { 0 } else { length_of_raw_string(rest, language) };
+        let length = if raw > 0 { raw } else { length_of_text(rest, language, &mut open) };
         if length == 0 {
             code.push(first);
             rest = &rest[first.len_utf8()..];
@@ -108,6 +109,41 @@ pub(super) fn without_texts(source: &str, language: Language) -> String {
 /// that a string may hold stands behind a backslash until there, so no later mark ends earlier, and none is looked for again.
 #[derive(Default)]
 struct OpenQuotes(Vec<(char, usize)>);
+
+/// Bytes of the string that code begins with in which a backslash is a letter as any other; 0 if it begins with none.
+fn length_of_raw_string(code: &str, language: Language) -> usize {
+    /// Most letters that C++ allows between the mark and the bracket.
+    const MAX_DELIMITER: usize = 16;
+    let behind = |beginnings: &[&str]| beginnings.iter().find_map(|beginning| code.strip_prefix(beginning));
+    let until =
+        |text: &str, end: &str| text.find(end).map_or(code.len(), |at| code.len() - text.len() + at + end.len());
+    match language {
+        Language::Rust => {
+            let Some(rest) = behind(&["r", "br", "cr"]) else { return 0 };
+            let text = rest.trim_start_matches('#');
+            let marks = &rest[..rest.len() - text.len()];
+            text.strip_prefix('"').map_or(0, |text| until(text, &format!("\"{marks}")))
+        }
+        Language::Cpp => {
+            let Some(rest) = behind(&["R\"", "LR\"", "uR\"", "UR\"", "u8R\""]) else { return 0 };
+            let delimiter = rest.bytes().take(MAX_DELIMITER + 1).position(|byte| byte == b'(');
+            delimiter.map_or(0, |at| until(&rest[at..], &format!("){}\"", &rest[..at])))
+        }
+        Language::CSharp => {
+            let Some(text) = behind(&["@\"", "$@\"", "@$\""]) else { return 0 };
+            let mut marks = text.match_indices('"').map(|(at, _)| at);
+            while let Some(at) = marks.next() {
+                // Two stand for one within it.
+                if !text[at + 1..].starts_with('"') {
+                    return code.len() - text.len() + at + 1;
+                }
+                marks.next();
+            }
+            code.len()
+        }
+        _ => 0,
+    }
+}
 
 /// Bytes of the comment or string that code begins with; 0 if it begins with none.
 fn length_of_text(code: &str, language: Language, open: &mut OpenQuotes) -> usize {
@@ -231,6 +267,10 @@ mod tests {
             (Language::TypeScript, "a(`b\n`, \"c\", 'd\ne')", "a( \n,  ,  d\ne )"),
             (Language::Bash, r"a='it'\''s' b; c='\' \\\'d", "a=    b; c=    d"),
             (Language::Go, r"a = `\d\` + b", "a =   + b"),
+            (Language::Rust, r##"a = r"\" + br#"b"\"# + r#c + "\"";"##, "a =   +   + r#c +  ;"),
+            (Language::Rust, "r\"\\\n\" + b", " \n + b"),
+            (Language::Cpp, r#"a = R"x(b)" \)x" + R(c)"#, "a =   + R(c)"),
+            (Language::CSharp, r#"a = @"\" + $@"b""c\" + "\"";"#, "a =   +   +  ;"),
         ] {
             assert_eq!(without_texts(source, language), code, "{source}");
         }
