@@ -457,6 +457,32 @@ fn commits_are_flagged_for_their_message_and_their_lines() {
     );
 }
 
+/// As after an update that knows more kinds.
+#[test]
+fn what_is_a_secret_by_now_is_replaced_in_what_was_read_before() {
+    let (forge, mut origin, secrets) = (Forge::start(), Origin::new(), secrets());
+    let token = &secrets["title"];
+    origin.write("README.md", format!("# Robots\n\nRobots take {token} to work.\n"));
+    origin.write("robots.py", format!("def robots():\n    # Robots take {token} to work\n    return 1\n"));
+    origin.commit_all(format!("Let robots work\n\nRobots take {token} to work."));
+    forge.discuss("acme/shop#2", "carol", &format!("Robots take {token} to work."));
+    let sandbox = Sandbox::new(&forge);
+    let digest = backstory_engine::model::digest::sha256_hex(token);
+    sandbox.configure(&format!("\n[redact]\nallow = [\"{digest}\"]\n"));
+    sandbox.run(&["add", &origin.path().display().to_string(), "--name", "acme/shop"]).ok();
+    sandbox.run(&["sync"]).ok();
+    let texts = || [&["search", "robots work"][..], &["show", "#2"]].map(|args| sandbox.run(args).ok().stdout);
+    for text in texts() {
+        assert!(text.contains(token), "{text}");
+    }
+    sandbox.configure("");
+    sandbox.run(&["sync", "--full"]).ok();
+    sandbox.run(&["rebuild", "index"]).ok();
+    for text in texts() {
+        assert!(!text.contains(token) && text.contains("[redacted:"), "{text}");
+    }
+}
+
 #[test]
 fn what_is_allowed_is_kept() {
     let forge = Forge::start();
