@@ -4,12 +4,11 @@
 use std::collections::BTreeSet;
 
 use backstory_model::{
-    code::{FileAnalysis, last_part_of_name},
+    code::last_part_of_name,
     edge::Edge,
-    entity::{Item, ItemKind},
     filter::Filter,
     id::{NAMESPACE, NodeId},
-    repository::{EntityChangeKind, Record},
+    repository::EntityChangeKind,
 };
 use backstory_store::graph::{Direction, Value, queries};
 use jiff::Timestamp;
@@ -17,7 +16,6 @@ use jiff::Timestamp;
 use crate::{
     catalog::repositories_of,
     error::Result,
-    read::item_of_node,
     resources::{Resources, blocking},
 };
 
@@ -191,31 +189,25 @@ pub(crate) async fn fate_of(resources: &Resources, node: NodeId) -> Result<Optio
 async fn end_of(resources: &Resources, id: &NodeId, changes: Vec<GraphChangeRow>) -> Result<Option<GraphChangeRow>> {
     let last = changes.into_iter().find(|change| change.kind != EntityChangeKind::Modified);
     let Some(removed) = last.filter(|change| change.kind == EntityChangeKind::Removed) else { return Ok(None) };
-    let id = id.clone();
-    let is_there = resources.blocking(move |resources| is_at_head(resources, &id)).await?;
+    let is_there = is_at_head(resources, id).await?;
     Ok(Some(removed).filter(|_| !is_there))
 }
 
-/// Whether the indexed head has a file or symbol.
-fn is_at_head(resources: &Resources, id: &NodeId) -> Result<bool> {
-    let (NodeId::File { project, path } | NodeId::Entity { project, path, .. }) = id else { return Ok(false) };
-    let Some(Item::Repository(of)) = item_of_node(resources, &NodeId::file(project, path))? else { return Ok(false) };
-    let Record::File(file) = of.record else { return Ok(false) };
-    let NodeId::Entity { name, .. } = id else { return Ok(true) };
-    let code = file.analysis.as_ref().and_then(FileAnalysis::code);
-    Ok(code.is_some_and(|code| code.entities.iter().any(|entity| entity.qualified_name == *name)))
+/// Whether the indexed head has a file or symbol. The lists tell it without what the file defines, which may be very much.
+async fn is_at_head(resources: &Resources, id: &NodeId) -> Result<bool> {
+    let ids = [id.clone()];
+    let rows = resources.with_lists(move |lists, visibility| lists.rows(&ids, visibility)).await?;
+    Ok(!rows.is_empty())
 }
 
 /// The commit that gave the file of something another path, and what that is called there, though changes of its own came under
 /// the old one: a merge that brings both moves nothing itself. `None` if the indexed head has the file as it is called.
 async fn brought_elsewhere(resources: &Resources, id: &NodeId) -> Result<Option<(String, NodeId)>> {
     let (NodeId::File { project, path } | NodeId::Entity { project, path, .. }) = id else { return Ok(None) };
-    let (of, at) = (project.clone(), path.clone());
-    let file = resources.blocking(move |resources| Ok(resources.ledger().item(&of, ItemKind::File, &at)?)).await?;
-    if file.is_some() {
+    let file = NodeId::file(project, path);
+    if is_at_head(resources, &file).await? {
         return Ok(None);
     }
-    let file = NodeId::file(project, path);
     let mut removals = changes_of(resources, &file).await?;
     removals.retain(|change| change.kind == EntityChangeKind::Removed);
     for removed in removals.iter().take(MAX_MOVES) {
