@@ -218,8 +218,8 @@ fn commit_that_no_branch_reaches_is_refused_unless_it_was_read_before() {
     let add = ["add", &path, "--name", "acme/shop", "--ref", &tried];
     let refused = sandbox.run(&add);
     let said = format!(
-        "error: no branch or tag of acme/shop reaches the commit {tried}, so it cannot be indexed\n\
-         hint: 'git branch NAME {tried}' makes a branch that does\n"
+        "error: no branch or tag of acme/shop reaches the commit {tried}, so it cannot be indexed; 'git branch NAME {tried}' \
+         makes a branch that does\n"
     );
     assert_eq!((refused.code, refused.stderr.as_str()), (1, said.as_str()));
     shop.git(["branch", "--quiet", "tried", &tried]);

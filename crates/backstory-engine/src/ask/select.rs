@@ -41,8 +41,9 @@ const MAX_QUOTE: usize = 500;
 const JOINS: f32 = 0.5;
 /// Shortest piece that says something, in characters.
 const SHORT: usize = 25;
-/// Fewest content words of a sentence that says something, unless these are of a reason.
+/// Fewest content words of a short sentence that says something, and most words of a short one.
 const MIN_CONTENT: usize = 2;
+const SHORT_WORDS: usize = 3;
 /// The nearness of sentences to a question lies between these.
 const FAR: f32 = 0.1;
 const NEAR: f32 = 0.7;
@@ -160,7 +161,8 @@ pub(super) fn is_quotable(one: &Scored, stories: &[Story]) -> bool {
 /// Whether a piece is a sentence of hardly a word. In some scripts no blanks divide words.
 fn is_bare(passage: &Passage, text: &str) -> bool {
     let is_prose = passage.kind == PieceKind::Prose && passage.role != Role::Definition;
-    is_prose && passage.stems.len() < MIN_CONTENT && text.is_ascii() && !gives_reason(text)
+    let is_short = text.is_ascii() && text.split_whitespace().count() <= SHORT_WORDS;
+    is_prose && is_short && passage.stems.len() < MIN_CONTENT && !gives_reason(text)
 }
 
 /// Puts pieces behind those that may begin a quotation; `leads` tells of each whether it may.
