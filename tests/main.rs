@@ -4,6 +4,7 @@
 mod api;
 mod ask;
 mod ask_changes;
+mod ask_members;
 mod ask_model;
 mod ask_projects;
 mod ask_quotes;
