@@ -7,6 +7,8 @@ use backstory_model::{
 
 /// Most lines above an item among which its label is looked for.
 const MAX_ABOVE: usize = 200;
+/// Blanks that a tab stands for at most, in Markdown.
+const TAB: usize = 4;
 /// Fewest marks that underline a heading.
 const MIN_UNDERLINE: usize = 3;
 
@@ -46,8 +48,10 @@ pub(super) fn is_underline(line: &str) -> bool {
     line.len() >= MIN_UNDERLINE && marks.iter().any(|mark| line.chars().all(|c| c == *mark))
 }
 
+/// How far a line is indented, in blanks: a tab goes to the next multiple of [`TAB`].
 fn indentation(line: &str) -> usize {
-    line.len() - line.trim_start().len()
+    let blanks = line.chars().take_while(|c| c.is_whitespace());
+    blanks.fold(0, |column, c| if c == '\t' { (column / TAB + 1) * TAB } else { column + 1 })
 }
 
 #[cfg(test)]
@@ -64,6 +68,7 @@ mod tests {
             ("## 1.0\n\n**Deprecated**\n\n* one\n* two", Some(Deprecated)),
             ("## 1.0\n\nRemoved:\n\n1. one\n2. two", Some(Removed)),
             ("## 1.0\n\n- Added:\n  - one\n    - one of it\n  - two", Some(Added)),
+            ("## 1.0\n\n- Added:\n\t- one\n    - two", Some(Added)),
             ("### Added\n\n- The following functions were removed:\n  - two", Some(Removed)),
             ("### Added\n\n- one:\n  - two", None),
             ("### Added\n\nKnown problems:\n\n- two", None),

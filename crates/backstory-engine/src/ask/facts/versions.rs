@@ -78,8 +78,8 @@ enum Said {
     With,
 }
 
-/// A version of a file under a path.
-#[derive(Clone, Debug)]
+/// A version of a file under a path, the end of which tells its language.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Place {
     path: RepoPath,
     /// Its content.
@@ -218,13 +218,13 @@ struct Versions<'a> {
     left: usize,
     analyzer: IncrementalAnalyzer,
     /// `None` of what cannot be analyzed.
-    analyzed: HashMap<Sha, Option<Arc<AnalyzedVersion>>>,
+    analyzed: HashMap<Place, Option<Arc<AnalyzedVersion>>>,
     /// Bytes that may still be searched for the name.
     searchable: u64,
     /// Whether the name may occur in them.
     naming: HashMap<Sha, bool>,
     /// What they say of members.
-    told: HashMap<(Sha, Member), Said>,
+    told: HashMap<(Place, Member), Said>,
 }
 
 impl<'a> Versions<'a> {
@@ -309,7 +309,7 @@ impl<'a> Versions<'a> {
 
     fn said(&mut self, member: &Member, place: Option<&Place>) -> Said {
         let Some(place) = place else { return Said::Nowhere };
-        let key = (place.id, member.clone());
+        let key = (place.clone(), member.clone());
         if let Some(known) = self.told.get(&key) {
             return *known;
         }
@@ -319,7 +319,7 @@ impl<'a> Versions<'a> {
     }
 
     fn analyze(&mut self, place: &Place) -> Option<Arc<AnalyzedVersion>> {
-        if let Some(known) = self.analyzed.get(&place.id) {
+        if let Some(known) = self.analyzed.get(place) {
             return known.clone();
         }
         let bytes = self.objects.blob(place.id, MAX_TEXT.min(self.left as u64)).ok();
@@ -329,7 +329,7 @@ impl<'a> Versions<'a> {
             let ContentAnalysis::Code(code) = analysis.content else { return None };
             Some(Arc::new(AnalyzedVersion::new(String::from_utf8_lossy(&bytes).into_owned(), code)))
         });
-        self.analyzed.insert(place.id, analyzed.clone());
+        self.analyzed.insert(place.clone(), analyzed.clone());
         analyzed
     }
 }
