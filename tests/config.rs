@@ -158,7 +158,7 @@ fn unknown_keys_are_reported_with_what_was_probably_meant() {
     check_behind(
         "[server]\ntoken = \"x\"",
         &expect![
-            "backstory.toml:8: unknown key 'token', expected one of 'listen', 'token_env', 'tokens', 'allowed_origins', 'public_url', 'trusted_proxies', 'requests_per_minute'; did you mean 'token_env'?"
+            "backstory.toml:8: unknown key 'token', expected one of 'listen', 'token_env', 'tokens', 'allowed_origins', 'public_url', 'trusted_proxies', 'requests_per_minute', 'memory'; did you mean 'token_env'?"
         ],
     );
     check_changed(
@@ -229,6 +229,10 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
     );
     check_behind("[embedding]\nthreads = 0", &expect!["backstory.toml:8: threads is 0; it must be 1 to 64"]);
     check_behind("[embedding]\nthreads = 65", &expect!["backstory.toml:8: threads is 65; it must be 1 to 64"]);
+    check_behind("[index]\nclusters = 0", &expect!["backstory.toml:8: clusters is 0; it must be 1 to 4096"]);
+    check_behind("[index]\nprobes = 70000", &expect!["backstory.toml:8: probes is 70000; it must be 1 to 4096"]);
+    check_behind("[index]\nrefine = 101", &expect!["backstory.toml:8: refine is 101; it must be 0 to 100"]);
+    check_behind("[server]\nmemory = 15", &expect!["backstory.toml:8: memory is 15; it must be 16 to 1048576"]);
     check_behind(
         "[embedding]\ndimension = 1000000",
         &expect!["backstory.toml:8: dimension is 1000000; it must be 1 to 8192"],
@@ -402,7 +406,7 @@ fn tokens_do_not_stand_in_the_file_and_are_not_repeated() {
     }
     let sandbox = Sandbox::empty();
     sandbox.write_config("[server]\ntoken = \"tr0ub4dor\"\n");
-    expect!["backstory.toml:2: unknown key 'token', expected one of 'listen', 'token_env', 'tokens', 'allowed_origins', 'public_url', 'trusted_proxies', 'requests_per_minute'; did you mean 'token_env'?"].assert_eq(sandbox.run(&["stats"]).error(3));
+    expect!["backstory.toml:2: unknown key 'token', expected one of 'listen', 'token_env', 'tokens', 'allowed_origins', 'public_url', 'trusted_proxies', 'requests_per_minute', 'memory'; did you mean 'token_env'?"].assert_eq(sandbox.run(&["stats"]).error(3));
     check_changed(
         "GITLAB_TOKEN",
         "glpat-abcdefghij0123456789",

@@ -6,7 +6,7 @@ use backstory_engine::{
     EmbedRequest,
     embed::Embedder,
     explore::NeighborhoodRequest,
-    index::{Index, ModelTag},
+    index::{Index, IndexOptions, ModelTag},
     model::{
         document_type::DocumentType,
         edge::Edge,
@@ -60,7 +60,7 @@ async fn embedded() -> World {
 async fn index_of(world: &World) -> Index {
     let embedder = world.engine.embedder();
     let model = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
-    Index::open(&world.data.path().join("index").join("1"), model).await.unwrap()
+    Index::open(&world.data.path().join("index").join("1"), model, IndexOptions::default()).await.unwrap()
 }
 
 fn request(query: &str) -> SearchRequest {

@@ -1,5 +1,6 @@
 //! The index: what is applied is found, by its words and by its meaning, and nothing else is.
 
+mod clusters;
 mod image;
 mod opening;
 mod oracle;
@@ -16,7 +17,7 @@ use backstory_model::{
     text::words,
 };
 use backstory_store::index::{
-    ApplyCounts, Index, IndexError, ModelTag, NewPassage, NewPassages, ThreadDocuments, Vectors,
+    ApplyCounts, Index, IndexError, IndexOptions, ModelTag, NewPassage, NewPassages, ThreadDocuments, Vectors,
 };
 use jiff::Timestamp;
 use tempfile::TempDir;
@@ -28,7 +29,7 @@ fn model(name: &str) -> ModelTag {
 }
 
 async fn open(dir: &TempDir) -> Index {
-    Index::open(dir.path(), model("words")).await.unwrap()
+    Index::open(dir.path(), model("words"), IndexOptions::default()).await.unwrap()
 }
 
 fn at(second: i64) -> Timestamp {

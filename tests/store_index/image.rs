@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use backstory_model::document::Document;
-use backstory_store::index::{Index, IndexError, version_id};
+use backstory_store::index::{Index, IndexError, IndexOptions, version_id};
 use tempfile::TempDir;
 
 use super::{
@@ -31,7 +31,7 @@ async fn many() -> (TempDir, Vec<Document>) {
 /// The name of the file with the passages of an image, which differs from image to image.
 #[track_caller]
 fn image(dir: &Path) -> String {
-    let files = files_below(dir, "image.passages.");
+    let files = files_below(dir, "image.ranking.");
     assert_eq!((files.len(), files_below(dir, "image.arrow").len()), (1, 1), "{files:?}");
     files[0].display().to_string()
 }
@@ -42,7 +42,7 @@ async fn from_tables(dir: &Path) -> (TempDir, Index) {
     let path = other.path().join("index");
     copy(dir, &path);
     files_below(&path, "image.").iter().for_each(|file| fs::remove_file(file).unwrap());
-    let index = Index::open(&path, model("words")).await.unwrap();
+    let index = Index::open(&path, model("words"), IndexOptions::default()).await.unwrap();
     (other, index)
 }
 
@@ -125,7 +125,7 @@ async fn damage_of_the_tables_is_noticed_where_there_is_an_image() {
             let (dir, _) = many().await;
             image(dir.path());
             files_below(dir.path(), of).iter().for_each(|file| harm(file));
-            let error = Index::open(dir.path(), model("words")).await.unwrap_err();
+            let error = Index::open(dir.path(), model("words"), IndexOptions::default()).await.unwrap_err();
             assert!(matches!(error, IndexError::Damaged { .. }), "{of}: {error}");
         }
     }

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use backstory_model::{document::Document, filter::Filter};
-use backstory_store::index::{Index, IndexError, ModelTag, Vectors};
+use backstory_store::index::{Index, IndexError, IndexOptions, ModelTag, Vectors};
 use tempfile::TempDir;
 
 use super::{embed, everything, files, index_of, issue, lexical, model, open, passages, semantic, threads};
@@ -14,7 +14,7 @@ async fn another_model_keeps_the_vectors_until_it_brings_its_own() {
     for other in [model("other"), ModelTag { name: "words".into(), dimension: 4 }] {
         let (dir, index) = index_of(std::slice::from_ref(&document)).await;
         drop(index);
-        let index = Index::open(dir.path(), other.clone()).await.unwrap();
+        let index = Index::open(dir.path(), other.clone(), IndexOptions::default()).await.unwrap();
         assert_eq!(index.model_changed(), Some(model("words")));
         assert_eq!((index.coverage().embedded, index.coverage().passages, index.pending(None, 9).len()), (0, 0, 1));
         let query = vec![1.0; other.dimension];
@@ -36,7 +36,7 @@ async fn another_model_keeps_the_vectors_until_it_brings_its_own() {
         assert_eq!(semantic(&index, "body", &labeled).await, ["a/b#1"]);
         drop(index);
 
-        let index = Index::open(dir.path(), other.clone()).await.unwrap();
+        let index = Index::open(dir.path(), other.clone(), IndexOptions::default()).await.unwrap();
         let mut renewed = passages(&added);
         renewed.passages[0].vector = query.clone();
         index.replace_passages(vec![renewed]).await.unwrap();
@@ -44,7 +44,7 @@ async fn another_model_keeps_the_vectors_until_it_brings_its_own() {
         assert_eq!((index.coverage().embedded, index.coverage().passages), (1, 1));
         assert_eq!(index.search_vectors(&query, &everything(), 10).await.unwrap()[0].document, "a/b#2");
         drop(index);
-        let index = Index::open(dir.path(), other).await.unwrap();
+        let index = Index::open(dir.path(), other, IndexOptions::default()).await.unwrap();
         assert_eq!((index.model_changed(), index.coverage().embedded), (None, 1));
     }
 }
@@ -54,7 +54,7 @@ async fn what_was_applied_is_there_after_reopening() {
     let dir = TempDir::new().unwrap();
     // No character of the path means anything.
     let path = dir.path().join("a dir%20 with #? & ünïcode");
-    let index = Index::open(&path, model("words")).await.unwrap();
+    let index = Index::open(&path, model("words"), IndexOptions::default()).await.unwrap();
     assert_eq!(index.applied_seq().await.unwrap(), 0);
     let documents = [issue("a/b#1", "Title", "body"), issue("a/b#2", "Title", "other")];
     index.apply(threads(&documents), 41).await.unwrap();
@@ -63,7 +63,7 @@ async fn what_was_applied_is_there_after_reopening() {
     let coverage = index.coverage();
     drop(index);
 
-    let index = Index::open(&path, model("words")).await.unwrap();
+    let index = Index::open(&path, model("words"), IndexOptions::default()).await.unwrap();
     assert_eq!(index.applied_seq().await.unwrap(), 42);
     assert_eq!(index.coverage(), coverage);
     assert_eq!(index.pending(None, 10)[0].id, "a/b#2");
@@ -107,13 +107,13 @@ async fn damage_is_noticed_when_opening() {
         let (dir, index) = index_of(&[issue("a/b#1", "Title", "body")]).await;
         drop(index);
         harm(dir.path());
-        let error = Index::open(dir.path(), model("words")).await.expect_err(what);
+        let error = Index::open(dir.path(), model("words"), IndexOptions::default()).await.expect_err(what);
         assert!(matches!(error, IndexError::Damaged { .. }), "{what}: {error}");
         let sentence = error.to_string();
         assert!(sentence.contains(dir.path().to_str().unwrap()) && sentence.contains("rebuild index"), "{sentence}");
     }
     let file = tempfile::NamedTempFile::new().unwrap();
-    let error = Index::open(file.path(), model("words")).await.unwrap_err();
+    let error = Index::open(file.path(), model("words"), IndexOptions::default()).await.unwrap_err();
     assert!(matches!(error, IndexError::Damaged { .. }), "{error}");
 }
 
@@ -156,7 +156,7 @@ async fn a_flipped_bit_is_damage_or_nothing_and_never_a_panic() {
         bytes[at] ^= 1 << bit;
         fs::write(&path, bytes).unwrap();
         let when = format!("{} byte {at} bit {bit}", path.display());
-        let index = match Index::open(copied.path(), model("words")).await {
+        let index = match Index::open(copied.path(), model("words"), IndexOptions::default()).await {
             Ok(index) => index,
             Err(IndexError::Damaged { .. } | IndexError::Outdated { .. }) => {
                 damaged += 1;
@@ -189,7 +189,7 @@ async fn passages_that_a_power_cut_took_back_are_noticed() {
     for file in files(&versions).iter().filter(|file| !before.contains(file)) {
         fs::remove_file(file).unwrap();
     }
-    let error = Index::open(dir.path(), model("words")).await.unwrap_err();
+    let error = Index::open(dir.path(), model("words"), IndexOptions::default()).await.unwrap_err();
     assert!(matches!(error, IndexError::Damaged { .. }), "{error}");
 }
 
@@ -215,7 +215,7 @@ async fn index_of_another_version_is_not_opened() {
     let (dir, index) = index_of(&[issue("a/b#1", "Title", "body")]).await;
     drop(index);
     set_schema_version(dir.path(), "documents", *b"09");
-    let error = Index::open(dir.path(), model("words")).await.unwrap_err();
+    let error = Index::open(dir.path(), model("words"), IndexOptions::default()).await.unwrap_err();
     assert!(matches!(error, IndexError::Outdated { .. }), "{error}");
     // A rebuild can still take over its vectors.
     let vectors = Vectors::open(dir.path(), &model("words")).await.unwrap().unwrap();

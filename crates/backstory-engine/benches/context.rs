@@ -19,7 +19,7 @@ use backstory_engine::{
     Engine,
     context::{About, ContextRequest},
     embed::Embedder,
-    index::{Index, ModelTag},
+    index::{Index, IndexOptions, ModelTag},
     model::{
         filter::Filter,
         pack::{Format, Mode, render},
@@ -51,7 +51,7 @@ async fn fill(data_dir: &Path, vocabulary: &Vocabulary) -> Outcome<()> {
     drop(Engine::open(data_dir, Settings::default()).await?);
     let embedder = Embedder::open(Settings::default().embedding).await?;
     let model = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
-    let index = Index::open(&data_dir.join("index").join("1"), model).await?;
+    let index = Index::open(&data_dir.join("index").join("1"), model, IndexOptions::default()).await?;
     if index.coverage().documents == 0 {
         build(&index, vocabulary).await?;
     }

@@ -21,7 +21,7 @@ use std::{
 use backstory_engine::{
     Engine,
     embed::Embedder,
-    index::{Index, ModelTag},
+    index::{Index, IndexOptions, ModelTag},
     model::filter::{DocumentKind, Filter},
     search::{Mode, SearchRequest},
     settings::Settings,
@@ -46,7 +46,7 @@ async fn fill(data_dir: &Path, vocabulary: &Vocabulary, documents: usize) -> Out
     drop(Engine::open(data_dir, Settings::default()).await?);
     let embedder = Embedder::open(Settings::default().embedding).await?;
     let model = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
-    let index = Index::open(&data_dir.join("index").join("1"), model).await?;
+    let index = Index::open(&data_dir.join("index").join("1"), model, IndexOptions::default()).await?;
     if index.coverage().documents == 0 {
         build_of(&index, vocabulary, documents).await?;
     }

@@ -70,7 +70,7 @@ pub(crate) async fn rebuild_graph_generation(resources: &Resources) -> Result<()
 pub(crate) async fn copy_index_generation(resources: &Resources) -> Result<()> {
     let directory = prepare(&resources.shared.indexes)?;
     resources.index().copy_to(&directory).await?;
-    let index = Index::open(&directory, resources.model_tag()).await?;
+    let index = Index::open(&directory, resources.model_tag(), resources.index().options()).await?;
     switch(&resources.shared.indexes, &directory)?;
     replace_index(resources, index).await;
     Ok(())
@@ -89,7 +89,7 @@ pub(crate) async fn rebuild_index(resources: &Resources, reporter: &Reporter) ->
 async fn fill_new_index(resources: &Resources, reporter: &Reporter) -> Result<()> {
     let directory = prepare(&resources.shared.indexes)?;
     let tag = resources.model_tag();
-    let index = Index::open(&directory, tag.clone()).await?;
+    let index = Index::open(&directory, tag.clone(), resources.index().options()).await?;
     project_index(resources, &index, Some(reporter)).await?;
     // Text whose vector the old index has is not embedded again.
     let known = Vectors::open(&resources.shared.indexes.current(), &tag).await;

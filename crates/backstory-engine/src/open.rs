@@ -13,7 +13,7 @@ use backstory_sources::code::{PassageLimits, PassageSize};
 use backstory_store::{
     generations::Generations,
     graph::{Graph, GraphError},
-    index::{Index, IndexError, ModelTag, Vectors},
+    index::{Index, IndexError, IndexOptions, ModelTag, Vectors},
     ledger::Ledger,
 };
 use jiff::Timestamp;
@@ -66,7 +66,7 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
     let is_of_ledger = !restored.exists() && !is_of_another(&indexes, &ledger);
     let newest = if is_of_ledger { Some(ledger.last_seq()?) } else { None };
     let chunks = describe_passage_limits(&settings.chunks);
-    let (index, known) = open_index(&indexes, tag, newest, &chunks, &mut notices).await?;
+    let (index, known) = open_index(&indexes, (tag, settings.index), newest, &chunks, &mut notices).await?;
     record_ledger_id(&[&graphs, &indexes], &ledger);
     record_settings(&indexes, &chunks);
     if restored.exists() {
@@ -332,7 +332,7 @@ fn fresh_generation(generations: &Generations) -> Result<PathBuf> {
 /// empty one, and what vectors it has are handed over. So is one whose files were cut otherwise.
 async fn open_index(
     indexes: &Generations,
-    tag: ModelTag,
+    (tag, options): (ModelTag, IndexOptions),
     newest: Option<u64>,
     chunks: &str,
     notices: &mut Vec<String>,
@@ -341,9 +341,9 @@ async fn open_index(
     if let Some(path) = indexes.irregular_file() {
         let path = path.display();
         notices.push(format!("the index could not be opened and is rebuilt from the ledger: {path} is not a file"));
-        return Ok((Index::open(&fresh_generation(indexes)?, tag).await?, None));
+        return Ok((Index::open(&fresh_generation(indexes)?, tag, options).await?, None));
     }
-    match open_with_progress(&old, tag.clone()).await {
+    match open_with_progress(&old, tag.clone(), options).await {
         Ok((index, applied)) => {
             // An empty one is as good as new.
             let is_cut_alike = indexes.settings().is_none_or(|known| known == chunks);
@@ -365,12 +365,16 @@ async fn open_index(
         Err(error) => return Err(error.into()),
     }
     let known = Vectors::open(&old, &tag).await.ok().flatten();
-    Ok((Index::open(&fresh_generation(indexes)?, tag).await?, known))
+    Ok((Index::open(&fresh_generation(indexes)?, tag, options).await?, known))
 }
 
 /// An index and the ledger's sequence number that it has followed. Either may be what shows damage.
-async fn open_with_progress(directory: &Path, tag: ModelTag) -> std::result::Result<(Index, u64), IndexError> {
-    let index = Index::open(directory, tag).await?;
+async fn open_with_progress(
+    directory: &Path,
+    tag: ModelTag,
+    options: IndexOptions,
+) -> std::result::Result<(Index, u64), IndexError> {
+    let index = Index::open(directory, tag, options).await?;
     let applied = index.applied_seq().await?;
     Ok((index, applied))
 }

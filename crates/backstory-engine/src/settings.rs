@@ -12,6 +12,7 @@ use backstory_model::{
     tracker::Trackers,
 };
 use backstory_sources::{code::PassageLimits, forge, git::address::AllowedHosts, redact::Redactor};
+use backstory_store::index::IndexOptions;
 use globset::GlobSet;
 use jiff::SignedDuration;
 use secrecy::SecretString;
@@ -341,6 +342,8 @@ pub struct Settings {
     pub people: PeopleSettings,
     /// How files are cut into the pieces that search reads.
     pub chunks: PassageLimits,
+    /// How the index finds the nearest vectors, and what it keeps in memory.
+    pub index: IndexOptions,
     /// How tickets of other trackers are written.
     pub trackers: Arc<Trackers>,
     /// What this process does.

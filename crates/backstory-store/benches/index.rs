@@ -15,7 +15,7 @@ use backstory_model::{
     filter::{DocumentKind, Filter},
     terms::QueryTerms,
 };
-use backstory_store::index::{Index, ModelTag};
+use backstory_store::index::{Index, IndexOptions, ModelTag};
 use jiff::Timestamp;
 
 use corpus::{
@@ -158,13 +158,13 @@ async fn run(dir: &Path) -> Outcome<()> {
     head();
     let model = ModelTag { name: "generated".into(), dimension: DIMENSION };
     let start = Instant::now();
-    let mut index = Index::open(dir, model.clone()).await?;
+    let mut index = Index::open(dir, model.clone(), IndexOptions::default()).await?;
     if index.coverage().documents == 0 {
         build(&index, &vocabulary).await?;
         memory("after the build");
         drop(index);
         let start = Instant::now();
-        index = Index::open(dir, model).await?;
+        index = Index::open(dir, model, IndexOptions::default()).await?;
         row("open", &[start.elapsed()]);
     } else {
         row("open", &[start.elapsed()]);

@@ -15,6 +15,8 @@
 //! let the new directory replace the old one. `Vectors` opens whatever still has readable passages, also of another
 //! version. An open index does not notice that its directory was renamed; open it where it will stay.
 
+mod addresses;
+mod by_name;
 mod columns;
 mod copy;
 mod counts;
@@ -26,10 +28,12 @@ mod maintain;
 mod maps;
 mod names;
 mod numbered;
+mod options;
 mod passages;
 mod places;
 mod quantized;
 mod query;
+mod ranking_data;
 mod rows;
 mod schema;
 mod scratch;
@@ -37,6 +41,7 @@ mod spellings;
 mod stats;
 mod tables;
 mod types;
+mod vector_index;
 mod vectors;
 mod version_ids;
 mod view;
@@ -73,6 +78,7 @@ pub use self::{
     error::{IndexError, IndexFormatVersion},
     facts::{Fingerprint, IdPage, Named},
     maintain::KEPT_VERSIONS,
+    options::IndexOptions,
     query::MAX_QUERY_WORDS,
     types::{
         ApplyCounts, Coverage, DocumentFacts, KindCoverage, ModelTag, NewPassage, NewPassages, PassageId, PathPart,
@@ -121,6 +127,7 @@ pub struct Index {
 struct Shared {
     path: PathBuf,
     model: ModelTag,
+    options: IndexOptions,
     /// Of documents and of what they name.
     names: Names,
     connection: Connection,
@@ -177,15 +184,15 @@ impl Index {
     /// # Errors
     /// [`Damaged`](IndexError::Damaged), [`Newer`](IndexError::Newer) and [`Outdated`](IndexError::Outdated) say that
     /// it must be rebuilt, [`Lacking`](IndexError::Lacking) that it need not.
-    pub async fn open(dir: &Path, model: ModelTag) -> Result<Self, IndexError> {
-        match catch_panic_async(Self::open_tables(dir, model)).await {
+    pub async fn open(dir: &Path, model: ModelTag, options: IndexOptions) -> Result<Self, IndexError> {
+        match catch_panic_async(Self::open_tables(dir, model, options)).await {
             Ok(opened) => opened.map_err(|error| error.at(dir)),
             Err(panic) => Err(damaged(dir, panic)),
         }
     }
 
-    async fn open_tables(dir: &Path, model: ModelTag) -> Result<Self, IndexError> {
-        let (connection, opened) = tables::connect(dir).await?;
+    async fn open_tables(dir: &Path, model: ModelTag, options: IndexOptions) -> Result<Self, IndexError> {
+        let (connection, opened) = tables::connect(dir, options.cache_bytes).await?;
         let documents = tables::open_documents(&connection, dir).await?;
         let names = Names::default();
         let passages = passages::open_passages(&connection, dir, &model, &names).await?;
@@ -200,6 +207,7 @@ impl Index {
         let shared = Shared {
             path: dir.to_owned(),
             model,
+            options,
             names,
             connection,
             opened,
@@ -257,6 +265,11 @@ impl Index {
     /// The model that it was opened for.
     pub fn model(&self) -> &ModelTag {
         &self.shared.model
+    }
+
+    /// How it is searched.
+    pub fn options(&self) -> IndexOptions {
+        self.shared.options
     }
 
     /// The model of the vectors that are stored, if it is not the one the index was opened for. They stay until the
@@ -355,7 +368,7 @@ impl Index {
                 let counted = self.counted();
                 let is_visible = |id: &&&str| counted.stats.facts.is_visible(id, self.selection());
                 let rows: Vec<Arc<str>> = documents.iter().filter(is_visible).map(|id| self.row_id(id)).collect();
-                counted.stats.quantized.find(&rows.iter().map(|row| &**row).collect::<Vec<_>>())
+                counted.stats.ranking.find(&rows.iter().map(|row| &**row).collect::<Vec<_>>())
             };
             let (vector, terms) = (vector.to_vec(), terms.clone());
             let compared = tokio::task::spawn_blocking(move || {
@@ -363,7 +376,7 @@ impl Index {
                 passages.iter_mut().for_each(|passage| passage.document.truncate(public_id(&passage.document).len()));
                 Ok::<_, IndexError>(passages)
             });
-            compared.await.map_err(IndexError::store("read quantized passages"))?
+            compared.await.map_err(IndexError::store("read what ranking reads"))?
         })
         .await
     }
@@ -372,7 +385,7 @@ impl Index {
     pub fn embedded<'a>(&self, documents: impl IntoIterator<Item = &'a str>) -> HashSet<String> {
         let counted = self.counted();
         let is_embedded = |id: &&str| {
-            counted.stats.facts.is_visible(id, self.selection()) && counted.stats.quantized.count(&self.row_id(id)) > 0
+            counted.stats.facts.is_visible(id, self.selection()) && counted.stats.ranking.count(&self.row_id(id)) > 0
         };
         documents.into_iter().filter(is_embedded).map(str::to_owned).collect()
     }

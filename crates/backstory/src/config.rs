@@ -174,6 +174,7 @@ impl Config {
             retention: file.retention,
             people: file.people,
             chunks: file.chunks,
+            index: file.index,
             trackers: file.trackers.into(),
             roles: Roles::default(),
         };

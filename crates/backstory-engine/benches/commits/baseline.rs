@@ -3,7 +3,7 @@
 use std::{collections::HashSet, path::Path};
 
 use backstory_engine::{
-    index::{Index, ModelTag, ThreadDocuments},
+    index::{Index, IndexOptions, ModelTag, ThreadDocuments},
     model::{
         classify::is_changelog,
         commit::{Commit, Sha},
@@ -30,7 +30,8 @@ impl Baseline {
         if directory.exists() {
             std::fs::remove_dir_all(directory)?;
         }
-        let index = Index::open(directory, ModelTag { name: "none".to_owned(), dimension: 1 }).await?;
+        let index =
+            Index::open(directory, ModelTag { name: "none".to_owned(), dimension: 1 }, IndexOptions::default()).await?;
         for (seq, commits) in (1..).zip(repository.commits.chunks(BATCH)) {
             let documents = commits
                 .iter()

@@ -5,7 +5,7 @@ use std::{collections::HashMap, path::Path};
 
 use backstory_engine::{
     embed::{Embedder, Settings},
-    index::{Index, ModelTag, ThreadDocuments},
+    index::{Index, IndexOptions, ModelTag, ThreadDocuments},
     model::{eval::Question, filter::Filter},
 };
 
@@ -28,7 +28,8 @@ pub(super) struct Baseline {
 
 impl Baseline {
     pub(super) async fn build(directory: &Path, conversations: Vec<(String, String)>) -> Result<Self> {
-        let text = Index::open(directory, ModelTag { name: "none".to_owned(), dimension: 1 }).await?;
+        let text =
+            Index::open(directory, ModelTag { name: "none".to_owned(), dimension: 1 }, IndexOptions::default()).await?;
         let documents =
             |(id, text): &(String, String)| ThreadDocuments { thread: id.clone(), documents: vec![document(id, text)] };
         text.apply(conversations.iter().map(documents).collect(), 1).await?;

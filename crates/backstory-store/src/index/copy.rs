@@ -9,12 +9,12 @@ use lancedb::{Connection, Table, index::Index as LanceIndex, query::ExecutableQu
 use super::{
     APPLIED_SEQ, Index, PASSAGES_VERSION,
     error::IndexError,
-    maintain::ensure_vector_index,
     names::Names,
     passages::create_passages,
     record, recorded,
     schema::{DOCUMENTS, PASSAGES, documents_indexes, documents_schema, passages_indexes, passages_schema},
     tables::{connect, count, create, ensure_indexes},
+    vector_index::ensure_vector_index,
 };
 
 impl Index {
@@ -28,7 +28,7 @@ impl Index {
             // Takes out what an interrupted write left behind.
             let _writer = self.begin_write().await?;
             self.end_write();
-            let (connection, _) = connect(dir).await?;
+            let (connection, _) = connect(dir, self.shared.options.cache_bytes).await?;
             let seq = recorded(&self.shared.documents, APPLIED_SEQ).await?.unwrap_or(0);
             let passages = self.passages();
             let model = &self.shared.model;
@@ -37,7 +37,7 @@ impl Index {
             } else {
                 let new = (PASSAGES, passages_schema(model), passages_indexes());
                 let table = copy(&passages.table, &connection, new).await?;
-                ensure_vector_index(&table).await?;
+                ensure_vector_index(&table, model, self.shared.options.clusters).await?;
                 table
             };
             let new = (DOCUMENTS, documents_schema(), documents_indexes());

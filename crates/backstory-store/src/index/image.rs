@@ -2,7 +2,7 @@
 //!
 //! It is written when the tables were read or tidied up, and deleted before anything else is written, so that nothing that
 //! was forgotten is left in it. What it says counts only for the versions of the tables that it was made of. Two files: one
-//! is read whole, the other has the quantized passages and is read where a search needs it.
+//! is read whole, the other has what ranking reads and is read where a search needs it.
 
 mod read;
 mod write;
@@ -22,15 +22,16 @@ use super::{error::IndexError, not_local, numbered::Name, schema::FORMAT, types:
 pub(super) use self::{read::Image, write::ImageWriter};
 
 /// The form of an image. What is written otherwise gets another number.
-const FORM: u32 = 3;
+const FORM: u32 = 4;
 /// What the file begins with.
 const MAGIC: &[u8] = b"backstory image\n";
 /// What the names of its files begin with.
 pub(crate) const IMAGE: &str = "image.";
 /// The file that is read whole.
 const FILE: &str = "image.arrow";
-/// Beginning of the name of the file with the passages, which ends with what tells it from that of another image.
-const PASSAGES_FILE: &str = "image.passages.";
+/// Beginning of the name of the file with what ranking reads, which ends with what tells it from that of another image.
+const RANKING_FILE: &str = "image.ranking.";
+
 /// What an image is of: the versions of both tables, and who reads it how.
 ///
 /// # Errors
@@ -90,11 +91,16 @@ pub(super) struct ImageGroup {
     pub(super) digest: SetDigest,
 }
 
-/// Where the passages of a document are.
-pub(super) struct ImageRun {
+/// Where the words of a document are.
+pub(super) struct ImagePart {
     pub(super) document: Name,
     pub(super) offset: u64,
     pub(super) bytes: u32,
+}
+
+/// Where the passages of a document are.
+pub(super) struct ImageRun {
+    pub(super) part: ImagePart,
     pub(super) passages: u32,
     pub(super) text_hash: u64,
 }

@@ -4,8 +4,7 @@ use std::{io, path::Path};
 
 use lance_core::cache::CacheBackend as _;
 use lancedb::{
-    DistanceType, Table,
-    index::{Index as LanceIndex, IndexConfig, vector::IvfSqIndexBuilder},
+    Table,
     table::{CompactionOptions, Duration, OptimizeAction, OptimizeOptions},
 };
 
@@ -13,19 +12,11 @@ use super::{
     Index,
     error::IndexError,
     passages::Passages,
-    schema::{SEARCH_TEXT, VECTOR, index_name},
-    tables::{count, create_index},
+    schema::{SEARCH_TEXT, index_name},
+    tables::{count, unindexed},
+    vector_index::ensure_vector_index,
 };
 
-/// Number of vectors at which an index finds the nearest ones; fewer are compared one by one, which is exact.
-const VECTORS_TO_INDEX: u64 = 10_000;
-/// Share of vectors that are not in their index at which it is rebuilt, as the clusters that it began with are
-/// no longer those of its vectors; as a divisor.
-const NEW_VECTORS_TO_REINDEX: u64 = 4;
-/// Vectors of a cluster of the index,
-const VECTORS_PER_CLUSTER: u32 = 1000;
-/// and how many clusters a search looks into, those nearest to what it looks for: all of some 50,000 vectors.
-pub(super) const CLUSTERS_SEARCHED: usize = 48;
 /// Rows of a file that is not rewritten any more to join it with another.
 const ROWS_PER_FILE: usize = 50_000;
 /// Number of files of a table at which they are joined.
@@ -38,8 +29,6 @@ const DOCUMENTS_TO_READ: u64 = 50;
 const TEXT_PARTS: u32 = 12;
 /// Versions of the tables younger than this are kept, for the searches that still read them.
 pub const KEPT_VERSIONS: std::time::Duration = std::time::Duration::from_secs(10 * 60);
-
-const READING_INDEX: &str = "read an index";
 
 impl Index {
     /// Takes new rows into the indexes, joins small files, and deletes old versions. Searches go on meanwhile,
@@ -58,14 +47,14 @@ impl Index {
             prune(&self.shared.documents).await?;
             compact(&passages.table).await?;
             if passages.foreign.is_none() {
-                ensure_vector_index(&passages.table).await?;
+                ensure_vector_index(&passages.table, &self.shared.model, self.shared.options.clusters).await?;
             }
             fold_into_indexes(&passages.table).await?;
             prune(&passages.table).await?;
             self.close_joined_parts().await;
             self.shared.places.tidy(&self.shared.documents).await?;
             passages.places.tidy(&passages.table).await?;
-            self.compact_quantized().await?;
+            self.compact_ranking_data().await?;
             self.forget_unused_names(&passages);
             let moved = [(&self.shared.documents, &self.shared.places), (&passages.table, &passages.places)];
             self.save_image(writer, &moved).await;
@@ -74,12 +63,12 @@ impl Index {
         .await
     }
 
-    /// Writes the file of quantized passages again if much of it is of no use. Only who writes may do this.
-    async fn compact_quantized(&self) -> Result<(), IndexError> {
-        let Some(compaction) = self.counted().stats.quantized.begin_compaction() else { return Ok(()) };
+    /// Writes the file of what ranking reads again if much of it is of no use. Only who writes may do this.
+    async fn compact_ranking_data(&self) -> Result<(), IndexError> {
+        let Some(compaction) = self.counted().stats.ranking.begin_compaction() else { return Ok(()) };
         let compacted = tokio::task::spawn_blocking(move || compaction.run()).await;
-        let compacted = compacted.map_err(IndexError::store("compact quantized passages"))??;
-        self.counted_mut().stats.quantized.end_compaction(compacted);
+        let compacted = compacted.map_err(IndexError::store("compact what ranking reads"))??;
+        self.counted_mut().stats.ranking.end_compaction(compacted);
         Ok(())
     }
 
@@ -122,7 +111,7 @@ impl Index {
 ///
 /// Returns whether parts were joined.
 pub(super) async fn index_new_text(documents: &Table) -> Result<bool, IndexError> {
-    let stats = documents.index_stats(index_name(SEARCH_TEXT)).await.map_err(IndexError::store(READING_INDEX))?;
+    let stats = documents.index_stats(index_name(SEARCH_TEXT)).await.map_err(IndexError::store("read an index"))?;
     let Some(stats) = stats.filter(|stats| stats.num_unindexed_rows as u64 > DOCUMENTS_TO_READ) else {
         return Ok(false);
     };
@@ -179,28 +168,4 @@ async fn prune(table: &Table) -> Result<(), IndexError> {
 async fn optimize(table: &Table, action: OptimizeAction) -> Result<(), IndexError> {
     Box::pin(table.optimize(action)).await.map_err(IndexError::store("tidy up"))?;
     Ok(())
-}
-
-pub(super) async fn ensure_vector_index(table: &Table) -> Result<(), IndexError> {
-    let rows = count(table).await?;
-    if rows < VECTORS_TO_INDEX {
-        return Ok(());
-    }
-    let present: Vec<IndexConfig> = table.list_indices().await.map_err(IndexError::store("list the indexes"))?;
-    let exists = present.iter().any(|index| index.name == index_name(VECTOR));
-    if exists && unindexed(table, VECTOR).await? * NEW_VECTORS_TO_REINDEX < rows {
-        return Ok(());
-    }
-    let index =
-        IvfSqIndexBuilder::default().distance_type(DistanceType::Cosine).target_partition_size(VECTORS_PER_CLUSTER);
-    create_index(table, VECTOR, LanceIndex::IvfSq(index)).await
-}
-
-/// Rows that the index on a column does not cover.
-async fn unindexed(table: &Table, column: &str) -> Result<u64, IndexError> {
-    let stats = table.index_stats(index_name(column)).await.map_err(IndexError::store(READING_INDEX))?;
-    match stats {
-        Some(stats) => Ok(stats.num_unindexed_rows as u64),
-        None => count(table).await,
-    }
 }

@@ -10,8 +10,8 @@ pub(super) const NO_NAME: Name = Name::MAX;
 /// What stands between labels.
 pub(super) const LABEL_END: &str = "\0";
 
-/// Bytes of a hash.
-pub(super) const HASH: usize = 32;
+/// Bytes of the hash of what a document says: so many that no two are alike by chance.
+pub(super) const HASH: usize = 16;
 
 /// A document.
 #[derive(Clone, Debug)]

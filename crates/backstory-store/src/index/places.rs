@@ -18,11 +18,12 @@ use lancedb::{
 use parking_lot::{RwLock, RwLockReadGuard};
 
 use super::{
+    addresses::{Addresses, Hashed, hash_of},
     columns::Columns,
     error::IndexError,
     filter::{VALUES_PER_QUERY, any_of},
     image::{Image, ImageError, ImageWriter, Of},
-    maps::{Map, Set, stable_hash},
+    maps::{Map, Set},
     names::Names,
     not_local,
     numbered::{NO_NAME, Name},
@@ -56,8 +57,8 @@ pub(super) struct Known {
     documents: Map<u64, Vec<Name>>,
     /// How many of those there are.
     count: u64,
-    /// By a hash of the row's own id; what is read there tells whether it is the right one.
-    rows: Map<u64, u64>,
+    /// By the row's own id.
+    rows: Addresses,
 }
 
 impl Known {
@@ -77,9 +78,13 @@ impl Known {
     }
 
     fn document(&self, address: u64) -> Option<Name> {
-        let (file, row) = (address >> 32, (address & u64::from(u32::MAX)) as usize);
-        self.documents.get(&file)?.get(row).copied().filter(|document| *document != NO_NAME)
+        document_at(&self.documents, address)
     }
+}
+
+fn document_at(documents: &Map<u64, Vec<Name>>, address: u64) -> Option<Name> {
+    let (file, row) = (address >> 32, (address & u64::from(u32::MAX)) as usize);
+    documents.get(&file)?.get(row).copied().filter(|document| *document != NO_NAME)
 }
 
 impl Places {
@@ -94,15 +99,18 @@ impl Places {
             let (address, document) = place?;
             known.insert(address, document);
         }
-        let rows = image.rows(of)?;
-        known.rows.reserve(rows.len());
-        known.rows.extend(rows);
+        known.rows = image.rows(of)?;
         Ok(())
     }
 
     /// What is known. Nothing is learned meanwhile.
     pub(super) fn read(&self) -> RwLockReadGuard<'_, Known> {
         self.known.read()
+    }
+
+    /// How many rows are known.
+    pub(super) fn count(&self) -> u64 {
+        self.known.read().count
     }
 
     /// Forgets all rows and reads those that there are.
@@ -126,17 +134,21 @@ impl Places {
                 image.add_place(of, file << 32 | row, *document);
             }
         }
-        known.rows.iter().for_each(|(hash, address)| image.add_row(of, *hash, *address));
+        known.rows.iter().for_each(|(hash, address)| image.add_row(of, hash, address));
     }
 
     /// Remembers the rows of a batch that has the ids of rows and documents and [`ROW`].
     pub(super) fn learn(&self, batch: &RecordBatch) -> Result<(), IndexError> {
         let (ids, documents) = (Columns(batch).text(ID)?, Columns(batch).text(self.column)?);
         let mut known = self.known.write();
+        let mut rows: Vec<Hashed> = Vec::with_capacity(batch.num_rows());
         for (row, address) in addresses(batch)?.iter().enumerate() {
             known.insert(*address, self.names.intern(documents.value(row)));
-            known.rows.insert(stable_hash(ids.value(row).as_bytes()), *address);
+            rows.push((hash_of(ids.value(row)), *address));
         }
+        let Known { documents, rows: known_rows, .. } = &mut *known;
+        let document = |address| document_at(documents, address);
+        known_rows.learn(rows, |before, now| document(before) == document(now));
         Ok(())
     }
 
@@ -170,7 +182,7 @@ impl Places {
         let columns = self.columns(columns);
         let there: Vec<u64> = {
             let known = self.known.read();
-            ids.iter().filter_map(|id| known.rows.get(&stable_hash(id.as_bytes())).copied()).collect()
+            ids.iter().flat_map(|id| known.rows.of(hash_of(id))).copied().collect()
         };
         let mut batches = self.take(table, there, &columns).await?;
         let mut found: Set<&str> = Set::default();

@@ -18,20 +18,19 @@ use lancedb::{
 
 use super::{
     Index,
-    columns::{Columns, numbers, vector},
+    columns::{Columns, vector},
     error::IndexError,
     filter::{Condition, VALUES_PER_QUERY, any_of, condition},
-    maintain::CLUSTERS_SEARCHED,
+    options::IndexOptions,
     passages::Passages,
     places::addresses,
     rows::{STORED_COLUMNS, stored_documents},
-    schema::{
-        CONFIDENTIAL, DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, WORD_COUNTS, WORDS, analyzer,
-    },
+    schema::{CONFIDENTIAL, DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, analyzer},
     tables::{fetch, snapshot},
     types::{DocumentFacts, PassageId, ProjectScope, StoredDocument, TextHit, VectorHit},
+    vector_index::VECTORS_TO_INDEX,
     version_ids::public_id,
-    words::Bm25,
+    words::{Bm25, compounds},
 };
 
 /// Most hits of one search.
@@ -40,10 +39,16 @@ const MAX_HITS: usize = 1000;
 const MAX_HITS_OF_VIEW: usize = 64_000;
 /// Words of a query that are searched for, the first ones; 10,000 characters of a log need not all be looked up.
 pub const MAX_QUERY_WORDS: usize = 64;
+/// Number of documents with a compound word at which its parts alone are looked up.
+const COMMON_COMPOUND: u64 = 10_000;
+/// How many times more hits are fetched then, as their order is that of the parts.
+const MORE_BY_PARTS: usize = 4;
 /// Hits that are fetched beyond those asked for: when documents with equal scores stand at the end, the ids decide.
 const SPARE_HITS: usize = 32;
 /// One more passage than documents asked for is fetched for so many of them, as a document can have several that match.
 const HITS_PER_SPARE_PASSAGE: usize = 2;
+/// Passages that an index on vectors is asked for beyond those: its order is not quite right.
+const SPARE_PASSAGES: usize = 64;
 /// How many times more passages are fetched when they were of too few documents.
 const MORE_PASSAGES: usize = 4;
 const SCORE: &str = "_score";
@@ -79,10 +84,14 @@ impl Index {
                 // What is not in the view is found too.
                 (wanted, most) = (MAX_HITS, MAX_HITS_OF_VIEW);
             }
-            let (mut hits, mut found) = self.matches(&words, &condition, wanted).await?;
+            let looked_up = self.looked_up(&words, projects)?;
+            if looked_up != words {
+                wanted = (wanted * MORE_BY_PARTS).min(most);
+            }
+            let (mut hits, mut found) = self.matches(&looked_up, &condition, wanted).await?;
             while found == wanted && wanted < most && has_open_end(&hits, limit, self.view.is_some()) {
                 wanted = (wanted * 4).min(most);
-                (hits, found) = self.matches(&words, &condition, wanted).await?;
+                (hits, found) = self.matches(&looked_up, &condition, wanted).await?;
             }
             let mut hits = Box::pin(self.score(hits, &terms, projects)).await?;
             hits.truncate(limit);
@@ -119,6 +128,20 @@ impl Index {
         .await
     }
 
+    /// The words that the store looks up. Among very many documents with a compound word it compares most, as each has all
+    /// of its parts, too. The parts alone find these in a fifth of the time; the score is that of all words.
+    fn looked_up(&self, query: &str, projects: ProjectScope<'_>) -> Result<String, IndexError> {
+        let compounds = compounds(query)?;
+        let is_common = |term: TermId| {
+            let counted = self.counted().stats.word_statistics(projects, self.selection(), &[term]);
+            counted.frequencies.iter().any(|(_, of)| *of > COMMON_COMPOUND)
+        };
+        let common: HashSet<&str> =
+            compounds.into_iter().filter(|(_, term)| is_common(*term)).map(|(word, _)| word).collect();
+        let looked_up = |word: &str| if common.contains(word) { word.replace('_', " ") } else { word.to_owned() };
+        Ok(words(&query.split(' ').map(looked_up).collect::<Vec<_>>().join(" ")))
+    }
+
     /// Scores rows by what is visible, the best first.
     async fn score(
         &self,
@@ -127,17 +150,17 @@ impl Index {
         projects: ProjectScope<'_>,
     ) -> Result<Vec<TextHit>, IndexError> {
         let bm25 = Bm25::new(&self.counted().stats.word_statistics(projects, self.selection(), terms));
-        let ids: Vec<&str> = hits.iter().map(|hit| hit.document.as_str()).collect();
-        let batches = self.shared.places.rows(&self.shared.documents, &ids, &[WORDS, WORD_COUNTS]).await?;
-        let mut scores: HashMap<&str, f32> = HashMap::new();
-        for batch in &batches {
-            let columns = Columns(batch);
-            let (words, counts) = (columns.lists(WORDS)?, columns.lists(WORD_COUNTS)?);
-            for (row, id) in columns.text(ID)?.iter().enumerate() {
-                scores.insert(id.unwrap_or_default(), bm25.score(numbers(words, row), numbers(counts, row)));
-            }
-        }
-        // What is gone meanwhile has no score.
+        let words = {
+            let ids: Vec<&str> = hits.iter().map(|hit| hit.document.as_str()).collect();
+            self.counted().stats.ranking.find_words(&ids)
+        };
+        // What is gone meanwhile has no words, or none that are known, and no score.
+        let scored = tokio::task::spawn_blocking(move || {
+            let read = words.read().filter(|found| !matches!(found, Ok((_, of)) if of.words.is_empty()));
+            let scores = read.map(|found| found.map(|(id, of)| (id, bm25.score(&of.words, &of.counts))));
+            scores.collect::<Result<HashMap<String, f32>, IndexError>>()
+        });
+        let scores = scored.await.map_err(IndexError::store("score documents"))??;
         hits.retain_mut(|hit| {
             let score = scores.get(hit.document.as_str()).copied();
             hit.score = score.unwrap_or(0.0);
@@ -200,8 +223,9 @@ impl Index {
     }
 
     /// Documents with a passage whose vector is near to `vector`, at most `limit`, by cosine similarity of the best
-    /// one, equal ones by id. There are none as long as the stored vectors are of another model. From some tens of
-    /// thousands of passages on vectors are compared as eight bits a number: scores are right to about 0.01.
+    /// one, equal ones by id. There are none as long as the stored vectors are of another model. From ten thousand passages
+    /// on those that an index proposes are compared as eight bits a number: scores are right to about 0.001, and some
+    /// documents at the end may be others.
     ///
     /// # Errors
     /// [`Vector`](IndexError::Vector) if it cannot be one of the model, or if the store fails.
@@ -222,6 +246,9 @@ impl Index {
                 return Ok(Vec::new());
             }
             let mut wanted = limit + limit.div_ceil(HITS_PER_SPARE_PASSAGE);
+            if self.has_vector_index() {
+                wanted += SPARE_PASSAGES;
+            }
             if self.view.is_some() {
                 // What is not in the view is found too.
                 wanted *= MORE_PASSAGES;
@@ -233,6 +260,9 @@ impl Index {
                 let mut hits = passages;
                 hits.retain(|hit| documents.insert(hit.document.clone()));
                 if hits.len() >= limit || all {
+                    if self.has_vector_index() {
+                        hits = self.compare_quantized(vector, hits).await?;
+                    }
                     hits.truncate(limit);
                     hits.iter_mut().for_each(|hit| hit.document.truncate(public_id(&hit.document).len()));
                     return Ok(hits);
@@ -241,6 +271,22 @@ impl Index {
             }
         })
         .await
+    }
+
+    /// Whether an index proposes the nearest vectors, or may.
+    fn has_vector_index(&self) -> bool {
+        self.shared.options.refine == 0 && self.passages().places.count() >= VECTORS_TO_INDEX
+    }
+
+    /// Hits that an index proposed, by the best passage of each with eight bits a number, the best first.
+    async fn compare_quantized(&self, vector: &[f32], hits: Vec<VectorHit>) -> Result<Vec<VectorHit>, IndexError> {
+        let rows: Vec<&str> = hits.iter().map(|hit| hit.document.as_str()).collect();
+        let passages = self.counted().stats.ranking.find(&rows);
+        let vector = vector.to_vec();
+        let compared = tokio::task::spawn_blocking(move || passages.read().map(|read| read.nearest(&vector)));
+        let mut hits = compared.await.map_err(IndexError::store("compare vectors"))??;
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
+        Ok(hits)
     }
 
     /// The nearest passages with the rows of their documents, the nearest first, equally near ones by document; and how many
@@ -252,18 +298,21 @@ impl Index {
         limit: usize,
     ) -> Result<(Vec<VectorHit>, usize), IndexError> {
         let Passages { table, places, .. } = self.passages();
-        let table = snapshot(&table).await?;
+        let (table, IndexOptions { probes, refine, .. }) = (snapshot(&table).await?, self.shared.options);
         let mut search = table
             .query()
             .nearest_to(vector)
             .map_err(IndexError::store("search the vectors"))?
             .column(VECTOR)
             .distance_type(DistanceType::Cosine)
-            .nprobes(CLUSTERS_SEARCHED)
+            .nprobes(probes)
             .map_err(IndexError::store("search the vectors"))?
             .with_row_id()
             .select(Select::columns(&[DISTANCE]))
             .limit(limit);
+        if refine > 0 {
+            search = search.refine_factor(refine);
+        }
         if let Condition::Some(condition) = condition {
             search = search.only_if_expr((**condition).clone());
         }

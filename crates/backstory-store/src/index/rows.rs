@@ -113,6 +113,11 @@ impl DocumentRow {
         Ok(row)
     }
 
+    /// Its id, its words and how often each occurs.
+    pub(super) fn counted_words(&self) -> (&str, &[TermId], &[u32]) {
+        (&self.id, &self.words.words, &self.words.counts)
+    }
+
     /// What it adds to how often words occur.
     pub(super) fn document_words(&self) -> DocumentWords {
         DocumentWords { terms: self.terms.clone(), words: self.words.words.clone(), total: self.words.total() }

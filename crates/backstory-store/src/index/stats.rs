@@ -16,10 +16,11 @@ use std::{
 use backstory_model::{filter::DocumentKind, terms::TermId, visibility::Visibility};
 use futures::TryStreamExt as _;
 use lancedb::Table;
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use super::{
-    columns::Columns,
+    columns::{Columns, numbers},
     counts::{GroupKey, GroupStats, KindCounts},
     error::IndexError,
     facts::Facts,
@@ -28,9 +29,9 @@ use super::{
     names::Names,
     numbered::Name,
     places::Places,
-    quantized::{QUANTIZED_COLUMNS, QuantizedPassages},
+    ranking_data::{QUANTIZED_COLUMNS, RankingData},
     rows::{Filterable, filterables},
-    schema::{CONTENT_HASH, FILTER_COLUMNS, ID, IMPORTANCE, TERMS, WORD_TOTAL, WORDS},
+    schema::{CONTENT_HASH, FILTER_COLUMNS, ID, IMPORTANCE, TERMS, WORD_COUNTS, WORD_TOTAL, WORDS},
     tables::stream,
     types::{Coverage, DocumentFacts, KindCoverage, PendingDocument, ProjectScope},
     version_ids::{is_version, split_version, version_id},
@@ -46,7 +47,7 @@ pub(super) struct IndexStats {
     pending: BTreeMap<Box<str>, Box<str>>,
     names: Names,
     pub(super) facts: Facts,
-    pub(super) quantized: QuantizedPassages,
+    pub(super) ranking: RankingData,
 }
 
 /// Index statistics and what was found amiss while it was taken.
@@ -66,10 +67,15 @@ struct Documents {
 }
 
 impl Documents {
-    async fn read(table: &Table, places: &Places, names: &Names) -> Result<Self, IndexError> {
+    async fn read(
+        table: &Table,
+        places: &Places,
+        names: &Names,
+        ranking: &Mutex<RankingData>,
+    ) -> Result<Self, IndexError> {
         let mut read =
             Self { groups: BTreeMap::new(), facts: Facts::new(names.clone()), hashes: String::new(), ends: Vec::new() };
-        let own = [ID, CONTENT_HASH, TERMS, WORDS, WORD_TOTAL, IMPORTANCE];
+        let own = [ID, CONTENT_HASH, TERMS, WORDS, WORD_COUNTS, WORD_TOTAL, IMPORTANCE];
         let selected: Vec<&str> = own.into_iter().chain(FILTER_COLUMNS).collect();
         let mut batches = stream(table, &selected).await?;
         while let Some(batch) = batches.try_next().await.map_err(IndexError::store("read a table"))? {
@@ -77,6 +83,9 @@ impl Documents {
             let columns = Columns(&batch);
             let [ids, contents] = [columns.text(ID)?, columns.text(CONTENT_HASH)?];
             let importance = columns.float(IMPORTANCE)?;
+            let (words, counts) = (columns.lists(WORDS)?, columns.lists(WORD_COUNTS)?);
+            let counted = |row| (ids.value(row), numbers(words, row), numbers(counts, row));
+            ranking.lock().put_words((0..batch.num_rows()).map(counted))?;
             for (row, (of, words)) in filterables(&batch)?.into_iter().zip(document_words(&batch)?).enumerate() {
                 let (id, content_hash) = (ids.value(row), contents.value(row));
                 if is_version(id) {
@@ -95,18 +104,18 @@ impl Documents {
 
 /// Reads the passages. Returns the documents that have some of another text than the others.
 async fn read_passages(
-    mut quantized: QuantizedPassages,
+    ranking: Arc<Mutex<RankingData>>,
     of: Option<(Table, Places)>,
-) -> Result<(QuantizedPassages, HashSet<String>), IndexError> {
+) -> Result<HashSet<String>, IndexError> {
     let mut stale = HashSet::new();
     if let Some((table, places)) = of {
         let mut batches = stream(&table, &QUANTIZED_COLUMNS).await?;
         while let Some(batch) = batches.try_next().await.map_err(IndexError::store("read a table"))? {
             places.learn(&batch)?;
-            stale.extend(quantized.add(&batch)?);
+            stale.extend(ranking.lock().add(&batch)?);
         }
     }
-    Ok((quantized, stale))
+    Ok(stale)
 }
 
 impl IndexStats {
@@ -118,30 +127,33 @@ impl IndexStats {
         (documents, places): (&Table, &Places),
         passages: Option<(&Table, &Places)>,
     ) -> Result<Found, IndexError> {
-        let quantized = QuantizedPassages::new(directory, names.clone())?;
+        let ranking = Arc::new(Mutex::new(RankingData::new(directory, names.clone())?));
         let passages = passages.map(|(table, places)| (table.clone(), places.clone()));
         // In a task of its own, so that the two can use a core each; it ends with this one.
         let mut tasks = JoinSet::new();
-        tasks.spawn(read_passages(quantized, passages));
-        let (documents, passages) = tokio::join!(Documents::read(documents, places, names), tasks.join_next());
+        tasks.spawn(read_passages(ranking.clone(), passages));
+        let reading = Documents::read(documents, places, names, &ranking);
+        let (documents, passages) = tokio::join!(reading, tasks.join_next());
         let Documents { groups, facts, hashes, ends } = documents?;
-        let (quantized, mut stale) = match passages {
+        let mut stale = match passages {
             Some(Ok(read)) => read?,
             Some(Err(failed)) if failed.is_panic() => resume_unwind(failed.into_panic()),
             Some(Err(failed)) => return Err(IndexError::store("read a table")(failed)),
             None => return Err(IndexError::store("read a table")("nobody read it")),
         };
-        let mut stats = Self { groups, pending: BTreeMap::new(), names: names.clone(), facts, quantized };
+        let ranking =
+            Arc::into_inner(ranking).ok_or_else(|| IndexError::store("read a table")("it is still read"))?.into_inner();
+        let mut stats = Self { groups, pending: BTreeMap::new(), names: names.clone(), facts, ranking };
         let mut begin = 0;
         for (id, end) in ends {
             let content_hash = &hashes[begin..end];
             begin = end;
             let id = names.read().of(id).to_owned();
-            let passages = stats.quantized.count(&id);
+            let passages = stats.ranking.count(&id);
             if let Some(group) = stats.group_of(&id) {
                 group.passages += passages;
             }
-            match stats.quantized.are_of(&id, content_hash) {
+            match stats.ranking.are_of(&id, content_hash) {
                 Some(true) if !stale.contains(&id) => {}
                 found => {
                     stats.add_pending(&id, content_hash);
@@ -150,7 +162,7 @@ impl IndexStats {
             }
         }
         let texts = names.read();
-        let of_passages = stats.quantized.documents().filter(|id| !stats.facts.has(*id)).map(|id| texts.of(id));
+        let of_passages = stats.ranking.documents().filter(|id| !stats.facts.has(*id)).map(|id| texts.of(id));
         stale.extend(of_passages.filter(|id| stats.facts.get_version(id).is_none()).map(str::to_owned));
         drop(texts);
         let mut stale: Vec<_> = stale.into_iter().collect();
@@ -175,10 +187,10 @@ impl IndexStats {
         for document in facts.documents() {
             *restored.entry(document.group()).or_default().documents.entry(document.kind).or_default() += 1;
         }
-        let quantized = QuantizedPassages::restore(image, names.clone())?;
+        let ranking = RankingData::restore(image, names.clone())?;
         for run in image.runs()? {
             let run = run?;
-            if let Some(group) = facts.group_of(run.document).and_then(|group| restored.get_mut(&group)) {
+            if let Some(group) = facts.group_of(run.part.document).and_then(|group| restored.get_mut(&group)) {
                 group.passages += u64::from(run.passages);
             }
         }
@@ -191,7 +203,7 @@ impl IndexStats {
         }
         let pending = image.pending()?.map(|pending| pending.map(|(id, hash)| (id.into(), hash.into())));
         let pending = pending.collect::<Result<_, _>>()?;
-        let mut stats = Self { groups, pending, names: names.clone(), facts, quantized };
+        let mut stats = Self { groups, pending, names: names.clone(), facts, ranking };
         stats.count_pending();
         Ok(stats)
     }
@@ -221,7 +233,7 @@ impl IndexStats {
             }
         }
         self.pending.iter().for_each(|(id, hash)| image.add_pending(self.names.intern(id), hash));
-        self.quantized.save(image)
+        self.ranking.save(image)
     }
 
     /// How many documents there are, those of versions included.
@@ -256,7 +268,7 @@ impl IndexStats {
 
     /// Counts a document that is new, or is there with other content.
     fn add(&mut self, id: &str, of: &Filterable, words: &DocumentWords) {
-        let passages = self.quantized.count(id);
+        let passages = self.ranking.count(id);
         let is_pending = self.pending.contains_key(id);
         let group = self.group(&of.project, of.confidential);
         group.add(of.kind, words);
@@ -269,7 +281,7 @@ impl IndexStats {
         if is_version(id) {
             return;
         }
-        let passages = self.quantized.count(id);
+        let passages = self.ranking.count(id);
         let is_pending = self.pending.contains_key(id);
         let key = (of.project.clone(), of.confidential);
         let Some(group) = self.groups.get_mut(&key) else { return };
@@ -366,12 +378,12 @@ impl IndexStats {
     /// The passages of documents are gone.
     pub(super) fn passages_removed(&mut self, documents: &[&str]) -> Result<(), IndexError> {
         for id in documents {
-            let count = self.quantized.count(id);
+            let count = self.ranking.count(id);
             if let Some(group) = self.group_of(id) {
                 group.passages = group.passages.saturating_sub(count);
             }
         }
-        self.quantized.remove(documents)
+        self.ranking.remove(documents)
     }
 
     /// In the order of their ids, those after `after`.
@@ -400,7 +412,7 @@ impl IndexStats {
     /// Says which names it has.
     pub(super) fn mark_names(&self, used: &mut [bool]) {
         self.facts.mark_names(used);
-        self.quantized.documents().for_each(|document| used[document as usize] = true);
+        self.ranking.names().for_each(|name| used[name as usize] = true);
     }
 
     /// Of the visible documents of projects.
@@ -424,14 +436,14 @@ impl IndexStats {
                 let sum = tallies.entry(of.kind).or_default();
                 sum.documents = sum.documents.saturating_sub(1);
                 sum.pending = sum.pending.saturating_sub(u64::from(self.is_pending(id)));
-                passages = passages.saturating_sub(self.quantized.count(id));
+                passages = passages.saturating_sub(self.ranking.count(id));
             }
             for row in view.rows.values() {
                 let Some(of) = self.facts.get_version(row).filter(is_visible) else { continue };
                 let sum = tallies.entry(of.kind).or_default();
                 sum.documents += 1;
                 sum.pending += u64::from(self.is_pending(row));
-                passages += self.quantized.count(row);
+                passages += self.ranking.count(row);
             }
         }
         covered(&tallies, passages)

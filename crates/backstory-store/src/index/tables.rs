@@ -18,22 +18,22 @@ use super::{
     schema::{DOCUMENTS, FORMAT, PASSAGES, documents_indexes, documents_schema, format_of, index_name},
 };
 
-/// Most bytes of opened indexes kept in memory, for each open index. Lance's own default is 6 GiB.
-const INDEX_CACHE: usize = 256 << 20;
-/// Most bytes of file and table metadata kept in memory, for each open index. Lance's own default is 1 GiB.
-const METADATA_CACHE: usize = 64 << 20;
+/// The part of what is kept in memory that is what is known of files and tables, as a divisor; the rest is opened indexes.
+const METADATA: usize = 5;
 
 /// A connection to a directory, and what it keeps of opened search indexes.
 pub(super) type Connected = (Connection, Arc<QuickCacheBackend>);
 
-/// Connects to a directory, which need not exist yet.
-pub(super) async fn connect(dir: &Path) -> Result<Connected, IndexError> {
+/// Connects to a directory, which need not exist yet, and keeps at most so many bytes of it in memory; Lance's own default is
+/// 7 GiB.
+pub(super) async fn connect(dir: &Path, cache_bytes: usize) -> Result<Connected, IndexError> {
     // An absolute path can never be taken for the address of a remote database.
     let absolute = std::path::absolute(dir).map_err(|error| damaged(dir, error))?;
     let uri = absolute.to_str().ok_or_else(|| damaged(dir, "its path is not UTF-8"))?;
-    let opened = Arc::new(QuickCacheBackend::with_shard_policy(INDEX_CACHE, QuickCacheShardPolicy::Single));
+    let metadata = cache_bytes / METADATA;
+    let opened = Arc::new(QuickCacheBackend::with_shard_policy(cache_bytes - metadata, QuickCacheShardPolicy::Single));
     let stores = Arc::new(ObjectStoreRegistry::default());
-    let session = Session::with_index_cache_backend(opened.clone(), METADATA_CACHE, stores);
+    let session = Session::with_index_cache_backend(opened.clone(), metadata, stores);
     let connection = Box::pin(lancedb::connect(uri).session(Arc::new(session)).execute()).await;
     Ok((connection.map_err(|error| damaged(dir, error))?, opened))
 }
@@ -115,6 +115,15 @@ pub(super) async fn create_index(table: &Table, column: &str, index: Index) -> R
 pub(super) async fn count(table: &Table) -> Result<u64, IndexError> {
     let rows = table.count_rows(None).await.map_err(IndexError::store("count rows"))?;
     Ok(rows as u64)
+}
+
+/// Rows that the search index on a column does not cover.
+pub(super) async fn unindexed(table: &Table, column: &str) -> Result<u64, IndexError> {
+    let stats = table.index_stats(index_name(column)).await.map_err(IndexError::store("read an index"))?;
+    match stats {
+        Some(stats) => Ok(stats.num_unindexed_rows as u64),
+        None => count(table).await,
+    }
 }
 
 /// A table as it is now, whatever is written meanwhile: what a search finds in it is still there when it is read. It is

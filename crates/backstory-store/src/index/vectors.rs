@@ -14,6 +14,7 @@ use super::{
     columns::{Columns, vector},
     error::IndexError,
     filter::{VALUES_PER_QUERY, any_of},
+    options::IndexOptions,
     schema::{PASSAGES, TEXT_HASH, VECTOR, model_of},
     tables::{connect, damaged, fetch, open},
     types::ModelTag,
@@ -64,7 +65,7 @@ async fn open_of_any_model(dir: &Path) -> Result<Option<(Table, Option<ModelTag>
     if !dir.is_dir() {
         return Ok(None);
     }
-    let (connection, _) = connect(dir).await?;
+    let (connection, _) = connect(dir, IndexOptions::default().cache_bytes).await?;
     let Some(table) = open(&connection, dir, PASSAGES).await? else { return Ok(None) };
     let schema = table.schema().await.map_err(IndexError::store("read a table"))?;
     let model = model_of(&schema);

@@ -19,6 +19,8 @@ use super::{
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
+const CUTTING: &str = "cut texts into words";
+
 /// The different words of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct WordCounts {
@@ -64,16 +66,38 @@ pub(super) fn document_words(batch: &RecordBatch) -> Result<Vec<DocumentWords>, 
 /// # Errors
 /// The store has no such analyzer.
 pub(super) fn word_counter() -> Result<impl FnMut(&str) -> Result<WordCounts, IndexError> + Send, IndexError> {
-    let mut tokenizer = analyzer().build().map_err(IndexError::store("cut texts into words"))?;
+    let mut tokenizer = analyzer().build().map_err(IndexError::store(CUTTING))?;
     Ok(move |text: &str| {
         let mut found: BTreeMap<TermId, u32> = BTreeMap::new();
         let mut tokens = tokenizer.token_stream_for_doc(text);
-        while let Some(token) = tokens.try_next().map_err(IndexError::store("cut a text into words"))? {
+        while let Some(token) = tokens.try_next().map_err(IndexError::store(CUTTING))? {
             *found.entry(term_id(&token.text)).or_default() += 1;
         }
         let (words, counts) = found.into_iter().unzip();
         Ok(WordCounts { words, counts })
     })
+}
+
+/// The compound ones of some words, with a blank between them, and what full-text search has for the whole of each.
+///
+/// # Errors
+/// The store has no such analyzer.
+pub(super) fn compounds(words: &str) -> Result<Vec<(&str, TermId)>, IndexError> {
+    let compound: Vec<&str> = words.split(' ').filter(|word| word.contains('_')).collect();
+    if compound.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut tokenizer = analyzer().build().map_err(IndexError::store(CUTTING))?;
+    let mut found = Vec::new();
+    for word in compound {
+        let mut tokens = tokenizer.token_stream_for_doc(word);
+        while let Some(token) = tokens.try_next().map_err(IndexError::store(CUTTING))? {
+            if token.text.contains('_') {
+                found.push((word, term_id(&token.text)));
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// How often words occur in documents.

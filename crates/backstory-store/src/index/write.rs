@@ -128,6 +128,8 @@ impl Index {
             stats.remove(id, &old.filterable, &old.words);
             stats.facts.remove(id);
         }
+        stats.ranking.remove_words(&gone)?;
+        stats.ranking.put_words(changed.iter().map(|row| row.counted_words()))?;
         for row in &changed {
             let old = stored.get(&row.id);
             if let Some(old) = old {
@@ -288,7 +290,7 @@ impl Index {
         Box::pin(table.add(batch.clone()).execute()).await.map_err(IndexError::store("store passages"))?;
         let mut counted = self.counted_mut();
         let stats = &mut counted.stats;
-        stats.quantized.add(&batch)?;
+        stats.ranking.add(&batch)?;
         for of in taken {
             stats.passages_added(of.document, of.passages.len() as u64);
             stats.remove_pending(of.document);

@@ -263,6 +263,13 @@ profile = "default"
 # [snapshots]
 # keep = 3
 
+# How the nearest of 10,000 vectors or more are found: in so many clusters, one for every 1,000 vectors if not given, of which
+# a search looks into some; and how many times as many vectors as are wanted are compared exactly.
+# [index]
+# clusters = 500
+# probes = 48
+# refine = 0
+
 # How files are cut into the pieces that search reads: most lines and characters (0 for no limit), and lines of overlap.
 # [index.chunks]
 # code = { lines = 60, characters = 0, overlap = 0 }
@@ -292,6 +299,8 @@ profile = "default"
 listen = "127.0.0.1:7373"
 # Name of the variable that holds the token which clients must show. Needed if others than this machine can connect.
 # token_env = "BACKSTORY_TOKEN"
+# Megabytes that are kept of the files of the index.
+# memory = 320
 # Requests of one token in a minute; 0 for no limit.
 # requests_per_minute = 3000
 # Tokens that see some projects only, or confidential items. 'backstory token create' makes others without a restart.

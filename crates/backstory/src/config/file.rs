@@ -1,6 +1,7 @@
 //! Validates the configuration file and turns it into settings.
 
 mod chunks;
+mod index;
 mod keys;
 mod repositories;
 mod server;
@@ -9,6 +10,7 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use backstory_engine::{
     embed::{MAX_DIMENSION, MAX_THREADS, Provider},
+    index::IndexOptions,
     llm,
     model::access::Grant,
     model::score::Profile,
@@ -72,6 +74,7 @@ pub(super) struct File {
     pub(super) retention: Retention,
     pub(super) people: PeopleSettings,
     pub(super) chunks: PassageLimits,
+    pub(super) index: IndexOptions,
     pub(super) trackers: Trackers,
     pub(super) data_dir: Option<String>,
     pub(super) listen: Option<SocketAddr>,
@@ -163,6 +166,7 @@ impl File {
             retention: source.retention(file.retention)?,
             people: source.people(file.people)?,
             chunks: source.chunks(&file.index.chunks)?,
+            index: source.index_options(&file.index, file.server.memory.as_ref())?,
             trackers: source.trackers(file.tracker)?,
             data_dir: file.data_dir.map(Spanned::into_inner),
             listen: listen.transpose()?,

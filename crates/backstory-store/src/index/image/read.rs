@@ -20,10 +20,11 @@ use crc32fast::Hasher;
 
 use super::{
     super::{
+        addresses::Addresses,
         numbered::{NO_NAME, Name, NumberedDocument},
         rows::instant,
     },
-    FILE, ImageError, ImageGroup, ImageRun, MAGIC, Of,
+    FILE, ImageError, ImageGroup, ImagePart, ImageRun, MAGIC, Of,
 };
 
 /// Bytes of the sum at the end of the file.
@@ -39,11 +40,13 @@ pub(in crate::index) struct Image {
     documents: RecordBatch,
     groups: RecordBatch,
     counts: RecordBatch,
+    words_of: RecordBatch,
     runs: RecordBatch,
+    unused: RecordBatch,
     pending: RecordBatch,
     places: [[RecordBatch; 2]; 2],
-    /// The file with the passages, and how much of it is theirs.
-    passages: (PathBuf, u64),
+    /// The file with what ranking reads, and how much of it that is.
+    ranking: (PathBuf, u64),
 }
 
 impl Image {
@@ -62,10 +65,10 @@ impl Image {
         if header.len() != 3 || header.value(0) != key {
             return Err(ImageError::Outdated);
         }
-        let length = header.value(2).parse().map_err(|_| ImageError::Damaged("the length of the passages"))?;
+        let length = header.value(2).parse().map_err(|_| ImageError::Damaged("the length of what ranking reads"))?;
         let path = dir.join(header.value(1));
         if fs::metadata(&path)?.len() != length {
-            return Err(ImageError::Damaged("the length of the passages"));
+            return Err(ImageError::Damaged("the length of what ranking reads"));
         }
         Ok(Some(Self {
             names: texts(&sections.next()?, "name")?.clone(),
@@ -73,10 +76,12 @@ impl Image {
             documents: sections.next()?,
             groups: sections.next()?,
             counts: sections.next()?,
+            words_of: sections.next()?,
             runs: sections.next()?,
+            unused: sections.next()?,
             pending: sections.next()?,
             places: [[sections.next()?, sections.next()?], [sections.next()?, sections.next()?]],
-            passages: (path, length),
+            ranking: (path, length),
         }))
     }
 
@@ -186,33 +191,41 @@ impl Image {
 
     /// Where the passages of each document are.
     pub(in crate::index) fn runs(&self) -> Result<impl Iterator<Item = Result<ImageRun, ImageError>>, ImageError> {
-        let of = &self.runs;
+        let passages = numbers_of::<UInt32Type>(&self.runs, "passages")?;
+        let hashes = numbers_of::<UInt64Type>(&self.runs, "text_hash")?;
+        let parts = self.parts(&self.runs)?.zip(passages.values()).zip(hashes.values());
+        Ok(parts.map(|((part, passages), hash)| Ok(ImageRun { part: part?, passages: *passages, text_hash: *hash })))
+    }
+
+    /// Where the words of each document are.
+    pub(in crate::index) fn words(&self) -> Result<impl Iterator<Item = Result<ImagePart, ImageError>>, ImageError> {
+        self.parts(&self.words_of)
+    }
+
+    fn parts<'a>(
+        &'a self,
+        of: &'a RecordBatch,
+    ) -> Result<impl Iterator<Item = Result<ImagePart, ImageError>> + 'a, ImageError> {
         let column = |name| numbers_of::<UInt32Type>(of, name);
-        let (documents, bytes, passages) = (column("document")?, column("bytes")?, column("passages")?);
-        let (offsets, hashes) = (numbers_of::<UInt64Type>(of, "offset")?, numbers_of::<UInt64Type>(of, "text_hash")?);
+        let (documents, bytes) = (column("document")?, column("bytes")?);
+        let offsets = numbers_of::<UInt64Type>(of, "offset")?;
         Ok((0..of.num_rows()).map(move |row| {
             let (offset, bytes) = (offsets.value(row), bytes.value(row));
-            if offset.checked_add(u64::from(bytes)).is_none_or(|end| end > self.passages.1) {
-                return Err(ImageError::Damaged("the place of a passage"));
+            if offset.checked_add(u64::from(bytes)).is_none_or(|end| end > self.ranking.1) {
+                return Err(ImageError::Damaged("the place of words or of a passage"));
             }
-            Ok(ImageRun {
-                document: self.number(documents.value(row))?,
-                offset,
-                bytes,
-                passages: passages.value(row),
-                text_hash: hashes.value(row),
-            })
+            Ok(ImagePart { document: self.number(documents.value(row))?, offset, bytes })
         }))
     }
 
-    /// How many bytes of the passages are of no use.
+    /// How many bytes of what ranking reads are of no use.
     pub(in crate::index) fn unused(&self) -> Result<u64, ImageError> {
-        Ok(numbers_of::<UInt64Type>(&self.runs, "unused")?.values().first().copied().unwrap_or_default())
+        Ok(numbers_of::<UInt64Type>(&self.unused, "unused")?.values().first().copied().unwrap_or_default())
     }
 
-    /// The file with the passages, and how much of it is theirs.
-    pub(in crate::index) fn passages(&self) -> (&Path, u64) {
-        (&self.passages.0, self.passages.1)
+    /// The file with what ranking reads, and how much of it that is.
+    pub(in crate::index) fn ranking_data(&self) -> (&Path, u64) {
+        (&self.ranking.0, self.ranking.1)
     }
 
     /// The documents without vectors, with the hashes of their texts.
@@ -237,11 +250,11 @@ impl Image {
         Ok(rows.map(move |row| Ok((addresses.value(row), self.number(documents.value(row))?))))
     }
 
-    /// The address of each row of a table, by a hash of its id.
-    pub(in crate::index) fn rows(&self, of: Of) -> Result<impl ExactSizeIterator<Item = (u64, u64)>, ImageError> {
+    /// The address of each row of a table, by its id.
+    pub(in crate::index) fn rows(&self, of: Of) -> Result<Addresses, ImageError> {
         let rows = &self.places[of as usize][1];
-        let (hashes, addresses) = (numbers_of::<UInt64Type>(rows, "hash")?, numbers_of::<UInt64Type>(rows, "address")?);
-        Ok((0..rows.num_rows()).map(move |row| (hashes.value(row), addresses.value(row))))
+        let (hashes, addresses) = (numbers_of::<UInt32Type>(rows, "hash")?, numbers_of::<UInt64Type>(rows, "address")?);
+        Addresses::restore(hashes.values(), addresses.values()).ok_or(ImageError::Damaged("the order of rows"))
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
         numbered::{HASH, NO_NAME, Name, NumberedDocument},
         scratch,
     },
-    FILE, IMAGE, ImageRun, MAGIC, Of, PASSAGES_FILE, remove,
+    FILE, IMAGE, ImagePart, ImageRun, MAGIC, Of, RANKING_FILE, remove,
 };
 
 /// How many times as much room as an image takes the disk must have: others need some.
@@ -40,6 +40,7 @@ pub(in crate::index) struct ImageWriter {
     groups: Vec<(u32, bool, u64)>,
     digests: Vec<u8>,
     counts: Counts,
+    words_of: Parts,
     runs: Runs,
     pending: Pending,
     /// Those of documents, and those of passages.
@@ -73,10 +74,15 @@ struct Counts {
 }
 
 #[derive(Default)]
-struct Runs {
+struct Parts {
     documents: Vec<u32>,
     offsets: Vec<u64>,
     bytes: Vec<u32>,
+}
+
+#[derive(Default)]
+struct Runs {
+    parts: Parts,
     passages: Vec<u32>,
     text_hashes: Vec<u64>,
     unused: u64,
@@ -92,7 +98,7 @@ struct Pending {
 struct PlaceColumns {
     addresses: Vec<u64>,
     documents: Vec<u32>,
-    row_hashes: Vec<u64>,
+    row_hashes: Vec<u32>,
     row_addresses: Vec<u64>,
 }
 
@@ -145,15 +151,19 @@ impl ImageWriter {
         self.counts.counts.push(count);
     }
 
+    /// Adds where the words of a document are.
+    pub(in crate::index) fn add_words(&mut self, part: &ImagePart) {
+        self.words_of.push(part);
+    }
+
+    /// Adds where the passages of a document are.
     pub(in crate::index) fn add_run(&mut self, run: &ImageRun) {
-        self.runs.documents.push(run.document);
-        self.runs.offsets.push(run.offset);
-        self.runs.bytes.push(run.bytes);
+        self.runs.parts.push(&run.part);
         self.runs.passages.push(run.passages);
         self.runs.text_hashes.push(run.text_hash);
     }
 
-    /// Says how many bytes of the passages are of no use.
+    /// Says how many bytes of what ranking reads are of no use.
     pub(in crate::index) fn set_unused(&mut self, bytes: u64) {
         self.runs.unused = bytes;
     }
@@ -171,27 +181,27 @@ impl ImageWriter {
         columns.documents.push(document);
     }
 
-    /// Adds the address of a row by a hash of its id.
-    pub(in crate::index) fn add_row(&mut self, of: Of, hash: u64, address: u64) {
+    /// Adds the address of a row by a hash of its id. They come in the order of these.
+    pub(in crate::index) fn add_row(&mut self, of: Of, hash: u32, address: u64) {
         let columns = &mut self.places[of as usize];
         columns.row_hashes.push(hash);
         columns.row_addresses.push(address);
     }
 
-    /// Writes the image of so many bytes of passages, in place of any other. Nothing is left if that fails. Blocks.
-    pub(in crate::index) fn write(self, dir: &Path, key: &str, passages: (&File, u64)) -> io::Result<()> {
+    /// Writes the image with so many bytes of what ranking reads, in place of any other. Nothing is left if that fails. Blocks.
+    pub(in crate::index) fn write(self, dir: &Path, key: &str, ranking: (&File, u64)) -> io::Result<()> {
         remove(dir)?;
-        self.write_files(dir, key, passages).inspect_err(|_| drop(remove(dir)))
+        self.write_files(dir, key, ranking).inspect_err(|_| drop(remove(dir)))
     }
 
-    fn write_files(self, dir: &Path, key: &str, (passages, length): (&File, u64)) -> io::Result<()> {
-        let name = format!("{PASSAGES_FILE}{:016x}", fastrand::u64(..));
+    fn write_files(self, dir: &Path, key: &str, (ranking, length): (&File, u64)) -> io::Result<()> {
+        let name = format!("{RANKING_FILE}{:016x}", fastrand::u64(..));
         let bytes = self.encode(&[key, &name, &length.to_string()]).map_err(io::Error::other)?;
         let disk = rustix::fs::statvfs(dir)?;
         if disk.f_bavail.saturating_mul(disk.f_frsize) / ROOM < length + bytes.len() as u64 {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "the disk has little room"));
         }
-        copy(passages, length, &dir.join(&name))?;
+        copy(ranking, length, &dir.join(&name))?;
         // A reader of this file finds the other one complete.
         let mut file = tempfile::Builder::new().prefix(IMAGE).tempfile_in(dir)?;
         file.write_all(&bytes)?;
@@ -214,7 +224,8 @@ impl ImageWriter {
             &mut documents.authors,
             &mut documents.labels,
             &mut documents.paths,
-            &mut self.runs.documents,
+            &mut self.words_of.documents,
+            &mut self.runs.parts.documents,
             &mut self.pending.documents,
             &mut of_documents.documents,
             &mut of_passages.documents,
@@ -251,26 +262,22 @@ impl ImageWriter {
             ("term", numbers(terms)),
             ("count", numbers(counts)),
         ])?;
-        let Runs { documents, offsets, bytes, passages, text_hashes, unused } = self.runs;
-        let unused = longs(vec![unused; documents.len()]);
-        let runs = batch(vec![
-            ("document", numbers(documents)),
-            ("offset", longs(offsets)),
-            ("bytes", numbers(bytes)),
-            ("passages", numbers(passages)),
-            ("text_hash", longs(text_hashes)),
-            ("unused", unused),
-        ])?;
+        let words_of = batch(self.words_of.columns())?;
+        let Runs { parts, passages, text_hashes, unused } = self.runs;
+        let mut columns = parts.columns();
+        columns.extend([("passages", numbers(passages)), ("text_hash", longs(text_hashes))]);
+        let runs = batch(columns)?;
+        let unused = batch(vec![("unused", longs(vec![unused]))])?;
         let Pending { documents, mut content_hashes } = self.pending;
         let content_hashes: ArrayRef = Arc::new(content_hashes.finish());
         let pending = batch(vec![("document", numbers(documents)), ("content_hash", content_hashes)])?;
         let header: ArrayRef = Arc::new(LargeStringArray::from(header.to_vec()));
         let mut batches =
             vec![batch(vec![("header", header)])?, batch(vec![("name", names)])?, batch(vec![("word", words)])?];
-        batches.extend([self.documents.batch()?, groups, counts, runs, pending]);
+        batches.extend([self.documents.batch()?, groups, counts, words_of, runs, unused, pending]);
         for PlaceColumns { addresses, documents, row_hashes, row_addresses } in self.places {
             batches.push(batch(vec![("address", longs(addresses)), ("document", numbers(documents))])?);
-            batches.push(batch(vec![("hash", longs(row_hashes)), ("address", longs(row_addresses))])?);
+            batches.push(batch(vec![("hash", numbers(row_hashes)), ("address", longs(row_addresses))])?);
         }
         let mut bytes = MAGIC.to_vec();
         for batch in batches {
@@ -283,6 +290,18 @@ impl ImageWriter {
         let sum = crc32fast::hash(&bytes);
         bytes.extend(sum.to_le_bytes());
         Ok(bytes)
+    }
+}
+
+impl Parts {
+    fn push(&mut self, part: &ImagePart) {
+        self.documents.push(part.document);
+        self.offsets.push(part.offset);
+        self.bytes.push(part.bytes);
+    }
+
+    fn columns(self) -> Vec<(&'static str, ArrayRef)> {
+        vec![("document", numbers(self.documents)), ("offset", longs(self.offsets)), ("bytes", numbers(self.bytes))]
     }
 }
 

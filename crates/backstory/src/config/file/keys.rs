@@ -133,6 +133,9 @@ pub(super) struct SnapshotsToml {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct IndexToml {
+    pub(super) clusters: Option<Spanned<usize>>,
+    pub(super) probes: Option<Spanned<usize>>,
+    pub(super) refine: Option<Spanned<usize>>,
     pub(super) chunks: ChunksToml,
 }
 
@@ -204,6 +207,7 @@ pub(super) struct ServerToml {
     pub(super) public_url: Option<Spanned<String>>,
     pub(super) trusted_proxies: Vec<Spanned<String>>,
     pub(super) requests_per_minute: Option<u32>,
+    pub(super) memory: Option<Spanned<usize>>,
 }
 
 #[derive(Deserialize)]
