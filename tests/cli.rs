@@ -512,6 +512,19 @@ fn embed_works_until_every_document_has_its_vector() {
 }
 
 #[test]
+fn stats_show_how_vectors_are_searched() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::new(&forge);
+    let stats = sandbox.run(&["stats"]).ok().stdout;
+    assert!(stats.ends_with("Vector search:    in 48 clusters, one for every 1,000 vectors\n"), "{stats}");
+    sandbox.configure("[index]\nclusters = 500\nprobes = 1\nrefine = 4\n");
+    let stats = sandbox.run(&["stats"]).ok().stdout;
+    assert!(stats.ends_with("in 1 of 500 clusters; 4 times as many as wanted compared exactly\n"), "{stats}");
+    let json = sandbox.run(&["stats", "--json"]).ok().json();
+    assert_eq!(json["vector_search"], json!({ "clusters": 500, "probes": 1, "refine": 4 }));
+}
+
+#[test]
 fn stats_name_no_embedding_model_where_there_is_none() {
     let forge = Forge::start();
     let sandbox = Sandbox::new(&forge);

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use backstory_model::role::ServerRole;
-use backstory_store::{graph::queries, index::Coverage};
+use backstory_store::{
+    graph::queries,
+    index::{Coverage, IndexOptions},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -76,10 +79,31 @@ pub struct Stats {
     pub secrets: Vec<ProjectSecrets>,
     /// How much of the index has vectors.
     pub coverage: Coverage,
+    /// How the nearest vectors are found.
+    #[serde(default)]
+    pub vector_search: VectorSearch,
     /// Documents that the index has beside the current ones, for further branches, tags and commits and for recorded states; 0
     /// for those who see only some projects.
     #[serde(default)]
     pub versions: u64,
+}
+
+/// How the nearest vectors are found, once there are ten thousand of them; fewer are compared one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VectorSearch {
+    /// Clusters of vectors; one for every thousand vectors if absent.
+    pub clusters: Option<u32>,
+    /// Clusters that a search looks into.
+    pub probes: usize,
+    /// How many times as many vectors as are wanted are compared exactly; 0 if none is.
+    pub refine: u32,
+}
+
+impl From<IndexOptions> for VectorSearch {
+    fn from(of: IndexOptions) -> Self {
+        Self { clusters: of.clusters, probes: of.probes, refine: of.refine }
+    }
 }
 
 /// Places in all items of a project in which secrets were replaced.
@@ -134,6 +158,7 @@ pub(crate) async fn collect_stats(resources: &Resources) -> Result<Stats> {
         redactions: secrets.values().sum(),
         secrets: group_by_project(secrets),
         coverage: index_coverage(resources),
+        vector_search: resources.index().options().into(),
         // Those that nothing needs any more go when any project changes, which is not for everybody to know.
         versions: if resources.visibility().allows_all_projects() { resources.index().version_documents() } else { 0 },
     })

@@ -62,6 +62,19 @@ pub(crate) struct Stats {
     redaction_count: u64,
     /// In how many places secrets were replaced, by project and kind.
     secrets: Vec<ProjectSecrets>,
+    /// How the nearest vectors are found.
+    vector_search: VectorSearch,
+}
+
+/// How the nearest vectors are found, once there are ten thousand of them; fewer are compared one by one.
+#[derive(SimpleObject)]
+pub(crate) struct VectorSearch {
+    /// Clusters of vectors; one for every thousand vectors if null.
+    clusters: Option<u32>,
+    /// Clusters that a search looks into.
+    probes: usize,
+    /// How many times as many vectors as are wanted are compared exactly; 0 if none is.
+    refine: u32,
 }
 
 /// Class of nodes of the graph.
@@ -136,6 +149,10 @@ impl From<stats::Stats> for Stats {
             model: stats.model,
             redaction_count: stats.redactions,
             secrets: stats.secrets.into_iter().map(ProjectSecrets::from).collect(),
+            vector_search: {
+                let stats::VectorSearch { clusters, probes, refine } = stats.vector_search;
+                VectorSearch { clusters, probes, refine }
+            },
             nodes: stats.nodes.into_iter().filter_map(of_class).collect(),
         }
     }

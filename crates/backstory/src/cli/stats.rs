@@ -2,7 +2,7 @@
 
 use backstory_engine::{
     index::Coverage,
-    stats::{NO_MODEL, ProjectSecrets, StatsRequest},
+    stats::{NO_MODEL, ProjectSecrets, StatsRequest, VectorSearch},
 };
 
 use super::Session;
@@ -72,5 +72,22 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             }
         }
     }
+    if stats.model != NO_MODEL {
+        let found = describe_vector_search(stats.vector_search);
+        session.terminal.line(format_args!("{:<18}{found}", "Vector search:"))?;
+    }
     Ok(())
+}
+
+/// How the nearest vectors are found: `in 48 clusters, one for every 1,000 vectors`.
+fn describe_vector_search(of: VectorSearch) -> String {
+    let VectorSearch { clusters, probes, refine } = of;
+    let mut text = match clusters {
+        Some(clusters) => format!("in {probes} of {}", pluralize(clusters.into(), "cluster", "clusters")),
+        None => format!("in {}, one for every 1,000 vectors", pluralize(probes as u64, "cluster", "clusters")),
+    };
+    if refine > 0 {
+        text.push_str(&format!("; {refine} times as many as wanted compared exactly"));
+    }
+    text
 }
