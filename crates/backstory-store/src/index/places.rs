@@ -108,11 +108,6 @@ impl Places {
         self.known.read()
     }
 
-    /// How many rows are known.
-    pub(super) fn count(&self) -> u64 {
-        self.known.read().count
-    }
-
     /// Forgets all rows and reads those that there are.
     pub(super) async fn read_again(&self, table: &Table) -> Result<(), IndexError> {
         // What is known answers until then.

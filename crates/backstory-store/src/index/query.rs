@@ -47,6 +47,8 @@ const MORE_BY_PARTS: usize = 4;
 const SPARE_HITS: usize = 32;
 /// One more passage than documents asked for is fetched for so many of them, as a document can have several that match.
 const HITS_PER_SPARE_PASSAGE: usize = 2;
+/// Number of passages at which an index on vectors may be there: those of versions that are not current count in the store.
+const VECTORS_TO_COMPARE: u64 = VECTORS_TO_INDEX / 2;
 /// Passages that an index on vectors is asked for beyond those: its order is not quite right.
 const SPARE_PASSAGES: usize = 64;
 /// How many times more passages are fetched when they were of too few documents.
@@ -86,7 +88,7 @@ impl Index {
             }
             let looked_up = self.looked_up(&words, projects)?;
             if looked_up != words {
-                wanted = (wanted * MORE_BY_PARTS).min(most);
+                wanted = (wanted * MORE_BY_PARTS).min(most.max(wanted));
             }
             let (mut hits, mut found) = self.matches(&looked_up, &condition, wanted).await?;
             while found == wanted && wanted < most && has_open_end(&hits, limit, self.view.is_some()) {
@@ -138,8 +140,15 @@ impl Index {
         };
         let common: HashSet<&str> =
             compounds.into_iter().filter(|(_, term)| is_common(*term)).map(|(word, _)| word).collect();
-        let looked_up = |word: &str| if common.contains(word) { word.replace('_', " ") } else { word.to_owned() };
-        Ok(words(&query.split(' ').map(looked_up).collect::<Vec<_>>().join(" ")))
+        let mut looked_up = Vec::new();
+        for word in query.split(' ') {
+            let parts = word.replace('_', " ");
+            // Of stop words alone nothing would be left.
+            let are_known = common.contains(word) && !terms_of(&parts)?.is_empty();
+            looked_up.push(if are_known { parts } else { word.to_owned() });
+        }
+        let (all, mut seen) = (looked_up.join(" "), HashSet::new());
+        Ok(all.split(' ').filter(|word| !word.is_empty() && seen.insert(*word)).collect::<Vec<_>>().join(" "))
     }
 
     /// Scores rows by what is visible, the best first.
@@ -223,9 +232,9 @@ impl Index {
     }
 
     /// Documents with a passage whose vector is near to `vector`, at most `limit`, by cosine similarity of the best
-    /// one, equal ones by id. There are none as long as the stored vectors are of another model. From ten thousand passages
-    /// on those that an index proposes are compared as eight bits a number: scores are right to about 0.001, and some
-    /// documents at the end may be others.
+    /// one, equal ones by id. There are none as long as the stored vectors are of another model. From five thousand passages
+    /// on they are compared as eight bits a number, unless all are compared exactly (`refine`): scores are right to about
+    /// 0.001. From ten thousand on an index proposes them, and some documents at the end may be others.
     ///
     /// # Errors
     /// [`Vector`](IndexError::Vector) if it cannot be one of the model, or if the store fails.
@@ -246,7 +255,7 @@ impl Index {
                 return Ok(Vec::new());
             }
             let mut wanted = limit + limit.div_ceil(HITS_PER_SPARE_PASSAGE);
-            if self.has_vector_index() {
+            if self.compares_proposals() {
                 wanted += SPARE_PASSAGES;
             }
             if self.view.is_some() {
@@ -260,7 +269,7 @@ impl Index {
                 let mut hits = passages;
                 hits.retain(|hit| documents.insert(hit.document.clone()));
                 if hits.len() >= limit || all {
-                    if self.has_vector_index() {
+                    if self.compares_proposals() {
                         hits = self.compare_quantized(vector, hits).await?;
                     }
                     hits.truncate(limit);
@@ -273,9 +282,9 @@ impl Index {
         .await
     }
 
-    /// Whether an index proposes the nearest vectors, or may.
-    fn has_vector_index(&self) -> bool {
-        self.shared.options.refine == 0 && self.passages().places.count() >= VECTORS_TO_INDEX
+    /// Whether what is near is compared with eight bits, as an index may have proposed it with fewer.
+    fn compares_proposals(&self) -> bool {
+        self.shared.options.refine == 0 && self.counted().stats.all_passages() >= VECTORS_TO_COMPARE
     }
 
     /// Hits that an index proposed, by the best passage of each with eight bits a number, the best first.

@@ -27,21 +27,26 @@ const BITS: u32 = 3;
 /// The store makes so few bits only of vectors whose dimension is a multiple of this.
 const DIMENSIONS_OF_FEW_BITS: usize = 8;
 
-/// Makes the index, if there are enough vectors and it is not there or began with much fewer.
+/// Makes the index, if there are enough vectors and it is not there or began with much fewer; drops it if there are not.
 pub(super) async fn ensure_vector_index(
     table: &Table,
     model: &ModelTag,
     clusters: Option<u32>,
 ) -> Result<(), IndexError> {
     let rows = count(table).await?;
+    let present: Vec<IndexConfig> = table.list_indices().await.map_err(IndexError::store("list the indexes"))?;
+    let name = index_name(VECTOR);
+    let present = present.into_iter().find(|index| index.name == name);
     if rows < VECTORS_TO_INDEX {
-        return Ok(());
+        return match present {
+            Some(_) => table.drop_index(&name).await.map_err(IndexError::store("drop an index")),
+            None => Ok(()),
+        };
     }
     let vectors = clusters.map_or(VECTORS_PER_CLUSTER, |clusters| rows / u64::from(clusters)).max(1);
     let (index, index_type) = vector_index(model.dimension, u32::try_from(vectors).unwrap_or(u32::MAX));
-    let present: Vec<IndexConfig> = table.list_indices().await.map_err(IndexError::store("list the indexes"))?;
     // Earlier versions made another type.
-    let exists = present.iter().any(|index| index.name == index_name(VECTOR) && index.index_type == index_type);
+    let exists = present.is_some_and(|index| index.index_type == index_type);
     if exists && unindexed(table, VECTOR).await? * NEW_VECTORS_TO_REINDEX < rows {
         return Ok(());
     }
