@@ -123,9 +123,7 @@ impl Index {
                 let visible = each.into_iter().filter(|id| counted.stats.facts.is_visible(id, self.selection()));
                 visible.map(|id| TextHit { document: self.row_id(id).to_string(), score: 0.0 }).collect()
             };
-            let mut hits = Box::pin(self.score(rows, &terms, ProjectScope::of(filter))).await?;
-            hits.retain(|hit| hit.score > 0.0);
-            Ok(hits)
+            Box::pin(self.score(rows, &terms, ProjectScope::of(filter))).await
         })
         .await
     }
@@ -159,25 +157,28 @@ impl Index {
         projects: ProjectScope<'_>,
     ) -> Result<Vec<TextHit>, IndexError> {
         let bm25 = Bm25::new(&self.counted().stats.word_statistics(projects, self.selection(), terms));
-        let words = {
-            let ids: Vec<&str> = hits.iter().map(|hit| hit.document.as_str()).collect();
-            self.counted().stats.ranking.find_words(&ids)
-        };
-        // What is gone meanwhile has no words, or none that are known, and no score.
-        let scored = tokio::task::spawn_blocking(move || {
-            let read = words.read().filter(|found| !matches!(found, Ok((_, of)) if of.words.is_empty()));
-            let scores = read.map(|found| found.map(|(id, of)| (id, bm25.score(&of.words, &of.counts))));
-            scores.collect::<Result<HashMap<String, f32>, IndexError>>()
-        });
-        let scores = scored.await.map_err(IndexError::store("score documents"))??;
-        hits.retain_mut(|hit| {
-            let score = scores.get(hit.document.as_str()).copied();
-            hit.score = score.unwrap_or(0.0);
-            score.is_some()
-        });
+        let rows: Vec<&str> = hits.iter().map(|hit| hit.document.as_str()).collect();
+        let mut scores = self.scores(&rows, &bm25).await?;
+        // A write may have moved the words of some between finding and reading them.
+        let missing: Vec<&str> = rows.into_iter().filter(|row| !scores.contains_key(*row)).collect();
+        if !missing.is_empty() {
+            scores.extend(self.scores(&missing, &bm25).await?);
+        }
+        hits.iter_mut().for_each(|hit| hit.score = scores.get(hit.document.as_str()).copied().unwrap_or(0.0));
+        hits.retain(|hit| hit.score > 0.0);
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
         hits.iter_mut().for_each(|hit| hit.document.truncate(public_id(&hit.document).len()));
         Ok(hits)
+    }
+
+    /// The scores of rows, of those that have words.
+    async fn scores(&self, rows: &[&str], bm25: &Bm25) -> Result<HashMap<String, f32>, IndexError> {
+        let (words, bm25) = (self.counted().stats.ranking.find_words(rows), bm25.clone());
+        let scored = tokio::task::spawn_blocking(move || {
+            let read = words.read().filter(|found| !matches!(found, Ok((_, of)) if of.words.is_empty()));
+            read.map(|found| found.map(|(id, of)| (id, bm25.score(&of.words, &of.counts)))).collect()
+        });
+        scored.await.map_err(IndexError::store("score documents"))?
     }
 
     /// The rows of the best documents with one of the words, by the store's own score, and how many it found, visible or

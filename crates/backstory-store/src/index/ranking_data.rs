@@ -134,10 +134,15 @@ impl RankingData {
     ) -> Result<(), IndexError> {
         let (mut bytes, mut parts) = (Vec::new(), Vec::new());
         for (document, words, counts) in documents {
-            let start = bytes.len();
+            let (start, name) = (bytes.len(), self.names.intern(document));
             encode_words(words, counts, &mut bytes);
-            let offset = self.scratch.end() + start as u64;
-            parts.push((self.names.intern(document), Part { offset, bytes: to_u32(bytes.len() - start) }));
+            let part = Part { offset: self.scratch.end() + start as u64, bytes: to_u32(bytes.len() - start) };
+            let known = self.words.get(name).filter(|known| known.bytes == part.bytes);
+            // A search may be about to read what is the same.
+            match known.map(|known| read(self.scratch.file(), *known)).transpose()? {
+                Some(known) if known == bytes[start..] => bytes.truncate(start),
+                _ => parts.push((name, part)),
+            }
         }
         self.scratch.append(&bytes).map_err(IndexError::store(KEEPING))?;
         for (document, part) in parts {
@@ -419,6 +424,10 @@ mod tests {
         let before = all.find_words(&["a"]);
         all.put_words([("a", [5].as_slice(), [6].as_slice()), ("e", &[], &[])]).unwrap();
         assert_eq!(before.read().map(Result::unwrap).collect::<Vec<_>>(), [("a".to_owned(), WordCounts::default())]);
+        let (same, end) = (all.find_words(&["a"]), all.scratch.end());
+        all.put_words([("a", [5].as_slice(), [6].as_slice())]).unwrap();
+        assert_eq!(same.read().map(Result::unwrap).collect::<Vec<_>>(), [("a".to_owned(), counted(&[5], &[6]))]);
+        assert_eq!(all.scratch.end(), end, "what is the same is not written");
         all.put_words([("c", [1, 2].as_slice(), [3, 70_000].as_slice())]).unwrap();
         all.remove_words(&["b", "x"]).unwrap();
         let kept_words = vec![

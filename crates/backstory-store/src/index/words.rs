@@ -112,6 +112,7 @@ pub(super) struct WordStatistics {
 }
 
 /// Scores documents by the words of a query.
+#[derive(Clone)]
 pub(super) struct Bm25 {
     /// How long a document is on average.
     average: f32,
