@@ -24,12 +24,12 @@ const SAYS = {
 /** @param {{then: () => void}} props `then`: what is done when it was added, and when it is indexed */
 export function AddRepository({ then }) {
     const change = useChange();
-    const [added, setAdded] = useState(/** @type {{project: string, task: number} | null} */ (null));
+    const [added, setAdded] = useState(/** @type {{project: string, job: number} | null} */ (null));
     const [state, setState] = useState(/** @type {keyof typeof SAYS} */ ("going"));
     const notice = useRef(/** @type {HTMLElement | null} */ (null));
     const form = useRef(/** @type {HTMLFormElement | null} */ (null));
     // The form is below the projects.
-    useEffect(() => notice.current?.scrollIntoView({ block: "nearest" }), [added?.task, change.error]);
+    useEffect(() => notice.current?.scrollIntoView({ block: "nearest" }), [added?.job, change.error]);
     // What has the name of another is to get one of its own.
     const isTaken = Boolean(change.error?.message.includes("is already the repository"));
     useEffect(() => {
@@ -44,8 +44,8 @@ export function AddRepository({ then }) {
         if (!address || change.busy) return;
         const begun = await change.run(async () => {
             const repository = await ask("add-repository", { address, name, branches: "default", forge: null });
-            const task = await ask("sync", { projects: [repository.project], scope: "new", only: [], force: false, keep_new: false });
-            return { project: repository.project, task: task.id };
+            const job = await ask("queue-job", { kind: "sync", project: repository.project });
+            return { project: repository.project, job: job.id };
         });
         if (!begun) return;
         setState("going");
@@ -68,7 +68,7 @@ export function AddRepository({ then }) {
         <div ref=${notice}>${change.error && html`<${Failed} error=${isTaken ? { message: change.error?.message, hint: "give this one another name above" } : change.error} />`}
         ${added && html`<${Notice} tone=${state === "failed" ? "warn" : "info"}>
             <p role="status"><strong>${added.project}</strong> ${SAYS[state]}</p>
-            <${Started} key=${added.task} kind="task" id=${added.task} then=${end} />
+            <${Started} key=${added.job} kind="job" id=${added.job} then=${end} />
             ${state === "succeeded" && html`<p class="row"><a class="button small" href=${addressOf(added.project)}><${Icon} name="folder" /> Its files</a>
                 <a class="button small" href=${`/ui/ask?project=${encode(added.project)}`}><${Icon} name="chat" /> Ask about it</a></p>`}</${Notice}>`}</div>`;
 }
