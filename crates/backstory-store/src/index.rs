@@ -84,6 +84,7 @@ pub use self::{
         ApplyCounts, Coverage, DocumentFacts, KindCoverage, ModelTag, NewPassage, NewPassages, PassageId, PathPart,
         PendingDocument, ProjectScope, StoredDocument, StoredPassage, TextHit, ThreadDocuments, VectorHit,
     },
+    vector_index::VECTORS_TO_INDEX,
     vectors::Vectors,
     version_ids::{split_version, version_id},
     view::{View, ViewThreads},
@@ -104,8 +105,10 @@ use crate::guard::{Damage, catch_panic_async};
 
 /// Fewest documents of which an image is written.
 const DOCUMENTS_FOR_IMAGE: usize = 500;
-/// Least time between two images of a process.
-const IMAGE_INTERVAL: Duration = Duration::from_secs(10 * 60);
+/// Least time between two images of a process, as a multiple of what the first of them took,
+const IMAGE_INTERVAL: u32 = 50;
+/// but no more than this.
+const MAX_IMAGE_INTERVAL: Duration = Duration::from_secs(10 * 60);
 const SAVING: &str = "write the image of the index";
 const REMOVING: &str = "delete the image of the index";
 /// Key of the last applied sequence number in the configuration of `documents`.
@@ -153,14 +156,14 @@ struct Shared {
 struct SavedImage {
     /// Empty if it is gone.
     key: String,
-    /// When the tables had been tidied up, if it was made of those.
-    tidied_at: Option<Instant>,
+    /// When the tables had been tidied up, if it was made of those, and how long it took.
+    tidied: Option<(Instant, Duration)>,
 }
 
 impl SavedImage {
     /// Whether it is too early for another one: each is written whole, and a server tidies up after every comment.
     fn is_recent(&self) -> bool {
-        self.tidied_at.is_some_and(|at| at.elapsed() < IMAGE_INTERVAL)
+        self.tidied.is_some_and(|(at, took)| at.elapsed() < MAX_IMAGE_INTERVAL.min(took * IMAGE_INTERVAL))
     }
 }
 
@@ -216,7 +219,7 @@ impl Index {
             passages: RwLock::new(passages),
             writer: Arc::default(),
             stats: RwLock::new(Counted { stats, writing: false }),
-            image: Mutex::new(image.map(|key| SavedImage { key, tidied_at: None })),
+            image: Mutex::new(image.map(|key| SavedImage { key, tidied: None })),
             remembered: Mutex::default(),
             changes: AtomicU64::default(),
             views: ViewCache::default(),
@@ -469,13 +472,15 @@ impl Index {
             if self.shared.image.lock().as_ref().is_some_and(|saved| saved.key == key || saved.is_recent()) {
                 return Ok(());
             }
+            let (started, is_tidied) = (Instant::now(), !moved.is_empty());
             for (table, places) in moved {
                 places.read_again(table).await?;
             }
-            let (index, tidied_at) = (self.clone(), (!moved.is_empty()).then(Instant::now));
+            let index = self.clone();
             let writing = tokio::task::spawn_blocking(move || {
                 let written = index.write_image(&passages, &key);
-                *index.shared.image.lock() = written.is_ok().then_some(SavedImage { key, tidied_at });
+                let tidied = is_tidied.then(|| (Instant::now(), started.elapsed()));
+                *index.shared.image.lock() = written.is_ok().then_some(SavedImage { key, tidied });
                 drop(writer);
                 written
             });
@@ -594,7 +599,7 @@ async fn recorded(table: &Table, key: &str) -> Result<Option<u64>, IndexError> {
 async fn record(table: &Table, values: [(&str, u64); 2]) -> Result<(), IndexError> {
     let native = table.as_native().ok_or_else(not_local)?;
     let values = values.map(|(key, value)| (key.to_owned(), value.to_string()));
-    Box::pin(native.update_config(values)).await.map_err(IndexError::store("record the sequence number"))
+    Box::pin(native.update_config(values)).await.map_err(IndexError::store("write to the manifest"))
 }
 
 fn not_local() -> IndexError {

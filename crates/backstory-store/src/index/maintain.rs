@@ -14,7 +14,6 @@ use super::{
     passages::Passages,
     schema::{SEARCH_TEXT, index_name},
     tables::{count, unindexed},
-    vector_index::ensure_vector_index,
 };
 
 /// Rows of a file that is not rewritten any more to join it with another.
@@ -47,7 +46,7 @@ impl Index {
             prune(&self.shared.documents).await?;
             compact(&passages.table).await?;
             if passages.foreign.is_none() {
-                ensure_vector_index(&passages.table, &self.shared.model, self.shared.options.clusters).await?;
+                passages.index_vectors(&self.shared.model, self.shared.options.clusters).await?;
             }
             fold_into_indexes(&passages.table).await?;
             prune(&passages.table).await?;

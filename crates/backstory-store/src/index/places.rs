@@ -4,7 +4,10 @@
 //! shown are read from their addresses, past the query engine, which halves what remains of a search after ranking. Those
 //! that were read lately are kept, as each read hands work to other threads.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use arrow::{
     array::{RecordBatch, UInt64Array},
@@ -150,21 +153,30 @@ impl Places {
     /// The documents of the rows at addresses, in their order; the table is asked for those that are not known yet. It
     /// must be the [snapshot](super::tables::snapshot) that they were found in: a row that it does not have has none.
     pub(super) async fn find(&self, table: &Table, addresses: &[u64]) -> Result<Vec<Option<Arc<str>>>, IndexError> {
-        let mut unknown: Vec<u64> = {
-            let known = self.known.read();
-            addresses.iter().copied().filter(|address| known.document(*address).is_none()).collect()
+        let mut documents: Vec<Option<Arc<str>>> = {
+            let (known, texts) = (self.known.read(), self.names.read());
+            let document = |address: &u64| Some(texts.of(known.document(*address)?).into());
+            addresses.iter().map(document).collect()
         };
-        if !unknown.is_empty() {
-            unknown.sort_unstable();
-            let columns = self.columns(&[]);
-            let rows = table.take_row_ids(unknown).with_row_id().select(Select::columns(&columns));
-            for batch in fetch(rows, "read rows").await? {
-                self.learn(&batch)?;
-            }
+        let of_none = |(address, document): (&u64, &Option<Arc<str>>)| document.is_none().then_some(*address);
+        let mut unknown: Vec<u64> = addresses.iter().zip(&documents).filter_map(of_none).collect();
+        if unknown.is_empty() {
+            return Ok(documents);
         }
-        let (known, texts) = (self.known.read(), self.names.read());
-        let document = |address: &u64| Some(texts.of(known.document(*address)?).into());
-        Ok(addresses.iter().map(document).collect())
+        unknown.sort_unstable();
+        let columns = self.columns(&[]);
+        let rows = table.take_row_ids(unknown).with_row_id().select(Select::columns(&columns));
+        // From here on other rows may be known, those of files that were joined meanwhile.
+        let mut read: HashMap<u64, Arc<str>> = HashMap::new();
+        for batch in fetch(rows, "read rows").await? {
+            self.learn(&batch)?;
+            let found = self::addresses(&batch)?.iter().copied().zip(Columns(&batch).text(self.column)?.iter());
+            read.extend(found.filter_map(|(address, document)| Some((address, document?.into()))));
+        }
+        for (address, document) in addresses.iter().zip(&mut documents).filter(|(_, document)| document.is_none()) {
+            *document = read.get(address).cloned();
+        }
+        Ok(documents)
     }
 
     /// Columns of the rows with these ids, and [`ID`], in no particular order. There may be other rows among them.

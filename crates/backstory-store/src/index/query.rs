@@ -28,7 +28,6 @@ use super::{
     schema::{CONFIDENTIAL, DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, analyzer},
     tables::{fetch, snapshot},
     types::{DocumentFacts, PassageId, ProjectScope, StoredDocument, TextHit, VectorHit},
-    vector_index::VECTORS_TO_INDEX,
     version_ids::public_id,
     words::{Bm25, compounds},
 };
@@ -41,18 +40,21 @@ const MAX_HITS_OF_VIEW: usize = 64_000;
 pub const MAX_QUERY_WORDS: usize = 64;
 /// Number of documents with a compound word at which its parts alone are looked up.
 const COMMON_COMPOUND: u64 = 10_000;
+/// How many times as many documents the rarest of its parts may have: of those that happen to have both there are too many
+/// otherwise.
+const COMMON_PARTS: u64 = 4;
 /// How many times more hits are fetched then, as their order is that of the parts.
 const MORE_BY_PARTS: usize = 4;
 /// Hits that are fetched beyond those asked for: when documents with equal scores stand at the end, the ids decide.
 const SPARE_HITS: usize = 32;
 /// One more passage than documents asked for is fetched for so many of them, as a document can have several that match.
 const HITS_PER_SPARE_PASSAGE: usize = 2;
-/// Number of passages at which an index on vectors may be there: those of versions that are not current count in the store.
-const VECTORS_TO_COMPARE: u64 = VECTORS_TO_INDEX / 2;
 /// Passages that an index on vectors is asked for beyond those: its order is not quite right.
 const SPARE_PASSAGES: usize = 64;
-/// How many times more passages are fetched when they were of too few documents.
+/// How many times more passages are fetched when they were of too few documents,
 const MORE_PASSAGES: usize = 4;
+/// and the most.
+const MAX_PASSAGES: usize = 64_000;
 const SCORE: &str = "_score";
 const DISTANCE: &str = "_distance";
 
@@ -131,19 +133,22 @@ impl Index {
     /// The words that the store looks up. Among very many documents with a compound word it compares most, as each has all
     /// of its parts, too. The parts alone find these in a fifth of the time; the score is that of all words.
     fn looked_up(&self, query: &str, projects: ProjectScope<'_>) -> Result<String, IndexError> {
-        let compounds = compounds(query)?;
-        let is_common = |term: TermId| {
+        let frequency = |term: TermId| {
             let counted = self.counted().stats.word_statistics(projects, self.selection(), &[term]);
-            counted.frequencies.iter().any(|(_, of)| *of > COMMON_COMPOUND)
+            counted.frequencies.into_iter().map(|(_, of)| of).next().unwrap_or(0)
         };
-        let common: HashSet<&str> =
-            compounds.into_iter().filter(|(_, term)| is_common(*term)).map(|(word, _)| word).collect();
+        let compounds: HashMap<&str, u64> =
+            compounds(query)?.into_iter().map(|(word, term)| (word, frequency(term))).collect();
         let mut looked_up = Vec::new();
         for word in query.split(' ') {
-            let parts = word.replace('_', " ");
-            // Of stop words alone nothing would be left.
-            let are_known = common.contains(word) && !terms_of(&parts)?.is_empty();
-            looked_up.push(if are_known { parts } else { word.to_owned() });
+            let of_word = compounds.get(word).copied().unwrap_or(0);
+            let parts = if of_word > COMMON_COMPOUND { parts_of(word)? } else { None };
+            let rarest = parts.iter().flat_map(|(_, terms)| terms).map(|term| frequency(*term)).min();
+            let stands_for_it = rarest.is_some_and(|of_part| of_part <= of_word.saturating_mul(COMMON_PARTS));
+            looked_up.push(match parts {
+                Some((parts, _)) if stands_for_it => parts,
+                _ => word.to_owned(),
+            });
         }
         let (all, mut seen) = (looked_up.join(" "), HashSet::new());
         Ok(all.split(' ').filter(|word| !word.is_empty() && seen.insert(*word)).collect::<Vec<_>>().join(" "))
@@ -233,9 +238,10 @@ impl Index {
     }
 
     /// Documents with a passage whose vector is near to `vector`, at most `limit`, by cosine similarity of the best
-    /// one, equal ones by id. There are none as long as the stored vectors are of another model. From five thousand passages
-    /// on they are compared as eight bits a number, unless all are compared exactly (`refine`): scores are right to about
-    /// 0.001. From ten thousand on an index proposes them, and some documents at the end may be others.
+    /// one, equal ones by id. There are none as long as the stored vectors are of another model. From ten thousand passages
+    /// on an index proposes them, so that some documents at the end may be others, and they are compared as eight bits a
+    /// number, unless all are compared exactly (`refine`): scores are right to about 0.001. What a filter lets through is
+    /// found in whichever cluster it is.
     ///
     /// # Errors
     /// [`Vector`](IndexError::Vector) if it cannot be one of the model, or if the store fails.
@@ -256,7 +262,9 @@ impl Index {
                 return Ok(Vec::new());
             }
             let mut wanted = limit + limit.div_ceil(HITS_PER_SPARE_PASSAGE);
-            if self.compares_proposals() {
+            let (is_indexed, mut reach) = (self.passages().is_indexed(), Reach::Nearest);
+            let compares = is_indexed && self.shared.options.refine == 0;
+            if compares {
                 wanted += SPARE_PASSAGES;
             }
             if self.view.is_some() {
@@ -264,13 +272,17 @@ impl Index {
                 wanted *= MORE_PASSAGES;
             }
             loop {
-                let (passages, found) = self.nearest(vector, &condition, wanted).await?;
+                let (passages, found) = self.nearest(vector, &condition, (wanted, reach)).await?;
                 let all = found < wanted;
+                if all && is_indexed && matches!((&condition, reach), (Condition::Some(_), Reach::Nearest)) {
+                    reach = Reach::Whole;
+                    continue;
+                }
                 let mut documents = HashSet::new();
                 let mut hits = passages;
                 hits.retain(|hit| documents.insert(hit.document.clone()));
-                if hits.len() >= limit || all {
-                    if self.compares_proposals() {
+                if hits.len() >= limit || all || wanted >= MAX_PASSAGES {
+                    if compares {
                         hits = self.compare_quantized(vector, hits).await?;
                     }
                     hits.truncate(limit);
@@ -281,11 +293,6 @@ impl Index {
             }
         })
         .await
-    }
-
-    /// Whether what is near is compared with eight bits, as an index may have proposed it with fewer.
-    fn compares_proposals(&self) -> bool {
-        self.shared.options.refine == 0 && self.counted().stats.all_passages() >= VECTORS_TO_COMPARE
     }
 
     /// Hits that an index proposed, by the best passage of each with eight bits a number, the best first.
@@ -305,7 +312,7 @@ impl Index {
         &self,
         vector: &[f32],
         condition: &Condition,
-        limit: usize,
+        (limit, reach): (usize, Reach),
     ) -> Result<(Vec<VectorHit>, usize), IndexError> {
         let Passages { table, places, .. } = self.passages();
         let (table, IndexOptions { probes, refine, .. }) = (snapshot(&table).await?, self.shared.options);
@@ -320,6 +327,9 @@ impl Index {
             .with_row_id()
             .select(Select::columns(&[DISTANCE]))
             .limit(limit);
+        if reach == Reach::Whole {
+            search = search.maximum_nprobes(None).map_err(IndexError::store("search the vectors"))?;
+        }
         if refine > 0 {
             search = search.refine_factor(refine);
         }
@@ -438,13 +448,37 @@ fn in_order(ids: &[String], mut found: HashMap<String, StoredDocument>) -> Vec<S
     ids.iter().enumerate().filter_map(document).collect()
 }
 
-/// Whether hits that count may stand beyond the end of what was read: fewer than `limit` are visible, or those at the end are
-/// as good as the last one that counts.
+/// Whether hits that count may stand beyond the end of what was read: those at the end are as good as the last one that
+/// counts, or, in a view, fewer than `limit` are in it.
 fn has_open_end(hits: &[TextHit], limit: usize, is_view: bool) -> bool {
     match (hits.get(limit - 1), hits.last()) {
         (Some(last_counted), Some(last)) => !is_view && last_counted.score <= last.score,
         _ => is_view,
     }
+}
+
+/// How much of an index on vectors is looked through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// The nearest clusters.
+    Nearest,
+    /// As many clusters as it takes to find as many as are wanted.
+    Whole,
+}
+
+/// The parts of a compound word, with a blank between them, and their terms; `None` if some part is a stop word, which is
+/// not looked up.
+fn parts_of(word: &str) -> Result<Option<(String, Vec<TermId>)>, IndexError> {
+    let mut terms = Vec::new();
+    let parts: Vec<&str> = word.split('_').filter(|part| !part.is_empty()).collect();
+    for part in &parts {
+        let of_part = terms_of(part)?;
+        if of_part.is_empty() {
+            return Ok(None);
+        }
+        terms.extend(of_part);
+    }
+    Ok(Some((parts.join(" "), terms)))
 }
 
 /// The terms of words, each once.

@@ -415,11 +415,6 @@ impl IndexStats {
         self.ranking.names().for_each(|name| used[name as usize] = true);
     }
 
-    /// How many passages current documents have, visible or not.
-    pub(super) fn all_passages(&self) -> u64 {
-        self.groups.values().map(|group| group.passages).sum()
-    }
-
     /// Of the visible documents of projects.
     pub(super) fn coverage(&self, projects: ProjectScope<'_>, selection: Selection<'_>) -> Coverage {
         let (mut tallies, mut passages) = (BTreeMap::<DocumentKind, KindCounts>::new(), 0);

@@ -14,13 +14,14 @@ use super::{
     columns::{Columns, vector},
     error::IndexError,
     filter::{VALUES_PER_QUERY, any_of},
-    options::IndexOptions,
     schema::{PASSAGES, TEXT_HASH, VECTOR, model_of},
     tables::{connect, damaged, fetch, open},
     types::ModelTag,
 };
 use crate::guard::catch_panic_async;
 
+/// Memory for what is kept of an index whose vectors are only looked up, beside that of the index that is searched.
+const CACHE_BYTES: usize = 128 << 20;
 /// Vectors of deleted passages that are remembered until their document is embedded again.
 const REMEMBERED: usize = 4096;
 
@@ -65,7 +66,7 @@ async fn open_of_any_model(dir: &Path) -> Result<Option<(Table, Option<ModelTag>
     if !dir.is_dir() {
         return Ok(None);
     }
-    let (connection, _) = connect(dir, IndexOptions::default().cache_bytes).await?;
+    let (connection, _) = connect(dir, CACHE_BYTES).await?;
     let Some(table) = open(&connection, dir, PASSAGES).await? else { return Ok(None) };
     let schema = table.schema().await.map_err(IndexError::store("read a table"))?;
     let model = model_of(&schema);

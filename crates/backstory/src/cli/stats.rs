@@ -1,7 +1,7 @@
 //! `stats`: counts everything that is stored, and how much of it has vectors.
 
 use backstory_engine::{
-    index::Coverage,
+    index::{Coverage, VECTORS_TO_INDEX},
     stats::{NO_MODEL, ProjectSecrets, StatsRequest, VectorSearch},
 };
 
@@ -73,19 +73,23 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         }
     }
     if stats.model != NO_MODEL {
-        let found = describe_vector_search(stats.vector_search);
+        let found = describe_vector_search(stats.vector_search, passages);
         session.terminal.line(format_args!("{:<18}{found}", "Vector search:"))?;
     }
     Ok(())
 }
 
-/// How the nearest vectors are found: `in 48 clusters, one for every 1,000 vectors`.
-fn describe_vector_search(of: VectorSearch) -> String {
+/// How the nearest of so many vectors are found: `in 48 clusters, one for every 1,000 vectors`.
+fn describe_vector_search(of: VectorSearch, vectors: u64) -> String {
     let VectorSearch { clusters, probes, refine } = of;
     let mut text = match clusters {
+        Some(clusters) if probes >= clusters as usize => "in all clusters".to_owned(),
         Some(clusters) => format!("in {probes} of {}", pluralize(clusters.into(), "cluster", "clusters")),
         None => format!("in {}, one for every 1,000 vectors", pluralize(probes as u64, "cluster", "clusters")),
     };
+    if vectors < VECTORS_TO_INDEX {
+        text = format!("all {} compared; from {} on, {text}", thousands(vectors), thousands(VECTORS_TO_INDEX));
+    }
     if refine > 0 {
         text.push_str(&format!("; {refine} times as many as wanted compared exactly"));
     }

@@ -36,11 +36,11 @@ const PIECE: usize = 1 << 20;
 pub(in crate::index) struct Image {
     names: LargeStringArray,
     /// What kinds, types and states are called.
-    words: LargeStringArray,
+    labels: LargeStringArray,
     documents: RecordBatch,
     groups: RecordBatch,
     counts: RecordBatch,
-    words_of: RecordBatch,
+    words: RecordBatch,
     runs: RecordBatch,
     unused: RecordBatch,
     pending: RecordBatch,
@@ -72,11 +72,11 @@ impl Image {
         }
         Ok(Some(Self {
             names: texts(&sections.next()?, "name")?.clone(),
-            words: texts(&sections.next()?, "word")?.clone(),
+            labels: texts(&sections.next()?, "word")?.clone(),
             documents: sections.next()?,
             groups: sections.next()?,
             counts: sections.next()?,
-            words_of: sections.next()?,
+            words: sections.next()?,
             runs: sections.next()?,
             unused: sections.next()?,
             pending: sections.next()?,
@@ -199,7 +199,7 @@ impl Image {
 
     /// Where the words of each document are.
     pub(in crate::index) fn words(&self) -> Result<impl Iterator<Item = Result<ImagePart, ImageError>>, ImageError> {
-        self.parts(&self.words_of)
+        self.parts(&self.words)
     }
 
     fn parts<'a>(
@@ -258,14 +258,14 @@ impl Image {
     }
 }
 
-/// Reads what words stand for, of which there are few: that of the row before is remembered.
+/// Reads what labels stand for, of which there are few: that of the row before is remembered.
 fn known<T: Copy>(from_name: fn(&str) -> Option<T>) -> impl FnMut(&Image, u32) -> Result<T, ImageError> {
     let mut last: Option<(u32, T)> = None;
     move |image, number| match last {
         Some((known, value)) if known == number => Ok(value),
         _ => {
-            let word = ((number as usize) < image.words.len()).then(|| image.words.value(number as usize));
-            let value = word.and_then(from_name).ok_or(ImageError::Damaged("a kind, a type or a state"))?;
+            let label = ((number as usize) < image.labels.len()).then(|| image.labels.value(number as usize));
+            let value = label.and_then(from_name).ok_or(ImageError::Damaged("a kind, a type or a state"))?;
             last = Some((number, value));
             Ok(value)
         }

@@ -77,6 +77,11 @@ async fn ask(client: &Client, args: &Args, question: &str, exclude: Vec<String>)
 
 fn tell(session: &Session, printed: &Printed) -> Result<()> {
     let terminal = &session.terminal;
+    if printed.questions.is_empty() {
+        terminal
+            .line("No questions can be made: they are made of issues and merge requests, of which there are too few")?;
+        return Ok(());
+    }
     terminal.line(format_args!(
         "{} questions made from the project, asked with what answers them and without\n",
         printed.all.pairs
