@@ -1,7 +1,7 @@
 //! How fast the bundled model is: passages a second with two threads, and how long a query takes, alone and beside
 //! passages. `embed_onnxruntime.py` beside this file measures the same passages with ONNX Runtime.
 //!
-//! `cargo bench --profile dev --workspace --bench embed -- [--rounds N] [--threads N]`
+//! `cargo bench --profile dev --workspace --bench embed -- [--rounds N] [--threads N] [--model=NAME]`
 //!
 //! Without `-p backstory` the dependencies get other features, and all of them are compiled once more.
 #![allow(clippy::print_stdout, reason = "a benchmark reports on standard output")]
@@ -76,8 +76,10 @@ async fn run() -> Result<(), ProviderError> {
     let (rounds, threads) = (argument("--rounds", 5), argument("--threads", 2));
     let mut source = Passages::new();
     let passages: Vec<String> = (0..PASSAGES).map(|_| source.passage()).collect();
-    let short: Vec<String> = (0..QUERIES).map(|_| source.text(8)).collect();
-    let embedder = Embedder::open(Settings { threads: Some(threads), ..Settings::default() }).await?;
+    // Different ones: the vector of a query that was asked before is remembered.
+    let [short, others] = [(); 2].map(|()| (0..QUERIES).map(|_| source.text(8)).collect::<Vec<_>>());
+    let model = std::env::args().find_map(|argument| argument.strip_prefix("--model=").map(str::to_owned));
+    let embedder = Embedder::open(Settings { threads: Some(threads), model, ..Settings::default() }).await?;
     let started = Instant::now();
     embedder.check().await?;
     let load = started.elapsed().as_secs_f64() * 1e3;
@@ -100,7 +102,7 @@ async fn run() -> Result<(), ProviderError> {
             }
         })
     };
-    let mut beside = queries(&embedder, &short, Duration::from_millis(20)).await?;
+    let mut beside = queries(&embedder, &others, Duration::from_millis(20)).await?;
     background.abort();
     println!(
         "{{\"passages_per_second\":{:.1},\"tokens_per_passage\":{},\"threads\":{threads},\"load_ms\":{load:.0},\

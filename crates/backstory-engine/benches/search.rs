@@ -1,8 +1,8 @@
 //! A whole search over 100,000 or another number of generated documents, the vector of the query included: how long it
 //! takes, how soon the first one is answered, and how much memory the process needs.
 //!
-//! `cargo bench --profile dev --workspace --bench search [-- DIRECTORY] [DOCUMENTS]` prints a table, and fails if a bound is
-//! missed. The data directory is filled by another process, if it is not there already, else a temporary one.
+//! `cargo bench --profile dev --workspace --bench search [-- DIRECTORY] [DOCUMENTS] [--model=NAME]` prints a table, and fails
+//! if a bound is missed. The data directory is filled by another process, if it is not there already, else a temporary one.
 //! `backstory serve --data-dir DIRECTORY` can serve it.
 
 #![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
@@ -38,13 +38,26 @@ const SEARCH_BOUNDS: [(usize, f64); 2] = [(100_000, 15.0), (1_000_000, 40.0)];
 const FIRST_ANSWER: f64 = 1_000.0;
 /// Most memory, in MiB.
 const MEMORY: f64 = 1_536.0;
+const MODEL: &str = "--model=";
 /// Has the process fill a directory and end.
 const FILL: &str = "--fill";
 
+/// The argument that names a model.
+fn model_argument() -> Option<String> {
+    std::env::args().find(|argument| argument.starts_with(MODEL))
+}
+
+/// The usual settings, with the model that is named.
+fn settings() -> Settings {
+    let mut settings = Settings::default();
+    settings.embedding.model = model_argument().map(|argument| argument[MODEL.len()..].to_owned());
+    settings
+}
+
 async fn fill(data_dir: &Path, vocabulary: &Vocabulary, documents: usize) -> Outcome<()> {
     // An index without a ledger beside it would be refused.
-    drop(Engine::open(data_dir, Settings::default()).await?);
-    let embedder = Embedder::open(Settings::default().embedding).await?;
+    drop(Engine::open(data_dir, settings()).await?);
+    let embedder = Embedder::open(settings().embedding).await?;
     let model = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
     let index = Index::open(&data_dir.join("index").join("1"), model, IndexOptions::default()).await?;
     if index.coverage().documents == 0 {
@@ -56,7 +69,8 @@ async fn fill(data_dir: &Path, vocabulary: &Vocabulary, documents: usize) -> Out
 /// Fills a directory in another process, so that its memory is not counted.
 fn fill_apart(data_dir: &Path, documents: usize) -> Outcome<()> {
     let mut command = Command::new(std::env::current_exe()?);
-    let status = command.arg(data_dir).arg(documents.to_string()).arg(FILL).status()?;
+    command.args(model_argument()).arg(data_dir).arg(documents.to_string()).arg(FILL);
+    let status = command.status()?;
     if status.success() { Ok(()) } else { Err(format!("the directory was not filled: {status}").into()) }
 }
 
@@ -88,7 +102,7 @@ async fn run(data_dir: &Path, documents: usize) -> Outcome<Vec<String>> {
     fill_apart(data_dir, documents)?;
     let all = Filter::default();
     let start = Instant::now();
-    let engine = Engine::open(data_dir, Settings::default()).await?;
+    let engine = Engine::open(data_dir, settings()).await?;
     row("open", &[start.elapsed()]);
     let request = SearchRequest { query: question(&vocabulary, QUERIES), limit: LIMIT, ..SearchRequest::default() };
     engine.search_documents(request).await?;
