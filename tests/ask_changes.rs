@@ -424,6 +424,55 @@ fn a_file_is_called_by_its_name_and_that_of_its_directory() {
 }
 
 #[test]
+fn an_option_is_no_file_and_came_before_its_man_page_and_further_platforms() {
+    let mut project = Fixture::new();
+    project.author("Ann", "ann@example.com");
+    project.write(
+        "shop/filter/size.py",
+        "def size():
+    return 0
+",
+    );
+    project.commit_all("Split the filters into files");
+    project.author("Bo", "bo@example.com");
+    project.write(
+        "shop/cli.py",
+        "OPTIONS = ['-s', '--size']
+",
+    );
+    project.commit_all("Add `-s`/`--size <bytes>` filter option");
+    project.author("Cy", "cy@example.com");
+    project.write(
+        "shop.1", "--size
+",
+    );
+    project.commit_all("Add --size filter option to the man page");
+    project.write(
+        "shop/cli.py",
+        "OPTIONS = ['-s', '--size'] * 1
+",
+    );
+    project.commit_all(
+        "Support --size filter option on more platforms
+
+Implement `--size` by other means.",
+    );
+    project.write(
+        "README.md",
+        "[![CI](https://ci.example.com/badge.svg)](https://ci.example.com)
+
+A shop sorts orders.
+",
+    );
+    project.commit_all("Tell of the shop");
+    let sandbox = Sandbox::indexed(&project);
+    let said = facts(&sandbox, "Who added the --size filter option?");
+    assert!(said.starts_with("Bo added --size"), "{said}");
+    let answer = sandbox.run(&["ask", "How does the shop sort orders?"]).ok().stdout;
+    assert!(answer.contains("A shop sorts orders.") && !answer.contains("badge"), "{answer}");
+}
+
+#[test]
 fn a_module_came_with_its_file_whatever_texts_say_of_its_name() {
     let mut project = Fixture::new();
     project.write("shop/cart.py", "def total(rows):\n    return sum(rows)\n");

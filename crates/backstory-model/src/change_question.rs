@@ -308,6 +308,22 @@ impl ChangeQuestion {
 }
 
 impl ChangeQuestion {
+    /// Whether a title tells of the subject at further places, as `support X on more platforms` does, or in what is not of the
+    /// program itself. What stands below it tells of no more than that.
+    pub fn is_told_aside(&self, title: &str) -> bool {
+        let words = split_words(title);
+        let is_other = |side: &String| !self.whole.contains(side) && !self.context.contains(side);
+        let sides = words[..beginning_of(&words)].iter().filter(|word| is_side(word));
+        let has_side = sides.map(TextWord::normal).any(|side| is_other(&side));
+        let is_aside = |statement: &Statement| {
+            let is_further = |object: &StatedObject| !self.is_further && (statement.is_further || object.is_further);
+            let is_placed = has_side || statement.sides.iter().any(is_other);
+            let mut own = statement.objects.iter().filter(|object| self.core.is_subset(&object.whole));
+            statement.direction == self.direction && own.any(|object| is_placed || is_further(object))
+        };
+        statements_of(&words).iter().any(is_aside)
+    }
+
     /// Whether a title has all the names of the subject and says nothing else of them than that: `dark mode of pages`. A number
     /// stands for those that begin with it: `Python 2` for `Python 2.7`.
     pub fn is_named_by(&self, title: &str) -> bool {

@@ -23,6 +23,7 @@ use blocks::is_row;
 pub use blocks::own_blocks;
 pub use lines::is_foreign;
 use lines::{LineKind, LineReader, list_marker};
+pub use marks::has_only_links;
 use marks::{Mark, MarkKind, find_marks, overlaps, ranges_of, remove_marks};
 
 /// Pieces of one text, the first ones.

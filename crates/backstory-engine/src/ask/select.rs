@@ -12,7 +12,7 @@ use std::{
 use backstory_model::{
     question::{Question, QuestionKind},
     reason::{ReasonCue, gives_reason, may_explain, reason_cue},
-    sentence::{PieceKind, are_of_paragraph, begins_list_item, is_foreign, word_overlap},
+    sentence::{PieceKind, are_of_paragraph, begins_list_item, has_only_links, is_foreign, word_overlap},
     text::words,
 };
 use regex::Regex;
@@ -158,11 +158,12 @@ pub(super) fn is_quotable(one: &Scored, stories: &[Story]) -> bool {
     passage.kind != PieceKind::Heading && one.alone > 0.0 && !is_bare(passage, story.text(passage))
 }
 
-/// Whether a piece is a sentence of hardly a word. In some scripts no blanks divide words.
+/// Whether a piece is a sentence of hardly a word, or a row of badges. In some scripts no blanks divide words.
 fn is_bare(passage: &Passage, text: &str) -> bool {
     let is_prose = passage.kind == PieceKind::Prose && passage.role != Role::Definition;
     let is_short = text.is_ascii() && text.split_whitespace().count() <= SHORT_WORDS;
-    is_prose && is_short && passage.stems.len() < MIN_CONTENT && !gives_reason(text)
+    let says_little = is_short && passage.stems.len() < MIN_CONTENT && !gives_reason(text);
+    is_prose && (says_little || has_only_links(text))
 }
 
 /// Puts pieces behind those that may begin a quotation; `leads` tells of each whether it may.
@@ -297,14 +298,16 @@ fn extend_quote(one: &Scored, story: &Story, joins: impl Fn(usize) -> bool, is_f
         let (start, end) = (passages[first].range.start, passages[last].range.end);
         start < end && end - start <= MAX_QUOTE
     };
+    let are_badges = |at: usize| has_only_links(&text[passages[at].range.clone()]);
     loop {
         let next = last + 1;
-        let follows = is_there(next) && (joins(next) || (is_introduced(first, next) && is_free(next)));
+        let is_near = |at: usize| joins(at) && !are_badges(at);
+        let follows = is_there(next) && (is_near(next) || (is_introduced(first, next) && is_free(next)));
         if follows && is_joined(last, next) && fits(first, next) {
             last = next;
         } else if first > 0
             && is_there(first - 1)
-            && joins(first - 1)
+            && is_near(first - 1)
             && is_joined(first - 1, first)
             && fits(first - 1, last)
         {

@@ -21,13 +21,13 @@ const PARAMETER_KINDS: &str = "parameter param argument arg kwarg";
 /// What is not of the program itself, with which a title may begin or a statement end: `travis: add the shop`, `remove the
 /// shop from the docs`.
 const SIDES: &str =
-    "test ci travis cirrus appveyor bench benchmark example fuzz doc docs documentation readme changelog";
+    "test ci travis cirrus appveyor bench benchmark example fuzz doc docs documentation man manpage readme changelog";
 /// What the names of files end with that are not of the program itself.
 const SIDE_FILES: &str = "yml yaml ini md rst adoc";
 /// Words behind which is said where something was done.
 const PLACING: &str = "in from on to into within across throughout inside";
 /// Words that say of a thing or a place that it is not the first one.
-const FURTHER: &str = "more other others another further additional";
+const FURTHER: &str = "more other others another further additional older newer";
 /// Words for how many that may stand before these.
 const QUANTITIES: &str = "all some many several few one two three";
 /// Words that say of a name of code what kind of thing it is, beside those that any subject may have.

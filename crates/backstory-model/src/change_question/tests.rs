@@ -445,6 +445,26 @@ fn what_is_done_at_a_place_that_is_not_of_the_program_is_done_there_only() {
 }
 
 #[test]
+fn values_and_short_names_of_an_option_are_none_of_its_name() {
+    use StatedFit::Same;
+    let question = ChangeQuestion::parse("When was --depth added?").unwrap();
+    for (sentence, fit) in [
+        ("Add --depth=<n> option", Some(Same)),
+        ("Add `--depth <n>` option", Some(Same)),
+        ("Added: New `--depth <n>`/`-d <n>` option", Some(Same)),
+        ("Add `-d`/`--depth` option", Some(Same)),
+        ("Add -d, --depth", Some(Same)),
+        ("Add --depth (-d)", Some(Same)),
+        ("Add the alias `-1` for `--depth=1`", None),
+        ("Add --depth - a limit", Some(Same)),
+    ] {
+        assert_eq!(question.fit_of(sentence), fit, "{sentence}");
+    }
+    let question = ChangeQuestion::parse("When was the -1 option added?").unwrap();
+    assert_eq!(question.fit_of("Add the -1 option"), Some(Same));
+}
+
+#[test]
 fn what_is_done_to_more_of_a_thing_or_at_more_places_was_done_before() {
     use StatedFit::{Part, Same};
     let fit = |question: &str, sentence: &str| ChangeQuestion::parse(question).unwrap().fit_of(sentence);
@@ -463,8 +483,23 @@ fn what_is_done_to_more_of_a_thing_or_at_more_places_was_done_before() {
         ("Add retries, in other words patience", Some(Same)),
         ("Add retries. In other places there are none.", Some(Same)),
         ("Add retries to clients", Some(Same)),
+        ("Support retries on older systems", Some(Part)),
+        ("Support retries on more platforms", Some(Part)),
+        ("Add retries to the man page", Some(Part)),
     ] {
         assert_eq!(fit("When were retries added?", sentence), expected, "{sentence}");
+    }
+    let retries = ChangeQuestion::parse("When were retries added?").unwrap();
+    for (title, is_aside) in [
+        ("Support retries on more platforms", true),
+        ("docs: add retries", true),
+        ("Add retries to the man page", true),
+        ("Add retries", false),
+        ("Add more checks and retries", false),
+        ("Remove retries on more platforms", false),
+        ("Patience", false),
+    ] {
+        assert_eq!(retries.is_told_aside(title), is_aside, "{title}");
     }
     assert_eq!(fit("When were `more_rows` added?", "Add `more_rows` to other places"), Some(Part));
     assert_eq!(fit("When were retries added in other places?", "Add retries in other places"), Some(Same));

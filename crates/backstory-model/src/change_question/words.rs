@@ -27,7 +27,8 @@ pub(super) struct TextWord<'a> {
     pub(super) is_marked: bool,
     /// Whether a quotation mark stands before it.
     pub(super) is_quoted: bool,
-    /// Whether it is what the name before it is set to: `False` of `strict=False`.
+    /// Whether it is what the name before it is set to: `False` of `strict=False`, `n` of `--depth=<n>`; or a letter by which
+    /// an option beside it is called, too: `d` of `--depth/-d`.
     pub(super) is_value: bool,
     /// Whether it is the first thing that the name before it takes: `path` of `load(path: str)`.
     pub(super) is_taken: bool,
@@ -155,12 +156,24 @@ pub(super) fn split_words(text: &str) -> Vec<TextWord<'_>> {
             follows_prefix: between.contains([':', ']']) || (between.contains(')') && words.len() < 2),
             is_marked: between.ends_with('`') && text[end..].starts_with(['`', '(', '=']),
             is_quoted: between.ends_with(['"', '\'', '“', '‘']),
-            is_value: between == "=",
+            is_value: between == "=" || is_of_option(&words, &between, (word, &text[end..])),
             is_taken: between == "(",
         });
         (gap, at, role) = (end, end, "");
     }
     words
+}
+
+/// Whether a word stands for a value of the option before it, or is the short name of an option beside it.
+fn is_of_option(before: &[TextWord<'_>], between: &str, (word, behind): (&str, &str)) -> bool {
+    let is_long = |text: &str| text.starts_with("--");
+    let follows_option = before.iter().rfind(|word| !word.is_value).is_some_and(|word| is_long(word.text));
+    let is_placeholder = between.ends_with('<') && behind.starts_with('>');
+    let is_short = word.len() == 1 && between.ends_with('-') && !between.ends_with("--");
+    let are_marks = |c: char| matches!(c, '`' | '/' | '|' | ',' | '(' | ')' | '>' | '-' | ' ');
+    let joins = |text: &str| text.chars().all(are_marks) && !text.contains(" - ");
+    let leads_to_option = || behind.find("--").is_some_and(|at| joins(&behind[..at]));
+    (is_placeholder && follows_option) || (is_short && ((follows_option && joins(between)) || leads_to_option()))
 }
 
 /// Whether a word only says of what kind the code is that is marked behind it, as `func` of {func}`open` and :func:`open`.

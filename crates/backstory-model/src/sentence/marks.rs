@@ -94,6 +94,33 @@ pub(super) fn find_marks(paragraph: &str) -> Vec<Mark> {
     marks
 }
 
+/// Most words of a link that is no sentence.
+const WORDS_OF_LINK: usize = 3;
+
+/// Whether a text has nothing but links and pictures with hardly a word each, as a row of badges has.
+pub fn has_only_links(text: &str) -> bool {
+    let (mut depth, mut words, mut links) = (0, 0, 0);
+    for event in Parser::new(text) {
+        match event {
+            Event::Start(Tag::Link { .. } | Tag::Image { .. }) => {
+                (depth, links) = (depth + 1, links + 1);
+                words = if depth == 1 { 0 } else { words };
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => depth -= 1,
+            Event::Text(text) | Event::Code(text) => {
+                words += text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
+                let most = if depth > 0 { WORDS_OF_LINK } else { 0 };
+                if words > most {
+                    return false;
+                }
+            }
+            _ => {}
+        }
+        words = if depth > 0 { words } else { 0 };
+    }
+    links > 0
+}
+
 /// What a tag is; `None` of a name that HTML lacks, as in `Vec<Item>`.
 fn kind_of_tag(tag: &str) -> Option<MarkKind> {
     let inner = tag.trim_start_matches(['<', '/']);

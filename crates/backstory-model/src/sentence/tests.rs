@@ -16,6 +16,22 @@ fn sentences_end_where_they_end() {
     assert_eq!(shown("- first\n- second\n  goes on\n1. third"), ["first", "second\n  goes on", "third"]);
 }
 
+#[test]
+fn a_row_of_badges_has_only_links() {
+    for (text, expected) in [
+        ("[![CI](https://ci.example.com/badge.svg)](https://ci.example.com)\n[[中文](https://example.com/zh)]", true),
+        ("[Installation](#installation) · [How to use](#use)", true),
+        ("![a picture](a.png)", true),
+        ("See [the manual](https://example.com).", false),
+        ("[We keep sessions in Redis](https://example.com/12)", false),
+        ("It is fast.", false),
+        ("[`Session`]", false),
+        ("", false),
+    ] {
+        assert_eq!(has_only_links(text), expected, "{text}");
+    }
+}
+
 /// The pieces with what each is.
 fn shown_with_kinds(text: &str) -> Vec<(PieceKind, &str)> {
     split_sentences(text).into_iter().map(|piece| (piece.kind, &text[piece.range])).collect()

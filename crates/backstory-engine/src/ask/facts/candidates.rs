@@ -532,6 +532,9 @@ impl Told {
         let change = change.within(&document.facts.project);
         let says_so = |text: &str| change.fit_of(text).is_some_and(|fit| fits.contains(&fit));
         let is_title = says_so(&document.title);
+        if !is_title && change.is_told_aside(&document.title) {
+            return None;
+        }
         let text = &document.text[..document.text.floor_char_boundary(MAX_READ)];
         let sentences = split_sentences(text).into_iter().map(|sentence| &text[sentence.range]);
         let sentence = if is_title { None } else { Some(sentences.into_iter().find(|text| says_so(text))?.to_owned()) };

@@ -91,9 +91,11 @@ pub(super) async fn changes_of_file(
     changes_of_named(resources, change.direction, named, vec![project.clone()], missing).await
 }
 
-/// Whether the history of files can show a change.
+/// Whether the history of files can show a change. An option is no file, whatever it is called.
 fn may_have_place(change: &ChangeQuestion, filter: &Filter) -> bool {
-    matches!(change.direction, ChangeDirection::Added | ChangeDirection::Removed) && filter.is_of_projects_alone()
+    let is_kept = matches!(change.direction, ChangeDirection::Added | ChangeDirection::Removed);
+    let is_option = change.names.iter().any(|name| name.starts_with("--"));
+    is_kept && !is_option && filter.is_of_projects_alone()
 }
 
 /// The directories of sources, or else the files, that each project has under a name.
