@@ -270,11 +270,7 @@ impl ChangeQuestion {
             let is_core = object.core == self.core || object.core.iter().filter(is_own).eq(&self.core);
             (is_core && object.parts.is_subset(&self.whole)) || object.whole == self.whole
         };
-        // Of a change that is placed elsewhere, as in `travis: add X` and `add X to the docs`, that is said only if the
-        // question does.
-        let is_other = |side: &String| !self.whole.contains(side) && !self.context.contains(side);
-        let sides = words[..beginning_of(&words)].iter().filter(|word| is_side(word));
-        let has_side = sides.map(TextWord::normal).any(|side| is_other(&side));
+        let has_side = self.begins_aside(&words);
         let is_so = |statement: &&Statement| statement.direction == self.direction;
         let has_context = self.context.iter().all(|word| has_word(&all, word));
         let mut fit = None;
@@ -286,7 +282,7 @@ impl ChangeQuestion {
                 ChangeDirection::Fixed => has_core(object) && !self.is_of_lesser(&object.whole),
                 ChangeDirection::Added | ChangeDirection::Removed | ChangeDirection::Deprecated => is_same(object),
             });
-            let is_aside = has_side || statement.sides.iter().any(is_other);
+            let is_aside = has_side || self.is_placed_aside(statement);
             if is_exact && statement.leads && !is_aside {
                 return Some(StatedFit::Same);
             }
@@ -308,16 +304,31 @@ impl ChangeQuestion {
 }
 
 impl ChangeQuestion {
+    /// Whether a sentence begins with what is not of the program itself, as `travis: add X` does, and the question does not say
+    /// that.
+    fn begins_aside(&self, words: &[TextWord<'_>]) -> bool {
+        let sides = words[..beginning_of(words)].iter().filter(|word| is_side(word));
+        sides.map(TextWord::normal).any(|side| self.is_other_side(&side))
+    }
+
+    /// Whether something was done to what is not of the program itself, as in `add X to the docs`, and the question does not
+    /// say that.
+    fn is_placed_aside(&self, statement: &Statement) -> bool {
+        statement.sides.iter().any(|side| self.is_other_side(side))
+    }
+
+    fn is_other_side(&self, side: &str) -> bool {
+        !self.whole.contains(side) && !self.context.contains(side)
+    }
+
     /// Whether a title tells of the subject at further places, as `support X on more platforms` does, or in what is not of the
     /// program itself. What stands below it tells of no more than that.
     pub fn is_told_aside(&self, title: &str) -> bool {
         let words = split_words(title);
-        let is_other = |side: &String| !self.whole.contains(side) && !self.context.contains(side);
-        let sides = words[..beginning_of(&words)].iter().filter(|word| is_side(word));
-        let has_side = sides.map(TextWord::normal).any(|side| is_other(&side));
+        let has_side = self.begins_aside(&words);
         let is_aside = |statement: &Statement| {
             let is_further = |object: &StatedObject| !self.is_further && (statement.is_further || object.is_further);
-            let is_placed = has_side || statement.sides.iter().any(is_other);
+            let is_placed = has_side || self.is_placed_aside(statement);
             let mut own = statement.objects.iter().filter(|object| self.core.is_subset(&object.whole));
             statement.direction == self.direction && own.any(|object| is_placed || is_further(object))
         };
